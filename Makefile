@@ -1,0 +1,72 @@
+# make lab       JupyterLab on the first lesson          ARGS=--no-browser on a server
+# make test      the tests                               ARGS="tests/engine -k matmul" for some of them
+# make lint      ruff, mypy, import layers, spelling
+# make notebooks run every lesson and compare its output with what is saved
+# make bench     time beside PyTorch, autograd, MyGrad   ARGS="-w rnn --rounds 15"
+# make clean     remove the environment and all caches
+#
+# Each sets up .venv first, and again only when pyproject.toml has changed.
+# It takes the newest suitable python3 it finds; PYTHON=/path/to/python3.12 chooses another.
+
+VENV := .venv
+BIN  := $(VENV)/bin
+ARGS ?=
+PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
+
+.PHONY: help lab test lint notebooks bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@sed -n 's/^# \(make .*\)/\1/p' Makefile
+
+lab: $(VENV)/lab.stamp
+	@$(BIN)/jupyter lab $(ROOT) --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb $(ARGS)
+
+test: $(VENV)/test.stamp
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(VENV)/lint.stamp
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/codespell
+
+notebooks: $(VENV)/test.stamp
+	@$(BIN)/python -m pytest --nbval notebooks $(ARGS)
+
+bench: $(VENV)/lab.stamp
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# What is installed, as files that are newer than pyproject.toml once it is done.
+
+$(VENV)/lab.stamp: extras := lab,course
+$(VENV)/test.stamp: extras := test
+$(VENV)/lint.stamp: extras := lint
+
+$(VENV)/%.stamp: pyproject.toml $(BIN)/python
+	@echo "Installing autolab-grad[$(extras)] into $(VENV); this happens once."
+	@$(PIP) --editable '.[$(extras)]'
+	@touch $@
+
+# python3 first: it is the one a person has chosen.
+$(BIN)/python:
+	@found=; \
+	for python in $(PYTHON) python3 python3.14 python3.13 python3.12 python3.11; do \
+	  $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+	  found=$$python; \
+	  $$python -c 'import ensurepip, venv' 2>/dev/null || continue; \
+	  exec $$python -m venv $(VENV); \
+	done; \
+	if [ -n "$$found" ]; then \
+	  echo "$$found cannot make a virtual environment: its venv module is missing." >&2; \
+	  echo "On Debian and Ubuntu: apt install python3-venv" >&2; \
+	else \
+	  echo "autolab needs Python 3.11 or newer, and found: $$(python3 --version 2>&1)." >&2; \
+	  echo "Install one, or say where it is: make lab PYTHON=/path/to/python3" >&2; \
+	fi; \
+	exit 1
