@@ -1,0 +1,81 @@
+"""What every test may ask for: seeded randomness, PyTorch to compare with, a real browser.
+
+PyTorch and Chromium are large, so a test that needs one is skipped where it is absent. CI names both in
+AUTOLAB_REQUIRE ("browser,torch"), and then the run refuses to start without them.
+"""
+
+import importlib.util
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+INSTALL = {
+    "torch": "PyTorch is not installed (`pip install torch==2.13.0`)",
+    "browser": "Chromium or Playwright is not installed (`apt install chromium`, `pip install playwright`)",
+}
+MARKS = {"oracle": "torch", "browser": "browser"}
+FIXTURES = {"torch": "oracle", "browser": "browser", "page": "browser"}
+
+
+def chromium_path():
+    names = "chromium", "chromium-browser", "google-chrome"
+    return os.environ.get("AUTOLAB_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+
+
+def is_here(need):
+    if need == "torch":
+        return importlib.util.find_spec("torch") is not None
+    return importlib.util.find_spec("playwright") is not None and chromium_path() is not None
+
+
+def pytest_configure(config):
+    required = [name.strip() for name in os.environ.get("AUTOLAB_REQUIRE", "").split(",") if name.strip()]
+    for need in required:
+        if need not in INSTALL:
+            raise pytest.UsageError(f"AUTOLAB_REQUIRE names {need!r}; it may name {', '.join(sorted(INSTALL))}")
+        if not is_here(need):
+            raise pytest.UsageError(f"AUTOLAB_REQUIRE names {need!r}, but {INSTALL[need]}")
+
+
+def pytest_itemcollected(item):
+    for fixture in FIXTURES.keys() & set(getattr(item, "fixturenames", ())):
+        item.add_marker(FIXTURES[fixture])
+
+
+def pytest_runtest_setup(item):
+    for mark, need in MARKS.items():
+        if item.get_closest_marker(mark) and not is_here(need):
+            pytest.skip(INSTALL[need])
+
+
+@pytest.fixture(scope="session")
+def torch():
+    """PyTorch, one thread: the other side of a comparison."""
+    import torch
+
+    torch.set_num_threads(1)
+    return torch
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """Path of the browser that Playwright is to drive."""
+    return chromium_path()
+
+
+@pytest.fixture
+def rng():
+    """Random arrays that are the same in every run."""
+    return np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def _same_random_numbers_in_every_run():
+    import autolab
+
+    np.random.seed(0)
+    seed = getattr(autolab, "manual_seed", None)
+    if seed is not None:
+        seed(0)
