@@ -6,7 +6,7 @@
 # make clean     remove the environment and all caches
 #
 # Each sets up .venv first, and again only when pyproject.toml has changed.
-# It takes the newest suitable python3 it finds; PYTHON=/path/to/python3.12 chooses another.
+# It takes python3 if that is 3.11 or newer, else a python3.x that is; PYTHON=/path/to/python3.12 chooses another.
 
 VENV := .venv
 BIN  := $(VENV)/bin
@@ -66,7 +66,7 @@ $(BIN)/python:
 	  echo "$$found cannot make a virtual environment: its venv module is missing." >&2; \
 	  echo "On Debian and Ubuntu: apt install python3-venv" >&2; \
 	else \
-	  echo "autolab needs Python 3.11 or newer, and found: $$(python3 --version 2>&1)." >&2; \
+	  echo "autolab needs Python 3.11 or newer, and found: $$(python3 --version 2>/dev/null || echo no python3)." >&2; \
 	  echo "Install one, or say where it is: make lab PYTHON=/path/to/python3" >&2; \
 	fi; \
 	exit 1

@@ -1,0 +1,40 @@
+import re
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def dockerfile(root):
+    """What repo2docker would build; it needs no Docker to say so."""
+    pytest.importorskip("repo2docker", reason="jupyter-repo2docker is in autolab-grad[test]")
+    result = subprocess.run([sys.executable, "-m", "repo2docker", "--no-build", "--debug", "."], cwd=root,
+                            capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout + result.stderr
+
+
+def test_repo2docker_accepts_the_repository(dockerfile):
+    assert "FROM " in dockerfile
+    assert 'pip install --no-cache-dir -r "binder/requirements.txt"' in dockerfile
+
+
+def test_the_image_has_the_python_that_was_chosen(dockerfile, root):
+    chosen = (root / "binder" / "runtime.txt").read_text().strip().removeprefix("python-")
+    assert f"environment.py-{chosen}".replace("-", "-2d").replace(".", "-2e") in dockerfile
+    assert "Python version unspecified" not in dockerfile
+
+
+def test_the_sources_are_there_before_they_are_installed(dockerfile):
+    assert dockerfile.index("COPY --chown=") < dockerfile.index("src/ ${REPO_DIR}/") < dockerfile.index("pip install")
+
+
+def test_the_image_holds_what_a_student_needs_and_no_more(root, pyproject):
+    (line,) = (root / "binder" / "requirements.txt").read_text().split("\n")[:-1]
+    assert line == "-e .[lab]" and "lab" in pyproject["project"]["optional-dependencies"]
+
+
+def test_the_badge_opens_a_lesson_that_exists(root, readme):
+    path = re.search(r"mybinder[^)]*urlpath=lab/tree/([^)\s]+)", readme).group(1)
+    assert (root / path).is_file()
