@@ -1,0 +1,43 @@
+"""Who takes part: each library's programs by workload, if it is installed."""
+
+from collections.abc import Callable
+from importlib import import_module
+
+from benchmarks.workloads import WORKLOADS, Data, Program
+
+Programs = dict[str, Callable[[Data], Program]]
+
+
+def by_hand() -> Programs:
+    from benchmarks import by_hand
+
+    return {name: getattr(by_hand, name) for name in WORKLOADS}
+
+
+def with_torch_api(name: str) -> Programs:
+    from benchmarks.torch_api import programs
+
+    module = import_module(name)
+    if name == "torch":
+        module.set_num_threads(1)
+    return programs(module)
+
+
+LIBRARIES: dict[str, Callable[[], Programs]] = {
+    "numpy": by_hand,
+    "torch": lambda: with_torch_api("torch"),
+    "autolab": lambda: with_torch_api("autolab"),
+    "autograd": lambda: import_module("benchmarks.autograd_api").PROGRAMS,
+    "mygrad": lambda: import_module("benchmarks.mygrad_api").PROGRAMS,
+}
+
+
+def installed(wanted: list[str] | None = None) -> tuple[dict[str, Programs], dict[str, str]]:
+    """The programs of each library that is here, and why the others are not."""
+    here, absent = {}, {}
+    for name in wanted or LIBRARIES:
+        try:
+            here[name] = LIBRARIES[name]()
+        except ImportError as error:
+            absent[name] = f"cannot be imported: {error}"
+    return here, absent

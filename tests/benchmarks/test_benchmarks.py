@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from benchmarks import measure
+from benchmarks.libraries import installed
+from benchmarks.report import moved, table
+from benchmarks.workloads import WORKLOADS, Program
+
+LIBRARIES, ABSENT = installed()
+TOGETHER = [name for name, workload in WORKLOADS.items() if not workload.alone]
+
+
+def program(library, workload):
+    return LIBRARIES[library][workload](WORKLOADS[workload].data())
+
+
+@pytest.mark.filterwarnings("ignore")  # what autograd and MyGrad warn about is theirs
+@pytest.mark.parametrize("workload", TOGETHER)
+@pytest.mark.parametrize("library", sorted(LIBRARIES.keys() - {"numpy"}))
+def test_every_library_computes_what_was_written_by_hand(library, workload):
+    if workload not in LIBRARIES[library]:
+        pytest.skip(f"{library} has no program for {workload}")
+    answer = program(library, workload).answer()
+    assert measure.disagreement(WORKLOADS[workload], answer, program("numpy", workload).answer()) == ""
+
+
+def test_autolab_takes_part():
+    assert "autolab" in LIBRARIES, ABSENT["autolab"]
+
+
+def test_a_wrong_answer_is_reported_and_not_timed():
+    wrong = {"scalar_chain": lambda data: Program(lambda: None, lambda: {"loss": np.nan})}
+    row, notes = measure.together(WORKLOADS["scalar_chain"], {"numpy": LIBRARIES["numpy"], "wrong": wrong}, rounds=1)
+    assert "wrong" not in row
+    assert "not timed, since its answer differs: loss" in notes["wrong"]
+
+
+def test_a_library_that_fails_does_not_stop_the_others():
+    def fails(data):
+        raise RuntimeError("no")
+
+    row, notes = measure.together(WORKLOADS["hvp"], {"numpy": LIBRARIES["numpy"], "bad": {"hvp": fails}}, rounds=1)
+    assert "numpy" in row
+    assert notes["bad"] == "failed: RuntimeError: no"
+
+
+def test_the_ratio_is_the_median_of_the_rounds_ratios():
+    # the second round was slow for both, which a ratio of medians would not forgive
+    summary = measure.summary({"a": [2.0, 20.0, 3.0], "b": [1.0, 10.0, 2.0]})
+    assert summary["a"]["/b"] == 2.0
+
+
+def test_only_what_moved_noticeably_is_said():
+    assert moved({"rnn": 0.5, "hvp": 0.5}, {"rnn": 0.55, "hvp": 0.4, "mlp": 1}) == ["hvp moved: 0.50 -> 0.40 (faster)"]
+
+
+def test_the_table_fits_a_terminal():
+    libraries = ["numpy", "torch", "autolab", "autograd", "mygrad"]
+    row = {name: {"seconds": 0.0123, "/torch": 123.0} for name in libraries}
+    text = table(dict.fromkeys(WORKLOADS, row), libraries, "torch")
+    assert max(map(len, text.splitlines())) <= 80
+    assert "12.3 ms" in text
