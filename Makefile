@@ -11,8 +11,14 @@
 VENV := .venv
 BIN  := $(VENV)/bin
 ARGS ?=
-PIP  := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
+PIP  := $(BIN)/python -m pip install -qq --disable-pip-version-check
+
+# A classroom may have no network: no news, no look for updates.
+JUPYTER := --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb \
+           --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --log-level=WARN
+ifeq ($(shell id -u),0)
+JUPYTER += --allow-root
+endif
 
 .PHONY: help lab test lint notebooks bench clean
 .DEFAULT_GOAL := help
@@ -21,7 +27,7 @@ help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
 lab: $(VENV)/lab.stamp
-	@$(BIN)/jupyter lab $(ROOT) --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb $(ARGS)
+	@$(BIN)/jupyter lab $(JUPYTER) $(ARGS)
 
 test: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest $(ARGS)
@@ -49,7 +55,7 @@ $(VENV)/test.stamp: extras := test
 $(VENV)/lint.stamp: extras := lint
 
 $(VENV)/%.stamp: pyproject.toml $(BIN)/python
-	@echo "Installing autolab-grad[$(extras)] into $(VENV); this happens once."
+	@echo "Installing autolab-grad[$(extras)] into $(VENV), once; this takes a minute or two."
 	@$(PIP) --editable '.[$(extras)]'
 	@touch $@
 
