@@ -35,7 +35,7 @@ test: $(VENV)/test.stamp
 lint: $(VENV)/lint.stamp
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports
+	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/codespell
 
 notebooks: $(VENV)/test.stamp
