@@ -1,0 +1,109 @@
+"""4. What happens at `x * y`: compute on the raw numbers, then record.
+
+`apply` is the general way. The operations that everybody uses all the time take a shortcut with the same meaning: `specialise`
+writes it out for one row, as a dataclass writes out `__init__`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autolab.engine.dtypes import FLOATING, promote
+from autolab.engine.inplace import View
+from autolab.engine.modes import modes
+from autolab.engine.node import edge_of, next_number
+from autolab.engine.tensor import Tensor, fresh
+
+if TYPE_CHECKING:
+    from autolab.engine.op import Op
+
+
+def apply(op: Op, args: Any, settings: dict[str, Any]) -> Any:
+    """Run one row. Returns a Tensor, or a tuple of them for a row with several outputs."""
+    if modes.levels:
+        level = max(a.level for a in args if isinstance(a, Tensor))
+        if level:
+            return modes.levels[level - 1].apply(op, args, settings)
+    raw = [a.payload if isinstance(a, Tensor) else a for a in args]
+    if op.promote:
+        raw = join(op, raw)
+    if op.view:
+        raw[0] = args[0].box()
+    outputs = op.forward(*raw, **settings)
+    if op.outputs == 1:
+        result = fresh(outputs)
+        if op.view and looks_into(outputs, raw[0]):
+            result.view, result.version = View.of(args[0], op, settings), args[0].version
+        if modes.grad:
+            record(op, args, raw, settings, (result,))
+        return result
+    results = tuple(fresh(out) for out in outputs)
+    if op.view:
+        for k, result in enumerate(results):
+            result.view, result.version = View.of(args[0], op, settings, k), args[0].version
+    if modes.grad:
+        record(op, args, raw, settings, results)
+    return results
+
+
+def join(op: Op, raw: list[Any]) -> list[Any]:
+    """Bring the operands to one dtype, as PyTorch promotes them. Nothing to do in the usual case: all the same float already."""
+    first = raw[op.together[0]]
+    kind = type(first)
+    if kind is np.ndarray:
+        if first.dtype in FLOATING and all(type(raw[i]) is kind and raw[i].dtype == first.dtype for i in op.together):
+            return raw
+    operands = promote([raw[i] for i in op.together], op.promote == "float")
+    if len(operands) == len(raw):
+        return operands
+    raw = list(raw)
+    for i, operand in zip(op.together, operands):
+        raw[i] = operand
+    return raw
+
+
+def looks_into(out: Any, raw: np.ndarray[Any, Any]) -> bool:
+    """True if `out` shares the memory of `raw`. A reshape may have had to copy."""
+    return out is raw or (type(out) is np.ndarray and out.base is not None and np.may_share_memory(out, raw))
+
+
+def record(op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...], level: int = 0) -> None:
+    """Give the results a node, if an input of this level needs a gradient that a rule can give."""
+    edges: list[Any] = []
+    mask, bit = 0, 1
+    for a in args:
+        edge = edge_of(a) if isinstance(a, Tensor) and a.level == level else None
+        edges.append(edge)
+        if edge is not None:
+            mask |= bit
+        bit += bit
+    mask &= op.mask
+    if not mask:
+        return
+    plan = op.plan(mask)
+    node = object.__new__(op.node_class(raw, settings))
+    node.plan = plan
+    node.edges = tuple(edges)
+    node.hooks = None
+    node.seq = next_number()
+    node.settings = settings
+    node.like = stretched(args, raw, results[0]) if op.kind == "elementwise" else None
+    node.saved = tuple([slot.take(args, raw, settings, results) for slot in plan.slots])
+    if op.outputs != 1:
+        node.outputs = len(results)
+        node.outputs_like = tuple((r.payload.shape, r.payload.dtype) for r in results)
+    for k, result in enumerate(results):
+        if level or result.payload.dtype in FLOATING:
+            result.edge = (node, k)
+
+
+def stretched(args: Any, raw: list[Any], result: Tensor) -> Any:
+    """(shape, dtype) of each input as it came, if broadcasting or promotion changed any of those that get a gradient."""
+    shape, dtype = result.payload.shape, result.payload.dtype
+    own = [a.payload if isinstance(a, Tensor) else r for a, r in zip(args, raw)]
+    like = [(o.shape, o.dtype) if hasattr(o, "dtype") else None for o in own]
+    if all(one is None or one == (shape, dtype) for one in like):
+        return None
+    return tuple(like)

@@ -1,0 +1,210 @@
+"""5. In what order, and why once: the backward pass.
+
+A node is created after everything it points to, so reverse creation order is a topological order: nodes are sorted by creation
+number, and each fires exactly once, when its whole incoming gradient is there. No recursion: a chain of a million nodes is a long
+list. An accumulator has no place in that order (it outlives graphs); it fires as soon as the last edge into it has delivered.
+
+`steps` is the one engine. `.backward()` runs it dry; the stepping widget and the profiler walk the very same generator.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any
+
+from autolab.engine.modes import recording
+from autolab.engine.node import AccumulateGrad, Edge, Node, edge_of, run_tensor_hooks
+from autolab.engine.tensor import Tensor, fresh
+
+Step = tuple[Node, tuple[Any, ...], Any]
+
+
+def steps(
+    roots: list[Any],
+    gradients: list[Any],
+    *,
+    retain_graph: bool = False,
+    create_graph: bool = False,
+    inputs: list[Edge] | None = None,
+    accumulate: bool = True,
+    captured: dict[Edge, Any] | None = None,
+) -> Iterator[Step]:
+    """Walk backward from `roots`; yield (node, incoming, outgoing) for each node, once it has fired.
+
+    roots: Tensors (or edges); gradients: for each root the raw array of its gradient (a Tensor if `create_graph`).
+    inputs: compute only what these edges need. Their gradients are put into `captured`, and nowhere else unless `accumulate`.
+    incoming: one gradient, or None, for each output of the node; outgoing: one, or None, for each of its edges.
+    """
+    starts = [edge_of(r) if isinstance(r, Tensor) else r for r in roots]
+    pending: dict[Any, Any] = {}  # gradients on their way, by node (first output) or by edge (further outputs)
+    order, waiting = schedule([edge[0] for edge in starts])
+    wanted: dict[Node, list[Edge]] = {}
+    for edge in inputs or ():
+        wanted.setdefault(edge[0], []).append(edge)
+    needed = None if inputs is None else paths_to(wanted, order)
+    for edge, g in zip(starts, gradients):
+        deliver(pending, edge, g)
+    for leaf in [leaf for leaf, count in waiting.items() if not count]:  # a root that is itself a leaf
+        yield from finish(leaf, pending, wanted, captured, accumulate, create_graph)
+
+    for node in order:
+        g = pending.pop(node, None)
+        if node.outputs > 1:
+            g = (g, *[pending.pop((node, k), None) for k in range(1, node.outputs)])
+        if node.hooks is not None:
+            g = before(node, g, create_graph)
+        if node in wanted:
+            for edge in wanted[node]:
+                captured[edge] = g[edge[1]] if node.outputs > 1 else g  # type: ignore[index]
+        if needed is not None and node not in needed:
+            continue
+        outgoing = node.gradients(g, create_graph)
+        if node.hooks is not None and node.hooks.post:
+            outgoing = after(node, g, outgoing, create_graph)
+        if not retain_graph:
+            node.release()
+        yield node, (g if node.outputs > 1 else (g,)), outgoing
+        ready = []
+        for edge, gi in zip(node.edges, outgoing):
+            if edge is None:
+                continue
+            child, number = edge
+            if gi is not None:
+                key = edge if number else child
+                there = pending.get(key)
+                pending[key] = gi if there is None else there + gi
+            if type(child) is AccumulateGrad:
+                waiting[child] -= 1
+                if not waiting[child]:
+                    ready.append(child)
+        g = gi = there = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
+        for leaf in ready:
+            yield from finish(leaf, pending, wanted, captured, accumulate, create_graph)
+
+
+def run(roots: list[Any], gradients: list[Any], **options: Any) -> None:
+    """The whole backward pass. The rules are recorded themselves if `create_graph`, and not otherwise."""
+    with recording(bool(options.get("create_graph"))):
+        deque(steps(roots, gradients, **options), maxlen=0)  # runs it dry without holding on to anything
+
+
+def schedule(roots: list[Node]) -> tuple[list[Node], dict[Any, int]]:
+    """The nodes below the roots, latest first, and for each accumulator how many edges lead into it."""
+    order: list[Node] = []
+    waiting: dict[Any, int] = {}
+    stack: list[Node] = []
+    seen: set[Node] = set()
+    for root in roots:
+        if type(root) is AccumulateGrad:
+            waiting.setdefault(root, 0)
+        elif root not in seen:
+            seen.add(root)
+            stack.append(root)
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        for edge in node.edges:
+            if edge is not None:
+                child = edge[0]
+                if type(child) is AccumulateGrad:
+                    waiting[child] = waiting.get(child, 0) + 1
+                elif child not in seen:
+                    seen.add(child)
+                    stack.append(child)
+    order.sort(key=attrgetter("seq"), reverse=True)
+    return order, waiting
+
+
+def paths_to(targets: Any, order: list[Node]) -> set[Node]:
+    """The nodes from which a target can be reached: the only ones worth running when `inputs` are named."""
+    found: set[Node] = set()
+    for node in reversed(order):
+        for edge in node.edges:
+            if edge is not None and (edge[0] in targets or edge[0] in found):
+                found.add(node)
+                break
+    return found
+
+
+def deliver(pending: dict[Any, Any], edge: Edge, g: Any) -> None:
+    """Put a gradient where it has to go, added to what is there."""
+    key = edge if edge[1] else edge[0]
+    there = pending.get(key)
+    pending[key] = g if there is None else there + g
+
+
+def finish(
+    leaf: Any, pending: dict[Any, Any], wanted: Any, captured: Any, accumulate: bool, create_graph: bool
+) -> Iterator[Step]:
+    """Let an accumulator fire: through the leaf's hooks, then into `captured` if it is wanted, and into `.grad`."""
+    g = pending.pop(leaf, None)
+    if g is None or (wanted and leaf not in wanted):
+        return
+    extra = leaf.variable.extra
+    if extra is not None and extra.hooks:
+        g = run_tensor_hooks(extra.hooks, g, create_graph)
+    if leaf.hooks is not None:
+        g = run_pre_hooks(leaf, (g,), create_graph)[0]
+    if wanted and captured is not None:
+        captured[wanted[leaf][0]] = g
+    if accumulate:
+        leaf.add(g, create_graph)
+    if leaf.hooks is not None and leaf.hooks.post:
+        after(leaf, g, (), create_graph)
+    yield leaf, (g,), ()
+
+
+# -- hooks -------------------------------------------------------------------------------------
+
+
+def before(node: Node, g: Any, create_graph: bool) -> Any:
+    """The hooks before a node: those on its output tensors, then retained gradients, then those on the node."""
+    hooks = node.hooks
+    assert hooks is not None
+    gs = list(g) if node.outputs > 1 else [g]
+    for number, on_tensor in hooks.tensor.items():
+        if gs[number] is not None:
+            gs[number] = run_tensor_hooks(on_tensor, gs[number], create_graph)
+    for number, reference in hooks.retain.items():
+        tensor = reference()
+        if tensor is not None and gs[number] is not None:
+            mine = gs[number] if create_graph else fresh(gs[number].copy())
+            tensor._grad = mine if tensor._grad is None else tensor._grad + mine
+    gs = run_pre_hooks(node, tuple(gs), create_graph)
+    return tuple(gs) if node.outputs > 1 else gs[0]
+
+
+def run_pre_hooks(node: Node, gs: Any, create_graph: bool) -> Any:
+    if node.hooks is not None:
+        for hook in list(node.hooks.pre.values()):
+            with recording(create_graph):
+                result = hook(tensors(gs))
+            if result is not None:
+                gs = raws(result, gs, create_graph)
+    return gs
+
+
+def after(node: Node, g: Any, outgoing: Any, create_graph: bool) -> Any:
+    """The hooks after a node: hook(grad_inputs, grad_outputs) may replace grad_inputs."""
+    assert node.hooks is not None
+    incoming = g if node.outputs > 1 else (g,)
+    for hook in list(node.hooks.post.values()):
+        with recording(create_graph):
+            result = hook(tensors(outgoing), tensors(incoming))
+        if result is not None:
+            outgoing = raws(result, outgoing, create_graph)
+    return outgoing
+
+
+def tensors(gs: Any) -> tuple[Any, ...]:
+    return tuple(g if g is None or isinstance(g, Tensor) else fresh(g) for g in gs)
+
+
+def raws(result: Any, before: Any, create_graph: bool) -> tuple[Any, ...]:
+    """What a node's hook returned, as the engine wants it."""
+    result = (result,) if isinstance(result, Tensor) else tuple(result)
+    if len(result) != len(before):
+        raise RuntimeError(f"hook has returned an incorrect number of values (expected {len(before)}, got {len(result)})")
+    return tuple(r if r is None or create_graph else r.payload for r in result)

@@ -1,0 +1,149 @@
+"""Element types: PyTorch's names over NumPy's dtypes, and PyTorch's rules for mixing them."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+
+class dtype:
+    """An element type under PyTorch's name. It prints as PyTorch prints it, so `import autolab as torch` reads the same.
+
+    >>> float32
+    torch.float32
+    """
+
+    __slots__ = ("is_floating_point", "is_signed", "itemsize", "name", "numpy", "title")
+    is_complex = False
+
+    def __init__(self, name: str, title: str, numpy: Any, is_floating_point: bool) -> None:
+        self.name = name
+        self.title = title  # the name that PyTorch's error messages use
+        self.numpy: np.dtype[Any] = np.dtype(numpy)
+        self.itemsize = self.numpy.itemsize
+        self.is_floating_point = is_floating_point
+        self.is_signed = self.numpy.kind not in "ub"
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return by_name, (self.name,)
+
+
+float16 = dtype("float16", "Half", np.float16, True)
+bfloat16 = dtype("bfloat16", "BFloat16", ml_dtypes.bfloat16, True)
+float32 = dtype("float32", "Float", np.float32, True)
+float64 = dtype("float64", "Double", np.float64, True)
+uint8 = dtype("uint8", "Byte", np.uint8, False)
+int8 = dtype("int8", "Char", np.int8, False)
+int16 = dtype("int16", "Short", np.int16, False)
+int32 = dtype("int32", "Int", np.int32, False)
+int64 = dtype("int64", "Long", np.int64, False)
+bool_ = dtype("bool", "Bool", np.bool_, False)
+
+ALL = (float16, bfloat16, float32, float64, uint8, int8, int16, int32, int64, bool_)
+FLOATING = frozenset(d.numpy for d in ALL if d.is_floating_point)
+_BY_NUMPY = {d.numpy: d for d in ALL}
+_BY_NAME = {d.name: d for d in ALL}
+
+
+def by_name(name: str) -> dtype:
+    return _BY_NAME[name]
+
+
+def of(numpy_dtype: np.dtype[Any]) -> dtype:
+    """The PyTorch name of a NumPy dtype. Raises TypeError for one that PyTorch does not have."""
+    try:
+        return _BY_NUMPY[numpy_dtype]
+    except KeyError:
+        names = ", ".join(d.name for d in ALL)
+        raise TypeError(
+            f"can't convert np.ndarray of type {numpy_dtype}. The only supported types are: {names}."
+        ) from None
+
+
+def to_numpy(like: Any) -> np.dtype[Any]:
+    """The NumPy dtype of an autolab dtype, a Python type or a NumPy dtype."""
+    if type(like) is dtype:
+        return like.numpy
+    if like is float:
+        return default.floating
+    return of(np.dtype(like)).numpy
+
+
+class _Default(threading.local):
+    floating: np.dtype[Any] = float32.numpy
+
+
+default = _Default()
+
+# -- promotion -------------------------------------------------------------------------------
+# PyTorch sorts operands into three ranks: tensors with dimensions, 0-d tensors, Python numbers.
+# A lower rank changes the result's dtype only if it is of a higher category (bool < integer < floating).
+
+_PYTHON_NUMBERS = (bool, int, float)
+_INT64, _BOOL, _UINT8 = int64.numpy, bool_.numpy, uint8.numpy
+
+
+def category(d: np.dtype[Any]) -> int:
+    """0 for bool, 1 for integers, 2 for floating point."""
+    return 2 if d in FLOATING else 0 if d == _BOOL else 1
+
+
+def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
+    """The smallest dtype that holds both, as PyTorch has it: a float beats every integer, float16 with bfloat16 is float32."""
+    if a == b:
+        return a
+    a_floats, b_floats = a in FLOATING, b in FLOATING
+    if a_floats and b_floats:
+        return float32.numpy if a.itemsize == b.itemsize else max(a, b, key=lambda d: d.itemsize)
+    if a_floats or b_floats:
+        return a if a_floats else b
+    return np.promote_types(a, b)
+
+
+def result_type(operands: list[Any]) -> np.dtype[Any]:
+    """The dtype that these raw operands (arrays, NumPy scalars for 0-d tensors, Python numbers) are computed in."""
+    ranks: list[np.dtype[Any] | None] = [None, None, None]
+    for a in operands:
+        if isinstance(a, np.ndarray | np.generic) or hasattr(a, "payload"):
+            rank, d = (2 if a.ndim else 1), np.dtype(a.dtype)
+        elif isinstance(a, _PYTHON_NUMBERS):
+            rank, d = 0, _BOOL if isinstance(a, bool) else _INT64 if isinstance(a, int) else default.floating
+        else:
+            raise TypeError(f"expected a Tensor or a number, but got {type(a).__name__}")
+        ranks[rank] = d if ranks[rank] is None else promote_types(ranks[rank], d)  # type: ignore[arg-type]
+    result = None
+    for d in reversed(ranks):
+        if d is not None and (result is None or category(d) > category(result)):
+            result = d
+    assert result is not None
+    return result
+
+
+def cast(a: Any, d: np.dtype[Any]) -> Any:
+    """A raw value in another dtype; itself when it is in it already."""
+    if isinstance(a, np.ndarray):
+        return a if a.dtype == d else a.astype(d)
+    if isinstance(a, np.generic):
+        return a if a.dtype == d else np.asarray(a).astype(d)[()]
+    return np.asarray(a).astype(d)[()]
+
+
+def promote(operands: list[Any], integers_to_float: bool) -> list[Any]:
+    """Bring raw operands to one dtype. Python numbers stay as they are where NumPy lets them follow the arrays."""
+    d = result_type(operands)
+    if integers_to_float and d not in FLOATING:
+        d = default.floating
+    floating = d in FLOATING
+    out = []
+    for a in operands:
+        if isinstance(a, _PYTHON_NUMBERS) and not isinstance(a, np.generic) and floating and len(operands) > 1:
+            out.append(float(a))  # weak: takes the dtype of the array it meets
+        else:
+            out.append(cast(a, d))
+    return out

@@ -1,0 +1,154 @@
+"""7. What the thread is doing: recording or not, at which level, with which hooks.
+
+One thread-local object holds it all. `fast` is true when there is nothing to look at but the tensors themselves: recording is on,
+no transform is active, nobody wants to see saved values. It is the only thing an operation reads on its usual way.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+class Modes(threading.local):
+    """The state of one thread."""
+
+    def __init__(self) -> None:
+        self.grad = True
+        self.levels: list[Any] = []
+        self.saved_hooks: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
+        self.anomaly = False
+        self.fast = True
+
+    def settle(self) -> None:
+        """Work out `fast` again, after any of the others has changed."""
+        self.fast = self.grad and not self.levels and not self.saved_hooks and not self.anomaly
+
+
+modes = Modes()
+
+
+@contextlib.contextmanager
+def recording(on: bool) -> Iterator[None]:
+    """For the engine's own use: the state of recording within a block."""
+    before = modes.grad
+    modes.grad = on
+    modes.settle()
+    try:
+        yield
+    finally:
+        modes.grad = before
+        modes.settle()
+
+
+def is_grad_enabled() -> bool:
+    """True if operations on this thread are recorded."""
+    return modes.grad
+
+
+class _GradMode:
+    """A context manager that is also a decorator, for functions and generators alike."""
+
+    value: bool
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(modes.grad)
+        modes.grad = self.value
+        modes.settle()
+
+    def __exit__(self, *exc: object) -> None:
+        modes.grad = self._before.pop()
+        modes.settle()
+
+    def _again(self) -> _GradMode:
+        return type(self)()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isgeneratorfunction(function):
+            return self._around_generator(function)
+
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with self._again():
+                return function(*args, **kwargs)
+
+        return inside
+
+    def _around_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        # The mode holds while the generator's body runs, not while it waits for its caller.
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            step, value = generator.send, None
+            while True:
+                try:
+                    with self._again():
+                        item = step(value)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    value, step = (yield item), generator.send
+                except GeneratorExit:
+                    with self._again():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    value, step = error, generator.throw
+
+        return inside
+
+
+class no_grad(_GradMode):
+    """Within it, results remember nothing and do not require grad.
+
+    >>> x = tensor([1.], requires_grad=True)
+    >>> with no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    value = False
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        self = super().__new__(cls)
+        if function is not None:  # used as a bare decorator: @no_grad
+            self.__init__()  # type: ignore[misc]
+            return self(function)
+        return self
+
+
+class enable_grad(no_grad):
+    """Within it, results are recorded again, also inside `no_grad`."""
+
+    value = True
+
+
+class set_grad_enabled(_GradMode):
+    """Turn recording on or off: at once when called, until the end of the block when used as a context manager."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.value = bool(mode)
+        self._at_call = modes.grad
+        modes.grad = self.value
+        modes.settle()
+
+    def __enter__(self) -> None:
+        self._before.append(self._at_call)
+        modes.grad = self.value
+        modes.settle()
+
+    def _again(self) -> _GradMode:
+        return set_grad_enabled(self.value)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        modes.grad = self._at_call  # as a decorator it changes nothing outside the function
+        modes.settle()
+        return super().__call__(function)

@@ -1,0 +1,312 @@
+"""2. What a result remembers: a node with edges to what it was made from, and the values its rules will ask for.
+
+A *node* is an operation that ran. An *edge* is a pair (node, output number): where a gradient has to go. A leaf tensor has no node
+of its own; gradients for it go to its *accumulator*, a node that adds them into `.grad`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from sys import getrefcount
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from autolab.engine.modes import recording
+from autolab.engine.tensor import Tensor, fresh
+
+if TYPE_CHECKING:
+    from autolab.engine.op import Op, Plan
+
+Edge = tuple["Node", int]
+
+next_number = itertools.count().__next__
+hook_number = itertools.count().__next__
+
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+    "tensors after calling backward."
+)
+
+
+class Saved(NamedTuple):
+    """One remembered value as seen from outside: its name in the rule, the value (None once freed), whether it is unmodified."""
+
+    name: str
+    value: Any
+    version_ok: bool
+
+
+class Packed(NamedTuple):
+    """Stands in for a saved array that a saved-tensor hook took away; `unpack(ticket)` brings it back."""
+
+    ticket: Any
+    unpack: Callable[[Any], Any]
+
+
+class Hooks:
+    """What a user hung on one node: hooks on its outputs (`tensor`), before it (`pre`) and after it (`post`) runs."""
+
+    __slots__ = ("post", "pre", "retain", "tensor")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}
+        self.retain: dict[int, weakref.ref[Tensor]] = {}
+        self.pre: dict[int, Callable[..., Any]] = {}
+        self.post: dict[int, Callable[..., Any]] = {}
+
+
+class RemovableHandle:
+    """Given back by every `register_..._hook`; `.remove()` takes the hook away again."""
+
+    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
+        self.id = hook_number()
+        self._hooks = hooks
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+class Node:
+    """An operation that ran. `edges` holds an edge, or None, for each of its inputs; `seq` is its creation number."""
+
+    __slots__ = ("__weakref__", "_metadata", "edges", "hooks", "seq")
+
+    op: Op | None = None
+    outputs = 1
+    edges: tuple[Edge | None, ...]
+    hooks: Hooks | None
+    seq: int
+
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        try:
+            return self._metadata  # type: ignore[has-type,no-any-return]
+        except AttributeError:
+            self._metadata: dict[Any, Any] = {}
+            return self._metadata
+
+    def gradients(self, g: Any, create_graph: bool) -> Any:
+        """The gradients for each edge, from the gradient of the output (a tuple of them when there are several)."""
+        raise NotImplementedError
+
+    def release(self) -> None:
+        """Forget the saved values."""
+
+    def is_freed(self) -> bool:
+        return False
+
+    def saved_values(self) -> list[Saved]:
+        return []
+
+    def _own_hooks(self) -> Hooks:
+        if self.hooks is None:
+            self.hooks = Hooks()
+        return self.hooks
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(grad_inputs, grad_outputs) after the node has run; what it returns replaces grad_inputs."""
+        return RemovableHandle(self._own_hooks().post, hook)
+
+    def register_prehook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(grad_outputs) before the node runs; what it returns replaces grad_outputs."""
+        return RemovableHandle(self._own_hooks().pre, hook)
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} object at {id(self):#x}>"
+
+
+class OpNode(Node):
+    """The node of a row of the table. Each row has subclasses of its own, named as PyTorch names them (`MulBackward0`)."""
+
+    __slots__ = ("like", "plan", "saved", "settings")
+
+    plan: Plan
+    saved: tuple[Any, ...] | None
+    settings: dict[str, Any]
+    # (shape, dtype) of each input, when some input was broadcast or cast on the way in; None when all were as the result.
+    like: tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...] | None
+
+    def gradients(self, g: Any, create_graph: bool) -> list[Any]:
+        out: list[Any] = [None] * len(self.edges)
+        if g is None:
+            return out
+        values = self.unpack(create_graph)
+        for i, rule, wanted in self.plan.rules:
+            if i < 0:  # one rule for all inputs of a variadic row
+                out = [gi if e is not None else None for gi, e in zip(rule(g, *[values[k] for k in wanted]), self.edges)]
+            else:
+                out[i] = rule(g, *[values[k] for k in wanted])
+        if self.like is not None:
+            out = [gi if gi is None else fit(gi, *like) for gi, like in zip(out, self.like)]  # type: ignore[misc]
+        return out
+
+    def unpack(self, create_graph: bool) -> list[Any]:
+        """The values that the rules ask for: raw arrays, or Tensors that know their history if the rule is to be recorded."""
+        if self.saved is None:
+            raise RuntimeError(FREED)
+        return [slot.unpack(self, saved, create_graph) for slot, saved in zip(self.plan.slots, self.saved)]
+
+    def release(self) -> None:
+        if self.plan.holds_values:
+            self.saved = None
+
+    def is_freed(self) -> bool:
+        return self.saved is None
+
+    def saved_values(self) -> list[Saved]:
+        if self.saved is None:
+            return [Saved(slot.name, None, True) for slot in self.plan.slots]
+        return [slot.show(saved) for slot, saved in zip(self.plan.slots, self.saved)]
+
+
+class MultiOpNode(OpNode):
+    """The node of a row with several results: it waits for the gradients of all of them."""
+
+    __slots__ = ("outputs", "outputs_like")
+
+    outputs: int
+    outputs_like: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
+
+    def gradients(self, g: Any, create_graph: bool) -> list[Any]:
+        if all(gk is None for gk in g):
+            return [None] * len(self.edges)
+        zeros = (np.zeros(shape, dtype) for shape, dtype in self.outputs_like)  # an output that nobody used
+        whole = tuple((fresh(z) if create_graph else z) if gk is None else gk for gk, z in zip(g, zeros))
+        return super().gradients(whole, create_graph)
+
+
+def fit(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """Undo on the way back what broadcasting and promotion did on the way in: sum the stretched axes, restore the dtype."""
+    g = sum_to(g, shape)
+    return g if g.dtype == dtype else g.astype(dtype)
+
+
+def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
+    """Sum `g` over the axes along which an array of `shape` was stretched to the shape of `g`."""
+    if g.shape == shape:
+        return g
+    extra = g.ndim - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        i + extra for i, length in enumerate(shape) if length == 1 and g.shape[i + extra] != 1
+    )
+    return np.reshape(np.sum(g, axis=axes), shape)
+
+
+class AccumulateGrad(Node):
+    """The end of the line: adds what arrives into `variable.grad`. It holds the leaf; the leaf knows it only weakly."""
+
+    __slots__ = ("variable",)
+
+    def __init__(self, variable: Tensor) -> None:
+        self.variable = variable
+        self.edges = ()
+        self.hooks = None
+        self.seq = next_number()
+
+    def add(self, g: Any, create_graph: bool) -> None:
+        leaf = self.variable
+        if create_graph:
+            leaf.grad = g if leaf.grad is None else leaf.grad + g
+        elif leaf._grad is None:
+            # Nobody else holds g if the only references are this frame's, the caller's and getrefcount's own.
+            leaf._grad = fresh(g if type(g) is not np.ndarray or _is_ours(g, getrefcount(g)) else g.copy())
+        else:
+            add_into(leaf._grad, g)
+        extra = leaf.extra
+        if extra is not None and extra.post_hooks:
+            for hook in list(extra.post_hooks.values()):
+                hook(leaf)
+
+
+def add_into(total: Tensor, g: Any) -> None:
+    """total += g on the raw array, as PyTorch accumulates when no graph is wanted: other names for `total` see it too."""
+    if total.edge is not None:
+        total.payload, total.edge = total.payload + g, None
+    elif type(total.payload) is np.ndarray:
+        np.add(total.payload, g, out=total.payload)
+    else:
+        total.payload = total.payload + g
+    total.version[0] += 1
+
+
+def _is_ours(g: np.ndarray[Any, Any], references: int) -> bool:
+    return references <= SOLE and g.base is None and g.flags.writeable
+
+
+def _count_references() -> int:
+    """References to a gradient that only the running backward pass holds, counted the way `add` is called."""
+
+    def add(g: Any) -> int:
+        return getrefcount(g)
+
+    g = np.zeros(1)
+    return add(g)
+
+
+SOLE = _count_references()
+
+
+def accumulator(leaf: Tensor) -> AccumulateGrad:
+    """The accumulator of a leaf: one, for as long as a graph holds it."""
+    extra = leaf.own_extra()
+    node = None if extra.accumulator is None else extra.accumulator()
+    if node is None:
+        node = AccumulateGrad(leaf)
+        extra.accumulator = weakref.ref(node)
+    return node
+
+
+def edge_of(t: Tensor) -> Edge | None:
+    """Where gradients for `t` go; None if they go nowhere."""
+    if t.view is not None:
+        t.view.catch_up(t)
+    edge: Edge | None = t.edge
+    if edge is None and t.flag:
+        return accumulator(t), 0
+    return edge
+
+
+def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], g: Any, create_graph: bool) -> Any:
+    """Pass a gradient through a tensor's hooks; each may return a replacement."""
+    with recording(create_graph):
+        for hook in list(hooks.values()):
+            t = g if isinstance(g, Tensor) else fresh(g)
+            result = hook(t)
+            if result is None:
+                result = t  # the hook may still have written into it
+            elif not isinstance(result, Tensor):
+                raise TypeError(f"expected Tensor, but hook returned '{type(result).__name__}'")
+            check_hook_result(t, result)
+            g = result if create_graph else result.payload
+    return g
+
+
+def check_hook_result(before: Tensor, after: Tensor) -> None:
+    if before.shape != after.shape:
+        raise RuntimeError(
+            f"hook '<tensor hook>' has changed the size of value: expected shape {list(before.shape)}, got {list(after.shape)}"
+        )
+    if before.payload.dtype != after.payload.dtype:
+        raise RuntimeError(
+            f"hook has changed the type of value (was {before.payload.dtype} got {after.payload.dtype})"
+        )
+

@@ -1,0 +1,331 @@
+"""3. What a row of the table means.
+
+    mul = op("mul", lambda x, y: x * y, ELEMENTWISE, x=lambda g, y: g * y,
+                                                     y=lambda g, x: g * x)
+
+The parameter names of a rule say what is remembered: `g` is the incoming gradient, `out` the result, an input's own name its value,
+`<input>_shape` only its shape, a keyword of the forward its setting. For each set of inputs that need a gradient a *plan* is made,
+once: which rules to run, and the fewest values to save for them.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autolab.engine.apply import apply
+from autolab.engine.dtypes import FLOATING
+from autolab.engine.modes import modes
+from autolab.engine.node import MultiOpNode, OpNode, Packed, Saved
+from autolab.engine.tensor import NUMPY_FUNCTIONS, TABLE, Tensor, fresh
+
+ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "general"
+
+
+class Rule:
+    """A backward rule for one input: the function, and the names of what it asks for besides `g`."""
+
+    __slots__ = ("function", "needs")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.needs = tuple(inspect.signature(function).parameters)[1:]
+
+
+class Op:
+    """One row: a forward function in NumPy's words, and a backward rule for each input that has a gradient."""
+
+    def __init__(
+        self,
+        name: str,
+        forward: Callable[..., Any],
+        kind: str,
+        rules: dict[str, Callable[..., Any]],
+        *,
+        node: str | Callable[..., str] | None = None,
+        numpy: tuple[Any, ...] = (),
+        promote: str | None = None,
+        together: tuple[str, ...] | None = None,
+        outputs: int = 1,
+        view: bool = False,
+        jvp: Callable[..., Any] | None = None,
+        batch: Callable[..., Any] | None = None,
+    ) -> None:
+        parameters = inspect.signature(forward).parameters.values()
+        self.name, self.forward, self.kind = name, forward, kind
+        self.inputs = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+        self.settings = {p.name: None if p.default is p.empty else p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        self.rules = {argument: Rule(function) for argument, function in rules.items()}
+        unknown = [argument for argument in rules if argument not in self.inputs]
+        if unknown:
+            raise TypeError(f"op {name!r}: rules for {unknown}, but forward takes {self.inputs}")
+        self.promote = promote if promote is not None else "join" if kind == ELEMENTWISE else ""
+        self.together = [i for i, n in enumerate(self.inputs) if together is None or n in together]
+        self.outputs, self.view, self.jvp, self.batch = outputs, view, jvp, batch
+        self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
+        self.plans: dict[int, Plan] = {}
+        self._namer = node if callable(node) else None
+        self._name = node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"
+        self._classes: dict[str, type[OpNode]] = {}
+        for function in numpy:
+            NUMPY_FUNCTIONS[function] = self.as_numpy
+
+    def __call__(self, *args: Any, **settings: Any) -> Any:
+        """Run the row: recorded if an argument is a Tensor, plain NumPy otherwise."""
+        for a in args:
+            if isinstance(a, Tensor):
+                return apply(self, args, settings)
+        return self.forward(*args, **settings)
+
+    def as_numpy(self, *args: Any, **settings: Any) -> Any:
+        """Run the row when called with NumPy's signature: a list of arrays for a variadic row, settings by position."""
+        if self.variadic:
+            return self(*args[0], **dict(zip(self.settings, args[1:]), **settings))
+        n = len(self.inputs)
+        return self(*args[:n], **dict(zip(self.settings, args[n:]), **settings))
+
+    def node_class(self, raw: list[Any], settings: dict[str, Any]) -> type[OpNode]:
+        """The class of node to make, with PyTorch's name for it: some names depend on how the operation was called."""
+        name = self._name if self._namer is None else self._namer(*raw, **settings)
+        cls = self._classes.get(name)
+        if cls is None:
+            base = OpNode if self.outputs == 1 else MultiOpNode
+            cls = self._classes[name] = type(name, (base,), {"__slots__": (), "op": self, "__module__": __name__})
+        return cls
+
+    def plan(self, mask: int) -> Plan:
+        """What to save and to run when the inputs in `mask` need a gradient."""
+        key = -1 if self.variadic else mask
+        plan = self.plans.get(key)
+        if plan is None:
+            plan = self.plans[key] = Plan(self, mask)
+        return plan
+
+    def formula(self, argument: str) -> str:
+        """The source of the rule for one input, for reading: `g * y`."""
+        from autolab.engine.source import body
+
+        return body(self.rules[argument].function)
+
+    def forward_formula(self) -> str:
+        """The source of the forward computation, for reading: `x * y`."""
+        from autolab.engine.source import body
+
+        return body(self.forward)
+
+    def __repr__(self) -> str:
+        return f"<row {self.name}({', '.join([*self.inputs, *self.settings])}): {self.kind}>"
+
+
+class Plan:
+    """Which rules to run for one set of inputs that need a gradient, and the fewest values to remember for them."""
+
+    __slots__ = ("holds_values", "rules", "slots")
+
+    def __init__(self, op: Op, mask: int) -> None:
+        self.slots: list[Slot] = []
+        self.rules: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
+        seen: dict[str, int] = {}
+        for i, argument in enumerate(op.inputs):
+            rule = op.rules.get(argument)
+            if rule is None or not (op.variadic or mask >> i & 1):
+                continue
+            for name in rule.needs:
+                if name not in seen:
+                    seen[name] = len(self.slots)
+                    self.slots.append(slot_for(op, name))
+            self.rules.append((-1 if op.variadic else i, rule.function, tuple(seen[n] for n in rule.needs)))
+        self.holds_values = any(isinstance(slot, Value | Out | Values) for slot in self.slots)
+
+
+def slot_for(op: Op, name: str) -> Slot:
+    """The kind of memory that a parameter name of a rule stands for."""
+    if name == "out":
+        return Out(name, 0)
+    if name.startswith("out_"):
+        return Out(name, int(name[4:]))
+    if name in op.settings:
+        return Setting(name, op.settings[name])
+    if name in op.inputs:
+        return Values(name, 0) if op.variadic else Value(name, op.inputs.index(name))
+    if name.endswith("_shape") and name[:-6] in op.inputs:
+        return Shapes(name, 0) if op.variadic else Shape(name, op.inputs.index(name[:-6]))
+    raise TypeError(f"op {op.name!r}: a rule asks for {name!r}, which is no input, shape, setting or `out`")
+
+
+NEVER = [0]  # the version of what cannot be written to: numbers and arrays that are not tensors
+
+
+class Slot:
+    """One thing that a node remembers: how to take it when the operation runs, and how to give it back to a rule."""
+
+    __slots__ = ("index", "name")
+
+    def __init__(self, name: str, index: int) -> None:
+        self.name, self.index = name, index
+
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
+        raise NotImplementedError
+
+    def unpack(self, node: OpNode, saved: Any, create_graph: bool) -> Any:
+        return saved
+
+    def show(self, saved: Any) -> Saved:
+        return Saved(self.name, saved, True)
+
+
+class Setting(Slot):
+    """A keyword of the call, or its default."""
+
+    __slots__ = ("default",)
+
+    def __init__(self, name: str, default: Any) -> None:
+        super().__init__(name, 0)
+        self.default = default
+
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
+        return settings.get(self.name, self.default)
+
+
+class Shape(Slot):
+    """Only the shape of an input."""
+
+    __slots__ = ()
+
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
+        return np.shape(raw[self.index])
+
+
+class Shapes(Slot):
+    """The shapes of all inputs of a variadic row."""
+
+    __slots__ = ()
+
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
+        return tuple(np.shape(a) for a in raw)
+
+
+class Value(Slot):
+    """The value of an input, with the version it had."""
+
+    __slots__ = ()
+
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
+        return keep(args[self.index], raw[self.index])
+
+    def unpack(self, node: OpNode, saved: Any, create_graph: bool) -> Any:
+        raw = check(node, self.name, saved)
+        if not create_graph or saved[1] is NEVER:
+            return raw
+        return revive(raw, node.edges[self.index], saved[1])
+
+    def show(self, saved: Any) -> Saved:
+        return Saved(self.name, bring_back(saved[0]), saved[1][0] == saved[2])
+
+
+class Out(Slot):
+    """The result itself. The node holds its numbers, not the tensor, so that neither keeps the other alive."""
+
+    __slots__ = ()
+
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
+        return keep(results[self.index], results[self.index].payload)
+
+    def unpack(self, node: OpNode, saved: Any, create_graph: bool) -> Any:
+        raw = check(node, self.name, saved)
+        return revive(raw, (node, self.index), saved[1]) if create_graph else raw
+
+    def show(self, saved: Any) -> Saved:
+        return Saved(self.name, bring_back(saved[0]), saved[1][0] == saved[2])
+
+
+class Values(Slot):
+    """The values of all inputs of a variadic row."""
+
+    __slots__ = ()
+
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
+        return tuple(keep(a, r) for a, r in zip(args, raw))
+
+    def unpack(self, node: OpNode, saved: Any, create_graph: bool) -> Any:
+        values = [check(node, self.name, one) for one in saved]
+        if not create_graph:
+            return values
+        return [revive(v, e, one[1]) for v, e, one in zip(values, node.edges, saved)]
+
+    def show(self, saved: Any) -> Saved:
+        return Saved(self.name, [bring_back(one[0]) for one in saved], all(one[1][0] == one[2] for one in saved))
+
+
+def keep(tensor: Any, raw: Any) -> tuple[Any, list[int], int]:
+    """What is stored for a value: the numbers, the version counter it shares, and what that counter said."""
+    if not isinstance(tensor, Tensor):
+        return raw, NEVER, 0
+    if modes.saved_hooks and tensor.level == 0:
+        pack, unpack = modes.saved_hooks[-1]
+        raw = Packed(pack(revive(raw, None, tensor.version)), unpack)
+    return raw, tensor.version, tensor.version[0]
+
+
+def bring_back(raw: Any) -> Any:
+    """The numbers of a saved value, from the saved-tensor hook that took them if there is one."""
+    return raw.unpack(raw.ticket).payload if type(raw) is Packed else raw
+
+
+def check(node: OpNode, name: str, saved: tuple[Any, list[int], int]) -> Any:
+    """The numbers of a saved value, if nobody wrote over them since."""
+    raw, version, expected = saved
+    raw = bring_back(raw)
+    if version[0] != expected:
+        raise RuntimeError(
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"`{name}` of {node.name()}, {raw.dtype} of shape {list(raw.shape)}, is at version {version[0]}; "
+            f"expected version {expected} instead.\n"
+            "Use the out-of-place form (`y = y * 2` instead of `y.mul_(2)`), or clone before modifying."
+        )
+    return raw
+
+
+def revive(raw: Any, edge: Any, version: list[int]) -> Any:
+    """A saved value as a tensor with its history, for a rule that is itself to be recorded. Masks and indices stay as they are."""
+    if raw.dtype not in FLOATING:
+        return raw
+    t = fresh(raw)
+    t.edge, t.version = edge, version
+    return t
+
+
+def op(
+    name: str,
+    forward: Callable[..., Any],
+    kind: str = GENERAL,
+    *,
+    node: str | Callable[..., str] | None = None,
+    numpy: Any = (),
+    promote: str | None = None,
+    together: tuple[str, ...] | None = None,
+    outputs: int = 1,
+    view: bool = False,
+    jvp: Callable[..., Any] | None = None,
+    batch: Callable[..., Any] | None = None,
+    **rules: Callable[..., Any],
+) -> Op:
+    """Add a row to the table.
+
+    `node` PyTorch's name for the node (or a function of the call that gives it); `numpy` the NumPy function(s) that mean this row;
+    `promote` "join" brings the inputs named in `together` (default all) to one dtype, "float" also takes integers to the default
+    float; `outputs` how many results, -1 if it depends on the call; `view` the result looks into the input's memory;
+    `jvp` and `batch` are for GENERAL rows that want more than what follows from the rules.
+    """
+    row = Op(
+        name, forward, kind, rules, node=node, numpy=numpy if isinstance(numpy, tuple) else (numpy,), promote=promote,
+        together=together, outputs=outputs, view=view, jvp=jvp, batch=batch,
+    )  # fmt: skip
+    if name in TABLE:
+        raise ValueError(f"there is a row {name!r} already")
+    TABLE[name] = row
+    return row

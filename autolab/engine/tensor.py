@@ -1,0 +1,280 @@
+"""1. What a tensor is besides its numbers: where it came from, what has been written to it, where its gradient is kept.
+
+`payload` holds the numbers: an ndarray, or a NumPy scalar for a 0-d result (an order of magnitude faster), or, inside a transform
+of `autolab.func`, another tensor. Everything named `dim` or `keepdim`, and every method, comes from `autolab.surface`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autolab.engine import dtypes
+
+if TYPE_CHECKING:
+    import weakref
+
+    from autolab.engine.inplace import View
+    from autolab.engine.node import AccumulateGrad, Edge, RemovableHandle
+    from autolab.engine.op import Op
+
+# NumPy functions that know a row: filled by op(); looked up when np.exp, np.sum ... meet a Tensor.
+NUMPY_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+# The table: every row by its name. Filled by op().
+TABLE: dict[str, Op] = {}
+
+
+class Size(tuple[int, ...]):
+    """A shape, printed as PyTorch prints it."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        n = 1
+        for length in self:
+            n *= length
+        return n
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def __getitem__(self, i: Any) -> Any:
+        got = super().__getitem__(i)
+        return Size(got) if isinstance(i, slice) else got
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple(self) + tuple(other))
+
+
+class Extra:
+    """What few tensors have: an accumulator, hooks, a retained gradient."""
+
+    __slots__ = ("accumulator", "hooks", "post_hooks", "retains")
+
+    def __init__(self) -> None:
+        self.accumulator: weakref.ref[AccumulateGrad] | None = None
+        self.hooks: dict[int, Callable[..., Any]] = {}
+        self.post_hooks: dict[int, Callable[..., Any]] = {}
+        self.retains = False
+
+
+class Tensor:
+    """An array that remembers how it was made. Make one with `autolab.tensor`.
+
+    Slots: `payload` the numbers; `edge` the pair (node, output number) that made it, None for a leaf; `flag` whether a leaf requires
+    grad; `version` a one-element list shared by all views, counting writes; `view` what it looks into; `extra` hooks and the like.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_grad", "edge", "extra", "flag", "payload", "version", "view")
+
+    payload: Any
+    edge: Edge | None
+    flag: bool
+    version: list[int]
+    view: View | None
+    extra: Extra | None
+    _grad: Tensor | None
+
+    __array_priority__ = 1000  # NumPy leaves `array * tensor` to us
+    level = 0
+
+    def __new__(cls, data: Any = (), *args: Any, **kwargs: Any) -> Any:
+        t = object.__new__(cls)
+        t.payload = data.payload if isinstance(data, Tensor) else np.asarray(data, dtypes.default.floating)
+        t.edge = t.view = t.extra = t._grad = None
+        t.flag = False
+        t.version = [0]
+        return t
+
+    # -- where it came from ------------------------------------------------------------------
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that made this tensor; None for a leaf."""
+        if self.view is not None:
+            self.view.catch_up(self)
+        return None if self.edge is None else self.edge[0]
+
+    @property
+    def output_nr(self) -> int:
+        return 0 if self.edge is None else self.edge[1]
+
+    @property
+    def is_leaf(self) -> bool:
+        """True for tensors that no recorded operation made."""
+        return self.grad_fn is None
+
+    @property
+    def requires_grad(self) -> bool:
+        """True if gradients are to be computed for this tensor."""
+        return self.flag or self.grad_fn is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Ask for (or stop asking for) gradients of this leaf, in place.
+
+        Raises RuntimeError for integers and for results of recorded operations.
+        """
+        if self.grad_fn is not None:
+            if not requires_grad:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                )
+            return self
+        if requires_grad and self.payload.dtype not in dtypes.FLOATING:
+            raise RuntimeError(
+                "only Tensors of floating point and complex dtype can require gradients; this one is "
+                f"{self.dtype}. Make it floating point first: tensor(..., dtype=torch.float32) or t.float()."
+            )
+        self.flag = bool(requires_grad)
+        return self
+
+    # -- its gradient --------------------------------------------------------------------------
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The gradient accumulated so far, of the same shape; None before the first backward pass."""
+        if self._grad is None and self.edge is not None and not (self.extra is not None and self.extra.retains):
+            import warnings
+
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+                "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+                "Tensor, use .retain_grad() on the non-leaf Tensor.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            if value is self:
+                raise RuntimeError("can't assign Variable as its own grad")
+            if value.shape != self.shape:
+                raise RuntimeError(
+                    f"assigned grad has data of a different size: expected {list(self.shape)}, got {list(value.shape)}"
+                )
+            if value.payload.dtype != self.payload.dtype:
+                raise RuntimeError(
+                    f"assigned grad has data of a different type: expected {self.dtype}, got {value.dtype}"
+                )
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        return self.edge is not None and self.extra is not None and self.extra.retains
+
+    def own_extra(self) -> Extra:
+        if self.extra is None:
+            self.extra = Extra()
+        return self.extra
+
+    def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(grad) whenever the gradient of this tensor is computed; what it returns replaces the gradient.
+
+        Raises RuntimeError if this tensor does not require grad.
+        """
+        from autolab.engine.node import RemovableHandle
+
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.edge is None:
+            return RemovableHandle(self.own_extra().hooks, hook)
+        node, number = self.edge
+        return RemovableHandle(node._own_hooks().tensor.setdefault(number, {}), hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(leaf) after a gradient has been added to its .grad."""
+        from autolab.engine.node import RemovableHandle
+
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.edge is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        return RemovableHandle(self.own_extra().post_hooks, hook)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this non-leaf tensor in .grad, as leaves do."""
+        import weakref
+
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.edge is None:
+            return
+        self.own_extra().retains = True
+        node, number = self.edge
+        node._own_hooks().retain[number] = weakref.ref(self)
+
+    # -- its numbers ---------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        return Size(self.payload.shape)
+
+    @property
+    def ndim(self) -> int:
+        return self.payload.ndim  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        return dtypes.of(self.payload.dtype)
+
+    @property
+    def _version(self) -> int:
+        return self.version[0]
+
+    @property
+    def _base(self) -> Tensor | None:
+        return None if self.view is None else self.view.base
+
+    @property
+    def data(self) -> Tensor:
+        """The same numbers without history: writes through it are not noticed (no version is counted)."""
+        t = fresh(self.box())
+        t.flag = False
+        return t
+
+    @data.setter
+    def data(self, new: Tensor) -> None:
+        self.payload = new.box()
+
+    def box(self) -> Any:
+        """The payload as an array that can be written to and looked into; a 0-d scalar becomes a 0-d array, once."""
+        if isinstance(self.payload, np.generic):
+            self.payload = np.array(self.payload)
+        return self.payload
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        function = NUMPY_FUNCTIONS.get(ufunc)
+        if function is None or method != "__call__" or kwargs:
+            raise TypeError(f"numpy.{ufunc.__name__} has no differentiation rule for these arguments")
+        return function(*args)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        ours = NUMPY_FUNCTIONS.get(function)
+        if ours is None:
+            raise TypeError(f"numpy.{function.__name__} has no differentiation rule")
+        return ours(*args, **kwargs)
+
+
+def fresh(payload: Any) -> Tensor:
+    """A new tensor around raw numbers: no history, no gradient wanted."""
+    t: Tensor = object.__new__(Tensor)
+    t.payload = payload
+    t.edge = t.view = t.extra = t._grad = None
+    t.flag = False
+    t.version = [0]
+    return t

@@ -1,0 +1,176 @@
+"""Rows that work entry by entry. The engine sums the axes that broadcasting stretched, so no row here mentions them.
+
+Where a function has a kink, the choice stands beside the row. `math` constants keep float32: under NumPy 2 `float32 * np.log(2)` is float64.
+"""
+
+import math
+
+import numpy as np
+
+from autolab.engine.op import ELEMENTWISE, op
+from autolab.rules.special import erf as erf_values
+
+E = ELEMENTWISE
+SQRT_HALF, SQRT_2_OVER_PI, TWO_OVER_SQRT_PI = math.sqrt(0.5), math.sqrt(2 / math.pi), 2 / math.sqrt(math.pi)
+
+
+# -- arithmetic ------------------------------------------------------------------------------
+
+add = op("add", lambda x, y: x + y, E, numpy=np.add, x=lambda g: g, y=lambda g: g)
+sub = op("sub", lambda x, y: x - y, E, numpy=np.subtract, x=lambda g: g, y=lambda g: -g)
+rsub = op("rsub", lambda x, y: y - x, E, node="RsubBackward1", x=lambda g: -g, y=lambda g: g)
+mul = op("mul", lambda x, y: x * y, E, numpy=np.multiply, x=lambda g, y: g * y, y=lambda g, x: g * x)
+div = op("div", lambda x, y: x / y, E, numpy=np.divide, promote="float", x=lambda g, y: g / y, y=lambda g, y, out: -g * out / y)
+neg = op("neg", lambda x: -x, E, numpy=np.negative, x=lambda g: -g)
+reciprocal = op("reciprocal", lambda x: 1 / x, E, numpy=np.reciprocal, promote="float", x=lambda g, out: -g * out * out)
+
+
+def power_of_base(g, x, exponent):
+    """The exponent is a setting, so a branch on it is no branch on values; x**0 has no derivative that could be inf * 0."""
+    return g * 0 if exponent == 0 else g * (exponent * x ** (exponent - 1))
+
+
+pow_scalar = op("pow_scalar", lambda x, *, exponent: x**exponent, E, node="PowBackward0", x=power_of_base)
+pow = op(
+    "pow", lambda x, y: x**y, E, numpy=np.power,
+    node=lambda x, y: "PowBackward2" if isinstance(x, int | float) else "PowBackward1",
+    x=lambda g, x, y: np.where(y == 0, 0, g * (y * x ** (y - 1))),
+    y=lambda g, x, y, out: np.where((x == 0) & (y >= 0), 0, g * (out * np.log(np.where(x == 0, 1, x)))),
+)  # fmt: skip
+float_floor = op("floor", lambda x: np.floor(x), E, numpy=np.floor, x=lambda g: g * 0)
+ceil = op("ceil", lambda x: np.ceil(x), E, numpy=np.ceil, x=lambda g: g * 0)
+round = op("round", lambda x, *, decimals=0: np.round(x, decimals), E, x=lambda g: g * 0)
+trunc = op("trunc", lambda x: np.trunc(x), E, numpy=np.trunc, x=lambda g: g * 0)
+floor_divide = op("floor_divide", lambda x, y: np.floor_divide(x, y), E, numpy=np.floor_divide)
+remainder = op(
+    "remainder", lambda x, y: np.remainder(x, y), E, numpy=np.remainder,
+    x=lambda g: g, y=lambda g, x, y: -g * np.floor(x / y),
+)  # fmt: skip
+
+
+# -- exponentials and logarithms -----------------------------------------------------------------
+
+exp = op("exp", lambda x: np.exp(x), E, numpy=np.exp, promote="float", x=lambda g, out: g * out)
+expm1 = op("expm1", lambda x: np.expm1(x), E, numpy=np.expm1, promote="float", x=lambda g, out: g * (out + 1))
+log = op("log", lambda x: np.log(x), E, numpy=np.log, promote="float", x=lambda g, x: g / x)
+log1p = op("log1p", lambda x: np.log1p(x), E, numpy=np.log1p, promote="float", x=lambda g, x: g / (x + 1))
+sqrt = op("sqrt", lambda x: np.sqrt(x), E, numpy=np.sqrt, promote="float", x=lambda g, out: g / (2 * out))
+rsqrt = op("rsqrt", lambda x: 1 / np.sqrt(x), E, promote="float", x=lambda g, out: -0.5 * g * out * out * out)
+
+
+# -- trigonometry ----------------------------------------------------------------------------
+
+sin = op("sin", lambda x: np.sin(x), E, numpy=np.sin, promote="float", x=lambda g, x: g * np.cos(x))
+cos = op("cos", lambda x: np.cos(x), E, numpy=np.cos, promote="float", x=lambda g, x: -g * np.sin(x))
+tan = op("tan", lambda x: np.tan(x), E, numpy=np.tan, promote="float", x=lambda g, out: g * (1 + out * out))
+tanh = op("tanh", lambda x: np.tanh(x), E, numpy=np.tanh, promote="float", x=lambda g, out: g * (1 - out * out))
+
+
+# -- activations -----------------------------------------------------------------------------
+
+sigmoid = op("sigmoid", lambda x: 1 / (1 + np.exp(-x)), E, promote="float", x=lambda g, out: g * ((1 - out) * out))
+# At 0 the gradient of relu is 0; leaky_relu takes the negative slope there.
+relu = op("relu", lambda x: np.maximum(x, 0), E, x=lambda g, out: g * (out > 0))
+leaky_relu = op(
+    "leaky_relu", lambda x, *, negative_slope: np.where(x > 0, x, x * negative_slope)[()], E,
+    x=lambda g, x, negative_slope: np.where(x > 0, g, g * negative_slope),
+)  # fmt: skip
+silu = op(
+    "silu", lambda x: x / (1 + np.exp(-x)), E,
+    x=lambda g, x: g * (sigmoid(x) * (1 + x * (1 - sigmoid(x)))),
+)  # fmt: skip
+softplus = op(
+    "softplus",
+    lambda x, *, beta, threshold: np.where(
+        x * beta > threshold, x, (np.log1p(np.exp(-np.abs(x * beta))) + np.maximum(x * beta, 0)) / beta
+    )[()],
+    E,
+    x=lambda g, x, beta, threshold: np.where(x * beta > threshold, g, g * sigmoid(x * beta)),
+)
+erf = op("erf", lambda x: erf_values(x), E, promote="float", x=lambda g, x: g * (TWO_OVER_SQRT_PI * np.exp(-x * x)))
+gelu = op(
+    "gelu", lambda x: x * (0.5 * (1 + erf_values(x * SQRT_HALF))), E,
+    x=lambda g, x: g * (0.5 * (1 + erf(x * SQRT_HALF)) + x * (np.exp(-0.5 * x * x) * (0.5 * SQRT_2_OVER_PI))),
+)  # fmt: skip
+
+
+def gelu_tanh_values(x):
+    return 0.5 * x * (1 + np.tanh(SQRT_2_OVER_PI * (x + 0.044715 * x * x * x)))
+
+
+def gelu_tanh_rule(g, x):
+    t = np.tanh(SQRT_2_OVER_PI * (x + 0.044715 * (x * x * x)))
+    return g * (0.5 * (1 + t) + (0.5 * x) * ((1 - t * t) * (SQRT_2_OVER_PI * (1 + 0.134145 * (x * x)))))
+
+
+gelu_tanh = op("gelu_tanh", gelu_tanh_values, E, node="GeluBackward0", x=gelu_tanh_rule)
+
+
+# -- absolute values, choices ------------------------------------------------------------------
+
+# At 0 the gradient of abs is sign(0) = 0.
+abs = op("abs", lambda x: np.abs(x), E, numpy=np.absolute, x=lambda g, x: g * np.sign(x))
+sign = op("sign", lambda x: np.sign(x), E, numpy=np.sign, x=lambda g: g * 0)
+# A tie gives each side half of the gradient.
+maximum = op(
+    "maximum", lambda x, y: np.maximum(x, y), E, numpy=np.maximum,
+    x=lambda g, x, y: np.where(x == y, g / 2, np.where(x > y, g, 0)),
+    y=lambda g, x, y: np.where(x == y, g / 2, np.where(y > x, g, 0)),
+)  # fmt: skip
+minimum = op(
+    "minimum", lambda x, y: np.minimum(x, y), E, numpy=np.minimum,
+    x=lambda g, x, y: np.where(x == y, g / 2, np.where(x < y, g, 0)),
+    y=lambda g, x, y: np.where(x == y, g / 2, np.where(y < x, g, 0)),
+)  # fmt: skip
+
+
+def between(x, low, high):
+    """Where x lies within the bounds, ends included; a bound of None is no bound."""
+    if high is None:
+        return x >= low
+    return x <= high if low is None else (x >= low) & (x <= high)
+
+
+clamp = op(
+    "clamp", lambda x, *, min=None, max=None: np.clip(x, min, max), E,
+    node="ClampBackward1",
+    x=lambda g, x, min, max: np.where(between(x, min, max), g, 0),
+)  # fmt: skip
+where = op(
+    "where", lambda condition, x, y: np.where(condition, x, y)[()], E, numpy=np.where, together=("x", "y"),
+    x=lambda g, condition: np.where(condition, g, 0), y=lambda g, condition: np.where(condition, 0, g),
+)  # fmt: skip
+masked_fill = op(
+    "masked_fill", lambda x, mask, value: np.where(mask, value, x)[()], E, together=("x", "value"),
+    x=lambda g, mask: np.where(mask, 0, g), value=lambda g, mask: np.where(mask, g, 0),
+)  # fmt: skip
+
+
+# -- copies ------------------------------------------------------------------------------------
+
+clone = op("clone", lambda x: np.array(x)[()], E, numpy=np.copy, promote="", x=lambda g: g)
+to = op("to", lambda x, *, dtype: x.astype(dtype), E, node="ToCopyBackward0", promote="", x=lambda g: g)
+# What copy_ and fill_ mean: the old values are gone, and so is their gradient.
+copy = op("copy", lambda x, y: np.broadcast_to(y, x.shape).astype(x.dtype)[()], E, node="CopyBackwards", promote="",
+          x=lambda g: g * 0, y=lambda g: g)  # fmt: skip
+fill = op("fill", lambda x, y: np.full(x.shape, y, x.dtype)[()], E, promote="", x=lambda g: g * 0, y=lambda g: g)
+
+
+# -- comparisons: no gradient --------------------------------------------------------------------
+
+eq = op("eq", lambda x, y: x == y, E, numpy=np.equal)
+ne = op("ne", lambda x, y: x != y, E, numpy=np.not_equal)
+lt = op("lt", lambda x, y: x < y, E, numpy=np.less)
+le = op("le", lambda x, y: x <= y, E, numpy=np.less_equal)
+gt = op("gt", lambda x, y: x > y, E, numpy=np.greater)
+ge = op("ge", lambda x, y: x >= y, E, numpy=np.greater_equal)
+bitwise_and = op("bitwise_and", lambda x, y: x & y, E, numpy=np.bitwise_and)
+bitwise_or = op("bitwise_or", lambda x, y: x | y, E, numpy=np.bitwise_or)
+bitwise_xor = op("bitwise_xor", lambda x, y: x ^ y, E, numpy=np.bitwise_xor)
+bitwise_not = op("bitwise_not", lambda x: ~x, E, numpy=np.invert)
+logical_and = op("logical_and", lambda x, y: np.logical_and(x, y), E, numpy=np.logical_and)
+logical_or = op("logical_or", lambda x, y: np.logical_or(x, y), E, numpy=np.logical_or)
+logical_not = op("logical_not", lambda x: np.logical_not(x), E, numpy=np.logical_not)
+isnan = op("isnan", lambda x: np.isnan(x), E, numpy=np.isnan)
+isinf = op("isinf", lambda x: np.isinf(x), E, numpy=np.isinf)
+isfinite = op("isfinite", lambda x: np.isfinite(x), E, numpy=np.isfinite)

@@ -1,0 +1,66 @@
+"""Rows for products of matrices. PyTorch gives each pairing of ranks a name; the formulas are the same."""
+
+import numpy as np
+
+from autolab.engine.node import sum_to
+from autolab.engine.op import BILINEAR, GENERAL, op
+
+B = BILINEAR
+
+
+def mT(x):
+    """The matrices of a stack, transposed."""
+    return np.swapaxes(x, -1, -2)
+
+
+mm = op("mm", lambda x, y: x @ y, B, x=lambda g, y: g @ mT(y), y=lambda g, x: mT(x) @ g)
+bmm = op("bmm", lambda x, y: x @ y, B, x=lambda g, y: g @ mT(y), y=lambda g, x: mT(x) @ g)
+mv = op("mv", lambda x, y: x @ y, B, x=lambda g, y: np.expand_dims(g, -1) * y, y=lambda g, x: mT(x) @ g)
+dot = op("dot", lambda x, y: x @ y, B, x=lambda g, y: g * y, y=lambda g, x: g * x)
+# Stacks of matrices whose leading axes broadcast: what was stretched is summed back.
+matmul = op(
+    "matmul", lambda x, y: x @ y, B, numpy=np.matmul, node="BmmBackward0",
+    x=lambda g, y, x_shape: sum_to(g @ mT(y), x_shape),
+    y=lambda g, x, y_shape: sum_to(mT(x) @ g, y_shape),
+)  # fmt: skip
+
+
+def flat(x):
+    """All leading axes as one: (..., n) -> (N, n)."""
+    return x if x.ndim == 2 else np.reshape(x, (-1, x.shape[-1]))
+
+
+def linear_values(x, weight, bias):
+    out = x @ weight.T
+    out += bias
+    return out
+
+
+linear = op(
+    "linear", linear_values, GENERAL, node="AddmmBackward0",
+    x=lambda g, weight: g @ weight,
+    weight=lambda g, x: np.transpose(flat(g)) @ flat(x),
+    bias=lambda g: np.sum(flat(g), axis=0),
+)  # fmt: skip
+
+
+def einsum_rule(g, xs, equation):
+    """The gradient of operand i is the einsum of g and all the others onto i's letters."""
+    letters, result = equation.split("->")
+    letters = letters.split(",")
+    gradients = []
+    for i, (own, x) in enumerate(zip(letters, xs)):
+        rest = [*letters[:i], *letters[i + 1 :]]
+        known = set(result).union(*rest)
+        # A letter that only this operand has was summed away: its gradient is the same along that axis.
+        alone = "".join(c for c in dict.fromkeys(own) if c not in known)
+        ones = np.ones([x.shape[own.index(c)] for c in alone], g.dtype)
+        operands = [g, *xs[:i], *xs[i + 1 :], *([ones] if alone else [])]
+        names = [result, *rest, *([alone] if alone else [])]
+        gradients.append(einsum(*operands, equation=f"{','.join(names)}->{own}"))
+    return gradients
+
+
+einsum = op(
+    "einsum", lambda *xs, equation: np.einsum(equation, *xs, optimize=len(xs) > 2), GENERAL, node="EinsumBackward0", xs=einsum_rule
+)

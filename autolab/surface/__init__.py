@@ -1,0 +1,8 @@
+"""PyTorch's names bound to rows: here `dim` becomes `axis` and `keepdim` becomes `keepdims`, and nowhere else.
+
+One file a family. `methods` gives `Tensor` its methods and operators from a table, so that the class itself stays small.
+"""
+
+from autolab.surface import creation, index, inplace, linalg, methods, pointwise, printing, reduce, shape
+
+__all__ = ["creation", "index", "inplace", "linalg", "methods", "pointwise", "printing", "reduce", "shape"]

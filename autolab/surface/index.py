@@ -1,0 +1,209 @@
+"""Picking entries: `x[...]`, and the functions that do it by index arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autolab.engine.apply import apply
+from autolab.engine.tensor import Tensor, fresh
+from autolab.rules import index as rows
+from autolab.surface.dims import axis_of
+from autolab.surface.shape import expand, unsqueeze
+
+Key = tuple[Any, ...]
+
+
+def getitem(self: Tensor, key: Any) -> Tensor:
+    """x[key]: integers, slices, None and Ellipsis give views, one node each; integer or boolean arrays give a copy.
+
+    Raises IndexError out of bounds, ValueError for a negative step.
+    """
+    if type(key) is int:
+        return select(self, 0, key)
+    items = expand_key(self, key if type(key) is tuple else (key,))
+    out, dim, advanced = self, 0, []
+    for item in items:
+        if isinstance(item, slice):
+            out = cut(out, dim, item)
+            advanced.append(slice(None))
+            dim += 1
+        elif item is None:
+            out = unsqueeze(out, dim)
+            advanced.append(slice(None))
+            dim += 1
+        elif isinstance(item, np.ndarray):
+            advanced.append(item)
+            dim += item.ndim if item.dtype == np.bool_ else 1
+        else:
+            out = select(out, dim, item)
+    if any(isinstance(a, np.ndarray) for a in advanced):
+        return pick(out, tuple(advanced))
+    return out.view_as(out) if out is self else out  # type: ignore[attr-defined,no-any-return]
+
+
+def expand_key(self: Tensor, key: Key) -> list[Any]:
+    """The key with one item for each dim: Ellipsis and missing dims become full slices, tensors and lists become arrays."""
+    key = tuple(as_index(k) for k in key)
+    used = sum(k.ndim if isinstance(k, np.ndarray) and k.dtype == np.bool_ else 1 for k in key if k is not None and k is not ...)
+    if used > self.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
+    rest = [slice(None)] * (self.ndim - used)
+    if any(k is ... for k in key):
+        at = next(i for i, k in enumerate(key) if k is ...)
+        return [*key[:at], *rest, *key[at + 1 :]]
+    return [*key, *rest]
+
+
+def as_index(k: Any) -> Any:
+    """One item of a key, as NumPy wants it."""
+    if isinstance(k, Tensor):
+        if k.payload.dtype.kind not in "biu":
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        return int(k.payload) if k.ndim == 0 and k.payload.dtype.kind in "iu" else np.asarray(k.payload)
+    if isinstance(k, list | range):
+        return np.asarray([as_index(i) if isinstance(i, Tensor) else i for i in k], None if len(k) else np.int64)
+    if isinstance(k, bool):
+        return np.asarray(k)
+    if k is None or k is ... or isinstance(k, slice | np.ndarray | int):
+        return k
+    if isinstance(k, np.integer):
+        return int(k)
+    raise TypeError(
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+        f"(got {type(k).__name__})"
+    )
+
+
+def from_the_end(ndim: int, dim: int, item: Any) -> Key:
+    """A key for one dim that counts from the end, so that leading axes may be added."""
+    return (..., item, *(slice(None),) * (ndim - dim - 1))
+
+
+def select(input: Tensor, dim: int, index: int) -> Tensor:
+    """The slice at one index of a dim, which disappears: a view. Raises IndexError out of bounds."""
+    axis = axis_of(dim, input.ndim)
+    if axis is None:
+        raise IndexError("select() cannot be applied to a 0-dim tensor.")
+    n = input.shape[axis]
+    index = int(index)
+    if not -n <= index < n:
+        raise IndexError(f"index {index} is out of bounds for dimension {axis + input.ndim} with size {n}")
+    return apply(rows.select, (input,), {"key": (..., index, *(slice(None),) * (-axis - 1))})  # type: ignore[no-any-return]
+
+
+def cut(input: Tensor, dim: int, piece: slice) -> Tensor:
+    """x[start:stop:step] along one dim: a view; the tensor itself for a full slice."""
+    if piece == slice(None):
+        return input
+    ends = [int(e.payload) if isinstance(e, Tensor) else e for e in (piece.start, piece.stop, piece.step)]
+    if ends[2] is not None and ends[2] <= 0:
+        raise ValueError("step must be greater than zero: use flip() to reverse a dim")
+    return apply(rows.slice_, (input,), {"key": from_the_end(input.ndim, dim, slice(*ends))})  # type: ignore[no-any-return]
+
+
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """`length` entries of a dim from `start` on: a view."""
+    d = axis_of(dim, input.ndim) + input.ndim  # type: ignore[operator]
+    n, start = input.shape[d], int(start)
+    start = start + n if start < 0 else start
+    if start + length > n or length < 0:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
+    return cut(input, d, slice(start, start + length))
+
+
+def pick(input: Tensor, key: Key) -> Tensor:
+    """x[key] with integer or boolean arrays among the items: a copy."""
+    at = 0
+    for item in key:
+        if isinstance(item, np.ndarray):
+            if item.dtype == np.bool_:
+                found = tuple(input.shape[at : at + item.ndim])
+                if item.shape != found:
+                    raise IndexError(
+                        f"The shape of the mask {list(item.shape)} at index 0 does not match the shape of the indexed tensor "
+                        f"{list(input.shape)} at index {at}"
+                    )
+            elif item.size:
+                n = input.shape[at]
+                worst = int(item.max()) if item.max() >= n else int(item.min())
+                if not -n <= worst < n:
+                    raise IndexError(f"index {worst} is out of bounds for dimension {at} with size {n}")
+        at += item.ndim if isinstance(item, np.ndarray) and item.dtype == np.bool_ else 1
+    return apply(rows.index, (input,), {"key": key})  # type: ignore[no-any-return]
+
+
+def index_tensor(index: Any, name: str) -> Tensor:
+    if not isinstance(index, Tensor) or index.payload.dtype.kind not in "iu":
+        kind = index.dtype if isinstance(index, Tensor) else type(index).__name__
+        raise RuntimeError(f"{name}(): Expected dtype int64 for index, got {kind}")
+    return index
+
+
+def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """out[i][j] = input[index[i][j]][j] for dim 0, and so on: one entry picked along dim for each entry of index.
+
+    Shapes: index has as many dims as input, and is no longer in the other dims; the result has its shape.
+    """
+    index_tensor(index, "gather")
+    if index.ndim != max(input.ndim, 1) and input.ndim:
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    axis = axis_of(dim, input.ndim)
+    for a in range(-input.ndim, 0):
+        if a != axis and index.shape[a] > input.shape[a]:
+            raise RuntimeError(
+                f"Size does not match at dimension {a + input.ndim} expected index {list(index.shape)} to be no larger than "
+                f"self {list(input.shape)} apart from dimension {dim}"
+            )
+    check_range(index, input, axis)
+    return apply(rows.gather, (input, index), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
+
+
+def check_range(index: Tensor, input: Tensor, axis: int | None) -> None:
+    i = np.asarray(index.payload)
+    n = input.shape[axis] if axis is not None else 1
+    if i.size and not (0 <= i.min() and i.max() < n):
+        worst = int(i.max()) if i.max() >= n else int(i.min())
+        raise RuntimeError(f"index {worst} is out of bounds for dimension {0 if axis is None else axis + input.ndim} with size {n}")
+
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """input with each entry of src added where index says along dim: the transpose of gather."""
+    index_tensor(index, "scatter_add")
+    axis = axis_of(dim, input.ndim)
+    check_range(index, input, axis)
+    return apply(rows.scatter_add, (input, index, src), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
+
+
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices of a dim that a 1-d index lists, in its order."""
+    index_tensor(index, "index_select")
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    axis = axis_of(dim, input.ndim)
+    i = np.asarray(index.payload)
+    if axis is not None and i.size and not (0 <= i.min() and i.max() < input.shape[axis]):
+        raise IndexError("index out of range in self")
+    return apply(rows.index_select, (input, fresh(np.atleast_1d(i))), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
+
+
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """input with the slices of source added where a 1-d index says along dim."""
+    index_tensor(index, "index_add")
+    axis = axis_of(dim, input.ndim)
+    check_range(index, input, axis)
+    source = source if alpha == 1 else source * alpha  # type: ignore[operator]
+    return apply(rows.index_add, (input, index, source), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
+
+
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The entries where the boolean mask holds, in one dim."""
+    shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
+    return getitem(expand(input, shape), expand(mask, shape))
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the entries that are not zero: (count, ndim), or one index tensor for each dim."""
+    found = np.nonzero(np.atleast_1d(input.payload))
+    return tuple(fresh(i) for i in found) if as_tuple else fresh(np.stack(found, -1))

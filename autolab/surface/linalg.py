@@ -1,0 +1,165 @@
+"""Products of vectors and matrices."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+from autolab.engine.apply import apply
+from autolab.engine.op import Op
+from autolab.engine.tensor import Tensor
+from autolab.rules import linalg as rows
+from autolab.surface.dims import require_tensor
+from autolab.surface.shape import reshape, unsqueeze
+
+NONE: dict[str, Any] = {}
+
+
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The matrix product; vectors are taken as a row on the left, a column on the right; leading dims broadcast.
+
+    Shapes: (..., n, k) @ (..., k, m) -> (..., n, m). Raises RuntimeError if the inner lengths differ.
+    """
+    require_tensor(input, "matmul")
+    require_tensor(other, "matmul", "other", 2)
+    a, b = input.payload.ndim, other.payload.ndim
+    try:
+        if a == 2 and b == 2:
+            return apply(rows.mm, (input, other), NONE)  # type: ignore[no-any-return]
+        if a == 1 and b == 1:
+            return apply(rows.dot, (input, other), NONE)  # type: ignore[no-any-return]
+        if a == 2 and b == 1:
+            return apply(rows.mv, (input, other), NONE)  # type: ignore[no-any-return]
+        if a == 0 or b == 0:
+            raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
+        if a == 1:
+            return matmul(unsqueeze(input, 0), other).squeeze(-2)  # type: ignore[attr-defined,no-any-return]
+        if b == 1:
+            return matmul(input, unsqueeze(other, 1)).squeeze(-1)  # type: ignore[attr-defined,no-any-return]
+        return apply(rows.matmul, (input, other), NONE)  # type: ignore[no-any-return]
+    except ValueError:
+        raise _mismatch(input, other) from None
+
+
+def _mismatch(input: Tensor, other: Tensor) -> RuntimeError:
+    a, b = list(input.shape), list(other.shape)
+    if len(a) == 1 and len(b) == 1:
+        return RuntimeError(
+            f"inconsistent tensor size, expected tensor {a} and src {b} to have the same number of elements, but got {a[0]} "
+            f"and {b[0]} elements respectively"
+        )
+    if len(b) == 1:
+        return RuntimeError(f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
+    inner = f"the inner lengths {a[-1]} and {b[-2]} differ" if a[-1] != b[-2] else "the leading dims do not broadcast"
+    rows_a = 1
+    for n in a[:-1]:
+        rows_a *= n
+    return RuntimeError(
+        f"mat1 and mat2 shapes cannot be multiplied ({rows_a}x{a[-1]} and {b[-2]}x{b[-1]}): from {a} and {b}, {inner}. "
+        "Transpose one of them if its layout is the other way round."
+    )
+
+
+def _of_rank(name: str, row: Op, ranks: tuple[int, int], messages: tuple[str, str], doc: str) -> Any:
+    def function(input: Tensor, other: Tensor) -> Tensor:
+        for t, rank, message in zip((input, other), ranks, messages):
+            if t.payload.ndim != rank:
+                raise RuntimeError(message.format(t.payload.ndim))
+        if input.payload.dtype != other.payload.dtype:
+            raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {input.dtype.title} != {other.dtype.title}")
+        try:
+            return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
+        except ValueError:
+            raise _mismatch(input, other) from None
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+mm = _of_rank("mm", rows.mm, (2, 2), ("self must be a matrix", "mat2 must be a matrix"), "Matrix times matrix.")
+mv = _of_rank(
+    "mv", rows.mv, (2, 1), ("vector + matrix @ vector expected, got 1, {0}, 1", "vector + matrix @ vector expected, got 1, 2, {0}"),
+    "Matrix times vector.",
+)  # fmt: skip
+dot = _of_rank(
+    "dot", rows.dot, (1, 1), ("1D tensors expected, but got {0}D and 1D tensors", "1D tensors expected, but got 1D and {0}D tensors"),
+    "The sum of the products of two vectors.",
+)  # fmt: skip
+bmm = _of_rank(
+    "bmm", rows.bmm, (3, 3), ("batch1 must be a 3D tensor", "batch2 must be a 3D tensor"),
+    "Matrix products of two stacks of the same length: (B, n, k) @ (B, k, m).",
+)  # fmt: skip
+
+
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
+    return reshape(input, -1, 1) * vec2  # type: ignore[operator,no-any-return]
+
+
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """beta * input + alpha * (mat1 @ mat2)."""
+    product = mm(mat1, mat2)
+    product = product if alpha == 1 else product * alpha
+    return (input if beta == 1 else input * beta) + product  # type: ignore[operator,no-any-return]
+
+
+def einsum(equation: Any, *operands: Any) -> Tensor:
+    """Sums of products named by letters: einsum("ij,jk->ik", a, b) is a @ b. "..." stands for leading dims.
+
+    Raises RuntimeError if the letters do not fit the operands.
+    """
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        operands = tuple(operands[0])
+    equation = equation.replace(" ", "")
+    left, arrow, right = equation.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(operands):
+        raise RuntimeError(
+            f"einsum(): the number of subscripts in the equation ({len(terms)}) does not match the number of operands ({len(operands)})"
+        )
+    used = set(equation)
+    free = [c for c in string.ascii_letters if c not in used]
+    most = 0
+    full = []
+    for term, x in zip(terms, operands):
+        n = x.ndim - (len(term) - 3) if "..." in term else 0
+        most = max(most, n)
+        full.append((term, n))
+    batch = "".join(free[:most])
+    terms = [term.replace("...", batch[most - n :]) for term, n in full]
+    if not arrow:
+        letters = "".join(terms)
+        right = batch + "".join(sorted(c for c in set(letters) - set(batch) if letters.count(c) == 1))
+    else:
+        right = right.replace("...", batch)
+    sizes: dict[str, int] = {}
+    ready = []
+    for i, (term, x) in enumerate(zip(terms, operands)):
+        if len(term) != x.ndim:
+            raise RuntimeError(
+                f"einsum(): the number of subscripts in the equation ({len(term)}) does not match the number of dimensions "
+                f"({x.ndim}) for operand {i} and no ellipsis was given"
+            )
+        term, x = _without_repeats(term, x)
+        for c, n in zip(term, x.shape):
+            if sizes.setdefault(c, n) == 1:
+                sizes[c] = n
+            elif n not in (1, sizes[c]):
+                raise RuntimeError(
+                    f"einsum(): subscript {c} has size {n} for operand {i} which does not broadcast with previously seen size {sizes[c]}"
+                )
+        ready.append((term, x))
+    expanded = [x if tuple(x.shape) == tuple(sizes[c] for c in term) else x.expand(*[sizes[c] for c in term]) for term, x in ready]
+    final = ",".join(term for term, _ in ready) + "->" + right
+    return apply(rows.einsum, tuple(expanded), {"equation": final})  # type: ignore[no-any-return]
+
+
+def _without_repeats(term: str, x: Tensor) -> tuple[str, Tensor]:
+    """A letter that stands twice in one operand means its diagonal."""
+    for c in dict.fromkeys(term):
+        while term.count(c) > 1:
+            first, second = term.index(c), term.index(c, term.index(c) + 1)
+            x = x.diagonal(0, first, second)  # type: ignore[attr-defined]
+            term = term[:first] + term[first + 1 : second] + term[second + 1 :] + c
+    return term, x

@@ -1,0 +1,241 @@
+"""Tensor's methods and operators, bound from tables."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autolab.engine import dtypes
+from autolab.engine.apply import apply
+from autolab.engine.op import Op
+from autolab.engine.tensor import Tensor
+from autolab.rules import elementwise as rows
+from autolab.surface import creation, index, inplace, linalg, pointwise, printing, reduce, shape
+
+# Functions of a module that are methods under the same name.
+METHODS = {
+    pointwise: "abs add allclose astype bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clone cos div eq equal erf exp "
+    "expm1 floor floor_divide ge gt isfinite isinf isnan le log log1p logical_and logical_not logical_or lt masked_fill maximum "
+    "minimum mul ne neg pow reciprocal relu remainder round rsqrt sigmoid sign sin sqrt square sub tan tanh to trunc",
+    reduce: "all amax amin any argmax argmin count_nonzero cumsum log_softmax logsumexp max mean min norm prod softmax std sum var",
+    shape: "broadcast_to chunk contiguous diagonal expand expand_as flatten flip is_contiguous movedim numel permute ravel repeat "
+    "reshape reshape_as roll size split squeeze stride t tile transpose tril triu unbind unflatten unsqueeze view view_as",
+    index: "gather index_add index_select masked_select narrow nonzero scatter_add select",
+    linalg: "addmm bmm dot matmul mm mv outer",
+    inplace: "copy_ detach detach_ fill_ normal_ uniform_ zero_",
+}  # fmt: skip
+ALIASES = {
+    "absolute": "abs", "clip": "clamp", "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div",
+    "negative": "neg", "nelement": "numel", "type_as": "to", "swapaxes": "transpose", "moveaxis": "movedim",
+}  # fmt: skip
+NONE: dict[str, Any] = {}
+OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
+
+
+def operator(row: Op) -> Callable[..., Any]:
+    """x op y."""
+
+    def forward(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, OPERAND):
+            return NotImplemented
+        try:
+            return apply(row, (self, other), NONE)
+        except ValueError as error:
+            raise pointwise.mismatch(error, self, other) from None
+
+    return forward
+
+
+def reflected(row: Op) -> Callable[..., Any]:
+    """y op x, where y is no Tensor."""
+
+    def forward(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, OPERAND):
+            return NotImplemented
+        try:
+            return apply(row, (other, self), NONE)
+        except ValueError as error:
+            raise pointwise.mismatch(error, other, self) from None
+
+    return forward
+
+
+def _rsub(self: Tensor, other: Any) -> Any:
+    return apply(rows.rsub, (self, other), NONE) if isinstance(other, OPERAND) else NotImplemented
+
+
+def _rtruediv(self: Tensor, other: Any) -> Any:
+    return pointwise.reciprocal(self) * other if isinstance(other, OPERAND) else NotImplemented
+
+
+def _pow(self: Tensor, exponent: Any) -> Any:
+    return pointwise.pow(self, exponent) if isinstance(exponent, OPERAND) else NotImplemented
+
+
+def _matmul(self: Tensor, other: Any) -> Any:
+    return linalg.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+def _rmatmul(self: Tensor, other: Any) -> Any:
+    return linalg.matmul(creation.as_tensor(other), self) if isinstance(other, np.ndarray) else NotImplemented
+
+
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "__add__": operator(rows.add), "__radd__": operator(rows.add),
+    "__sub__": operator(rows.sub), "__rsub__": _rsub,
+    "__mul__": operator(rows.mul), "__rmul__": operator(rows.mul),
+    "__truediv__": operator(rows.div), "__rtruediv__": _rtruediv,
+    "__floordiv__": operator(rows.floor_divide), "__rfloordiv__": reflected(rows.floor_divide),
+    "__mod__": operator(rows.remainder), "__rmod__": reflected(rows.remainder),
+    "__pow__": _pow, "__rpow__": reflected(rows.pow),
+    "__matmul__": _matmul, "__rmatmul__": _rmatmul,
+    "__neg__": lambda self: apply(rows.neg, (self,), NONE), "__pos__": lambda self: self,
+    "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
+    "__and__": operator(rows.bitwise_and), "__rand__": operator(rows.bitwise_and),
+    "__or__": operator(rows.bitwise_or), "__ror__": operator(rows.bitwise_or),
+    "__xor__": operator(rows.bitwise_xor), "__rxor__": operator(rows.bitwise_xor),
+    "__eq__": operator(rows.eq), "__ne__": operator(rows.ne),
+    "__lt__": operator(rows.lt), "__le__": operator(rows.le), "__gt__": operator(rows.gt), "__ge__": operator(rows.ge),
+    "__iadd__": inplace.augmented("add"), "__isub__": inplace.augmented("sub"), "__imul__": inplace.augmented("mul"),
+    "__itruediv__": inplace.augmented("div"), "__ipow__": inplace.augmented("pow"),
+    "__getitem__": index.getitem, "__setitem__": inplace.setitem,
+    "__repr__": printing.tensor_repr,
+}  # fmt: skip
+
+
+# -- leaving the world of tensors --------------------------------------------------------------------
+
+
+def item(self: Tensor) -> Any:
+    """The one number of a one-entry tensor, as a Python number. Raises RuntimeError for more."""
+    if self.payload.size != 1:
+        raise RuntimeError(
+            f"a Tensor with {self.payload.size} elements cannot be converted to Scalar; this one has shape {list(self.shape)}. "
+            "Reduce it first, for example with .sum() or .mean()."
+        )
+    value = self.payload.item()
+    return builtins.float(value) if self.payload.dtype in dtypes.FLOATING else value
+
+
+def numpy(self: Tensor, *, force: bool = False) -> Any:
+    """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad."""
+    if self.requires_grad and not force:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return self.box()
+
+
+def tolist(self: Tensor) -> Any:
+    """Nested lists of Python numbers; a number for a 0-d tensor."""
+    a = np.asarray(self.payload)
+    return (a.astype(np.float64) if a.dtype in dtypes.FLOATING else a).tolist()
+
+
+def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> Any:
+    if self.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    a = np.asarray(self.payload)
+    return a if dtype is None else a.astype(dtype)
+
+
+def _bool(self: Tensor) -> bool:
+    if self.payload.size != 1:
+        if self.payload.size == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    return builtins.bool(self.payload)
+
+
+def _len(self: Tensor) -> int:
+    if self.ndim == 0:
+        raise TypeError("len() of a 0-d tensor")
+    return self.payload.shape[0]  # type: ignore[no-any-return]
+
+
+def _iter(self: Tensor) -> Iterator[Tensor]:
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(shape.unbind(self))
+
+
+def _contains(self: Tensor, value: Any) -> bool:
+    return builtins.bool(np.any(np.equal(self.payload, value.payload if isinstance(value, Tensor) else value)))
+
+
+def _format(self: Tensor, spec: str) -> str:
+    return item(self).__format__(spec) if self.ndim == 0 and spec else repr(self)
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were "
+            "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage."
+        )
+    if id(self) in memo:
+        return memo[id(self)]  # type: ignore[no-any-return]
+    copy = object.__new__(type(self))
+    copy.payload = np.array(self.payload)[()] if self.ndim == 0 else np.array(self.payload)
+    copy.edge = copy.view = copy.extra = None
+    copy.flag, copy.version = self.flag, [0]
+    copy._grad = None if self._grad is None else _deepcopy(self._grad, memo)
+    memo[id(self)] = copy
+    return copy
+
+
+def _reduce(self: Tensor, protocol: Any) -> Any:
+    return rebuild, (type(self), np.asarray(self.payload), self.requires_grad)
+
+
+def rebuild(cls: type, array: Any, requires_grad: bool) -> Tensor:
+    """What unpickling a tensor calls."""
+    t: Tensor = object.__new__(cls)
+    t.payload = array[()] if array.ndim == 0 else array
+    t.edge = t.view = t.extra = t._grad = None
+    t.flag, t.version = requires_grad, [0]
+    return t
+
+
+def _as_type(d: dtypes.dtype) -> Callable[..., Any]:
+    return lambda self: pointwise.to(self, d)
+
+
+SPECIAL: dict[str, Any] = {
+    "item": item, "numpy": numpy, "tolist": tolist, "dim": lambda self: self.ndim, "ndimension": lambda self: self.ndim,
+    "is_floating_point": lambda self: self.payload.dtype in dtypes.FLOATING,
+    "element_size": lambda self: self.payload.dtype.itemsize, "cpu": lambda self: self,
+    "data_ptr": lambda self: self.box().__array_interface__["data"][0], "_is_view": lambda self: self.view is not None,
+    "new_tensor": lambda self, data, **k: creation.tensor(data, **{"dtype": self.dtype, **k}),
+    "new_zeros": lambda self, *size, **k: creation.zeros(*size, **{"dtype": self.dtype, **k}),
+    "new_ones": lambda self, *size, **k: creation.ones(*size, **{"dtype": self.dtype, **k}),
+    "new_full": lambda self, size, value, **k: creation.full(size, value, **{"dtype": self.dtype, **k}),
+    "new_empty": lambda self, *size, **k: creation.empty(*size, **{"dtype": self.dtype, **k}),
+    "__array__": _array, "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
+    "__hash__": lambda self: id(self), "__float__": lambda self: builtins.float(item(self)), "__int__": lambda self: int(item(self)),
+    "__index__": lambda self: item(self).__index__(), "__format__": _format, "__deepcopy__": _deepcopy, "__reduce_ex__": _reduce,
+    "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),
+    "bfloat16": _as_type(dtypes.bfloat16), "long": _as_type(dtypes.int64), "int": _as_type(dtypes.int32),
+    "short": _as_type(dtypes.int16), "bool": _as_type(dtypes.bool_), "type": pointwise.to,
+    "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.T), "device": property(lambda self: creation.CPU),
+    "is_cuda": False, "is_sparse": False, "names": None,
+    "itemsize": property(lambda self: self.payload.dtype.itemsize), "nbytes": property(lambda self: self.payload.nbytes),
+}  # fmt: skip
+
+
+def bind() -> None:
+    """Give Tensor everything in the tables above."""
+    for module, names in METHODS.items():
+        for name in names.split():
+            setattr(Tensor, name, getattr(module, name))
+    for alias, name in ALIASES.items():
+        setattr(Tensor, alias, getattr(Tensor, name))
+    for name in inplace.TWINS:
+        setattr(Tensor, f"{name}_", inplace.twin(name))
+    for table in (OPERATORS, SPECIAL):
+        for name, function in table.items():
+            setattr(Tensor, name, function)
+
+
+bind()

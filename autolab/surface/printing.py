@@ -1,0 +1,156 @@
+"""How a tensor prints: as PyTorch prints it, so that what a student reads here reads the same there."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from autolab.engine import dtypes
+from autolab.engine.tensor import Tensor
+
+
+class Options:
+    """What `set_printoptions` sets."""
+
+    precision = 4
+    threshold = 1000
+    edgeitems = 3
+    linewidth = 80
+    sci_mode: bool | None = None
+
+
+def set_printoptions(
+    precision: int | None = None, threshold: int | None = None, edgeitems: int | None = None,
+    linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None,
+) -> None:  # fmt: skip
+    """How many digits (4), from how many entries on to summarise (1000), how many to show at each end (3), how wide (80)."""
+    if profile is not None:
+        Options.precision, Options.threshold, Options.edgeitems, Options.linewidth = {
+            "default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, 10**12, 3, 80),
+        }[profile]  # fmt: skip
+    for name, value in dict(precision=precision, threshold=threshold, edgeitems=edgeitems, linewidth=linewidth).items():
+        if value is not None:
+            setattr(Options, name, value)
+    Options.sci_mode = sci_mode
+
+
+class Formatter:
+    """One format for all numbers of a tensor: integers with a point, fixed decimals, or scientific, all of one width."""
+
+    def __init__(self, values: Any) -> None:
+        self.floating = values.dtype in dtypes.FLOATING
+        self.whole = self.scientific = False
+        self.width = 1
+        values = values.reshape(-1)
+        if not self.floating:
+            self.width = max((len(str(v)) for v in values.tolist()), default=1)
+            return
+        values = values.astype(np.float64)
+        real = np.abs(values[np.isfinite(values) & (values != 0)])
+        if real.size:
+            self.whole = bool(np.all(real == np.ceil(real)))
+            low, high = float(real.min()), float(real.max())
+            spread = high / low > 1000
+            self.scientific = high > 1e8 or spread if self.whole else spread or high > 1e8 or low < 1e-4
+            if self.whole and not self.scientific:
+                self.scientific = False
+        else:
+            self.whole = not values.size or bool(np.all(np.isfinite(values)))
+        if Options.sci_mode is not None:
+            self.scientific = Options.sci_mode
+        shown = values[np.isfinite(values)] if self.whole and not self.scientific else values
+        self.width = max((len(self.text(float(v))) for v in (shown if shown.size else values)), default=1)
+        if self.whole and not self.scientific and not np.all(np.isfinite(values)):
+            self.width = max(self.width, *(len(self.text(float(v))) for v in values))
+
+    def text(self, v: Any) -> str:
+        if not self.floating:
+            return str(v)
+        if self.scientific:
+            return f"{v:.{Options.precision}e}"
+        if self.whole:
+            return f"{v:.0f}." if math.isfinite(v) else f"{v:.0f}"
+        return f"{v:.{Options.precision}f}"
+
+    def __call__(self, v: Any) -> str:
+        return self.text(v).rjust(self.width)
+
+
+def _vector(a: Any, indent: int, summarise: bool, form: Formatter) -> str:
+    per_line = max(1, (Options.linewidth - indent) // (form.width + 2))
+    edge = Options.edgeitems
+    if summarise and len(a) > 2 * edge:
+        words = [form(v) for v in a[:edge].tolist()] + [" ..."] + [form(v) for v in a[-edge:].tolist()]
+    else:
+        words = [form(v) for v in a.tolist()]
+    lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
+    return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+
+
+def _nested(a: Any, indent: int, summarise: bool, form: Formatter) -> str:
+    if a.ndim == 0:
+        return form(a.item())
+    if a.ndim == 1:
+        return _vector(a, indent, summarise, form)
+    edge = Options.edgeitems
+    if summarise and len(a) > 2 * edge:
+        parts = [_nested(x, indent + 1, summarise, form) for x in a[:edge]]
+        parts += ["..."] + [_nested(x, indent + 1, summarise, form) for x in a[-edge:]]
+    else:
+        parts = [_nested(x, indent + 1, summarise, form) for x in a]
+    return "[" + ("," + "\n" * (a.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
+
+
+def _ends(a: Any) -> Any:
+    """The entries that a summary shows, for choosing the format."""
+    edge = Options.edgeitems
+    for axis in range(a.ndim):
+        if a.shape[axis] > 2 * edge:
+            n = a.shape[axis]
+            a = np.take(a, [*range(edge), *range(n - edge, n)], axis)
+    return a
+
+
+def numbers(array: Any, indent: int) -> str:
+    """The entries of an array, as they stand inside tensor(...)."""
+    array = np.asarray(array)
+    if array.dtype == dtypes.bfloat16.numpy:
+        array = array.astype(np.float32)
+    summarise = array.size > Options.threshold
+    return _nested(array, indent, summarise, Formatter(_ends(array) if summarise else array))
+
+
+def tensor_repr(self: Tensor) -> str:
+    """PyTorch's text for a tensor: `tensor([1., 2.], grad_fn=<MulBackward0>)`."""
+    prefix = "tensor("
+    if self.level:
+        return f"{type(self).__name__}(level={self.level}, value={self.payload!r})"
+    array = np.asarray(self.payload)
+    suffixes = []
+    usual = array.dtype in (dtypes.default.floating, np.int64, np.bool_)
+    if array.size == 0:
+        text = "[]"
+        if array.ndim != 1:
+            suffixes.append(f"size={tuple(array.shape)}")
+        usual = array.dtype == dtypes.default.floating
+    else:
+        text = numbers(array, len(prefix))
+    if not usual:
+        suffixes.append(f"dtype={self.dtype}")
+    if self.grad_fn is not None:
+        suffixes.append(f"grad_fn=<{self.grad_fn.name()}>")
+    elif self.requires_grad:
+        suffixes.append("requires_grad=True")
+    return _join(prefix + text, suffixes)
+
+
+def _join(text: str, suffixes: list[str]) -> str:
+    last = len(text) - text.rfind("\n") - 1
+    for suffix in suffixes:
+        if last + len(suffix) + 3 > Options.linewidth:
+            text, last = text + ",\n" + " " * 7 + suffix, 7 + len(suffix)
+        else:
+            text, last = f"{text}, {suffix}", last + len(suffix) + 2
+    return text + ")"

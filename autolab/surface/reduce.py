@@ -1,0 +1,199 @@
+"""Functions that make fewer numbers out of many."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, NamedTuple
+
+from autolab.engine import dtypes
+from autolab.engine.apply import apply
+from autolab.engine.op import Op
+from autolab.engine.tensor import Tensor
+from autolab.rules import nn as nn_rows
+from autolab.rules import reduce as rows
+from autolab.surface.dims import Dims, axes_of, axis_of, require_tensor
+from autolab.surface.pointwise import maximum, minimum, to
+
+
+def _reduce(row: Op, input: Tensor, dim: Dims, keepdim: bool, **settings: Any) -> Tensor:
+    return apply(row, (input,), {"axis": axes_of(dim, input.ndim), "keepdims": keepdim, **settings})  # type: ignore[no-any-return]
+
+
+def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum of all entries, or along dim(s). Integers and bools are summed as int64.
+
+    >>> sum(tensor([[1., 2.], [3., 4.]]), dim=0)
+    tensor([4., 6.])
+    """
+    require_tensor(input, "sum")
+    if dtype is not None:
+        input = to(input, dtype)
+    elif input.payload.dtype not in dtypes.FLOATING:
+        input = to(input, dtypes.int64)
+    return _reduce(rows.sum, input, dim, keepdim)
+
+
+def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of all entries, or along dim(s). Raises RuntimeError for integers."""
+    if dtype is not None:
+        input = to(input, dtype)
+    _need_floats("mean", input)
+    return _reduce(rows.mean, input, dim, keepdim)
+
+
+def _need_floats(name: str, input: Tensor) -> None:
+    if input.payload.dtype not in dtypes.FLOATING:
+        raise RuntimeError(
+            f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {input.dtype.title}. Convert it first: t.float().{name}()."
+        )
+
+
+def _spread(row: Op, name: str) -> Any:
+    def function(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
+                 correction: float | None = None) -> Tensor:  # fmt: skip
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        if correction is None:
+            correction = 1 if unbiased is None else int(unbiased)
+        _need_floats(name, input)
+        return _reduce(row, input, dim, keepdim, correction=correction)
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+var = _spread(rows.var, "var")
+var.__doc__ = "Variance over all entries or along dim(s), divided by n - correction (default 1)."
+std = _spread(rows.std, "std")
+std.__doc__ = "Standard deviation over all entries or along dim(s): the root of `var`."
+
+
+def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The product of all entries, or along one dim. Its gradient is right at zeros too."""
+    if dtype is not None:
+        input = to(input, dtype)
+    elif input.payload.dtype not in dtypes.FLOATING:
+        input = to(input, dtypes.int64)
+    return _reduce(rows.prod, input, dim, keepdim)
+
+
+class max_result(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.max(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+
+class min_result(NamedTuple):
+    values: Tensor
+    indices: Tensor
+
+    def __repr__(self) -> str:
+        return f"torch.return_types.min(\nvalues={self.values!r},\nindices={self.indices!r})"
+
+
+def _extreme(name: str, whole: Op, along: Op, pairwise: Any, result: Any) -> Any:
+    def function(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
+        if isinstance(dim, Tensor) or other is not None:
+            return pairwise(input, dim if other is None else other)
+        if builtins.min(input.shape, default=1) == 0 and dim is None:
+            raise RuntimeError(
+                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
+                "the 'dim' argument."
+            )
+        if dim is None:
+            return apply(whole, (input,), {"axis": None})
+        axis = axis_of(dim, input.ndim)
+        return result(*apply(along, (input,), {"axis": axis, "keepdims": keepdim}))
+
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+max = _extreme("max", rows.amax, rows.max_along, maximum, max_result)
+max.__doc__ = """The largest entry; or along one dim (values, indices), the first of equals; or of two tensors.
+
+Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all."""
+min = _extreme("min", rows.amin, rows.min_along, minimum, min_result)
+min.__doc__ = """The smallest entry; or along one dim (values, indices), the first of equals; or of two tensors.
+
+Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all."""
+
+
+def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
+    """The largest entries along dim(s); ties share the gradient."""
+    return _reduce(rows.amax, input, dim, keepdim)
+
+
+def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
+    """The smallest entries along dim(s); ties share the gradient."""
+    return _reduce(rows.amin, input, dim, keepdim)
+
+
+def _where_is(row: Op, name: str, doc: str) -> Any:
+    def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
+        axis = None if dim is None else axis_of(dim, input.ndim)
+        return apply(row, (input,), {"axis": axis, "keepdims": keepdim})  # type: ignore[no-any-return]
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+argmax = _where_is(rows.argmax, "argmax", "The index of the largest entry (of the flattened tensor, or along dim); int64.")
+argmin = _where_is(rows.argmin, "argmin", "The index of the smallest entry (of the flattened tensor, or along dim); int64.")
+
+
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether every entry is nonzero."""
+    return _reduce(rows.all, input, dim, keepdim)
+
+
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether some entry is nonzero."""
+    return _reduce(rows.any, input, dim, keepdim)
+
+
+def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
+    """log(sum(exp(input))) along dim(s), without overflow."""
+    return _reduce(rows.logsumexp, input, dim, keepdim)
+
+
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """Running sums along dim."""
+    if dtype is not None:
+        input = to(input, dtype)
+    elif input.payload.dtype not in dtypes.FLOATING:
+        input = to(input, dtypes.int64)
+    return apply(rows.cumsum, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
+
+
+def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """exp(input) scaled to add up to 1 along dim."""
+    input = input if dtype is None else to(input, dtype)
+    return apply(nn_rows.softmax, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """log(softmax(input)) along dim, without losing small probabilities."""
+    input = input if dtype is None else to(input, dtype)
+    return apply(nn_rows.log_softmax, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
+
+
+def norm(input: Tensor, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The p-norm of all entries, or along dim(s): p is a number, inf, or "fro" (2)."""
+    p = 2 if p in (None, "fro") else p
+    if p == float("inf"):
+        return amax(abs(input), () if dim is None else dim, keepdim)
+    if p == 2:
+        return sum(input * input, dim, keepdim).sqrt()  # type: ignore[attr-defined,no-any-return]
+    if p == 1:
+        return sum(abs(input), dim, keepdim)
+    return sum(abs(input) ** p, dim, keepdim) ** (1 / p)  # type: ignore[no-any-return,operator]
+
+
+def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
+    """How many entries are not zero."""
+    return sum(input != 0, dim)

@@ -1,0 +1,336 @@
+"""Functions that give the same entries another shape or order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autolab.engine.apply import apply
+from autolab.engine.tensor import Tensor
+from autolab.rules import shape as rows
+from autolab.surface.dims import axes_of, axis_of, sizes_of
+
+
+def size(self: Tensor, dim: int | None = None) -> Any:
+    """The shape, or the length of one dim."""
+    return self.shape if dim is None else self.shape[dim]
+
+
+def numel(self: Tensor) -> int:
+    """The number of entries."""
+    return self.shape.numel()
+
+
+def _complete(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
+    """Fill in a -1, and check that there is room for just n entries."""
+    known = math.prod(s for s in shape if s != -1)
+    holes = shape.count(-1)
+    if holes > 1:
+        raise RuntimeError("only one dimension can be inferred")
+    if (n != known) if not holes else (known == 0 or n % known):
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {n}")
+    return tuple(n // known if s == -1 else s for s in shape)
+
+
+def reshape(input: Tensor, *shape: Any) -> Tensor:
+    """The same entries in another shape; one length may be -1. Shares memory where it can, copies where it must."""
+    return apply(rows.reshape, (input,), {"shape": _complete(sizes_of(shape), input.shape.numel())})  # type: ignore[no-any-return]
+
+
+def view(self: Tensor, *shape: Any) -> Tensor:
+    """The same memory in another shape. Raises RuntimeError if that needs a copy: then use reshape()."""
+    if len(shape) == 1 and not isinstance(shape[0], int | tuple | list):
+        return self.to(shape[0])  # type: ignore[attr-defined,no-any-return]
+    wanted = _complete(sizes_of(shape), self.shape.numel())
+    out = apply(rows.reshape, (self,), {"shape": wanted})
+    if out.view is None and self.shape.numel():
+        raise RuntimeError(
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+            f"contiguous subspaces). Use .reshape(...) instead: from {list(self.shape)} to {list(wanted)} needs a copy."
+        )
+    return out  # type: ignore[no-any-return]
+
+
+def view_as(self: Tensor, other: Tensor) -> Tensor:
+    """view(other.shape)."""
+    return view(self, other.shape)
+
+
+def reshape_as(self: Tensor, other: Tensor) -> Tensor:
+    """reshape(other.shape)."""
+    return reshape(self, other.shape)
+
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """Join the dims from start_dim to end_dim into one."""
+    n = input.ndim
+    if n == 0:
+        return reshape(input, 1)
+    start, end = axis_of(start_dim, n) + n, axis_of(end_dim, n) + n  # type: ignore[operator]
+    if start > end:
+        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
+    if start == end:
+        return input
+    s = input.shape
+    return reshape(input, (*s[:start], math.prod(s[start : end + 1]), *s[end + 1 :]))
+
+
+def ravel(input: Tensor) -> Tensor:
+    """All entries in one dim."""
+    return flatten(input)
+
+
+def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
+    """Split one dim into several; one of the sizes may be -1."""
+    d = axis_of(dim, input.ndim) + input.ndim  # type: ignore[operator]
+    return reshape(input, (*input.shape[:d], *_complete(tuple(sizes), input.shape[d]), *input.shape[d + 1 :]))
+
+
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """Drop all dims of length 1, or the named ones that have it."""
+    if dim is None:
+        return apply(rows.squeeze, (input,), {})  # type: ignore[no-any-return]
+    axes = axes_of(dim, input.ndim) or ()
+    return apply(rows.squeeze, (input,), {"axis": tuple(a for a in axes if input.shape[a] == 1)})  # type: ignore[no-any-return]
+
+
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """Insert a dim of length 1."""
+    n = input.ndim + 1
+    return apply(rows.expand_dims, (input,), {"axis": axis_of(dim, n)})  # type: ignore[no-any-return]
+
+
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Swap two dims."""
+    a, b = axis_of(dim0, input.ndim), axis_of(dim1, input.ndim)
+    if a is None:
+        return reshape(input, ())
+    return apply(rows.swapaxes, (input,), {"axis1": a, "axis2": b})  # type: ignore[no-any-return]
+
+
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix. Raises RuntimeError for more than two dims."""
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return apply(rows.t, (input,), {})  # type: ignore[no-any-return]
+
+
+def permute(input: Tensor, *dims: Any) -> Tensor:
+    """The dims in another order."""
+    axes = axes_of(sizes_of(dims), input.ndim) or ()
+    if len(axes) != input.ndim:
+        raise RuntimeError(
+            "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
+            f"of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(axes)}"
+        )
+    return apply(rows.transpose, (input,), {"axes": axes})  # type: ignore[no-any-return]
+
+
+def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
+    """Move dims to other positions."""
+    n = input.ndim
+    sources = axes_of(source, n) or ()
+    destinations = axes_of(destination, n) or ()
+    order = [a for a in range(-n, 0) if a not in sources]
+    for at, what in sorted(zip((d + n for d in destinations), sources)):
+        order.insert(at, what)
+    return permute(input, order)
+
+
+def T(self: Tensor) -> Tensor:
+    """The dims in reverse order."""
+    return permute(self, tuple(range(-1, -self.ndim - 1, -1)))
+
+
+def mT(self: Tensor) -> Tensor:
+    """The last two dims swapped."""
+    if self.ndim < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+    return transpose(self, -2, -1)
+
+
+def expand(self: Tensor, *sizes: Any) -> Tensor:
+    """Repeat dims of length 1 without copying; -1 keeps a length, and new dims may be put in front."""
+    wanted = sizes_of(sizes)
+    extra = len(wanted) - self.ndim
+    if extra < 0:
+        raise RuntimeError(
+            f"expand(torch.FloatTensor{{{list(self.shape)}}}, size={list(wanted)}): the number of sizes provided "
+            f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
+        )
+    shape = tuple(self.shape[i - extra] if s == -1 else s for i, s in enumerate(wanted))
+    for i, (s, own) in enumerate(zip(shape[extra:], self.shape)):
+        if own not in (1, s):
+            raise RuntimeError(
+                f"The expanded size of the tensor ({s}) must match the existing size ({own}) at non-singleton dimension "
+                f"{i + extra}.  Target sizes: {list(shape)}.  Tensor sizes: {list(self.shape)}"
+            )
+    return apply(rows.expand, (self,), {"shape": shape})  # type: ignore[no-any-return]
+
+
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    """expand(other.shape)."""
+    return expand(self, other.shape)
+
+
+def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+    """expand(size)."""
+    return expand(input, size)
+
+
+def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """All tensors expanded to their common shape."""
+    shape = np.broadcast_shapes(*[tuple(t.shape) for t in tensors])
+    return tuple(expand(t, shape) for t in tensors)
+
+
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Join tensors along a dim they already have; the other lengths must agree."""
+    tensors = _several("cat", tensors)
+    axis = axis_of(dim, tensors[0].ndim)
+    for i, x in enumerate(tensors):
+        first = tensors[0]
+        if x.ndim == 0:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+        if x.ndim != first.ndim:
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {x.ndim}")
+        for a in range(-first.ndim, 0):
+            if a != axis and x.shape[a] != first.shape[a]:
+                raise RuntimeError(
+                    f"Sizes of tensors must match except in dimension {dim}. "
+                    f"Expected size {first.shape[a]} but got size {x.shape[a]} for tensor number {i} in the list."
+                )
+    return apply(rows.concatenate, tuple(tensors), {"axis": axis})  # type: ignore[no-any-return]
+
+
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Join tensors of one shape along a new dim."""
+    tensors = _several("stack", tensors)
+    for i, x in enumerate(tensors):
+        if x.shape != tensors[0].shape:
+            raise RuntimeError(
+                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
+                f"{list(x.shape)} at entry {i}"
+            )
+    return apply(rows.stack, tuple(tensors), {"axis": axis_of(dim, tensors[0].ndim + 1)})  # type: ignore[no-any-return]
+
+
+def _several(name: str, tensors: Any) -> list[Tensor]:
+    if isinstance(tensors, Tensor):
+        raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
+    tensors = list(tensors)
+    if not tensors:
+        raise RuntimeError(f"{name} expects a non-empty list of Tensors" if name == "cat" else "stack expects a non-empty TensorList")
+    from functools import reduce
+
+    from autolab.engine import dtypes
+    from autolab.surface.pointwise import to
+
+    common = dtypes.of(reduce(dtypes.promote_types, [x.payload.dtype for x in tensors]))
+    return [to(x, common) for x in tensors]
+
+
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Cut along a dim into pieces of one length (the last may be shorter), or of the lengths listed."""
+    axis = axis_of(dim, tensor.ndim)
+    if axis is None:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    n = tensor.shape[axis]
+    if isinstance(split_size_or_sections, int):
+        step = split_size_or_sections
+        if step <= 0:
+            raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
+        sizes = [min(step, n - start) for start in range(0, n, step)] or [0]
+    else:
+        sizes = [int(s) for s in split_size_or_sections]
+        if sum(sizes) != n:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), "
+                f"but got split_sizes={sizes}"
+            )
+    return apply(rows.split, (tensor,), {"sizes": tuple(sizes), "axis": axis})  # type: ignore[no-any-return]
+
+
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Cut along a dim into at most so many pieces of equal length (the last may be shorter)."""
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    return split(input, max(1, -(-input.shape[dim] // chunks)), dim)
+
+
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The slices along a dim, which disappears."""
+    axis = axis_of(dim, input.ndim)
+    if axis is None:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    return apply(rows.unbind, (input,), {"axis": axis})  # type: ignore[no-any-return]
+
+
+def flip(input: Tensor, *dims: Any) -> Tensor:
+    """Reverse the order along dims (a copy)."""
+    return apply(rows.flip, (input,), {"axis": axes_of(sizes_of(dims), input.ndim) or ()})  # type: ignore[no-any-return]
+
+
+def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
+    """Shift entries along dims, wrapping around; without dims, over the flattened tensor."""
+    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    if dims is None:
+        flat = apply(rows.roll, (reshape(input, -1),), {"shift": shifts, "axis": (-1,)})
+        return reshape(flat, input.shape)
+    axes = axes_of(dims, input.ndim)
+    if len(shifts) != len(axes or ()):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(axes or ())}")
+    return apply(rows.roll, (input,), {"shift": shifts, "axis": axes})  # type: ignore[no-any-return]
+
+
+def repeat(self: Tensor, *repeats: Any) -> Tensor:
+    """Copies of the whole tensor side by side, so many along each dim; more numbers than dims put new dims in front."""
+    times = sizes_of(repeats)
+    if len(times) < self.ndim:
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
+            f"got {len(times)} for {self.ndim}"
+        )
+    return apply(rows.repeat, (self,), {"repeats": times})  # type: ignore[no-any-return]
+
+
+def tile(input: Tensor, *dims: Any) -> Tensor:
+    """`repeat` that puts ones in front when there are fewer numbers than dims."""
+    times = sizes_of(dims)
+    return repeat(input, (1,) * (input.ndim - len(times)) + times)
+
+
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal along two dims, as the last dim of a view."""
+    settings = {"offset": offset, "axis1": axis_of(dim1, input.ndim), "axis2": axis_of(dim2, input.ndim)}
+    return apply(rows.diagonal, (input,), settings)  # type: ignore[no-any-return]
+
+
+def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The lower triangle of the matrices, zeros above."""
+    return apply(rows.tril, (input,), {"k": diagonal})  # type: ignore[no-any-return]
+
+
+def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The upper triangle of the matrices, zeros below."""
+    return apply(rows.triu, (input,), {"k": diagonal})  # type: ignore[no-any-return]
+
+
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """Itself if its memory is in order, else a copy."""
+    a = np.asarray(self.payload)
+    return self if a.flags.c_contiguous else self.clone()  # type: ignore[attr-defined,no-any-return]
+
+
+def is_contiguous(self: Tensor) -> bool:
+    return bool(np.asarray(self.payload).flags.c_contiguous)
+
+
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """Steps between neighbours along each dim, counted in entries."""
+    a = np.asarray(self.payload)
+    steps = tuple(s // a.itemsize for s in a.strides)
+    return steps if dim is None else steps[dim]
