@@ -1,0 +1,143 @@
+"""All that the trace knows about the engine; nothing else in this folder touches a node."""
+
+from functools import cache
+
+import numpy as np
+
+from autolab.engine.backward import steps
+from autolab.engine.node import AccumulateGrad
+from autolab.engine.tensor import Tensor
+
+
+def check_recorded(loss):
+    """Refuse what has no graph, in the words of `backward()`."""
+    if not isinstance(loss, Tensor):
+        raise TypeError(f"expected the Tensor to walk back from, got {type(loss).__name__}; pass the loss itself")
+    if loss.grad_fn is None:
+        if loss.requires_grad:
+            raise RuntimeError(
+                "this tensor is a leaf: nothing has been computed from it yet, so there is no graph to show. "
+                "Pass a result, such as a loss."
+            )
+        raise RuntimeError(
+            "element 0 of tensors does not require grad and does not have a grad_fn: nothing was recorded. "
+            "Set requires_grad=True on an input before computing the loss."
+        )
+
+
+def first_gradient(loss, gradient):
+    """The raw gradient to start with, checked as `backward()` checks it."""
+    if gradient is None:
+        if loss.numel() != 1:
+            raise RuntimeError(
+                f"grad can be implicitly created only for scalar outputs; this output has shape {list(loss.shape)}. "
+                "Reduce it first (`loss.sum()`) or pass the weights: gradient=..."
+            )
+        return np.ones(loss.shape, loss.payload.dtype)[()]
+    gradient = gradient.detach().payload if isinstance(gradient, Tensor) else gradient
+    gradient = np.asarray(gradient, loss.payload.dtype)[()]
+    if gradient.shape != tuple(loss.shape):
+        raise RuntimeError(
+            f"Mismatch in shape: gradient has shape {list(gradient.shape)} and the output has shape "
+            f"{list(loss.shape)}; they must be equal."
+        )
+    return gradient
+
+
+def nodes_below(loss):
+    """Every node of the graph: operations from the newest to the oldest, then leaves in the order they were met."""
+    found, stack = {loss.grad_fn}, [loss.grad_fn]
+    while stack:
+        new = {child for child, _ in stack.pop().next_functions if child is not None} - found
+        found |= new
+        stack.extend(new)
+    ops = sorted((n for n in found if not is_leaf(n)), key=lambda n: n.seq, reverse=True)
+    leaves = {child: None for node in ops for child, _ in node.next_functions if child is not None and is_leaf(child)}
+    return ops + list(leaves)
+
+
+def fire(loss, gradient, nodes):
+    """Walk the engine's own backward pass; `.grad`, retained gradients and saved values stay as they are."""
+    hooked = [node.hooks for node in nodes if node.hooks is not None]
+    retaining = [tensor for hooks in hooked for tensor in (ref() for ref in hooks.retain.values()) if tensor is not None]
+    kept = [(tensor, tensor._grad) for tensor in retaining]
+    try:
+        yield from steps([loss], [gradient], retain_graph=True, accumulate=False)
+    finally:
+        for tensor, grad in kept:
+            tensor._grad = grad
+
+
+def is_leaf(node):
+    return isinstance(node, AccumulateGrad)
+
+
+def key_of(tensor):
+    """What a tensor is in the graph: its accumulator if it is a leaf, else its node and output number."""
+    if tensor.grad_fn is not None:
+        return tensor.grad_fn, tensor.output_nr
+    extra = tensor.extra
+    node = None if extra is None or extra.accumulator is None else extra.accumulator()
+    return None if node is None else (node, 0)
+
+
+def input_names(node):
+    """A name for each edge: the row's argument names; numbered for a variadic row and for a Function."""
+    edges = node.next_functions
+    if node.op is None:
+        return tuple(f"input {i}" for i in range(len(edges)))
+    if node.op.variadic:
+        return tuple(f"{node.op.inputs[0]}[{i}]" for i in range(len(edges)))
+    return tuple(node.op.inputs)
+
+
+def _argument(node, input_name):
+    return node.op.inputs[0] if node.op.variadic else input_name
+
+
+def formula(node, input_name):
+    """The source of the rule for an input; None if the row has none."""
+    return _formula(node.op, _argument(node, input_name))
+
+
+def gradient_name(node, input_name):
+    """What the rule calls the incoming gradient: `g`, or `u` where an input is named g already."""
+    return node.op.rules[_argument(node, input_name)].function.__code__.co_varnames[0]
+
+
+def needs(node, input_name):
+    """What the rule for an input asks for besides `g`."""
+    rule = node.op.rules.get(_argument(node, input_name))
+    return () if rule is None else rule.needs
+
+
+@cache
+def _formula(op, argument):
+    return op.formula(argument) if argument in op.rules else None
+
+
+@cache
+def forward_formula(op):
+    """The source of the row's forward computation."""
+    return op.forward_formula()
+
+
+def settings_of(node):
+    """The keyword settings of the call."""
+    return getattr(node, "settings", None) or {}
+
+
+def has_post_hooks(node):
+    return node.hooks is not None and bool(node.hooks.post)
+
+
+def again(node, inputs):
+    """Run the node's row once more on raw inputs; None if that might not give the same numbers again."""
+    op = node.op
+    if op is None or op.variadic or op.outputs != 1 or len(inputs) != len(op.inputs):
+        return None
+    kinds = {value.dtype for value in inputs if hasattr(value, "dtype")}
+    if op.promote and len(kinds) != 1:
+        return None
+    with np.errstate(all="ignore"):
+        return op.forward(*[np.asarray(v) if op.view else v for v in inputs], **settings_of(node))

@@ -1,0 +1,255 @@
+"""From a loss to a trace: walk the engine's own backward pass and write down what happens."""
+
+import numpy as np
+
+from autolab.trace import adapter
+from autolab.trace.model import Accumulated, Edge, Node, Rule, Saved, Sent, Step, Trace
+from autolab.trace.names import find_names
+from autolab.trace.sentences import filled, spoken, symbol
+from autolab.trace.values import shape_text, value_of
+
+RECOMPUTE = 4096  # a result that nobody remembers is computed again if its inputs are known and this small
+
+
+def graph(loss, names=None):
+    """The graph behind a tensor as a trace without steps. Nothing is computed.
+
+    Parameters
+    ----------
+    loss : Tensor
+        Any result of recorded operations; its shape does not matter.
+    names : dict, optional
+        Name -> Tensor. Without it the caller's variables are searched.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    RuntimeError
+        If nothing was recorded for this tensor.
+
+    Examples
+    --------
+    >>> import autolab as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> graph((3 * x + 1) ** 2)
+    <Trace of PowBackward0: 4 nodes, 0 steps>
+    """
+    adapter.check_recorded(loss)
+    return _Recorder(loss, names).trace
+
+
+def record(loss, gradient=None, names=None):
+    """Run backward once, by the engine's own `steps()`, and write down every step.
+
+    The graph stays usable and no `.grad` is touched: `loss.backward()` afterwards does what it would have done.
+    Hooks on tensors do run, as in any backward pass.
+
+    Parameters
+    ----------
+    loss : Tensor
+        A single number, or any shape if `gradient` is given.
+    gradient : Tensor or array, optional
+        The gradient to start with, of the shape of `loss`.
+    names : dict, optional
+        Name -> Tensor. Without it the caller's variables are searched.
+
+    Returns
+    -------
+    Trace
+
+    Raises
+    ------
+    RuntimeError
+        If nothing was recorded, the graph has been freed, or `loss` is not a single number.
+
+    Examples
+    --------
+    >>> import autolab as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> for step in record((3 * x + 1) ** 2).steps:
+    ...     print(step.sentence)
+    PowBackward0 receives 1; AddBackward0 gets 1 × (2 × 7 ** (2 - 1)) = 14.
+    AddBackward0 receives 14; MulBackward0 gets 14.
+    MulBackward0 receives 14; x gets 14 × 3 = 42.
+    AccumulateGrad receives 42; x.grad becomes 42.
+    """
+    adapter.check_recorded(loss)
+    gradient = adapter.first_gradient(loss, gradient)
+    recorder = _Recorder(loss, names)
+    for node, incoming, outgoing in adapter.fire(loss, gradient, recorder.engine_nodes):
+        recorder.step(node, incoming, outgoing)
+    return recorder.trace
+
+
+class _Recorder:
+    def __init__(self, loss, names):
+        self.engine_nodes = adapter.nodes_below(loss)
+        self.ids = {node: f"n{i}" for i, node in enumerate(self.engine_nodes)}
+        named = find_names(self._key, names)
+        self.raw = {node: tensor.payload for (node, output), (_, tensor) in named.items() if output == 0}
+        self.raw[loss.grad_fn] = loss.payload
+        self.saved = {node: self._saved(node) for node in self.engine_nodes}
+        self._remembered()
+        labels = _labels(named)
+        self._number_leaves(labels)
+        nodes = [self._node(node, labels.get(node, "")) for node in self.engine_nodes]
+        self.edges = {}
+        self.trace = Trace(self.ids[loss.grad_fn], nodes, list(self._edges()))
+        
+    def _key(self, tensor):
+        key = adapter.key_of(tensor)
+        return key if key is not None and key[0] in self.ids else None
+
+    def _number_leaves(self, labels):
+        taken, n = set(labels.values()), 0
+        for node in self.engine_nodes:
+            if adapter.is_leaf(node) and node not in labels:
+                n += 1
+                while f"x{n}" in taken:
+                    n += 1
+                labels[node] = f"x{n}"
+
+    # -- what is known about results ---------------------------------------------------------------
+
+    def _saved(self, node):
+        """The saved values of a node by name; a setting or a shape is saved as itself."""
+        return {saved.name: saved.value for saved in node.saved_values()}
+
+    def _remembered(self):
+        """Find the value of each result: in a variable, in a node that saved it, or by computing it again."""
+        raw, inputs = self.raw, {}
+        for node in self.engine_nodes:
+            if adapter.is_leaf(node):
+                raw[node] = node.variable.payload
+                continue
+            saved = self.saved[node]
+            if saved.get("out") is not None and node.outputs == 1:
+                raw.setdefault(node, saved["out"])
+            names = adapter.input_names(node)
+            inputs[node] = names
+            for name, (child, output) in zip(names, node.next_functions):
+                if child is not None and output == 0 and _is_array(saved.get(name)):
+                    raw.setdefault(child, saved[name])
+        for node in reversed(self.engine_nodes):
+            if node not in raw:
+                result = self._again(node, inputs[node])
+                if result is not None:
+                    raw[node] = result
+
+    def _again(self, node, names):
+        values = []
+        for name, (child, output) in zip(names, node.next_functions):
+            value = self.saved[node].get(name)
+            if child is not None:
+                value = self.raw.get(child) if output == 0 and child.outputs == 1 else None
+            if value is None or np.size(value) > RECOMPUTE:
+                return None
+            values.append(value)
+        return adapter.again(node, values)
+
+    # -- nodes and edges ---------------------------------------------------------------------------
+
+    def _node(self, node, label):
+        value = None if node not in self.raw or node.outputs > 1 else value_of(self.raw[node])
+        made = Node(
+            id=self.ids[node], kind="leaf" if adapter.is_leaf(node) else "custom" if node.op is None else "op",
+            name=node.name(), label=label, value=value, outputs=node.outputs,
+            shape=None if value is None else value.shape, dtype=None if value is None else value.dtype,
+        )  # fmt: skip
+        if made.kind == "leaf":
+            return made
+        made.saved = [_saved(name, raw) for name, raw in self.saved[node].items() if raw is not None]
+        if made.kind == "op":
+            made.op, made.symbol, made.forward = node.op.name, symbol(node.op.name), adapter.forward_formula(node.op)
+            made.settings = ", ".join(f"{k}={v!r}" for k, v in adapter.settings_of(node).items() if not _is_array(v))
+            names = adapter.input_names(node)
+            made.rules = [self._rule(node, n) for n, (c, _) in zip(names, node.next_functions) if c is not None]
+        return made
+
+    def _rule(self, node, name):
+        return Rule(name, adapter.formula(node, name), adapter.needs(node, name))
+
+    def _edges(self):
+        n = 0
+        for node in self.engine_nodes:
+            names = adapter.input_names(node)
+            for index, (child, output) in enumerate(node.next_functions):
+                if child is not None:
+                    self.edges[node, index] = edge = Edge(
+                        f"e{n}", self.ids[child], self.ids[node], output, names[index], index
+                    )
+                    n += 1
+                    yield edge
+
+    # -- steps -------------------------------------------------------------------------------------
+
+    def step(self, node, incoming, outgoing):
+        """Write down that `node` fired."""
+        described = self.trace.node(self.ids[node])
+        received = [None if g is None else value_of(g) for g in incoming]
+        if adapter.is_leaf(node):
+            grad = _accumulated(node.variable, incoming[0], received[0])
+            sentence = spoken(described, received, [], grad)
+            self.trace.steps.append(Step(described.id, received, [], [], grad, sentence))
+            return
+        if described.shape is None and described.outputs == 1 and received[0] is not None:
+            described.shape, described.dtype = received[0].shape, received[0].dtype
+        sent = [self._sent(node, i, g, incoming, received) for i, g in enumerate(outgoing) if (node, i) in self.edges]
+        told = [(self._receiver(s.edge), s.value, s.filled) for s in sent]
+        frees = [saved.name for saved in described.saved if saved.bytes]
+        sentence = spoken(described, received, told, None)
+        self.trace.steps.append(Step(described.id, received, sent, frees, None, sentence))
+
+    def _receiver(self, edge):
+        return self.trace.node(self.trace.edge(edge).source).called
+
+    def _sent(self, node, index, g, incoming, received):
+        edge = self.edges[node, index]
+        if g is None:
+            return Sent(edge.id, None)
+        value = value_of(g)
+        if node.op is None or node.outputs > 1 or adapter.has_post_hooks(node):
+            return Sent(edge.id, value)
+        formula = adapter.formula(node, edge.input)
+        if formula is None:
+            return Sent(edge.id, value)
+        known = {**adapter.settings_of(node), **self.saved[node]}
+        known[adapter.gradient_name(node, edge.input)] = incoming[0]
+        summed = node.op.kind == "elementwise" and received[0].shape != value.shape
+        return Sent(edge.id, value, formula, filled(formula, known, value, summed))
+
+
+def _labels(named):
+    """A label for each node that has a named result; of several results all names, in order: "low, high"."""
+    outputs = {}
+    for (node, output), (name, _) in named.items():
+        outputs.setdefault(node, {})[output] = name
+    return {node: ", ".join(names.get(k, "…") for k in range(node.outputs)) for node, names in outputs.items()}
+
+
+def _is_array(value):
+    return isinstance(value, np.ndarray | np.generic)
+
+
+def _saved(name, raw):
+    if _is_array(raw):
+        value = value_of(raw)
+        return Saved(name, value.text, value, raw.nbytes)
+    if isinstance(raw, list) and raw and all(_is_array(item) for item in raw):
+        shapes = ", ".join(shape_text(item.shape) for item in raw)
+        return Saved(name, f"{len(raw)} tensors: {_short(shapes)}", None, sum(item.nbytes for item in raw))
+    return Saved(name, _short(repr(raw)))
+
+
+def _short(text, width=60):
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _accumulated(leaf, g, received):
+    before = leaf.grad
+    if before is None:
+        return Accumulated(None, received)
+    return Accumulated(value_of(before.payload), value_of(before.payload + g))

@@ -1,0 +1,135 @@
+"""Rules with their numbers filled in, and the sentence that says what happens at a step."""
+
+import ast
+import re
+
+import numpy as np
+
+from autolab.trace.values import INLINE, number, shape_text
+
+SYMBOLS = {
+    "add": "+", "sub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xʸ", "square": "x²", "sqrt": "√", "sum": "Σ",
+    "matmul": "@", "mm": "@", "bmm": "@", "mv": "@", "dot": "·", "outer": "⊗", "prod": "Π", "sigmoid": "σ",
+    "abs": "|x|", "exp": "eˣ", "log": "ln",
+}  # fmt: skip
+
+SUMMED = ", summed over the broadcast axes"
+SPOKEN = 60  # a longer rule is left to the eye; the sentence says its result
+
+NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w)(?!\s*=(?!=))")
+
+
+def symbol(op):
+    """The sign of an operation: what a formula would print, else its name."""
+    return SYMBOLS.get(op, op)
+
+
+def fill(formula, values):
+    """The formula with its names replaced by their values.
+
+    A number replaces a name as it is, a small tensor as a list, a large one as its dtype and shape.
+
+    >>> fill("g * y", {"g": np.float32(10), "y": np.float32(-3)})
+    '10 * (-3)'
+    >>> fill("g @ mT(y)", {"g": np.ones((64, 10)), "y": np.ones((30, 10))})
+    'float64[64, 10] @ mT(float64[30, 10])'
+    """
+
+    def replace(match):
+        name = match.group()
+        if name not in values:
+            return name
+        text = _shown(values[name])
+        if text.startswith("-") and not _stands_alone(formula, match):
+            text = f"({text})"
+        return text
+
+    return NAME.sub(replace, formula)
+
+
+def taken(formula, values):
+    """The formula without the branches that this call does not take: `a if exponent == 0 else b` becomes a or b.
+
+    >>> taken("g * 0 if exponent == 0 else g * exponent", {"exponent": 2})
+    'g * exponent'
+    """
+    if " if " not in formula:
+        return formula
+    return ast.unparse(_Branches(values).visit(ast.parse(formula, mode="eval")))
+
+
+class _Branches(ast.NodeTransformer):
+    def __init__(self, values):
+        self.values = {"np": np, **values}
+
+    def visit_IfExp(self, node):
+        self.generic_visit(node)
+        try:  # the text is a row's own, so to evaluate it is to run the row
+            condition = eval(compile(ast.Expression(node.test), "<rule>", "eval"), {"__builtins__": {}}, self.values)
+        except Exception:
+            return node
+        return node.body if condition else node.orelse
+
+
+def _stands_alone(formula, match):
+    before, after = formula[: match.start()].rstrip(), formula[match.end() :].lstrip()
+    return (not before or before[-1] in "(,[") and not after.startswith("**")
+
+
+def _shown(value):
+    if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+        return number(value)
+    dtype = getattr(value, "dtype", None)
+    if dtype is None:
+        return repr(value) if not isinstance(value, list) else "[...]"
+    if value.ndim == 0:
+        return number(value[()])
+    if value.size <= INLINE and value.ndim == 1:
+        return "[" + ", ".join(number(item) for item in value) + "]"
+    return f"{dtype.name}{shape_text(value.shape)}"
+
+
+def filled(formula, values, sent, summed):
+    """The rule with its numbers and what comes out: "10 * 3 = 30".
+
+    `sent` is the Value that goes along the edge; `summed` says that broadcast axes were summed on the way.
+    """
+    left = fill(taken(formula, values), values)
+    end = SUMMED if summed else ""
+    result = sent.text if sent.complete and len(sent.text) <= 40 else f"{sent.dtype}{shape_text(sent.shape)}"
+    if left == result:
+        return left + end
+    return f"{left}{end} = {result}" if not end else f"{left} -> {result}{end}"
+
+
+def spoken(node, incoming, sent, grad):
+    """One sentence for a step.
+
+    `node` the node that fires; `incoming` the Values it receives; `sent` a list of (receiver's name, Value or None,
+    filled rule or None); `grad` an Accumulated for a leaf, else None.
+    """
+    received = " and ".join(v.spoken for v in incoming if v is not None) or "nothing"
+    if grad is not None:
+        name = node.label
+        if grad.before is None:
+            return f"AccumulateGrad receives {received}; {name}.grad becomes {grad.after.spoken}."
+        return (
+            f"AccumulateGrad receives {received}; "
+            f"{name}.grad was {grad.before.spoken}, and becomes {grad.after.spoken}."
+        )
+    parts = [f"{node.name} receives {received}"]
+    parts += [f"{name} gets {_share(value, rule)}" for name, value, rule in sent]
+    if not sent:
+        parts.append("nothing before it needs a gradient")
+    return "; ".join(parts) + "."
+
+
+def _share(value, rule):
+    if value is None:
+        return "no gradient"
+    if rule is None:
+        return value.spoken
+    rule = rule.replace(" * ", " × ").replace("np.", "")
+    if value.complete and len(rule) <= SPOKEN:
+        return rule
+    return value.spoken + (SUMMED if rule.endswith(SUMMED) else "")

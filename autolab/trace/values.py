@@ -1,0 +1,162 @@
+"""Numbers as a reader sees them, and large tensors as a summary that says so."""
+
+import hashlib
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+COMPLETE = 64  # a tensor up to this many elements is written out in full
+INLINE = 6  # a tensor up to this many elements is shown as numbers inside a sentence
+CORNER = 4  # rows and columns of the corner that stands for a larger one
+
+
+def number(x, digits=6):
+    """One number as text, with at most `digits` significant digits.
+
+    >>> number(30.0), number(-0.1234567), number(float("nan")), number(True)
+    ('30', '-0.123457', 'nan', 'True')
+    """
+    if isinstance(x, (bool, np.bool_)):
+        return str(bool(x))
+    if isinstance(x, (int, np.integer)):
+        return str(int(x))
+    return f"{float(x):.{digits}g}"
+
+
+def narrow(x, width=8):
+    """One number in at most `width` characters, for a label on an edge.
+
+    >>> narrow(30.0), narrow(-0.000123456), narrow(12345678901.0)
+    ('30', '-0.00012', '1.23e+10')
+    """
+    text = number(x, width)
+    digits = width - 1
+    while len(text) > width and digits:
+        text = number(x, digits)
+        digits -= 1
+    return text
+
+
+def shape_text(shape):
+    """A shape in PyTorch's notation: [2, 3]."""
+    return f"[{', '.join(map(str, shape))}]"
+
+
+def _plain(x):
+    # JSON has no nan and no infinity; everything finite is exact, because every dtype here fits into a double.
+    if isinstance(x, list):
+        return [_plain(item) for item in x]
+    if isinstance(x, float) and not math.isfinite(x):
+        return number(x)
+    return x
+
+
+def _nested(array):
+    if array.dtype.kind in "biu":
+        return array.tolist()
+    return _plain(array.astype(np.float64).tolist())
+
+
+def _inline(array):
+    if array.ndim == 0:
+        return number(array[()])
+    return f"[{', '.join(_inline(item) for item in array)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tensor in a trace.
+
+    Up to 64 elements, `data` holds every number exactly. Beyond that `data` is None and the summary stands for it:
+    `low`, `high` and `mean` of the finite elements, how many are not finite, a `corner` of at most 4 by 4, and a
+    `fingerprint` of the bytes, so that two runs can be compared.
+    """
+
+    shape: tuple
+    dtype: str
+    text: str
+    data: object = None
+    low: float | None = None
+    high: float | None = None
+    mean: float | None = None
+    nonfinite: int | None = None
+    corner: object = None
+    fingerprint: str | None = None
+
+    @property
+    def complete(self):
+        """Whether every element is in the trace."""
+        return self.data is not None
+
+    @property
+    def label(self):
+        """At most eight characters: the number, or the shape in brackets, or how many dimensions: "30", "[64,10]", "[4-d]"."""
+        if not self.shape and self.data is not None:
+            return narrow(self.data if not isinstance(self.data, str) else float(self.data))
+        size = f"[{','.join(map(str, self.shape))}]"
+        return size if len(size) <= 8 else f"[{len(self.shape)}-d]"
+
+    @property
+    def spoken(self):
+        """The value inside a sentence: its numbers if they are few, else its shape and range."""
+        return self.text if self.complete and math.prod(self.shape) <= INLINE else f"a tensor {self.text}"
+
+    def to_dict(self):
+        """Plain data for JSON; members that say nothing are left out."""
+        d = {"shape": list(self.shape), "dtype": self.dtype, "text": self.text}
+        if self.data is not None:
+            d["data"] = self.data
+            return d
+        d["summary"] = {
+            "low": _plain(self.low), "high": _plain(self.high), "mean": _plain(self.mean),
+            "nonfinite": self.nonfinite, "corner": self.corner, "fingerprint": self.fingerprint,
+        }  # fmt: skip
+        return d
+
+    @classmethod
+    def from_dict(cls, d):
+        """The inverse of `to_dict`."""
+        return cls(tuple(d["shape"]), d["dtype"], d["text"], data=d.get("data"), **d.get("summary", {}))
+
+
+def value_of(raw):
+    """Summarise an ndarray or a NumPy scalar.
+
+    >>> value_of(np.float32(30)).text
+    '30'
+    >>> value_of(np.zeros((64, 10), np.float32)).text
+    '[64, 10], all 0'
+    """
+    array = np.asarray(raw)
+    dtype = array.dtype.name
+    if array.ndim == 0:
+        item = array.item() if array.dtype.kind in "biuf" else float(array)
+        return Value((), dtype, number(item), data=_plain(item))
+    if not array.size:
+        return Value(array.shape, dtype, f"{shape_text(array.shape)}, empty", data=_nested(array))
+    if array.size <= COMPLETE:
+        text = _inline(array) if array.size <= INLINE else f"{shape_text(array.shape)}, {_range(array)[3]}"
+        return Value(array.shape, dtype, text, data=_nested(array))
+    low, high, mean, phrase, bad = _range(array)
+    corner = array[(0,) * (array.ndim - 2) + (slice(CORNER),) * min(array.ndim, 2)]
+    digest = hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=8).hexdigest()
+    return Value(array.shape, dtype, f"{shape_text(array.shape)}, {phrase}", low=low, high=high, mean=mean,
+                 nonfinite=bad, corner=_nested(corner), fingerprint=digest)  # fmt: skip
+
+
+def _range(array):
+    wide = array if array.dtype.kind in "fiu" and array.dtype.itemsize >= 4 else array.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        low, high = float(wide.min()), float(wide.max())
+    bad = 0
+    if not (math.isfinite(low) and math.isfinite(high)):
+        finite = wide[np.isfinite(wide)]
+        bad = wide.size - finite.size
+        if not finite.size:
+            return None, None, None, "nothing finite", bad
+        wide, low, high = finite, float(finite.min()), float(finite.max())
+    phrase = f"all {number(low)}" if low == high else f"{number(low)} to {number(high)}"
+    if bad:
+        phrase += f", {bad} not finite"
+    return low, high, float(wide.mean(dtype=np.float64)), phrase, bad

@@ -1,0 +1,371 @@
+"""What a trace says is what the engine does, and recording leaves no mark on the learner's tensors."""
+
+import jsonschema
+import numpy as np
+import pytest
+
+import autolab as torch
+from autolab.trace import Trace, graph, record, schema
+from autolab.trace.values import value_of
+
+
+def leaf(data, dtype=None):
+    return torch.tensor(data, dtype=dtype, requires_grad=True)
+
+
+def chain():
+    x = leaf(2.0)
+    return (3 * x + 1) ** 2, [x]
+
+
+def used_twice():
+    x = leaf(2.0)
+    return 3 * x + x**2, [x]
+
+
+def broadcast():
+    w, b = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf([0.5, -0.5])
+    h = (torch.tensor([[1.0, -1.0], [2.0, 0.0], [1.0, 1.0]]) @ w + b).relu()
+    return (h * h).sum(), [w, b]
+
+
+def several_outputs():
+    x = leaf([1.0, 2.0, 3.0])
+    first, rest = x.split([1, 2])
+    return (first * rest.sum()).sum() + x.max(0).values.exp(), [x]
+
+
+def one_of_several_outputs():
+    x = leaf([1.0, 2.0, 3.0])
+    return x.split([1, 2])[1].sum(), [x]
+
+
+def network():
+    torch.manual_seed(0)
+    x, target = torch.randn(16, 8), torch.randint(0, 4, (16,))
+    w1, b1, w2 = torch.randn(8, 12), torch.zeros(12), torch.randn(12, 4)
+    weights = [w1.requires_grad_(), b1.requires_grad_(), w2.requires_grad_()]
+    scores = (x @ w1 + b1).tanh() @ w2
+    return -scores.log_softmax(1)[torch.arange(16), target].mean(), weights
+
+
+def custom():
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * 3 * x * x
+
+    x = leaf([1.0, 2.0])
+    return Cube.apply(x * 2).sum(), [x]
+
+
+def double_precision():
+    x, y = leaf([0.1, 0.2, 0.3], torch.float64), leaf(1.7, torch.float64)
+    return ((x * y).sin() / (x + y)).sum(), [x, y]
+
+
+def mixed_precision():
+    x, y = leaf([0.1, 0.2, 0.3], torch.float64), leaf([1.0, 2.0, 3.0], torch.float32)
+    return (x * y).sum(), [x, y]
+
+
+CASES = [
+    chain, used_twice, broadcast, several_outputs, one_of_several_outputs, network, custom, double_precision,
+    mixed_precision,
+]  # fmt: skip
+
+
+def bits(tensor_or_value):
+    if isinstance(tensor_or_value, torch.Tensor):
+        tensor_or_value = value_of(tensor_or_value.detach().numpy())
+    return tensor_or_value.shape, tensor_or_value.dtype, tensor_or_value.data, tensor_or_value.fingerprint
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_gradients_in_a_trace_are_those_of_backward_to_the_bit(case):
+    loss, leaves = case()
+    trace = record(loss, names={f"leaf{i}": t for i, t in enumerate(leaves)})
+    loss.backward()
+    recorded = {trace.node(s.node).label: s.grad.after for s in trace.steps if s.grad is not None}
+    assert {f"leaf{i}": bits(t.grad) for i, t in enumerate(leaves)} == {k: bits(v) for k, v in recorded.items()}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_trace_keeps_to_its_schema(case):
+    jsonschema.validate(record(case()[0]).to_dict(), schema())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_trace_survives_json(case):
+    trace = record(case()[0])
+    assert Trace.from_json(trace.to_json()) == trace
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_recording_leaves_no_mark(case):
+    loss, leaves = case()
+    record(loss)
+    assert all(t.grad is None for t in leaves)
+    loss.backward()
+    assert all(t.grad is not None for t in leaves)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_sent_along_all_edges_adds_up_to_what_is_received(case):
+    trace = record(case()[0])
+    arrived = {}
+    for step in trace.steps:
+        for sent in step.outgoing:
+            edge = trace.edge(sent.edge)
+            if sent.value is not None:
+                arrived.setdefault((edge.source, edge.output), []).append(sent.value)
+    received = {(s.node, k): v for s in trace.steps[1:] for k, v in enumerate(s.incoming) if v is not None}
+    assert arrived.keys() == received.keys()
+    for key, parts in arrived.items():
+        if received[key].complete:
+            total = sum(np.array(part.data) for part in parts)
+            assert np.allclose(total, received[key].data, rtol=1e-5)
+
+
+def test_a_gradient_that_is_there_already_is_added_to():
+    loss, (x,) = chain()
+    loss.backward(retain_graph=True)
+    step = record(loss, names={"x": x}).steps[-1]
+    assert (step.grad.before.data, step.grad.after.data) == (42, 84)
+    assert step.sentence == "AccumulateGrad receives 42; x.grad was 42, and becomes 84."
+    assert x.grad.item() == 42
+
+
+def test_a_retained_gradient_is_left_alone():
+    x = leaf(2.0)
+    middle = 3 * x
+    middle.retain_grad()
+    record(middle**2)
+    assert middle.grad is None
+
+
+def test_recording_twice_gives_the_same():
+    loss, _ = network()
+    assert record(loss) == record(loss)
+
+
+def test_the_weights_of_a_loss_that_is_no_number():
+    x = leaf([1.0, 2.0])
+    trace = record(x * x, gradient=torch.tensor([1.0, 10.0]))
+    assert trace.steps[-1].grad.after.data == [2, 40]
+
+
+def test_a_hook_is_seen_in_the_numbers():
+    x = leaf(2.0)
+    middle = 3 * x
+    middle.register_hook(lambda g: g * 100)
+    assert record(middle * 1).steps[-1].grad.after.data == 300
+
+
+def test_a_hook_on_a_node_takes_the_formula_away():
+    x = leaf(2.0)
+    middle = 3 * x
+    middle.grad_fn.register_hook(lambda grad_inputs, grad_outputs: tuple(g and g * 0 for g in grad_inputs))
+    (sent,) = record(middle * 1, names={"x": x}).steps[1].outgoing
+    assert (sent.value.data, sent.filled) == (0, None)
+
+
+# -- what is said -----------------------------------------------------------------------------------
+
+
+@pytest.mark.lesson04
+def test_the_trace_of_lesson_4():
+    x = leaf(2.0)
+    assert [s.sentence for s in record((3 * x + 1) ** 2).steps] == [
+        "PowBackward0 receives 1; AddBackward0 gets 1 × (2 × 7 ** (2 - 1)) = 14.",
+        "AddBackward0 receives 14; MulBackward0 gets 14.",
+        "MulBackward0 receives 14; x gets 14 × 3 = 42.",
+        "AccumulateGrad receives 42; x.grad becomes 42.",
+    ]
+
+
+def test_a_sum_over_broadcast_axes_is_said():
+    b = leaf([0.5, -0.5])
+    trace = record((torch.ones(3, 2) * b).sum())
+    assert "summed over the broadcast axes" in trace.steps[1].sentence
+
+
+def test_an_input_without_gradient_is_said():
+    class Half(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            return x + y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, None
+
+    x, y = leaf(1.0), leaf(2.0)
+    assert record(Half.apply(x, y)).steps[0].sentence == "HalfBackward receives 1; x gets 1; y gets no gradient."
+
+
+def test_what_a_node_saved_and_frees():
+    x = leaf([1.0, 2.0])
+    trace = record(x.exp().sum())
+    node = next(n for n in trace.nodes if n.op == "exp")
+    assert [(s.name, s.bytes) for s in node.saved] == [("out", 8)]
+    assert next(s for s in trace.steps if s.node == node.id).frees == ["out"]
+
+
+def test_an_addition_remembers_nothing():
+    x = leaf(1.0)
+    trace = record(x + x)
+    assert trace.node(trace.root).saved == []
+    assert trace.steps[0].frees == []
+
+
+# -- names ------------------------------------------------------------------------------------------
+
+
+def labels(trace):
+    return {n.label for n in trace.nodes if n.label}
+
+
+def test_variables_give_their_names_to_leaves_and_results():
+    weight = leaf(2.0)
+    product = weight * 3
+    result = product + 1
+    assert labels(record(result)) == {"weight", "product", "result"}
+
+
+def test_leaves_without_a_name_are_numbered():
+    x1 = leaf(2.0)
+    assert labels(record(x1 * leaf(3.0) * leaf(4.0))) == {"x1", "x2", "x3"}
+
+
+def test_names_in_lists_and_dicts():
+    weights, params = [leaf(1.0), leaf(2.0)], {"w": leaf(3.0)}
+    assert labels(record(weights[0] * weights[1] * params["w"])) == {"weights[0]", "weights[1]", "params['w']"}
+
+
+def test_names_of_parameters():
+    model = torch.nn.Linear(2, 1)
+    found = labels(record(model(torch.ones(1, 2)).sum()))
+    assert found >= {"model.weight", "model.bias"}
+
+
+def test_a_helper_sees_the_variables_of_its_caller():
+    def helper(loss):
+        return record(loss)
+
+    weight = leaf(2.0)
+    assert "weight" in labels(helper(weight * 3))
+
+
+def test_given_names_are_the_only_ones():
+    weight, bias = leaf(2.0), leaf(1.0)
+    assert labels(record(weight * 3 + bias, names={"w": weight})) == {"w", "x1"}
+
+
+def test_results_of_one_node_share_its_label():
+    x = leaf([1.0, 2.0, 3.0])
+    low, high = x.split([1, 2])
+    assert "low, high" in labels(record(low.sum() + high.sum()))
+
+
+# -- values -----------------------------------------------------------------------------------------
+
+
+def value_of_op(trace, op):
+    (node,) = [n for n in trace.nodes if n.op == op]
+    return node.value and node.value.data
+
+
+def test_a_value_is_found_where_a_node_saved_it():
+    x = leaf(2.0)
+    assert value_of_op(graph((x + 5).sin()), "add") == 7  # sin remembers its input
+
+
+def test_a_value_is_found_in_a_variable():
+    x = leaf(2.0)
+    seven = x + 5
+    trace = graph((seven + 1) * 1)
+    assert [n.value and n.value.data for n in trace.nodes if n.label == "seven"] == [7]
+
+
+def test_a_value_is_computed_again_from_what_is_known():
+    x = leaf(2.0)
+    assert value_of_op(graph(3 * x + 1), "mul") == 6
+
+
+def test_a_value_that_nothing_remembers_is_none():
+    x = leaf(2.0)
+    trace = graph((x + 5) + 1)
+    assert [n.value and n.value.data for n in trace.nodes if n.op == "add"] == [8, None]
+
+
+def test_a_shape_is_known_after_the_backward_pass():
+    x = leaf([1.0, 2.0])
+    trace = record(((x + 5) + 1).sum())
+    inner = [n for n in trace.nodes if n.op == "add"][-1]
+    assert (inner.value, inner.shape, inner.dtype) == (None, (2,), "float32")
+
+
+# -- what is refused ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("make", "error", "phrases"), [
+    (lambda: 3.0, TypeError, ["Tensor", "float"]),
+    (lambda: torch.tensor(1.0), RuntimeError, ["does not require grad", "requires_grad=True"]),
+    (lambda: leaf(1.0), RuntimeError, ["leaf", "no graph"]),
+    (lambda: leaf([1.0, 2.0]) * 2, RuntimeError, ["only for scalar outputs", "[2]", "gradient="]),
+])  # fmt: skip
+def test_what_cannot_be_recorded_says_why(make, error, phrases):
+    with pytest.raises(error) as caught:
+        record(make())
+    assert all(phrase in str(caught.value) for phrase in phrases)
+
+
+def test_a_gradient_of_the_wrong_shape_is_refused():
+    with pytest.raises(RuntimeError, match=r"\[3\].*\[2\]"):
+        record(leaf([1.0, 2.0]) * 2, gradient=torch.ones(3))
+
+
+def test_a_freed_graph_says_retain_graph():
+    x = leaf(2.0)
+    loss = (x * x) ** 2
+    loss.backward()
+    with pytest.raises(RuntimeError, match="retain_graph=True"):
+        record(loss)
+
+
+def test_a_later_version_is_refused():
+    with pytest.raises(ValueError, match="version 2.*reads version 1"):
+        Trace.from_dict({**record(chain()[0]).to_dict(), "version": 2})
+
+
+def test_something_else_is_refused():
+    with pytest.raises(ValueError, match="not a trace"):
+        Trace.from_json('{"format": "another"}')
+
+
+def test_an_unknown_node_is_named():
+    with pytest.raises(KeyError, match="n99"):
+        record(chain()[0]).node("n99")
+
+
+# -- size -------------------------------------------------------------------------------------------
+
+
+def test_a_long_chain_needs_no_recursion():
+    x = leaf(1.0)
+    y = x
+    for _ in range(5000):
+        y = y + 1
+    assert len(record(y).steps) == 5001
+
+
+def test_a_large_tensor_is_not_written_out():
+    x = torch.ones(500, 500).requires_grad_()
+    assert len(record((x * 2).sum()).to_json()) < 10_000

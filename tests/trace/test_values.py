@@ -1,0 +1,94 @@
+"""A value in a trace is exact where it is complete, and says so where it is a summary."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from autolab.trace.values import COMPLETE, Value, narrow, number, value_of
+
+
+def through_json(value):
+    return Value.from_dict(json.loads(json.dumps(value.to_dict(), allow_nan=False)))
+
+
+@given(arrays.arrays(np.float32, arrays.array_shapes(min_dims=0, max_dims=3, max_side=4), elements=st.floats(width=32)))
+def test_a_complete_value_is_exact_to_the_bit(array):
+    back = through_json(value_of(array))
+    data = np.array(back.data, dtype=object)
+    restored = np.array([float(x) for x in data.ravel()], np.float32).reshape(array.shape)
+    assert np.array_equal(restored.view(np.uint32)[~np.isnan(array)], array.view(np.uint32)[~np.isnan(array)])
+    assert np.array_equal(np.isnan(restored), np.isnan(array))
+
+
+@given(st.floats(allow_nan=False))
+def test_a_label_is_at_most_eight_characters(x):
+    assert len(narrow(x)) <= 8
+
+
+@pytest.mark.parametrize("shape", [(65,), (8, 9), (2, 3, 4, 5), (1000, 1000)])
+def test_a_large_tensor_is_a_summary_that_says_its_shape_and_range(shape, rng):
+    array = rng.normal(size=shape)
+    value = through_json(value_of(array))
+    assert not value.complete
+    assert value.shape == shape
+    assert (value.low, value.high) == (array.min(), array.max())
+    assert value.mean == pytest.approx(array.mean())
+    assert str(list(shape)) in value.text
+    assert number(array.max()) in value.text
+
+
+def test_the_corner_is_the_first_four_rows_and_columns(rng):
+    array = rng.normal(size=(3, 10, 20))
+    assert value_of(array).corner == array[0, :4, :4].tolist()
+
+
+def test_what_is_not_finite_is_counted_and_left_out_of_the_range():
+    array = np.arange(100.0)
+    array[3], array[4] = np.nan, np.inf
+    value = value_of(array)
+    assert (value.low, value.high, value.nonfinite) == (0, 99, 2)
+    assert "2 not finite" in value.text
+
+
+def test_nothing_finite_is_said():
+    assert "nothing finite" in value_of(np.full(100, np.nan)).text
+
+
+def test_one_changed_bit_changes_the_fingerprint():
+    one, other = np.zeros(1000), np.zeros(1000)
+    other[500] = 5e-324
+    assert value_of(one).fingerprint != value_of(other).fingerprint
+
+
+@pytest.mark.parametrize("size", [COMPLETE, COMPLETE + 1])
+def test_the_border_between_complete_and_summary(size):
+    assert value_of(np.zeros(size)).complete == (size <= COMPLETE)
+
+
+@pytest.mark.parametrize(("raw", "text"), [
+    (np.float32(30), "30"), (np.float64("nan"), "nan"), (np.float32("-inf"), "-inf"), (np.bool_(True), "True"),
+    (np.int64(2**62), str(2**62)), (np.array([1.5, -2.0]), "[1.5, -2]"), (np.zeros((0, 3)), "[0, 3], empty"),
+    (np.ones((2, 2), bool), "[[True, True], [True, True]]"), (np.float32(0.1), "0.1"),
+])  # fmt: skip
+def test_text_of_small_values(raw, text):
+    assert through_json(value_of(raw)).text == text
+
+
+def test_bfloat16_is_exact():
+    import ml_dtypes
+
+    value = value_of(np.array([0.1, 3.0], ml_dtypes.bfloat16))
+    assert value.dtype == "bfloat16"
+    assert value.data == [float(ml_dtypes.bfloat16(0.1)), 3.0]
+
+
+def test_a_shape_is_not_mistaken_for_a_number():
+    assert value_of(np.zeros(30)).label == "[30]"
+    assert value_of(np.float32(30)).label == "30"
+    assert math.prod(value_of(np.zeros((128, 64, 3, 3))).shape) > COMPLETE
+    assert value_of(np.zeros((128, 64, 3, 3))).label == "[4-d]"
