@@ -1,0 +1,21 @@
+"""A gradient check that teaches: it says whether a backward rule is wrong, how, and where.
+
+>>> from autolab.check import check
+>>> report = check("square", (lambda x: x * x, lambda g, x: g * x))
+>>> print(report.diagnoses[0].text)
+The gradient for x is 0.5 times the right one, everywhere (a 2 is missing)
+"""
+
+from .candidate import Answer, Candidate, Fault, LocalCandidate
+from .diagnose import Diagnosis, diagnose
+from .reference import Reference
+from .report import Report, Verdict
+from .specs import SPECS, Kink, Spec
+from .verdict import check, judge
+
+__all__ = [
+    "check", "diagnose", "judge",
+    "Diagnosis", "Report", "Verdict",
+    "Kink", "Spec", "SPECS",
+    "Answer", "Candidate", "Fault", "LocalCandidate", "Reference",
+]  # fmt: skip

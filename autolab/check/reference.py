@@ -1,0 +1,147 @@
+"""The right answer: a row of the table, called on plain arrays."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+def sum_to(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """Add up the axes along which an array of this shape was stretched."""
+    if g.shape == shape:
+        return g
+    return g.sum(stretched_axes(shape, g.shape), keepdims=True).reshape(shape)
+
+
+def stretched_axes(shape: tuple[int, ...], stretched: tuple[int, ...]) -> tuple[int, ...]:
+    """Which axes of `stretched` an array of `shape` does not have, or has with size 1.
+
+    >>> stretched_axes((5,), (3, 5)), stretched_axes((3, 1), (3, 5)), stretched_axes((1, 5), (1, 5))
+    ((0,), (1,), ())
+    """
+    extra = len(stretched) - len(shape)
+    narrow = (axis for axis, n in enumerate(shape, extra) if n == 1 and stretched[axis] != 1)
+    return (*range(extra), *narrow)
+
+
+class Reference:
+    """One operation as the checker knows it: forward, and one rule for each input.
+
+    `raw` is the rule before broadcast axes are summed, which is what most mistakes are mutations of;
+    `gradients` is what backward has to return.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        forward: Callable,
+        rules: Mapping[str, tuple[Callable, Sequence[str]]],
+        *,
+        inputs: Sequence[str] | None = None,
+        elementwise: bool = False,
+        formulas: Mapping[str, str] | None = None,
+        defaults: Mapping[str, Any] | None = None,
+    ):
+        self.name = name
+        self.forward = forward
+        self.rules = dict(rules)
+        self.inputs = tuple(inputs or rules)
+        self.elementwise = elementwise
+        self.formulas = dict(formulas or {})
+        self.defaults = dict(defaults or {})
+
+    @classmethod
+    def of(cls, reference: Any) -> Reference:
+        """From a row, the name of a row, or a pair (forward, backward) of functions on arrays."""
+        if isinstance(reference, Reference):
+            return reference
+        if isinstance(reference, str):
+            reference = row(reference)
+        if isinstance(reference, tuple):
+            return cls._of_pair(*reference)
+        return cls(
+            reference.name,
+            reference,
+            {x: (rule.function, rule.needs) for x, rule in reference.rules.items()},
+            inputs=reference.inputs,
+            elementwise=reference.kind == "elementwise",
+            formulas={x: reference.formula(x) for x in reference.rules},
+            defaults=defaults(reference.forward),
+        )
+
+    @classmethod
+    def _of_pair(cls, forward: Callable, backward: Callable) -> Reference:
+        inputs = parameters(forward)
+
+        def rule(position: int) -> Callable:
+            def one(g, *values):
+                returned = backward(g, *values)
+                return returned[position] if isinstance(returned, (tuple, list)) else returned
+
+            return one
+
+        return cls(getattr(forward, "__name__", "f"), forward, {x: (rule(i), inputs) for i, x in enumerate(inputs)})
+
+    def environment(self, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> dict[str, Any]:
+        """Every name that a rule may ask for."""
+        names = dict(zip(self.inputs, inputs, strict=False))
+        shapes = {f"{x}_shape": np.shape(value) for x, value in names.items()}
+        out = np.asarray(self.result(inputs, settings))
+        return {**self.defaults, **settings, **names, **shapes, "out": out}
+
+    def result(self, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> Any:
+        """What forward gives."""
+        return self.forward(*inputs, **self._own(settings))
+
+    def _own(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        # The reductions of the table take a tuple of axes, where people write one number.
+        axis = settings.get("axis")
+        if isinstance(axis, int) and self.defaults.get("axis", 0) is None:
+            return {**settings, "axis": (axis,)}
+        return settings
+
+    def raw(self, x: str, g: Any, names: Mapping[str, Any]) -> np.ndarray:
+        """The rule for input `x` with these values, before any axis is summed."""
+        function, needs = self.rules[x]
+        names = self._own(names)
+        return np.asarray(function(g, *(names.get(n) for n in needs)))
+
+    def gradient(self, x: str, g: Any, names: Mapping[str, Any]) -> np.ndarray:
+        """What backward has to return for input `x`."""
+        value = self.raw(x, g, names)
+        return sum_to(value, names[f"{x}_shape"]) if self.elementwise else value
+
+    def differentiable(self) -> Iterator[str]:
+        """The inputs that have a gradient."""
+        return (x for x in self.inputs if x in self.rules)
+
+    def evaluate(self, x: str, code: Any, g: Any, names: Mapping[str, Any]) -> np.ndarray:
+        """A formula in place of the rule for `x`, with the functions that the rule can use."""
+        function, _ = self.rules[x]
+        return np.asarray(eval(code, function.__globals__, {**self._own(names), "g": g}))
+
+
+def parameters(function: Callable) -> tuple[str, ...]:
+    """The names of the positional parameters of a function."""
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return tuple(p.name for p in inspect.signature(function).parameters.values() if p.kind in kinds)
+
+
+def defaults(function: Callable) -> dict[str, Any]:
+    """The settings of a forward that a call may leave out."""
+    keywords = (p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY)
+    return {p.name: p.default for p in keywords if p.default is not p.empty}
+
+
+def row(name: str) -> Any:
+    """The row of the table with this name."""
+    from autolab.rules import TABLE
+
+    try:
+        return TABLE[name]
+    except KeyError:
+        close = ", ".join(sorted(TABLE))
+        raise KeyError(f"no operation called {name!r} in the table of rules. It has: {close}") from None

@@ -1,0 +1,149 @@
+"""What a learner reads: a verdict on each property, the diagnoses, and the points."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from .diagnose import Diagnosis
+
+SCHEMA = 1
+MIMETYPE = "application/vnd.autolab.report+json"
+WORDS = {True: "passed", False: "wrong", None: "open"}
+MARKS = {True: "\N{CHECK MARK}", False: "\N{BALLOT X}", None: "\N{EN DASH}"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One property: passed, wrong, or open (None: it could not be judged), its reason and its points."""
+
+    name: str
+    passed: bool | None
+    reason: str
+    points: float = 0.0
+    max_points: float = 0.0
+    partial: float | None = None
+
+    @property
+    def share(self) -> float:
+        """The part of the points that is earned, from 0 to 1."""
+        return self.partial if self.partial is not None else float(bool(self.passed))
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """The outcome of a check.
+
+    Shows itself as a table in a notebook and as text elsewhere. While nbgrader runs the notebook, the text is the
+    number of points: that is where nbgrader looks for partial credit.
+    """
+
+    exercise: str
+    verdicts: tuple[Verdict, ...]
+    diagnoses: tuple[Diagnosis, ...]
+    seed: int
+    seconds: float
+
+    @property
+    def points(self) -> float:
+        """Points earned."""
+        return round(sum(v.points for v in self.verdicts), 2)
+
+    @property
+    def max_points(self) -> float:
+        """Points of a rule without a fault."""
+        return round(sum(v.max_points for v in self.verdicts), 2)
+
+    @property
+    def passed(self) -> bool:
+        """Is nothing wrong, and was everything judged that was asked?"""
+        return all(v.passed is not False and (v.passed or not v.max_points) for v in self.verdicts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: numbers, text, lists."""
+        return _finite({
+            "schema": SCHEMA,
+            "exercise": self.exercise,
+            "points": self.points,
+            "max_points": self.max_points,
+            "passed": self.passed,
+            "seed": self.seed,
+            "seconds": round(self.seconds, 6),
+            "verdicts": [{k: v for k, v in asdict(v).items() if k != "partial"} for v in self.verdicts],
+            "diagnoses": [d.to_dict() for d in self.diagnoses],
+        })  # fmt: skip
+
+    def to_json(self) -> str:
+        """The same as text, for a file or another program."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    def __str__(self) -> str:
+        lines = [f"{self.exercise}: {_number(self.points)} of {_number(self.max_points)} points"]
+        for v in self.verdicts:
+            points = f"{_number(v.points)} of {_number(v.max_points)}" if v.max_points else ""
+            lines.append(f"  {WORDS[v.passed]:7}{v.name:14}{points:12}{v.reason}".rstrip())
+        for d in self.diagnoses:
+            lines += ["", str(d)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{MARKS[v.passed]} {WORDS[v.passed]}</td><th scope='row'>{html.escape(v.name)}</th>"
+            f"<td>{_number(v.points)}&nbsp;of&nbsp;{_number(v.max_points)}</td>"
+            f"<td>{html.escape(v.reason)}</td></tr>"
+            for v in self.verdicts
+        )
+        return (
+            f"<div class='autolab-report'><style>{CSS}</style>"
+            f"<p><b>{html.escape(self.exercise)}</b>: {_number(self.points)} of {_number(self.max_points)} points</p>"
+            f"<table><thead><tr><th scope='col'>verdict</th><th scope='col'>property</th><th scope='col'>points</th>"
+            f"<th scope='col'>reason</th></tr></thead><tbody>{rows}</tbody></table>"
+            f"{''.join(map(_diagnosis, self.diagnoses))}</div>"
+        )
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
+        grading = os.environ.get("NBGRADER_EXECUTION")
+        return {
+            "text/plain": repr(float(self.points)) if grading else str(self),
+            "text/html": self._repr_html_(),
+            MIMETYPE: self.to_dict(),
+        }
+
+
+def _diagnosis(d: Diagnosis) -> str:
+    where = f" With {html.escape(d.where)}." if d.where else ""
+    worst = f"<br>Worst place: {html.escape(str(d.worst))}." if d.worst else ""
+    return (
+        f"<p><b>{html.escape(d.text)}.</b>{where} <i>({html.escape(d.certainty)})</i>{worst}"
+        f"<br>Hint: {html.escape(d.hint)}</p>"
+    )
+
+
+def _finite(value: Any) -> Any:
+    """The same data in what JSON can say: nan and infinities become words, tuples become lists."""
+    match value:
+        case dict():
+            return {k: _finite(v) for k, v in value.items()}
+        case list() | tuple():
+            return [_finite(v) for v in value]
+        case float() if not math.isfinite(value):
+            return str(value)
+    return value
+
+
+def _number(value: float) -> str:
+    return f"{value:g}"
+
+
+CSS = (
+    ".autolab-report table{border-collapse:collapse}"
+    ".autolab-report td,.autolab-report th{text-align:left;vertical-align:top;padding:.15em .8em .15em 0;"
+    "font-weight:normal;background:none;color:var(--jp-ui-font-color1,inherit)}"
+    ".autolab-report thead th{border-bottom:1px solid var(--jp-border-color1,#999)}"
+)

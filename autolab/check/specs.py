@@ -1,0 +1,108 @@
+"""Exercises on operations: a row of the table, and what the table does not know about it.
+
+A row that is not listed here can be checked as well: its kind says which inputs it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from autolab.engine.op import ELEMENTWISE, Op
+
+from .cases import BINARY, BROADCAST, UNARY
+
+if TYPE_CHECKING:
+    from .reference import Reference
+
+Shapes = tuple[tuple[int, ...], ...]
+
+POINTS = {
+    "forward": 1.0, "shape": 1.0, "value": 2.0, "upstream": 2.0, "broadcasting": 2.0,
+    "accumulation": 0.5, "purity": 0.5, "dtype": 0.5, "method": 0.5, "stability": 1.0,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Kink:
+    """Where the derivative jumps: any slope between the two sides is right there; `convention` is PyTorch's."""
+
+    input: str
+    at: float
+    slopes: tuple[float, float]
+    convention: float
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One exercise: an operation, the inputs to try it on, the hints and the points."""
+
+    name: str
+    row: Op | None = None  # for an operation that the table builds from others
+    shapes: Sequence[Shapes] = ()
+    settings: Sequence[Mapping[str, Any]] = ({},)
+    domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    make: Callable | None = None  # make(rng, shapes, settings) -> inputs, where random numbers will not do
+    kink: Kink | None = None
+    extreme: Mapping[str, Sequence[float]] = field(default_factory=dict)  # where a careless formula overflows
+    scaled: float = 0.0  # also try inputs this many times larger: finite differences lose their digits
+    points: Mapping[str, float] = field(default_factory=lambda: POINTS)
+    hints: Mapping[str, str] = field(default_factory=dict)
+
+    def shapes_for(self, reference: Reference) -> Sequence[Shapes]:
+        """Shapes without broadcasting."""
+        if self.shapes:
+            return self.shapes
+        match len(reference.inputs), reference.elementwise:
+            case 1, _:
+                return UNARY
+            case 2, True:
+                return BINARY
+            case n, True:
+                return tuple((shape,) * n for shape in ((3, 5), (4, 4)))
+        raise LookupError(
+            f"no exercise on {self.name!r} yet: the shapes of its inputs ({', '.join(reference.inputs)}) are not known. "
+            f"Add a Spec({self.name!r}, shapes=[...]) to autolab/check/specs.py, or call diagnose() with your inputs."
+        )
+
+    def broadcast_for(self, reference: Reference) -> Sequence[Shapes]:
+        """Every way to broadcast, for an elementwise operation on two inputs."""
+        return BROADCAST if reference.elementwise and len(reference.inputs) == 2 else ()
+
+
+POSITIVE = (0.1, 3.0)
+LARGE = (-800.0, -50.0, 60.0, 900.0)
+
+
+SPECS = {
+    spec.name: spec
+    for spec in (
+        Spec("square", Op("square", lambda x: x * x, ELEMENTWISE, {"x": lambda g, x: 2 * g * x}), scaled=1e6),
+        Spec("mul", scaled=1e6, hints={
+            "not summed": "If one entry of the smaller input took part in several products, how many contributions "
+                          "does its gradient have?"}),
+        Spec("relu", scaled=1e6, kink=Kink("x", 0.0, slopes=(0.0, 1.0), convention=0.0)),
+        Spec("add", scaled=1e6),
+        Spec("sub", scaled=1e6),
+        Spec("div"),
+        Spec("abs", kink=Kink("x", 0.0, slopes=(-1.0, 1.0), convention=0.0)),
+        Spec("exp"),
+        Spec("log", domain={"x": POSITIVE}),
+        Spec("sqrt", domain={"x": POSITIVE}),
+        Spec("rsqrt", domain={"x": POSITIVE}),
+        Spec("pow", domain={"x": POSITIVE}),
+        Spec("tanh", extreme={"x": LARGE}),
+        Spec("sigmoid", extreme={"x": LARGE}),
+        Spec("sum", settings=({"axis": 0}, {"axis": -1}), shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), scaled=1e6),
+        Spec("mean", settings=({"axis": 0}, {"axis": -1}), shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), scaled=1e6),
+        Spec("softmax", settings=({"axis": -1}, {"axis": 0}), extreme={"x": LARGE}),
+        Spec("log_softmax", settings=({"axis": -1}, {"axis": 0}), extreme={"x": LARGE}),
+        Spec("matmul", shapes=(((3, 4), (4, 5)), ((4, 4), (4, 4)), ((2, 3, 4), (2, 4, 5))), scaled=1e6),
+    )
+}  # fmt: skip
+
+
+def spec_for(name: str) -> Spec:
+    """The exercise with this name, or the plain one for a row that has none."""
+    return SPECS.get(name) or Spec(name)

@@ -1,0 +1,278 @@
+"""The checker finds every wrong rule, names the mistake, and refuses no right one."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from autolab.autograd import Function
+from autolab.check import SPECS, LocalCandidate, Reference, check, diagnose, judge
+from autolab.check.score import Row, mutation_score
+
+from .right import RIGHT, ReluFromOutput, Square
+from .wrong import WRONG, ForgetsToSum
+
+
+def name(entry):
+    return f"{entry[0]}-{entry[-1].__name__}"
+
+
+@pytest.mark.parametrize("entry", WRONG, ids=name)
+def test_a_wrong_rule_is_caught_and_its_mistake_named(entry):
+    report = check(entry.operation, entry.rule)
+    assert not report.passed
+    assert report.points < report.max_points
+    assert entry.family in [d.family for d in report.diagnoses], str(report)
+    assert entry.says in str(report)
+
+
+@pytest.mark.parametrize("entry", WRONG, ids=name)
+def test_what_is_called_certain_is_the_mistake(entry):
+    # Several facts can hold at once (a wrong mask also gives a wrong dtype); the first one shown is the cause.
+    first = check(entry.operation, entry.rule).diagnoses[0]
+    assert first.certainty != "certain" or first.family in (entry.family, "second call"), str(first)
+
+
+@pytest.mark.parametrize("entry", RIGHT, ids=name)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_right_rule_is_never_refused(entry, seed):
+    report = check(*entry, seed=seed)
+    assert report.passed, str(report)
+    assert report.points == report.max_points
+    assert report.diagnoses == ()
+
+
+@pytest.mark.parametrize("operation", sorted(SPECS))
+def test_every_slip_of_the_pen_in_a_row_is_caught(operation):
+    assert mutation_score(operation).missed == ()
+
+
+def test_the_row_itself_passes():
+    for spec in SPECS.values():
+        reference = Reference.of(spec.row or spec.name)
+        assert judge(spec, reference, Row(reference)).passed, spec.name
+
+
+def test_wrong_rules_of_enough_kinds_are_tried():
+    assert len(WRONG) >= 50
+    assert len({w.operation for w in WRONG}) >= 12
+    assert len({w.family for w in WRONG}) >= 25
+    assert len(RIGHT) >= 25
+
+
+# --- what the report says
+
+
+def test_a_missing_sum_is_named_with_its_axis_and_both_shapes():
+    text = str(check("mul", ForgetsToSum))
+    for phrase in (
+        "mul: 8 of 10 points",
+        "The gradient for y is not summed over axis 0: y has shape (5,), and forward stretched it to (3, 5)",
+        "received shape (3, 5), expected shape (5,)",
+        "The same holds for x",
+        "(certain)",
+        "hint: ",
+    ):
+        assert phrase in text
+
+
+def test_the_worst_place_is_shown_with_both_numbers():
+    worst = check("square", lambda g, x: np.where(x == x.max(), 0.0, 2 * g * x)).diagnoses[0].worst
+    assert worst.index is not None
+    assert worst.yours == 0.0
+    assert worst.expected != 0.0
+    assert f"received 0, expected {worst.expected:.6g}" in str(worst)
+
+
+def test_what_is_not_recognised_is_not_called_certain():
+    (found,) = check("exp", lambda g, x: g * np.cosh(x) * 1.3).diagnoses
+    assert (found.family, found.certainty) == ("unknown", "unknown")
+    assert "received" in str(found)
+
+
+def test_two_mistakes_are_both_told():
+    text = check("mul", lambda g, x, y: (-g * y, -g * x)).diagnoses[0].text
+    assert "the wrong sign" in text
+    assert "not summed over axis 0" in text
+
+
+def test_an_exception_is_shown_with_the_line_that_raised_it():
+    def misspelt(g, x):
+        return 2 * g * X  # noqa: F821
+
+    report = check("square", misspelt)
+    assert "NameError: name 'X' is not defined" in str(report)
+    assert "return 2 * g * X" in str(report)
+    assert report.points == 0
+
+
+def test_a_blank_answer_gets_no_points_and_no_lecture():
+    class Blank(Function):
+        @staticmethod
+        def forward(ctx, x):
+            raise NotImplementedError
+
+        @staticmethod
+        def backward(ctx, g):
+            raise NotImplementedError
+
+    report = check("square", Blank)
+    assert report.points == 0
+    assert [d.text for d in report.diagnoses] == ["forward is not written yet"]
+
+
+def test_care_counts_only_once_a_gradient_is_right():
+    report = check("square", lambda g, x: g * np.cosh(x))
+    assert report.points == 0
+    assert "counts once a gradient is right" in str(report)
+
+
+def test_a_wrong_forward_is_told_apart_from_a_right_backward():
+    report = check("square", (lambda x: x**3, lambda g, x: 2 * g * x))
+    verdicts = {v.name: v.passed for v in report.verdicts}
+    assert verdicts["forward"] is False
+    assert verdicts["value"] is True
+
+
+def test_a_slope_within_the_kink_is_accepted_and_remarked_on():
+    report = check("relu", lambda g, x: g * (x >= 0))
+    assert report.passed
+    assert "you take the slope 1, PyTorch takes 0: both will do" in str(report)
+
+
+def test_the_points_of_an_exercise_do_not_depend_on_the_answer():
+    assert {check("mul", w.rule).max_points for w in WRONG if w.operation == "mul" and isinstance(w.rule, type)} == {
+        10.0
+    }
+
+
+def test_a_report_is_json_html_and_text():
+    report = check("mul", ForgetsToSum)
+    data = json.loads(report.to_json())
+    assert data["points"] == 8.0
+    assert data["diagnoses"][0]["certainty"] == "certain"
+    html = report._repr_html_()
+    assert "<script" not in html
+    assert "not summed over axis 0" in html
+    assert "8 of 10" in html
+
+
+def test_numbers_that_are_not_finite_are_still_json():
+    json.loads(check("square", lambda g, x: g * np.nan).to_json(), parse_constant=pytest.fail)
+
+
+def test_what_a_student_wrote_is_escaped_in_html():
+    def tag(g, x):
+        raise ValueError("<img src=x>")
+
+    assert "<img" not in check("square", tag)._repr_html_()
+
+
+def test_while_nbgrader_runs_the_text_is_the_points(monkeypatch):
+    report = check("mul", ForgetsToSum)
+    assert "not summed" in report._repr_mimebundle_()["text/plain"]
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
+    assert report._repr_mimebundle_()["text/plain"] == "8.0"
+
+
+def test_printing_and_warnings_stay_inside(capsys):
+    def noisy(g, x):
+        print("hello")
+        return 2 * g * x + 0 * np.log(np.zeros_like(x) - 1).astype(bool)
+
+    check("square", noisy)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_the_same_seed_gives_the_same_report():
+    a, b = (json.loads(check("tanh", lambda g, out: g * out, seed=7).to_json()) for _ in range(2))
+    a.pop("seconds"), b.pop("seconds")
+    assert a == b
+
+
+# --- bad calls
+
+
+@pytest.mark.parametrize("candidate", [3, "Mul", None, Square.__dict__])
+def test_something_that_is_no_rule_is_refused_with_what_to_pass(candidate):
+    with pytest.raises(TypeError, match="takes a Function class, a pair"):
+        check("mul", candidate)
+
+
+def test_methods_that_are_not_static_are_refused():
+    class NotStatic:
+        def forward(ctx, x):
+            return x
+
+        def backward(ctx, g):
+            return g
+
+    with pytest.raises(TypeError, match="Write @staticmethod above"):
+        check("square", NotStatic)
+
+
+def test_an_unknown_operation_lists_the_known_ones():
+    with pytest.raises(KeyError, match=r"no operation called 'sqare'.*tanh"):
+        check("sqare", Square)
+
+
+def test_an_operation_whose_inputs_are_unknown_says_what_to_add():
+    with pytest.raises(LookupError, match="no exercise on 'linear' yet"):
+        check("linear", Square)
+
+
+# --- diagnose, outside a course
+
+
+def test_diagnose_says_what_is_wrong_on_given_inputs(rng):
+    x, y = rng.normal(size=(3, 4)), rng.normal(size=4)
+    (found,) = diagnose(lambda g, x, y: (g * y, g * x), "mul", (x, y))
+    assert (found.family, found.input) == ("not summed", "y")
+    assert diagnose(lambda g, x, y: (g * y, (g * x).sum(0)), "mul", (x, y)) == []
+
+
+def test_diagnose_takes_any_pair_as_the_right_rule(rng):
+    right = (lambda x: x**3, lambda g, x: 3 * g * x**2)
+    (found,) = diagnose(lambda g, x: g * x**2, right, (rng.normal(size=5),))
+    assert found.family == "constant"
+    assert "0.333333 times the right one" in found.text
+
+
+def test_numbers_that_hide_a_mistake_make_a_diagnosis_less_sure():
+    (found,) = diagnose(lambda g, x: g * x, "exp", (np.array([1.0, 2.0, 3.0]),))
+    assert found.certainty == "likely"
+
+
+def test_diagnose_knows_pytorch_functions(torch, rng):
+    class Exp(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.exp()
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+
+    (found,) = diagnose(Exp, "exp", (rng.normal(size=(3, 4)),))
+    assert found.family == "variable"
+
+
+# --- where the rule runs is nobody's business
+
+
+def test_a_verdict_needs_only_arrays_from_the_rule():
+    class Elsewhere:
+        judges_forward = True
+
+        def __init__(self, rule):
+            self.local = LocalCandidate(rule, Reference.of("relu"))
+
+        def call(self, *question):
+            return pickle.loads(pickle.dumps(self.local.call(*question)))
+
+    spec, reference = SPECS["relu"], Reference.of("relu")
+    assert judge(spec, reference, Elsewhere(ReluFromOutput)).passed
