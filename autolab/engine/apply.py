@@ -35,14 +35,14 @@ def apply(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     if op.outputs == 1:
         result = fresh(outputs)
         if op.view and looks_into(outputs, raw[0]):
-            result.view, result.version = View.of(args[0], op, settings), args[0].version
+            result.window, result.version = View.of(args[0], op, settings), args[0].version
         if modes.grad:
             record(op, args, raw, settings, (result,))
         return result
     results = tuple(fresh(out) for out in outputs)
     if op.view:
         for k, result in enumerate(results):
-            result.view, result.version = View.of(args[0], op, settings, k), args[0].version
+            result.window, result.version = View.of(args[0], op, settings, k), args[0].version
     if modes.grad:
         record(op, args, raw, settings, results)
     return results

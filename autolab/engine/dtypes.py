@@ -27,6 +27,11 @@ class dtype:
         self.is_floating_point = is_floating_point
         self.is_signed = self.numpy.kind not in "ub"
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Lets NumPy take this object for a dtype: `np.zeros(3, t.dtype)`."""
+        return self.numpy
+
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 

@@ -33,9 +33,9 @@ class View:
     def of(cls, source: Tensor, op: Op, settings: dict[str, Any], output: int | None = None) -> View:
         """The view that `op` makes of `source`; a view of a view looks into the same base."""
         step = ((op, settings, output),)
-        if source.view is None:
+        if source.window is None:
             return cls(source, step)
-        return cls(source.view.base, source.view.path + step)
+        return cls(source.window.base, source.window.path + step)
 
     def through(self, x: Any) -> Any:
         """The part of `x` (a Tensor or an array shaped like the base) that this view looks at."""
@@ -81,7 +81,7 @@ def overwrite(target: Tensor, result: Tensor) -> Tensor:
     else:
         target.payload = new[()]
     target.version[0] += 1
-    view = target.view
+    view = target.window
     if result.edge is not None:
         adopt_saved_result(result, target)
     if view is None:
@@ -108,7 +108,7 @@ def check_may_write(target: Tensor) -> None:
     """Leaves that require grad, and views of them, may not be written to while operations are recorded."""
     if not modes.grad:
         return
-    if target.view is not None and target.view.base.flag:
+    if target.window is not None and target.window.base.flag:
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if target.flag and target.edge is None:
         raise RuntimeError(

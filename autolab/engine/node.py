@@ -277,8 +277,8 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
 
 def edge_of(t: Tensor) -> Edge | None:
     """Where gradients for `t` go; None if they go nowhere."""
-    if t.view is not None:
-        t.view.catch_up(t)
+    if t.window is not None:
+        t.window.catch_up(t)
     edge: Edge | None = t.edge
     if edge is None and t.flag:
         return accumulator(t), 0

@@ -64,16 +64,16 @@ class Tensor:
     """An array that remembers how it was made. Make one with `autolab.tensor`.
 
     Slots: `payload` the numbers; `edge` the pair (node, output number) that made it, None for a leaf; `flag` whether a leaf requires
-    grad; `version` a one-element list shared by all views, counting writes; `view` what it looks into; `extra` hooks and the like.
+    grad; `version` a one-element list shared by all views, counting writes; `window` how it looks into a base; `extra` hooks and the like.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_grad", "edge", "extra", "flag", "payload", "version", "view")
+    __slots__ = ("__dict__", "__weakref__", "_grad", "edge", "extra", "flag", "payload", "version", "window")
 
     payload: Any
     edge: Edge | None
     flag: bool
     version: list[int]
-    view: View | None
+    window: View | None
     extra: Extra | None
     _grad: Tensor | None
 
@@ -83,7 +83,7 @@ class Tensor:
     def __new__(cls, data: Any = (), *args: Any, **kwargs: Any) -> Any:
         t = object.__new__(cls)
         t.payload = data.payload if isinstance(data, Tensor) else np.asarray(data, dtypes.default.floating)
-        t.edge = t.view = t.extra = t._grad = None
+        t.edge = t.window = t.extra = t._grad = None
         t.flag = False
         t.version = [0]
         return t
@@ -93,8 +93,8 @@ class Tensor:
     @property
     def grad_fn(self) -> Any:
         """The node that made this tensor; None for a leaf."""
-        if self.view is not None:
-            self.view.catch_up(self)
+        if self.window is not None:
+            self.window.catch_up(self)
         return None if self.edge is None else self.edge[0]
 
     @property
@@ -238,7 +238,7 @@ class Tensor:
 
     @property
     def _base(self) -> Tensor | None:
-        return None if self.view is None else self.view.base
+        return None if self.window is None else self.window.base
 
     @property
     def data(self) -> Tensor:
@@ -274,7 +274,7 @@ def fresh(payload: Any) -> Tensor:
     """A new tensor around raw numbers: no history, no gradient wanted."""
     t: Tensor = object.__new__(Tensor)
     t.payload = payload
-    t.edge = t.view = t.extra = t._grad = None
+    t.edge = t.window = t.extra = t._grad = None
     t.flag = False
     t.version = [0]
     return t

@@ -44,6 +44,7 @@ trunc = op("trunc", lambda x: np.trunc(x), E, numpy=np.trunc, x=lambda g: g * 0)
 floor_divide = op("floor_divide", lambda x, y: np.floor_divide(x, y), E, numpy=np.floor_divide)
 remainder = op(
     "remainder", lambda x, y: np.remainder(x, y), E, numpy=np.remainder,
+    node=lambda x, y: f"RemainderBackward{0 if isinstance(y, int | float) else 1}",
     x=lambda g: g, y=lambda g, x, y: -g * np.floor(x / y),
 )  # fmt: skip
 
@@ -53,7 +54,7 @@ remainder = op(
 exp = op("exp", lambda x: np.exp(x), E, numpy=np.exp, promote="float", x=lambda g, out: g * out)
 expm1 = op("expm1", lambda x: np.expm1(x), E, numpy=np.expm1, promote="float", x=lambda g, out: g * (out + 1))
 log = op("log", lambda x: np.log(x), E, numpy=np.log, promote="float", x=lambda g, x: g / x)
-log1p = op("log1p", lambda x: np.log1p(x), E, numpy=np.log1p, promote="float", x=lambda g, x: g / (x + 1))
+log1p = op("log1p", lambda x: np.log1p(x), E, node="Log1PBackward0", numpy=np.log1p, promote="float", x=lambda g, x: g / (x + 1))
 sqrt = op("sqrt", lambda x: np.sqrt(x), E, numpy=np.sqrt, promote="float", x=lambda g, out: g / (2 * out))
 rsqrt = op("rsqrt", lambda x: 1 / np.sqrt(x), E, promote="float", x=lambda g, out: -0.5 * g * out * out * out)
 

@@ -19,7 +19,9 @@ def spread(g, x_shape, axis, keepdims):
 
 def count(shape, axis):
     """How many entries are reduced into one."""
-    return math.prod(shape) if axis is None else math.prod(shape[a] for a in axis) if shape else 1
+    if axis is None:
+        return math.prod(shape)
+    return math.prod(shape[a] for a in ((axis,) if isinstance(axis, int) else axis)) if shape else 1
 
 
 def by_axis(name):
@@ -150,7 +152,8 @@ def prod_rule(g, x, axis, keepdims):
         return np.reshape(g * others(np.reshape(x, (-1,))), x.shape)
     if not x.shape:
         return g
-    return np.moveaxis(others(np.moveaxis(x, axis[0], -1)), -1, axis[0]) * restore(g, x.shape, axis, keepdims)
+    one = axis if isinstance(axis, int) else axis[0]
+    return np.moveaxis(others(np.moveaxis(x, one, -1)), -1, one) * restore(g, x.shape, axis, keepdims)
 
 
 prod = op(

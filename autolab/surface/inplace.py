@@ -102,7 +102,7 @@ def detach(self: Tensor) -> Tensor:
 
 def detach_(self: Tensor) -> Tensor:
     """Forget the history of this tensor: it becomes a leaf that does not require grad."""
-    if self.view is not None:
+    if self.window is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
             "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "

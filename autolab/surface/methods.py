@@ -178,7 +178,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         return memo[id(self)]  # type: ignore[no-any-return]
     copy = object.__new__(type(self))
     copy.payload = np.array(self.payload)[()] if self.ndim == 0 else np.array(self.payload)
-    copy.edge = copy.view = copy.extra = None
+    copy.edge = copy.window = copy.extra = None
     copy.flag, copy.version = self.flag, [0]
     copy._grad = None if self._grad is None else _deepcopy(self._grad, memo)
     memo[id(self)] = copy
@@ -193,7 +193,7 @@ def rebuild(cls: type, array: Any, requires_grad: bool) -> Tensor:
     """What unpickling a tensor calls."""
     t: Tensor = object.__new__(cls)
     t.payload = array[()] if array.ndim == 0 else array
-    t.edge = t.view = t.extra = t._grad = None
+    t.edge = t.window = t.extra = t._grad = None
     t.flag, t.version = requires_grad, [0]
     return t
 
@@ -206,7 +206,7 @@ SPECIAL: dict[str, Any] = {
     "item": item, "numpy": numpy, "tolist": tolist, "dim": lambda self: self.ndim, "ndimension": lambda self: self.ndim,
     "is_floating_point": lambda self: self.payload.dtype in dtypes.FLOATING,
     "element_size": lambda self: self.payload.dtype.itemsize, "cpu": lambda self: self,
-    "data_ptr": lambda self: self.box().__array_interface__["data"][0], "_is_view": lambda self: self.view is not None,
+    "data_ptr": lambda self: self.box().__array_interface__["data"][0], "_is_view": lambda self: self.window is not None,
     "new_tensor": lambda self, data, **k: creation.tensor(data, **{"dtype": self.dtype, **k}),
     "new_zeros": lambda self, *size, **k: creation.zeros(*size, **{"dtype": self.dtype, **k}),
     "new_ones": lambda self, *size, **k: creation.ones(*size, **{"dtype": self.dtype, **k}),
