@@ -1,18 +1,18 @@
 """1797 handwritten digits: E. Alpaydin and C. Kaynak, UCI Machine Learning Repository, 1998, CC BY 4.0."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import Tensor
+from autolab.surface.creation import from_numpy
 
 FILE = Path(__file__).with_name("optical_digits.npz")
 BLOCK = 16  # black dots in a pixel that is all ink
 
 
-def digits(split: Literal["train", "test"] | None = None) -> tuple["Tensor", "Tensor"]:
+def digits(split: Literal["train", "test"] | None = None) -> tuple[Tensor, Tensor]:
     """Images of handwritten digits, and which digit each one is.
 
     ``split=None`` gives all 1797 in the order of the source, ``"test"`` the 359 that are held out, ``"train"`` the
@@ -36,8 +36,6 @@ def digits(split: Literal["train", "test"] | None = None) -> tuple["Tensor", "Te
     (torch.Size([1438, 8, 8]), [0, 1, 2, 3, 4])
 
     """
-    from autolab.surface import from_numpy
-
     images, labels = arrays(split)
     return from_numpy(images), from_numpy(labels)
 

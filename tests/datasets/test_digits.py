@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from autolab.datasets import optical_digits
+from autolab.datasets import digits, optical_digits
 from autolab.datasets.optical_digits import arrays
 
 
@@ -58,3 +58,11 @@ def test_an_unknown_split_says_which_ones_there_are():
 def test_the_source_and_the_licence_stand_beside_the_data():
     text = optical_digits.FILE.with_name("README.md").read_text()
     assert "Alpaydin" in text and "10.24432/C50P49" in text and "CC BY 4.0" in text
+
+
+def test_digits_come_as_tensors_that_a_network_can_take():
+    images, labels = digits("test")
+    assert str(images.dtype) == "torch.float32"
+    assert str(labels.dtype) == "torch.int64"
+    assert images.shape == (359, 8, 8)
+    assert not images.requires_grad
