@@ -58,9 +58,8 @@ def nodes_below(loss):
 
 def fire(loss, gradient, nodes):
     """Walk the engine's own backward pass; `.grad`, retained gradients and saved values stay as they are."""
-    hooked = [node.hooks for node in nodes if node.hooks is not None]
-    retaining = [tensor for hooks in hooked for tensor in (ref() for ref in hooks.retain.values()) if tensor is not None]
-    kept = [(tensor, tensor._grad) for tensor in retaining]
+    retaining = [ref() for node in nodes if node.hooks is not None for ref in node.hooks.retain.values()]
+    kept = [(tensor, tensor._grad) for tensor in retaining if tensor is not None]
     try:
         yield from steps([loss], [gradient], retain_graph=True, accumulate=False)
     finally:

@@ -98,7 +98,7 @@ class _Recorder:
         nodes = [self._node(node, labels.get(node, "")) for node in self.engine_nodes]
         self.edges = {}
         self.trace = Trace(self.ids[loss.grad_fn], nodes, list(self._edges()))
-        
+
     def _key(self, tensor):
         key = adapter.key_of(tensor)
         return key if key is not None and key[0] in self.ids else None

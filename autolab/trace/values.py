@@ -91,7 +91,7 @@ class Value:
 
     @property
     def label(self):
-        """At most eight characters: the number, or the shape in brackets, or how many dimensions: "30", "[64,10]", "[4-d]"."""
+        """At most eight characters: the number, the shape, or how many dimensions: "30", "[64,10]", "[4-d]"."""
         if not self.shape and self.data is not None:
             return narrow(self.data if not isinstance(self.data, str) else float(self.data))
         size = f"[{','.join(map(str, self.shape))}]"

@@ -341,7 +341,7 @@ def test_a_freed_graph_says_retain_graph():
 
 
 def test_a_later_version_is_refused():
-    with pytest.raises(ValueError, match="version 2.*reads version 1"):
+    with pytest.raises(ValueError, match=r"version 2.*reads version 1"):
         Trace.from_dict({**record(chain()[0]).to_dict(), "version": 2})
 
 

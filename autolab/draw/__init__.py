@@ -1,0 +1,7 @@
+"""Pictures of a graph: SVG with a layout of its own, a tree of text, and DOT for Graphviz. No Jupyter here."""
+
+from autolab.draw.dot import dot
+from autolab.draw.svg import Picture, svg
+from autolab.draw.text import text
+
+__all__ = ["svg", "dot", "text", "Picture"]

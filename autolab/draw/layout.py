@@ -1,0 +1,319 @@
+"""Where the boxes of a graph stand: layers by longest path, few crossings, straight lines. No system program.
+
+Everything here depends on the structure and the sizes of the boxes alone, so a picture keeps its places while values
+change. Coordinates inside this file: `rank` counts layers back from the root, `along` runs from layer to layer, `across`
+within a layer.
+"""
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+SWEEPS = 4  # rounds of ordering there and back; most graphs are free of crossings after one
+RELAX = 6  # rounds of straightening there and back
+SIDE_GAP = 22  # between two boxes of a layer
+LINE_GAP = 14  # beside a line that passes through a layer
+
+
+@dataclass(slots=True)
+class Box:
+    """What the layout has to know about a node: its extent along and across the layers."""
+
+    along: float
+    across: float
+
+
+@dataclass(slots=True)
+class Layout:
+    """Centres of boxes, and the points through which lines go, in (along, across) from the side of the leaves.
+
+    An edge that passes other layers goes along a trunk, which it shares with the other edges from its source: `trunks`
+    holds (points, indices of the edges that use it), piece by piece; `routes` holds for each edge its own last piece.
+    """
+
+    centres: list
+    routes: list
+    trunks: list
+    along: float
+    across: float
+    ranks: list = field(default_factory=list)
+
+
+def layout(boxes, edges, gap=90, port=24):
+    """Place boxes in layers.
+
+    Parameters
+    ----------
+    boxes : list of Box
+    edges : list of (source, target)
+        Indices into `boxes`: data flows from source to target. The edges into one target stand in the order of its
+        inputs. Two edges may join the same boxes.
+    gap : float
+        Space between layers.
+    port : float
+        Distance between two edges that enter the same box.
+
+    Returns
+    -------
+    Layout
+
+    Raises
+    ------
+    ValueError
+        If the edges form a cycle.
+    """
+    ranks = _ranks(len(boxes), edges)
+    net = _Net(boxes, edges, ranks, port)
+    _order(net)
+    position = _straighten(net)
+    return _place(net, position, gap)
+
+
+def _ranks(count, edges):
+    """Layers between each box and the root side: one more than the furthest box that uses it."""
+    targets = [[] for _ in range(count)]
+    users = [0] * count
+    for source, target in edges:
+        targets[target].append(source)
+        users[source] += 1
+    ready = [i for i in range(count) if not users[i]]
+    ranks = [0] * count
+    for box in ready:
+        for source in targets[box]:
+            if ranks[source] <= ranks[box]:
+                ranks[source] = ranks[box] + 1
+            users[source] -= 1
+            if not users[source]:
+                ready.append(source)
+    if len(ready) < count:
+        raise ValueError("the graph has a cycle, so it has no layers")
+    return ranks
+
+
+class _Net:
+    """The graph with a point in every layer that an edge passes; edges that leave one box share these points."""
+
+    def __init__(self, boxes, edges, ranks, port):
+        self.boxes, self.edges, self.real = boxes, edges, len(boxes)
+        self.rank = list(ranks)
+        self.up = [[] for _ in boxes]  # (vertex one layer nearer the root, offset at its side)
+        self.down = [[] for _ in boxes]  # (vertex one layer nearer the leaves, offset at my side)
+        self.paths = []
+        self.offsets = _ports(boxes, edges, port)
+        bus = {}
+        for (source, target), offset in zip(edges, self.offsets):
+            path = [source]
+            for rank in range(ranks[source] - 1, ranks[target], -1):
+                point = bus.get((source, rank))
+                if point is None:
+                    point = bus[source, rank] = self._point(rank)
+                    self._join(path[-1], point, 0.0)
+                path.append(point)
+            self._join(path[-1], target, offset)
+            path.append(target)
+            self.paths.append(path)
+        self.layers = [[] for _ in range(max(ranks, default=-1) + 1)]
+
+    def _point(self, rank):
+        self.rank.append(rank)
+        self.up.append([])
+        self.down.append([])
+        return len(self.rank) - 1
+
+    def _join(self, lower, upper, offset):
+        self.up[lower].append((upper, offset))
+        self.down[upper].append((lower, offset))
+
+    def width(self, vertex):
+        return self.boxes[vertex].across if vertex < self.real else 0.0
+
+
+def _ports(boxes, edges, port):
+    """How far from the middle of its target each edge enters; closer together where the box is too narrow."""
+    into = {}
+    for i, (_, target) in enumerate(edges):
+        into.setdefault(target, []).append(i)
+    offsets = [0.0] * len(edges)
+    for target, group in into.items():
+        apart = min(port, boxes[target].across / len(group))
+        for k, i in enumerate(group):
+            offsets[i] = (k - (len(group) - 1) / 2) * apart
+    return offsets
+
+
+def _order(net):
+    """Order each layer by the mean place of its neighbours, back and forth; keep what has the fewest crossings."""
+    seen = [False] * len(net.rank)
+    for root in (v for v in range(net.real) if not net.up[v]):
+        stack = [root]
+        while stack:
+            vertex = stack.pop()
+            if seen[vertex]:
+                continue
+            seen[vertex] = True
+            net.layers[net.rank[vertex]].append(vertex)
+            stack.extend(lower for lower, _ in reversed(net.down[vertex]))
+    place = [0.0] * len(net.rank)
+    for layer in net.layers:
+        _number(layer, place)
+    best, kept = _crossings(net, place), [list(layer) for layer in net.layers]
+    for _ in range(SWEEPS):
+        if not best:
+            break
+        for layer in net.layers[1:]:
+            _sort(layer, net.up, place)
+        for layer in net.layers[-2::-1]:
+            _sort(layer, net.down, place)
+        crossings = _crossings(net, place)
+        if crossings >= best:
+            break
+        best, kept = crossings, [list(layer) for layer in net.layers]
+    net.layers = kept
+
+
+def _number(layer, place):
+    for i, vertex in enumerate(layer):
+        place[vertex] = float(i)
+
+
+def _sort(layer, neighbours, place):
+    def wish(vertex):
+        near = neighbours[vertex]
+        if not near:
+            return place[vertex]
+        # The offset of the port is far below one place: it only breaks ties between inputs of one box.
+        return sum([place[other] + offset * 1e-4 for other, offset in near]) / len(near)
+
+    layer.sort(key=wish)
+    _number(layer, place)
+
+
+def _crossings(net, place):
+    """How many pairs of lines cross, counted as inversions with a tree of sums per layer."""
+    total = 0
+    for layer in net.layers[1:]:
+        ends = []
+        for vertex in layer:
+            ends.extend(sorted([place[upper] + offset * 1e-4 for upper, offset in net.up[vertex]]))
+        total += _inversions(ends)
+    return total
+
+
+def _inversions(ends):
+    if len(ends) < 2:
+        return 0
+    order = {end: i + 1 for i, end in enumerate(sorted(set(ends)))}
+    size = len(order)
+    tree = [0] * (size + 1)
+    inversions = 0
+    for seen, end in enumerate(ends):
+        i = at = order[end]
+        not_above = 0
+        while i:
+            not_above += tree[i]
+            i &= i - 1
+        inversions += seen - not_above
+        while at <= size:
+            tree[at] += 1
+            at += at & -at
+    return inversions
+
+
+def _straighten(net):
+    """Coordinates across: each vertex as near to its neighbours as its layer allows, back and forth."""
+    position = [0.0] * len(net.rank)
+    spaces = [_spaces(net, layer) for layer in net.layers]
+    for layer, space in zip(net.layers, spaces):
+        middle = space[-1] / 2 if space else 0.0
+        for vertex, start in zip(layer, space):
+            position[vertex] = start - middle
+    order = range(len(net.layers))
+    for round in range(RELAX):
+        for r in order:
+            _settle(net, net.layers[r], spaces[r], position, up=True, down=round > 1)
+        for r in reversed(order):
+            _settle(net, net.layers[r], spaces[r], position, up=round > 1, down=True)
+    return position
+
+
+def _spaces(net, layer):
+    """Where each vertex of a layer stands if the layer is packed."""
+    at, starts, before = 0.0, [], None
+    for vertex in layer:
+        if before is not None:
+            gap = SIDE_GAP if before < net.real and vertex < net.real else LINE_GAP
+            at += (net.width(before) + net.width(vertex)) / 2 + gap
+        starts.append(at)
+        before = vertex
+    return starts
+
+
+def _settle(net, layer, starts, position, up, down):
+    """Move a layer to the mean of its neighbours, in least squares without overlap: pool whatever would collide."""
+    blocks = []  # [sum of weight * wish, weight, how many vertices]
+    for vertex, start in zip(layer, starts):
+        total = weight = 0.0
+        real = vertex < net.real
+        if up:
+            for upper, offset in net.up[vertex]:
+                w = 1.0 if real or upper < net.real else 8.0
+                total += w * (position[upper] + offset)
+                weight += w
+        if down:
+            for lower, offset in net.down[vertex]:
+                w = 1.0 if real or lower < net.real else 8.0
+                total += w * (position[lower] - offset)
+                weight += w
+        if not weight:
+            total, weight = position[vertex] * 0.01, 0.01
+        total -= weight * start
+        count = 1
+        while blocks and blocks[-1][0] * weight >= total * blocks[-1][1]:
+            t, w, n = blocks.pop()
+            total, weight, count = total + t, weight + w, count + n
+        blocks.append((total, weight, count))
+    i = 0
+    for total, weight, count in blocks:
+        mean = total / weight
+        for _ in range(count):
+            position[layer[i]] = mean + starts[i]
+            i += 1
+
+
+def _place(net, position, gap):
+    """Turn ranks and positions into coordinates that start at zero, leaves first."""
+    depth = [max((net.boxes[v].along for v in layer if v < net.real), default=0.0) for layer in net.layers]
+    along, at = [0.0] * len(depth), 0.0
+    for r in range(len(depth) - 1, -1, -1):
+        along[r] = at + depth[r] / 2
+        at += depth[r] + gap
+    low = min((position[v] - net.width(v) / 2 for v in range(len(position))), default=0.0)
+    high = max((position[v] + net.width(v) / 2 for v in range(len(position))), default=0.0)
+
+    def point(vertex):
+        return along[net.rank[vertex]], position[vertex] - low
+
+    def through(vertex):
+        # straight past the boxes of its layer
+        a, c = point(vertex)
+        half = depth[net.rank[vertex]] / 2
+        return (a - half, c), (a + half, c)
+
+    def leave(vertex):
+        # where lines go on from here towards the root
+        if vertex >= net.real:
+            return through(vertex)[1]
+        a, c = point(vertex)
+        return a + net.boxes[vertex].along / 2, c
+
+    routes, pieces = [], {}
+    for i, (path, offset) in enumerate(zip(net.paths, net.offsets)):
+        *before, target = path
+        for lower, upper in pairwise(before):
+            piece = pieces.get(upper)
+            if piece is None:
+                piece = pieces[upper] = ([leave(lower), *through(upper)], [])
+            piece[1].append(i)
+        a, c = point(target)
+        routes.append([leave(before[-1]), (a - net.boxes[target].along / 2, c + offset)])
+    centres = [point(v) for v in range(net.real)]
+    return Layout(centres, routes, list(pieces.values()), max(at - gap, 0.0), high - low, net.rank[: net.real])

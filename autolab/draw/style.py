@@ -1,0 +1,64 @@
+"""Colours and type of every picture, as CSS. Leaf, operation and output differ in shape too: colour is never alone."""
+
+# name: (light, dark). Contrast of text on its ground is at least 4.5, of outlines at least 3, in both.
+PALETTE = {
+    "paper": ("#ffffff", "#14171a"),
+    "ink": ("#1b1b1b", "#f1f1ef"),
+    "muted": ("#57534d", "#bdb9b2"),
+    "line": ("#7d7870", "#8f8b84"),
+    "op-fill": ("#f5f4f1", "#2a2c2e"),
+    "op-edge": ("#79746b", "#a8a39a"),
+    "leaf-fill": ("#e2f0fb", "#10324b"),
+    "leaf-edge": ("#0a66a8", "#6fb8f0"),
+    "out-fill": ("#dff3ea", "#0f3a2c"),
+    "out-edge": ("#00714e", "#55cba0"),
+    "custom-fill": ("#f8e9f3", "#43213b"),
+    "custom-edge": ("#97397a", "#e79fd0"),
+    "grad": ("#a03a00", "#ffb485"),
+    "grad-fill": ("#fff1e6", "#3d2412"),
+    "grad-edge": ("#cc5a10", "#ff9c57"),
+    "focus": ("#0a4fd1", "#8fb8ff"),
+}
+
+
+def variables(which):
+    """The palette as CSS custom properties; `which` is "light" or "dark"."""
+    return "".join(f"--al-{name}:{pair[which == 'dark']};" for name, pair in PALETTE.items())
+
+
+def _paint(**properties):
+    # The plain colour first, for renderers that do not know var().
+    return "".join(
+        f"{key.replace('_', '-')}:{PALETTE[name][0]};{key.replace('_', '-')}:var(--al-{name},{PALETTE[name][0]});"
+        for key, name in properties.items()
+    )
+
+
+MONO = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
+
+STYLE = f"""
+.al-svg{{font-family:{MONO};font-size:12px}}
+.al-svg text{{{_paint(fill="ink")}}}
+.al-paper{{{_paint(fill="paper")}}}
+.al-box{{stroke-width:1.5;{_paint(fill="op-fill", stroke="op-edge")}}}
+.al-leaf .al-box{{{_paint(fill="leaf-fill", stroke="leaf-edge")}}}
+.al-custom .al-box{{{_paint(fill="custom-fill", stroke="custom-edge")}}}
+.al-out .al-box{{{_paint(fill="out-fill", stroke="out-edge")}}}
+.al-rim{{fill:none;stroke-width:1;{_paint(stroke="out-edge")}}}
+.al-svg .al-head{{font-weight:700;font-size:14px}}
+.al-svg .al-name{{font-size:11px;{_paint(fill="muted")}}}
+.al-svg .al-note{{font-size:11px;{_paint(fill="muted")}}}
+.al-svg .al-grad{{font-weight:600;{_paint(fill="grad")}}}
+.al-line{{fill:none;stroke-width:1.5;{_paint(stroke="line")}}}
+.al-tip{{{_paint(fill="line")}}}
+.al-back{{{_paint(fill="grad-edge")}}}
+.al-pill rect{{stroke-width:1;{_paint(fill="grad-fill", stroke="grad-edge")}}}
+.al-svg .al-pill text{{font-size:11px;font-weight:600;text-anchor:middle;{_paint(fill="grad")}}}
+.al-grad,.al-pill,.al-back{{visibility:hidden}}
+.al-on .al-grad,.al-on .al-pill,.al-on .al-back{{visibility:visible}}
+.al-edge.al-on .al-line{{stroke-width:2;{_paint(stroke="grad-edge")}}}
+.al-edge.al-on .al-tip{{visibility:hidden}}
+.al-edge.al-now .al-line{{stroke-width:3.5}}
+.al-node.al-now .al-box{{stroke-width:3.5;{_paint(stroke="grad-edge")}}}
+.al-node.al-now .al-rim{{{_paint(stroke="grad-edge")}}}
+""".strip()

@@ -1,0 +1,367 @@
+"""A trace as SVG text."""
+
+from dataclasses import dataclass
+from xml.sax.saxutils import escape, quoteattr
+
+from autolab.draw.layout import Box, layout
+from autolab.draw.style import STYLE
+from autolab.trace.model import Trace
+from autolab.trace.record import graph
+
+CHAR = 7.3  # width of a character at 12 px in the widest of the fonts asked for
+SMALL = 6.7  # at 11 px
+ROOM = 15  # characters of a value or a gradient inside a box
+NAME = 30  # characters of a name; a longer one is shortened in the picture and whole in its title
+HEIGHT = 64
+WIDE = 1000  # a picture wider than this goes from top to bottom instead
+MARGIN = 14
+
+
+def svg(loss, step="end", direction="auto", legend=True):
+    """Draw a graph: leaves, operations and the output, with values, and with gradients if they are known.
+
+    Parameters
+    ----------
+    loss : Tensor or Trace
+        A result of recorded operations, of any shape (nothing is computed, so there are no gradients); or a trace from
+        `autolab.trace.record`.
+    step : int or "end"
+        For a trace with steps: how many of them have been taken.
+    direction : {"auto", "right", "down"}
+        Which way the data flows. "auto" takes "right" unless that is wider than a page.
+    legend : bool
+        Whether to explain the shapes under the picture.
+
+    Returns
+    -------
+    Picture
+        A str of SVG that Jupyter shows as a picture; no element has an id, so copies do not disturb each other.
+
+    Raises
+    ------
+    RuntimeError
+        If nothing was recorded for the tensor.
+    ValueError
+        If `step` or `direction` is none of the above.
+
+    Examples
+    --------
+    >>> import autolab as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> svg((3 * x + 1) ** 2)[:4]
+    '<svg'
+    """
+    trace = loss if isinstance(loss, Trace) else graph(loss)
+    return Picture(render(trace, step, direction=direction, legend=legend, style=STYLE))
+
+
+class Picture(str):
+    """SVG text that a notebook shows as a picture."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self):
+        return str(self)
+
+    def save(self, path):
+        """Write the picture to a file."""
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """Boxes and routes in picture coordinates."""
+
+    sizes: list
+    centres: list
+    routes: list
+    trunks: list
+    starts: list
+    width: float
+    height: float
+    right: bool
+
+
+def render(trace, step="end", direction="auto", legend=True, style=None, room=None):
+    """The SVG text of a trace. `room` keeps each gradient's frame that many characters wide, for changing numbers."""
+    taken = _position(trace, step)
+    plan = _plan(trace, direction)
+    fires = {s.node: i for i, s in enumerate(trace.steps, 1)}
+    received = {s.node: s for s in trace.steps}
+    sent = {one.edge: one.value for s in trace.steps for one in s.outgoing}
+
+    def state(at):
+        return "" if at is None or at > taken else " al-on al-now" if at == taken < len(trace.steps) else " al-on"
+
+    parts = []
+    for points, users in plan.trunks:
+        # lights up with the first gradient that comes along it
+        at = min((fires[trace.edges[i].target] for i in users if trace.edges[i].target in fires), default=None)
+        parts.append(_trunk(points, plan.right, at, state(at)))
+    for i, edge in enumerate(trace.edges):
+        at = fires.get(edge.target)
+        parts.append(_edge(trace, edge, plan, i, at, state(at), sent.get(edge.id), room))
+    for node, centre, size in zip(trace.nodes, plan.centres, plan.sizes):
+        at = fires.get(node.id)
+        parts.append(_node(trace, node, centre, size, at, state(at), received.get(node.id)))
+    width, height = plan.width, plan.height
+    if legend:
+        key, key_width = _legend(trace, height)
+        width, height = max(width, key_width), height + 30
+        parts.append(key)
+    return _frame(trace, taken, parts, width, height, style)
+
+
+def _frame(trace, taken, parts, width, height, style):
+    width, height = round(width), round(height)
+    title = f"Graph of {_called(trace.node(trace.root))}"
+    told = [s.sentence for s in trace.steps[:taken]]
+    if len(told) > 40:
+        told = [*told[:40], f"{len(told) - 40} more steps."]
+    leaves = sum(node.kind == "leaf" for node in trace.nodes)
+    made = f"Operations: {len(trace.nodes) - leaves}. Leaves: {leaves}."
+    return "".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="al-svg" role="img" aria-label={quoteattr(title)} '
+        f'width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
+        f"<title>{escape(title)}</title><desc>{escape(' '.join([made, *told]))}</desc>",
+        f"<style>{style}</style>" if style else "",
+        f'<rect class="al-paper" width="{width}" height="{height}" rx="8"/>',
+        *parts,
+        "</svg>",
+    ])  # fmt: skip
+
+
+def _position(trace, step):
+    if step == "end":
+        return len(trace.steps)
+    if not isinstance(step, int) or not 0 <= step <= len(trace.steps):
+        raise ValueError(f'step is {step!r}; this trace has steps 0 to {len(trace.steps)}, or "end"')
+    return step
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+def _plan(trace, direction):
+    if direction not in ("auto", "right", "down"):
+        raise ValueError(f'direction is {direction!r}, expected "auto", "right" or "down"')
+    index = {node.id: i for i, node in enumerate(trace.nodes)}
+    edges = [(index[e.source], index[e.target]) for e in trace.edges]
+    inputs = [0] * len(index)
+    for _, target in edges:
+        inputs[target] += 1
+    names = [_width(node) for node in trace.nodes]
+    if direction != "down":
+        plan = _run(names, inputs, edges, True, 100 if trace.steps else 56)
+        if direction == "right" or plan.width <= WIDE:
+            return plan
+    return _run(names, inputs, edges, False, 62 if trace.steps else 42)
+
+
+def _run(names, inputs, edges, right, gap):
+    port = 24 if right else 78
+    if right:
+        sizes = [(w, max(HEIGHT, k * port + 8)) for w, k in zip(names, inputs)]
+        boxes = [Box(w, h) for w, h in sizes]
+    else:
+        sizes = [(max(w, k * port if k > 1 else 0), HEIGHT) for w, k in zip(names, inputs)]
+        boxes = [Box(h, w) for w, h in sizes]
+    made = layout(boxes, edges, gap, port)
+
+    def turn(point):
+        along, across = point
+        return (along + MARGIN, across + MARGIN) if right else (across + MARGIN, along + MARGIN)
+
+    width, height = turn((made.along, made.across))
+    routes = [[turn(p) for p in route] for route in made.routes]
+    trunks = [([turn(p) for p in points], users) for points, users in made.trunks]
+    centres = [turn(c) for c in made.centres]
+    starts = []
+    for source, _ in edges:
+        (x, y), (w, h) = centres[source], sizes[source]
+        starts.append((x + w / 2, y) if right else (x, y + h / 2))
+    return _Plan(sizes, centres, routes, trunks, starts, width + MARGIN, height + MARGIN, right)
+
+
+def _width(node):
+    if node.kind == "leaf":
+        return max(ROOM * CHAR, len(_cut(node.label)) * 8.6) + 30
+    return max(ROOM * CHAR, _symbol_width(node) + len(_cut(node.name)) * SMALL) + 22
+
+
+def _symbol_width(node):
+    return 0 if not node.symbol or len(node.symbol) > 3 else len(node.symbol) * 8.6 + 7
+
+
+# -- boxes -----------------------------------------------------------------------------------------
+
+
+def _node(trace, node, centre, size, at, state, step):
+    (x, y), (w, h) = centre, size
+    left, top = x - w / 2, y - h / 2
+    root = node.id == trace.root
+    kind = "leaf" if node.kind == "leaf" else "out" if root else node.kind
+    pad = 15 if node.kind == "leaf" else 11
+    base = top + (h - HEIGHT) / 2
+    fires = "" if at is None else f' data-at="{at}"'
+    return "".join([
+        f'<g class="al-node al-{kind}{state}" data-node="{node.id}"{fires}><title>{escape(title_of(node))}</title>',
+        _outline(node, root, left, top, w, h),
+        _heading(node, left + pad, base + 20),
+        f'<text class="al-value" data-value="{node.id}" x="{_n(left + pad)}" y="{_n(base + 38)}">',
+        f"{escape(value_line(node))}</text>",
+        f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + pad)}" y="{_n(base + 55)}">',
+        f"{escape(grad_line(node, step))}</text></g>",
+    ])  # fmt: skip
+
+
+def _outline(node, root, left, top, w, h):
+    if node.kind == "custom":
+        c = 12
+        corners = [(c, 0), (w - c, 0), (w, c), (w, h - c), (w - c, h), (c, h), (0, h - c), (0, c)]
+        box = f'<path class="al-box" d="M{"L".join(f"{_n(left + a)} {_n(top + b)}" for a, b in corners)}Z"/>'
+    else:
+        radius = h / 2 if node.kind == "leaf" and h <= HEIGHT else 24 if node.kind == "leaf" else 5
+        box = _rect("al-box", left, top, w, h, radius)
+    return box + (_rect("al-rim", left + 3.5, top + 3.5, w - 7, h - 7, 3) if root else "")
+
+
+def _heading(node, x, y):
+    if node.kind == "leaf":
+        return f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(_cut(node.label))}</text>'
+    space = _symbol_width(node)
+    head = f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(node.symbol)}</text>' if space else ""
+    return f'{head}<text class="al-name" x="{_n(x + space)}" y="{_n(y)}">{escape(_cut(node.name))}</text>'
+
+
+def value_line(node):
+    """The line of a box that shows the value: "a = 3"."""
+    if node.value is None:
+        several = f"{node.outputs} results" if node.outputs > 1 else "= ?"
+        return _cut(f"{node.label} = ?" if node.label and node.outputs == 1 else node.label or several, ROOM)
+    label = node.label if node.kind != "leaf" else ""
+    if len(label) > 6:
+        label = label[:5] + "…"
+    return f"{label} = {_fit(node.value, ROOM - len(label) - 3)}".lstrip()
+
+
+def grad_line(node, step):
+    """The line of a box that shows the gradient: "grad 10", and for a leaf what `.grad` becomes."""
+    if step is None:
+        return ""
+    if node.kind == "leaf":
+        return f".grad {_fit(step.grad.after, ROOM - 6)}"
+    received = [v for v in step.incoming if v is not None]
+    if len(step.incoming) > 1:
+        return f"{len(received)} of {len(step.incoming)} grads"
+    return f"grad {_fit(received[0], ROOM - 5)}" if received else "grad none"
+
+
+def title_of(node):
+    """What a node is, in one line, without its gradient."""
+    what = node.name if node.kind != "leaf" else f"leaf {node.label}"
+    if node.label and node.kind != "leaf":
+        what = f"{node.label}, made by {node.name}"
+    if node.forward:
+        what += f": {node.forward}"
+    if node.value is not None:
+        return f"{what} = {node.value.text}, {node.value.dtype}"
+    return what if node.shape is None else f"{what}, {node.dtype} {list(node.shape)}"
+
+
+def _fit(value, room):
+    return value.text if value.complete and len(value.text) <= room else value.label
+
+
+def _called(node):
+    return f"{node.label} ({node.name})" if node.label else node.name
+
+
+def _cut(text, room=NAME):
+    return text if len(text) <= room else text[: room - 1] + "…"
+
+
+# -- lines -----------------------------------------------------------------------------------------
+
+
+def _trunk(points, right, at, state):
+    fires = "" if at is None else f' data-at="{at}"'
+    return f'<g class="al-edge{state}"{fires}><path class="al-line" d="{_curve(points, right)}"/></g>'
+
+
+def _edge(trace, edge, plan, i, at, state, value, room):
+    source, target = trace.node(edge.source), trace.node(edge.target)
+    about = f"{source.called} is {edge.input} of {target.name}"
+    fires = "" if at is None else f' data-at="{at}"'
+    start, (x, y) = plan.routes[i]
+    dx, dy = (1, 0) if plan.right else (0, 1)
+    # The last stretch is straight: there the gradient is written.
+    stretch = 62 * dx + 30 * dy
+    line = _curve([start, (x - stretch * dx, y - stretch * dy)], plan.right)
+    return "".join([
+        f'<g class="al-edge{state}" data-edge="{edge.id}"{fires}><title>{escape(about)}</title>',
+        f'<path class="al-line" d="{line}L{_n(x)} {_n(y)}"/>',
+        f'<path class="al-tip" d="{_tip(x, y, dx, dy)}"/>',
+        f'<path class="al-back" d="{_tip(*plan.starts[i], -dx, -dy)}"/>',
+        "" if value is None and not room else _pill(edge, x, y, plan.right, value, room),
+        "</g>",
+    ])  # fmt: skip
+
+
+def _curve(points, right):
+    (x, y), *rest = points
+    out = [f"M{_n(x)} {_n(y)}"]
+    for px, py in rest:
+        if right:
+            half = (x + px) / 2
+            out.append(f"C{_n(half)} {_n(y)} {_n(half)} {_n(py)} {_n(px)} {_n(py)}")
+        else:
+            half = (y + py) / 2
+            out.append(f"C{_n(x)} {_n(half)} {_n(px)} {_n(half)} {_n(px)} {_n(py)}")
+        x, y = px, py
+    return "".join(out)
+
+
+def _tip(x, y, dx, dy):
+    # A triangle whose point is (x, y), seen along (dx, dy).
+    bx, by = x - 8 * dx, y - 8 * dy
+    return f"M{_n(x)} {_n(y)}L{_n(bx - 4 * dy)} {_n(by + 4 * dx)}L{_n(bx + 4 * dy)} {_n(by - 4 * dx)}Z"
+
+
+def _pill(edge, x, y, right, value, room):
+    label = "" if value is None else value.label
+    w = max(len(label), room or 1) * SMALL + 10
+    cx, cy = (x - 9 - w / 2, y) if right else (x, y - 19)
+    return (
+        f'<g class="al-pill">{_rect("", cx - w / 2, cy - 9, w, 18, 9)}'
+        f'<text data-sent="{edge.id}" x="{_n(cx)}" y="{_n(cy + 4)}">{escape(label)}</text></g>'
+    )
+
+
+def _legend(trace, y):
+    kinds = {n.kind for n in trace.nodes if n.id != trace.root}
+    shown = [("leaf", "leaf"), ("op", "operation"), ("custom", "custom Function")]
+    x, parts = MARGIN, []
+    for kind, name in [*[s for s in shown if s[0] in kinds], ("out", "output")]:
+        radius = {"leaf": 7, "out": 2}.get(kind, 2)
+        parts.append(f'<g class="al-{kind}">{_rect("al-box", x, y + 3, 22, 14, radius)}')
+        if kind == "out":
+            parts.append(_rect("al-rim", x + 3, y + 6, 16, 8, 1))
+        parts.append(f'<text class="al-note" x="{_n(x + 28)}" y="{_n(y + 14)}">{name}</text></g>')
+        x += 28 + len(name) * SMALL + 18
+    if trace.steps:
+        parts.append(f'<g class="al-edge al-on"><path class="al-line" d="M{_n(x)} {_n(y + 10)}h22"/>')
+        parts.append(f'<path class="al-back" d="{_tip(x, y + 10, -1, 0)}"/>')
+        parts.append(f'<text class="al-note" x="{_n(x + 28)}" y="{_n(y + 14)}">gradient</text></g>')
+        x += 28 + 8 * SMALL + 18
+    return "".join(parts), x
+
+
+def _rect(name, x, y, w, h, radius):
+    css = f'class="{name}" ' if name else ""
+    return f'<rect {css}x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="{_n(h)}" rx="{_n(radius)}"/>'
+
+
+def _n(x):
+    return f"{x:.1f}".removesuffix(".0")

@@ -1,0 +1,117 @@
+"""A graph as a tree of text, and a backward pass as a table: for terminals, logs and notebooks without pictures."""
+
+from autolab.trace.model import Trace
+from autolab.trace.record import graph
+
+
+def text(loss, limit=200):
+    """Print the graph behind a tensor as a tree: each line a node, below it what it was made from.
+
+    A node that is used more than once is written out at its first place and referred to by number afterwards. A trace
+    with steps is followed by its table: which node fires, what it receives, what it sends.
+
+    Parameters
+    ----------
+    loss : Tensor or Trace
+    limit : int or None
+        How many lines of the tree to print; how many are left is said. None prints all.
+
+    Returns
+    -------
+    Text
+        A str whose repr in a notebook is the text itself.
+
+    Raises
+    ------
+    RuntimeError
+        If nothing was recorded for the tensor.
+
+    Examples
+    --------
+    >>> import autolab as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> text((3 * x + 1) ** 2)
+    PowBackward0  49
+    └─ AddBackward0  7
+       └─ MulBackward0  6
+          └─ AccumulateGrad  x  2
+    """
+    trace = loss if isinstance(loss, Trace) else graph(loss)
+    lines = list(_tree(trace))
+    if limit is not None and len(lines) > limit:
+        lines = [*lines[:limit], f"... {len(lines) - limit} more lines; limit=None prints them all"]
+    if trace.steps:
+        lines += ["", *table(trace)]
+    return Text("\n".join(lines))
+
+
+class Text(str):
+    """Text that shows itself without quotes at the prompt and in a notebook."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return str(self)
+
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(str(self))
+
+
+def _tree(trace):
+    inputs = {}
+    for edge in trace.edges:
+        inputs.setdefault(edge.target, []).append(edge)
+    uses = {}
+    for edge in trace.edges:
+        uses[edge.source] = uses.get(edge.source, 0) + 1
+    shared = {id: i for i, id in enumerate((id for id, n in uses.items() if n > 1 and id in inputs), 1)}
+    written = set()
+    # (node, what stands before its line, what stands before the lines below it, output number)
+    stack = [(trace.root, "", "", 0)]
+    while stack:
+        id, before, below, output = stack.pop()
+        node = trace.node(id)
+        number = f" ({shared[id]})" if id in shared else ""
+        which = f"output {output} of " if node.outputs > 1 else ""
+        if id in written and id in inputs:
+            yield f"{before}{which}{node.name}{number}, see above"
+            continue
+        written.add(id)
+        yield f"{before}{which}{_line(node, number)}"
+        children = inputs.get(id, [])
+        for i in reversed(range(len(children))):
+            last = i == len(children) - 1
+            mark, pad = ("└─ ", "   ") if last else ("├─ ", "│  ")
+            stack.append((children[i].source, below + mark, below + pad, children[i].output))
+
+
+def _line(node, number):
+    parts = [node.name + number]
+    if node.label:
+        parts.append(node.label)
+    if node.value is not None:
+        parts.append(node.value.text if not node.shape else f"{node.dtype} {list(node.shape)}")
+    elif node.shape is not None:
+        parts.append(f"{node.dtype} {list(node.shape)}")
+    return "  ".join(parts)
+
+
+def _sends(trace, sent):
+    what = sent.filled or ("no gradient" if sent.value is None else sent.value.text)
+    return f"{trace.node(trace.edge(sent.edge).source).called}: {what}"
+
+
+def table(trace):
+    """The lines of the table of a backward pass: step, node, what it receives, what it sends, by which rule."""
+    rows = [("step", "node", "receives", "sends")]
+    for i, step in enumerate(trace.steps, 1):
+        node = trace.node(step.node)
+        received = ", ".join("-" if v is None else v.text for v in step.incoming)
+        if step.grad is not None:
+            sends = f"{node.label}.grad = {step.grad.after.text}"
+        else:
+            sends = "; ".join(_sends(trace, one) for one in step.outgoing)
+        rows.append((str(i), node.called if node.kind == "leaf" else node.name, received, sends))
+    widths = [max(len(row[k]) for row in rows) for k in range(3)]
+    for row in rows:
+        yield "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths)), row[3]]).rstrip()

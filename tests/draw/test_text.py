@@ -1,0 +1,73 @@
+"""The graph as text."""
+
+import pytest
+
+import autolab as torch
+from autolab.draw import text
+from autolab.trace import record
+
+
+def leaf(data):
+    return torch.tensor(data, requires_grad=True)
+
+
+@pytest.mark.lesson02
+def test_the_graph_of_lesson_2():
+    w, x = leaf(3.0), leaf(2.0)
+    product = w * x
+    y = product**2
+    assert text(y) == """\
+PowBackward0  y  36
+└─ MulBackward0  product  6
+   ├─ AccumulateGrad  w  3
+   └─ AccumulateGrad  x  2"""
+
+
+def test_shapes_and_dtypes_of_tensors():
+    x = torch.ones(2, 3).requires_grad_()
+    assert "AccumulateGrad  x  float32 [2, 3]" in text(x.sum())
+
+
+def test_a_shared_node_is_written_once():
+    x = leaf(2.0)
+    twice = x * 2
+    assert text(twice + twice) == """\
+AddBackward0  8
+├─ MulBackward0 (1)  twice  4
+│  └─ AccumulateGrad  x  2
+└─ MulBackward0 (1), see above"""
+
+
+def test_the_output_of_an_operation_with_several_is_named():
+    x = leaf([1.0, 2.0])
+    parts = x.unbind()
+    assert "output 1 of UnbindBackward0" in text(parts[0] * parts[1])
+
+
+def test_what_is_left_out_is_said():
+    x = leaf(1.0)
+    y = x
+    for _ in range(300):
+        y = y + 1
+    assert text(y).splitlines()[-1] == "... 101 more lines; limit=None prints them all"
+    assert len(text(y, limit=None).splitlines()) == 301
+
+
+def test_a_recorded_pass_is_followed_by_its_table():
+    x = leaf(2.0)
+    assert text(record((3 * x + 1) ** 2)).partition("\n\n")[2] == """\
+step  node          receives  sends
+1     PowBackward0  1         AddBackward0: 1 * (2 * 7 ** (2 - 1)) = 14
+2     AddBackward0  14        MulBackward0: 14
+3     MulBackward0  14        x: 14 * 3 = 42
+4     x             42        x.grad = 42"""
+
+
+def test_a_prompt_shows_the_text_itself():
+    x = leaf(2.0)
+    assert repr(text(x * 2)) == str(text(x * 2))
+
+
+def test_what_has_no_graph_is_refused():
+    with pytest.raises(RuntimeError, match="nothing was recorded"):
+        text(torch.tensor(1.0))
