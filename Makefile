@@ -35,7 +35,7 @@ test: $(VENV)/test.stamp
 lint: $(VENV)/lint.stamp
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/lint-imports --no-logo --no-cache
 	@$(BIN)/codespell
 
 notebooks: $(VENV)/test.stamp
@@ -45,7 +45,7 @@ bench: $(VENV)/lab.stamp
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) build dist .pytest_cache .hypothesis .mypy_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # What is installed, as files that are newer than pyproject.toml once it is done.

@@ -36,7 +36,7 @@ def gradcheck(
     Raises GradcheckError (False instead, if raise_exception is False) naming output, input, entry and both numbers;
     ValueError if no input requires grad.
 
-    >>> x = randn(3, dtype=float64, requires_grad=True)
+    >>> x = torch.randn(3, dtype=torch.float64, requires_grad=True)
     >>> gradcheck(lambda x: x.exp(), x)
     True
     """
