@@ -1,0 +1,21 @@
+import inspect
+
+import pytest
+
+import autolab
+from autolab import autograd, datasets, draw, nn, optim, trace, widgets
+
+NAMESPACES = [autolab, autograd, nn, nn.functional, optim, datasets, trace, draw, widgets]
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES, ids=lambda module: module.__name__)
+def test_every_public_name_says_what_it_is(namespace):
+    public = {name: getattr(namespace, name) for name in namespace.__all__}
+    silent = [name for name, value in public.items() if inspect.isroutine(value) or inspect.isclass(value)
+              if not (value.__doc__ or "").strip()]
+    assert silent == []
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES, ids=lambda module: module.__name__)
+def test_every_public_name_is_there(namespace):
+    assert [name for name in namespace.__all__ if not hasattr(namespace, name)] == []
