@@ -231,6 +231,7 @@ def set_default_dtype(d: dtypes.dtype) -> None:
 
 
 def is_tensor(obj: Any) -> bool:
+    """True if `obj` is a Tensor."""
     return isinstance(obj, Tensor)
 
 
