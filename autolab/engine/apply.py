@@ -1,7 +1,7 @@
 """4. What happens at `x * y`: compute on the raw numbers, then record.
 
-`apply` is the general way. The operations that everybody uses all the time take a shortcut with the same meaning: `specialise`
-writes it out for one row, as a dataclass writes out `__init__`.
+`generally` is the way to read: it is right for every row and in every mode. Rows of fixed inputs take a shortcut with the same
+meaning in the usual mode: `specialise` writes it out for each of them, as a dataclass writes out `__init__`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
 def apply(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     """Run one row. Returns a Tensor, or a tuple of them for a row with several outputs."""
+    return op.run(*args, settings=settings)
+
+
+def generally(op: Op, args: Any, settings: dict[str, Any]) -> Any:
+    """The general way, for every row, in every mode."""
     if modes.levels:
         level = max(a.level for a in args if isinstance(a, Tensor))
         if level:
@@ -74,23 +79,21 @@ def record(op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results:
     edges: list[Any] = []
     mask, bit = 0, 1
     for a in args:
-        edge = edge_of(a) if isinstance(a, Tensor) and a.level == level else None
+        edge = edge_of(a) if isinstance(a, Tensor) and a.level == level and op.mask & bit else None
         edges.append(edge)
         if edge is not None:
             mask |= bit
         bit += bit
-    mask &= op.mask
     if not mask:
         return
-    plan = op.plan(mask)
-    node = object.__new__(op.node_class(raw, settings))
-    node.plan = plan
+    name = op.node_name if op.namer is None else op.namer(*raw, **settings)
+    node = object.__new__(op.node_class(mask, name))
     node.edges = tuple(edges)
     node.hooks = None
     node.seq = next_number()
     node.settings = settings
     node.like = stretched(args, raw, results[0]) if op.kind == "elementwise" else None
-    node.saved = tuple([slot.take(args, raw, settings, results) for slot in plan.slots])
+    node.saved = tuple([slot.take(args, raw, settings, results) for slot in node.plan.slots])
     if op.outputs != 1:
         node.outputs = len(results)
         node.outputs_like = tuple((r.payload.shape, r.payload.dtype) for r in results)

@@ -137,9 +137,9 @@ class Node:
 class OpNode(Node):
     """The node of a row of the table. Each row has subclasses of its own, named as PyTorch names them (`MulBackward0`)."""
 
-    __slots__ = ("like", "plan", "saved", "settings")
+    __slots__ = ("like", "saved", "settings")
 
-    plan: Plan
+    plan: Plan  # of the class: there is one for each set of inputs that need a gradient
     saved: tuple[Any, ...] | None
     settings: dict[str, Any]
     # (shape, dtype) of each input, when some input was broadcast or cast on the way in; None when all were as the result.

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.apply import apply
+from autolab.engine.apply import generally
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.modes import modes
-from autolab.engine.node import MultiOpNode, OpNode, Packed, Saved
+from autolab.engine.node import MultiOpNode, Node, OpNode, Packed, Saved
 from autolab.engine.tensor import NUMPY_FUNCTIONS, TABLE, Tensor, fresh
 
 ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "general"
@@ -68,9 +68,10 @@ class Op:
         self.outputs, self.view, self.jvp, self.batch = outputs, view, jvp, batch
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
         self.plans: dict[int, Plan] = {}
-        self._namer = node if callable(node) else None
-        self._name = node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"
-        self._classes: dict[str, type[OpNode]] = {}
+        self.namer = node if callable(node) else None
+        self.node_name = node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"
+        self._classes: dict[tuple[int, str], type[OpNode]] = {}
+        self.run: Callable[..., Any] = self._first_run
         for function in numpy:
             NUMPY_FUNCTIONS[function] = self.as_numpy
 
@@ -78,8 +79,18 @@ class Op:
         """Run the row: recorded if an argument is a Tensor, plain NumPy otherwise."""
         for a in args:
             if isinstance(a, Tensor):
-                return apply(self, args, settings)
+                return self.run(*args, settings=settings)
         return self.forward(*args, **settings)
+
+    def _first_run(self, *args: Any, settings: dict[str, Any]) -> Any:
+        """Called once, in place of `run`: write the shortcut for this row, if it has one."""
+        from autolab.engine import specialise
+
+        if specialise.can_specialise(self):
+            self.run = specialise.compile_forward(self)
+        else:
+            self.run = lambda *args, settings: generally(self, args, settings)
+        return self.run(*args, settings=settings)
 
     def as_numpy(self, *args: Any, **settings: Any) -> Any:
         """Run the row when called with NumPy's signature: a list of arrays for a variadic row, settings by position."""
@@ -88,15 +99,6 @@ class Op:
         n = len(self.inputs)
         return self(*args[:n], **dict(zip(self.settings, args[n:]), **settings))
 
-    def node_class(self, raw: list[Any], settings: dict[str, Any]) -> type[OpNode]:
-        """The class of node to make, with PyTorch's name for it: some names depend on how the operation was called."""
-        name = self._name if self._namer is None else self._namer(*raw, **settings)
-        cls = self._classes.get(name)
-        if cls is None:
-            base = OpNode if self.outputs == 1 else MultiOpNode
-            cls = self._classes[name] = type(name, (base,), {"__slots__": (), "op": self, "__module__": __name__})
-        return cls
-
     def plan(self, mask: int) -> Plan:
         """What to save and to run when the inputs in `mask` need a gradient."""
         key = -1 if self.variadic else mask
@@ -104,6 +106,20 @@ class Op:
         if plan is None:
             plan = self.plans[key] = Plan(self, mask)
         return plan
+
+    def node_class(self, mask: int, name: str) -> type[OpNode]:
+        """The class of the nodes of this row under PyTorch's name for them, for one set of inputs that need a gradient."""
+        cls = self._classes.get((mask, name))
+        if cls is None:
+            from autolab.engine import specialise
+
+            plan = self.plan(mask)
+            base = OpNode if self.outputs == 1 else MultiOpNode
+            members = {"__slots__": (), "op": self, "plan": plan, "__module__": __name__}
+            if specialise.can_specialise(self):
+                members["gradients"] = specialise.compile_gradients(self, plan)
+            cls = self._classes[mask, name] = type(name, (base,), members)
+        return cls
 
     def formula(self, argument: str) -> str:
         """The source of the rule for one input, for reading: `g * y`."""
@@ -165,6 +181,8 @@ class Slot:
 
     __slots__ = ("index", "name")
 
+    versioned = False  # whether writes to what is remembered must be noticed
+
     def __init__(self, name: str, index: int) -> None:
         self.name, self.index = name, index
 
@@ -176,6 +194,10 @@ class Slot:
 
     def show(self, saved: Any) -> Saved:
         return Saved(self.name, saved, True)
+
+    def source(self, op: Op, mask: int) -> str:
+        """`take` as an expression, for the shortcut of rows of fixed inputs."""
+        raise NotImplementedError
 
 
 class Setting(Slot):
@@ -190,6 +212,9 @@ class Setting(Slot):
     def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
         return settings.get(self.name, self.default)
 
+    def source(self, op: Op, mask: int) -> str:
+        return f"settings.get({self.name!r}, {self.default!r})"
+
 
 class Shape(Slot):
     """Only the shape of an input."""
@@ -198,6 +223,10 @@ class Shape(Slot):
 
     def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
         return np.shape(raw[self.index])
+
+    def source(self, op: Op, mask: int) -> str:
+        raw = f"raw_{op.inputs[self.index]}"
+        return f"{raw}.shape" if mask >> self.index & 1 else f"shape_of({raw})"
 
 
 class Shapes(Slot):
@@ -213,6 +242,7 @@ class Value(Slot):
     """The value of an input, with the version it had."""
 
     __slots__ = ()
+    versioned = True
 
     def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
         return keep(args[self.index], raw[self.index])
@@ -224,13 +254,19 @@ class Value(Slot):
         return revive(raw, node.edges[self.index], saved[1])
 
     def show(self, saved: Any) -> Saved:
-        return Saved(self.name, bring_back(saved[0]), saved[1][0] == saved[2])
+        return show_value(self.name, saved)
+
+    def source(self, op: Op, mask: int) -> str:
+        x = op.inputs[self.index]
+        value = f"(raw_{x}, {x}.version, {x}.version[0])"
+        return value if mask >> self.index & 1 else f"({value} if is_{x} else (raw_{x}, NEVER, 0))"
 
 
 class Out(Slot):
     """The result itself. The node holds its numbers, not the tensor, so that neither keeps the other alive."""
 
     __slots__ = ()
+    versioned = True
 
     def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
         return keep(results[self.index], results[self.index].payload)
@@ -240,7 +276,10 @@ class Out(Slot):
         return revive(raw, (node, self.index), saved[1]) if create_graph else raw
 
     def show(self, saved: Any) -> Saved:
-        return Saved(self.name, bring_back(saved[0]), saved[1][0] == saved[2])
+        return show_value(self.name, saved)
+
+    def source(self, op: Op, mask: int) -> str:
+        return "(out, t.version, 0)"
 
 
 class Values(Slot):
@@ -258,17 +297,20 @@ class Values(Slot):
         return [revive(v, e, one[1]) for v, e, one in zip(values, node.edges, saved)]
 
     def show(self, saved: Any) -> Saved:
-        return Saved(self.name, [bring_back(one[0]) for one in saved], all(one[1][0] == one[2] for one in saved))
+        shown = [show_value(self.name, one) for one in saved]
+        return Saved(self.name, [one.value for one in shown], all(one.version_ok for one in shown))
 
 
 def keep(tensor: Any, raw: Any) -> tuple[Any, list[int], int]:
     """What is stored for a value: the numbers, the version counter it shares, and what that counter said."""
     if not isinstance(tensor, Tensor):
         return raw, NEVER, 0
+    version = tensor.version
     if modes.saved_hooks and tensor.level == 0:
         pack, unpack = modes.saved_hooks[-1]
-        raw = Packed(pack(revive(raw, None, tensor.version)), unpack)
-    return raw, tensor.version, tensor.version[0]
+        # ~version is negative: no counter ever says so, and the shortcut leaves such a value to `check`.
+        return Packed(pack(revive(raw, None, version)), unpack), version, ~version[0]
+    return raw, version, version[0]
 
 
 def bring_back(raw: Any) -> Any:
@@ -276,10 +318,16 @@ def bring_back(raw: Any) -> Any:
     return raw.unpack(raw.ticket).payload if type(raw) is Packed else raw
 
 
-def check(node: OpNode, name: str, saved: tuple[Any, list[int], int]) -> Any:
+def show_value(name: str, saved: tuple[Any, list[int], int]) -> Saved:
+    raw, version, expected = saved
+    return Saved(name, bring_back(raw), version[0] == (~expected if expected < 0 else expected))
+
+
+def check(node: Node, name: str, saved: tuple[Any, list[int], int]) -> Any:
     """The numbers of a saved value, if nobody wrote over them since."""
     raw, version, expected = saved
     raw = bring_back(raw)
+    expected = ~expected if expected < 0 else expected
     if version[0] != expected:
         raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
