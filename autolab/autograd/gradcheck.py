@@ -123,7 +123,7 @@ def numerical_jacobian(func: Any, inputs: tuple[Any, ...], i: int, o: int, eps: 
 
     def value() -> Any:
         moved[i] = fresh(array.copy()[()])
-        moved[i].flag = True
+        moved[i].requires_grad_()
         outs = [out for out in as_tuple(func(*moved)) if isinstance(out, Tensor) and out.payload.dtype in FLOATING]
         # A copy: an output that looks into the input would move with it.
         return np.array(outs[o].payload, copy=True).reshape(-1)

@@ -6,6 +6,7 @@ meaning in the usual mode: `specialise` writes it out for each of them, as a dat
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,7 +37,10 @@ def generally(op: Op, args: Any, settings: dict[str, Any]) -> Any:
         raw = join(op, raw)
     if op.view:
         raw[0] = args[0].box()
-    outputs = op.forward(*raw, **settings)
+    try:
+        outputs = op.forward(*raw, **settings)
+    except ValueError as error:
+        raise explained(op, error, raw) from None
     if op.outputs == 1:
         result = fresh(outputs)
         if op.view and looks_into(outputs, raw[0]):
@@ -69,6 +73,20 @@ def join(op: Op, raw: list[Any]) -> list[Any]:
     return raw
 
 
+def explained(op: Op, error: ValueError, raw: list[Any]) -> Exception:
+    """NumPy's complaint about shapes that do not broadcast in PyTorch's words, with both shapes and what to do; else as it is."""
+    shapes = [np.shape(a) for a in raw]
+    for a, b in itertools.combinations(shapes if op.kind == "elementwise" else [], 2):
+        for back, (m, n) in enumerate(zip(reversed(a), reversed(b)), 1):
+            if m != n and 1 not in (m, n):
+                return RuntimeError(
+                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
+                    f"{max(len(a), len(b)) - back}. The shapes are {list(a)} and {list(b)}: they are compared from the right, and "
+                    "two lengths fit if they are equal or one of them is 1. unsqueeze or reshape one of them."
+                )
+    return error
+
+
 def looks_into(out: Any, raw: np.ndarray[Any, Any]) -> bool:
     """True if `out` shares the memory of `raw`. A reshape may have had to copy."""
     return out is raw or (type(out) is np.ndarray and out.base is not None and np.may_share_memory(out, raw))
@@ -91,8 +109,10 @@ def record(op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results:
     node.edges = tuple(edges)
     node.hooks = None
     node.seq = next_number()
-    node.settings = settings
-    node.like = stretched(args, raw, results[0]) if op.kind == "elementwise" else None
+    if op.settings:
+        node.settings = settings
+    if op.kind == "elementwise" and len(args) > 1:
+        node.like = stretched(args, raw, results[0])
     node.saved = tuple([slot.take(args, raw, settings, results) for slot in node.plan.slots])
     if op.outputs != 1:
         node.outputs = len(results)

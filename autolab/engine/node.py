@@ -268,7 +268,7 @@ SOLE = _count_references()
 def accumulator(leaf: Tensor) -> AccumulateGrad:
     """The accumulator of a leaf: one, for as long as a graph holds it."""
     extra = leaf.own_extra()
-    node = None if extra.accumulator is None else extra.accumulator()
+    node = extra.accumulator()
     if node is None:
         node = AccumulateGrad(leaf)
         extra.accumulator = weakref.ref(node)

@@ -118,6 +118,10 @@ class Op:
             members = {"__slots__": (), "op": self, "plan": plan, "__module__": __name__}
             if specialise.can_specialise(self):
                 members["gradients"] = specialise.compile_gradients(self, plan)
+            if not self.settings:
+                members["settings"] = {}  # of the class: saves a write for each node
+            if not specialise.keeps_like(self):
+                members["like"] = None
             cls = self._classes[mask, name] = type(name, (base,), members)
         return cls
 

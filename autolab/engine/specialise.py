@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autolab.engine.apply import generally, join, looks_into, stretched
+from autolab.engine.apply import explained, generally, join, looks_into, stretched
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.inplace import View
-from autolab.engine.modes import modes
+from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import FREED, OpNode, accumulator, fit, next_number
 from autolab.engine.op import NEVER
 from autolab.engine.tensor import Tensor
@@ -24,12 +24,17 @@ if TYPE_CHECKING:
     from autolab.engine.op import Op, Plan
 
 MOST_INPUTS = 3
-NAMES: dict[str, Any] = {
-    "Tensor": Tensor, "new": object.__new__, "modes": modes, "generally": generally, "join": join, "accumulator": accumulator,
+OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
+def not_a_tensor(op: Op, x: Any) -> str:
+    return f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}"
+
+
+GENERATED.update({
+    "Tensor": Tensor, "new": object.__new__, "modes": modes, "explained": explained, "operands": OPERANDS, "not_a_tensor": not_a_tensor, "generally": generally, "join": join, "accumulator": accumulator,
     "stretched": stretched, "looks_into": looks_into, "shape_of": np.shape, "View": View, "next_number": next_number, "fit": fit,
     "FREED": FREED, "NEVER": NEVER, "FLOATING": FLOATING, "ndarray": np.ndarray, "f32": np.float32, "f64": np.float64,
     "F32": np.dtype(np.float32), "F64": np.dtype(np.float64), "general_gradients": OpNode.gradients,
-}  # fmt: skip
+})  # fmt: skip
 
 
 def can_specialise(op: Op) -> bool:
@@ -39,19 +44,27 @@ def can_specialise(op: Op) -> bool:
 def forward_source(op: Op) -> str:
     """The text of `run(x, y, settings)`: compute, wrap, record."""
     xs = op.inputs
+    first = xs[0]
+    args = ", ".join(xs)
+    raws = ", ".join(f"raw_{x}" for x in xs)
     lines = [
-        f"def {op.name}({', '.join(xs)}, settings={{}}):",
-        "    if not modes.fast:",
-        f"        return generally(op, ({', '.join(xs)},), settings)",
+        f"def {op.name}({args}, settings={{}}):",
+        "    if slow_threads and not modes.fast:",
+        f"        return generally(op, ({args},), settings)",
     ]
     for x in xs:
-        lines += [f"    is_{x} = isinstance({x}, Tensor)", f"    raw_{x} = {x}.payload if is_{x} else {x}"]
+        lines += [f"    is_{x} = type({x}) is Tensor or isinstance({x}, Tensor)", f"    raw_{x} = {x}.payload if is_{x} else {x}"]
+    if len(xs) == 1:
+        lines += [f"    if not is_{first}:", f"        raise TypeError(not_a_tensor(op, {first}))"]
     lines += promotion(op)
     if op.view:
-        lines.append(f"    raw_{xs[0]} = {xs[0]}.box()")
-    raws = ", ".join(f"raw_{x}" for x in xs)
+        lines.append(f"    raw_{first} = {first}.box()")
+    call = f"forward({raws}{', **settings' if op.settings else ''})"
+    if op.kind == "elementwise" and len(xs) > 1:
+        lines += ["    try:", f"        out = {call}", "    except ValueError as error:", f"        raise explained(op, error, [{raws}]) from None"]
+    else:
+        lines.append(f"    out = {call}")
     lines += [
-        f"    out = forward({raws}{', **settings' if op.settings else ''})",
         "    t = new(Tensor)",
         "    t.payload = out",
         "    t.edge = t.window = t.extra = t._grad = None",
@@ -59,8 +72,8 @@ def forward_source(op: Op) -> str:
     ]
     if op.view:
         lines += [
-            f"    if looks_into(out, raw_{xs[0]}):",
-            f"        t.window, t.version = View.of({xs[0]}, op, settings), {xs[0]}.version",
+            f"    if looks_into(out, raw_{first}):",
+            f"        t.window, t.version = View.of({first}, op, settings), {first}.version",
             "    else:",
             "        t.version = [0]",
         ]
@@ -77,7 +90,7 @@ def forward_source(op: Op) -> str:
             f"            {x}.window.catch_up({x})",
             f"        edge_{x} = {x}.edge",
             f"        if edge_{x} is None and {x}.flag:",
-            f"            edge_{x} = (accumulator({x}), 0)",
+            f"            edge_{x} = {x}.extra.accumulator() or accumulator({x}), 0",
         ]
     if differentiable:
         lines += branches(op, differentiable, 0, "    ")
@@ -86,26 +99,41 @@ def forward_source(op: Op) -> str:
 
 
 def promotion(op: Op) -> list[str]:
-    """Skip promotion when all operands are the same of float32 and float64, or Python numbers beside one of them."""
+    """Skip promotion when all operands are the same of float32 and float64, or Python numbers beside one of them.
+
+    `alike` is true if all inputs are known to have the shape and dtype of the result: 0-d tensors and numbers.
+    """
     if not op.promote:
-        return []
-    together = [op.inputs[i] for i in op.together]
-    first, *others = together
+        return ["    alike = False"] if keeps_like(op) else []
+    first, *others = [op.inputs[i] for i in op.together]
     if not others and op.promote == "join":
-        return []
+        return ["    alike = False"] if keeps_like(op) else []
     raws = ", ".join(f"raw_{x}" for x in op.inputs)
+    joined = f"{raws}{',' if len(op.inputs) == 1 else ''} = join(op, [{raws}])"
     number = "kind_{0} is float or kind_{0} is int"
-    arrays = "".join(f" and ({number.format(x)} or (kind_{x} is ndarray and raw_{x}.dtype is dtype))" for x in others)
+    arrays = "".join(f" and ((kind_{x} is ndarray and raw_{x}.dtype is dtype) or {number.format(x)})" for x in others)
     scalars = "".join(f" and (kind_{x} is kind_{first} or {number.format(x)})" for x in others)
+    foreign = [f"        if not isinstance({x}, operands):\n            return NotImplemented" for x in others]
+    alike = ["        alike = True"] if keeps_like(op) and len(op.together) == len(op.inputs) else ["        pass"]
     return [
-        *(f"    kind_{x} = type(raw_{x})" for x in together),
+        *(f"    kind_{x} = type(raw_{x})" for x in op.inputs if x in (first, *others)),
+        *(["    alike = False"] if keeps_like(op) else []),
         f"    if kind_{first} is ndarray:",
         f"        dtype = raw_{first}.dtype",
         f"        if not ((dtype is F32 or dtype is F64){arrays}):",
-        f"            {raws}{',' if len(op.inputs) == 1 else ''} = join(op, [{raws}])",
-        f"    elif not ((kind_{first} is f32 or kind_{first} is f64){scalars}):",
-        f"        {raws}{',' if len(op.inputs) == 1 else ''} = join(op, [{raws}])",
+        *(line.replace("\n", "\n    ").replace("        if", "            if", 1) for line in foreign),
+        f"            {joined}",
+        f"    elif (kind_{first} is f32 or kind_{first} is f64){scalars}:",
+        *alike,
+        "    else:",
+        *foreign,
+        f"        {joined}",
     ]
+
+
+def keeps_like(op: Op) -> bool:
+    """Whether nodes of this row may have inputs that were broadcast or cast."""
+    return op.kind == "elementwise" and len(op.inputs) > 1
 
 
 def branches(op: Op, inputs: list[str], mask: int, indent: str) -> list[str]:
@@ -129,25 +157,24 @@ def node_lines(op: Op, mask: int, indent: str) -> list[str]:
     raws = ", ".join(f"raw_{x}" for x in xs)
     named = f"node_class({mask}, name({raws}{', **settings' if op.settings else ''}))"
     lines = [
-        f"node = new({named if op.namer else f'Node{mask}'})",
+        f"node = {named if op.namer else f'Node{mask}'}()",
         f"node.edges = ({edges},)",
         "node.hooks = None",
         "node.seq = next_number()",
-        "node.settings = settings",
     ]
-    if op.kind != "elementwise" or len(xs) == 1:
-        like = "None"
-    else:
-        same = " and ".join(f"type(raw_{x}) is not ndarray" for x in xs)
-        arrays = " and ".join(f"type(raw_{x}) is ndarray and raw_{x}.shape == out.shape" for x in xs)
-        if op.promote and len(op.together) == len(xs):
-            scalars = " or ".join(f"type(raw_{x}) is float or type(raw_{x}) is int" for i, x in enumerate(xs) if not mask >> i & 1)
-            arrays = arrays if not scalars else f"({arrays}) or {scalars}"
-            unchanged = " and ".join(f"raw_{x} is {x}.payload" for i, x in enumerate(xs) if mask >> i & 1)
-        else:
-            unchanged = "True"
-        like = f"None if (({same}) or {arrays}) and {unchanged} else stretched(({', '.join(xs)},), [{raws}], t)"
-    lines += [f"node.like = {like}", f"node.saved = ({''.join(f'{slot.source(op, mask)}, ' for slot in plan.slots)})", "t.edge = (node, 0)"]
+    if op.settings:
+        lines.append("node.settings = settings")
+    if keeps_like(op):
+        asking = [x for i, x in enumerate(xs) if mask >> i & 1]
+        same = " and ".join(f"raw_{x} is {x}.payload and type(raw_{x}) is ndarray and raw_{x}.shape == shape" for x in asking)
+        lines += [
+            "if alike:",
+            "    node.like = None",
+            "else:",
+            "    shape = out.shape",
+            f"    node.like = None if {same} else stretched(({', '.join(xs)},), [{raws}], t)",
+        ]
+    lines += [f"node.saved = ({''.join(f'{slot.source(op, mask)}, ' for slot in plan.slots)})", "t.edge = node, 0"]
     return [indent + line for line in lines]
 
 
@@ -177,7 +204,7 @@ def gradients_source(op: Op, plan: Plan) -> str:
         x = op.inputs[i]
         lines.append(f"    g_{x} = rule_{x}({', '.join(['g', *(values[k] for k in wanted)])})")
         returned[i] = f"g_{x}"
-    if op.kind == "elementwise" and len(op.inputs) > 1:
+    if keeps_like(op):
         lines.append("    if node.like is not None:")
         lines += [f"        g_{op.inputs[i]} = fit(g_{op.inputs[i]}, *node.like[{i}])" for i, _, _ in plan.rules]
     lines.append(f"    return {', '.join(returned)},")
@@ -186,21 +213,26 @@ def gradients_source(op: Op, plan: Plan) -> str:
 
 def compile_gradients(op: Op, plan: Plan) -> Callable[..., Any]:
     """The function written by `gradients_source`."""
-    names = {**NAMES, **{f"rule_{op.inputs[i]}": rule for i, rule, _ in plan.rules}}
-    exec(compile(gradients_source(op, plan), f"<gradients of {op.name}>", "exec"), names)
-    return names["gradients"]  # type: ignore[no-any-return]
+    rules = {f"rule_{op.inputs[i]}": rule for i, rule, _ in plan.rules}
+    return define("gradients", gradients_source(op, plan), rules, f"<gradients of {op.name}>")
 
 
 def compile_forward(op: Op) -> Callable[..., Any]:
     """The function written by `forward_source`."""
-    names = {**NAMES, "op": op, "forward": op.forward, "node_class": op.node_class, "name": op.namer}
-    differentiable = [i for i, x in enumerate(op.inputs) if x in op.rules]
+    names = {"op": op, "forward": op.forward, "node_class": op.node_class, "name": op.namer}
     if not op.namer:
         for mask in range(1, 1 << len(op.inputs)):
-            if all(i in differentiable for i in range(len(op.inputs)) if mask >> i & 1):
+            if not mask & ~op.mask:
                 names[f"Node{mask}"] = op.node_class(mask, op.node_name)
-    exec(compile(forward_source(op), f"<{op.name}>", "exec"), names)
-    return names[op.name]  # type: ignore[no-any-return]
+    return define(op.name, forward_source(op), names, f"<{op.name}>")
+
+
+def define(name: str, text: str, closure: dict[str, Any], file: str) -> Callable[..., Any]:
+    """Compile a function whose free names are `closure`; its globals are those that all shortcuts share."""
+    lines = [f"def make({', '.join(closure)}):", *("    " + line for line in text.splitlines()), f"    return {name}"]
+    place: dict[str, Any] = {}
+    exec(compile("\n".join(lines), file, "exec"), GENERATED, place)
+    return place["make"](**closure)  # type: ignore[no-any-return]
 
 
 def source(op: Op) -> str:

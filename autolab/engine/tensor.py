@@ -14,8 +14,6 @@ import numpy as np
 from autolab.engine import dtypes
 
 if TYPE_CHECKING:
-    import weakref
-
     from autolab.engine.inplace import View
     from autolab.engine.node import AccumulateGrad, Edge, RemovableHandle
     from autolab.engine.op import Op
@@ -48,13 +46,18 @@ class Size(tuple[int, ...]):
         return Size(tuple(self) + tuple(other))
 
 
+def no_accumulator() -> None:
+    return None
+
+
 class Extra:
     """What few tensors have: an accumulator, hooks, a retained gradient."""
 
     __slots__ = ("accumulator", "hooks", "post_hooks", "retains")
 
     def __init__(self) -> None:
-        self.accumulator: weakref.ref[AccumulateGrad] | None = None
+        # Gives the leaf's accumulator, if there is one: a weak reference to it.
+        self.accumulator: Callable[[], AccumulateGrad | None] = no_accumulator
         self.hooks: dict[int, Callable[..., Any]] = {}
         self.post_hooks: dict[int, Callable[..., Any]] = {}
         self.retains = False
@@ -64,7 +67,7 @@ class Tensor:
     """An array that remembers how it was made. Make one with `autolab.tensor`.
 
     Slots: `payload` the numbers; `edge` the pair (node, output number) that made it, None for a leaf; `flag` whether a leaf requires
-    grad; `version` a one-element list shared by all views, counting writes; `window` how it looks into a base; `extra` hooks and the like.
+    grad (then it has an `extra`); `version` a one-element list shared by all views, counting writes; `window` how it looks into a base; `extra` hooks and the like.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_grad", "edge", "extra", "flag", "payload", "version", "window")
@@ -133,6 +136,8 @@ class Tensor:
                 f"{self.dtype}. Make it floating point first: tensor(..., dtype=torch.float32) or t.float()."
             )
         self.flag = bool(requires_grad)
+        if requires_grad:
+            self.own_extra()
         return self
 
     # -- its gradient --------------------------------------------------------------------------

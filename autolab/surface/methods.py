@@ -35,36 +35,26 @@ NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 
 
-def operator(row: Op) -> Callable[..., Any]:
-    """x op y."""
+def operator(name: str, row: Op) -> Callable[..., Any]:
+    """x op y: the row's own shortcut, put in place of this stand-in when it is first used."""
 
-    def forward(self: Tensor, other: Any) -> Any:
+    def first_time(self: Tensor, other: Any) -> Any:
         if not isinstance(other, OPERAND):
             return NotImplemented
-        try:
-            return apply(row, (self, other), NONE)
-        except ValueError as error:
-            raise pointwise.mismatch(error, self, other) from None
+        result = row.run(self, other, settings=NONE)
+        setattr(Tensor, name, row.run)
+        return result
 
-    return forward
+    return first_time
 
 
 def reflected(row: Op) -> Callable[..., Any]:
     """y op x, where y is no Tensor."""
 
     def forward(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, OPERAND):
-            return NotImplemented
-        try:
-            return apply(row, (other, self), NONE)
-        except ValueError as error:
-            raise pointwise.mismatch(error, other, self) from None
+        return row.run(other, self, settings=NONE) if isinstance(other, OPERAND) else NotImplemented
 
     return forward
-
-
-def _rsub(self: Tensor, other: Any) -> Any:
-    return apply(rows.rsub, (self, other), NONE) if isinstance(other, OPERAND) else NotImplemented
 
 
 def _rtruediv(self: Tensor, other: Any) -> Any:
@@ -83,22 +73,18 @@ def _rmatmul(self: Tensor, other: Any) -> Any:
     return linalg.matmul(creation.as_tensor(other), self) if isinstance(other, np.ndarray) else NotImplemented
 
 
+ROWS = {
+    "__add__": rows.add, "__radd__": rows.add, "__sub__": rows.sub, "__rsub__": rows.rsub, "__mul__": rows.mul,
+    "__rmul__": rows.mul, "__truediv__": rows.div, "__floordiv__": rows.floor_divide, "__mod__": rows.remainder,
+    "__and__": rows.bitwise_and, "__rand__": rows.bitwise_and, "__or__": rows.bitwise_or, "__ror__": rows.bitwise_or,
+    "__xor__": rows.bitwise_xor, "__rxor__": rows.bitwise_xor, "__eq__": rows.eq, "__ne__": rows.ne, "__lt__": rows.lt,
+    "__le__": rows.le, "__gt__": rows.gt, "__ge__": rows.ge,
+}  # fmt: skip
 OPERATORS: dict[str, Callable[..., Any]] = {
-    "__add__": operator(rows.add), "__radd__": operator(rows.add),
-    "__sub__": operator(rows.sub), "__rsub__": _rsub,
-    "__mul__": operator(rows.mul), "__rmul__": operator(rows.mul),
-    "__truediv__": operator(rows.div), "__rtruediv__": _rtruediv,
-    "__floordiv__": operator(rows.floor_divide), "__rfloordiv__": reflected(rows.floor_divide),
-    "__mod__": operator(rows.remainder), "__rmod__": reflected(rows.remainder),
-    "__pow__": _pow, "__rpow__": reflected(rows.pow),
-    "__matmul__": _matmul, "__rmatmul__": _rmatmul,
-    "__neg__": lambda self: apply(rows.neg, (self,), NONE), "__pos__": lambda self: self,
-    "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
-    "__and__": operator(rows.bitwise_and), "__rand__": operator(rows.bitwise_and),
-    "__or__": operator(rows.bitwise_or), "__ror__": operator(rows.bitwise_or),
-    "__xor__": operator(rows.bitwise_xor), "__rxor__": operator(rows.bitwise_xor),
-    "__eq__": operator(rows.eq), "__ne__": operator(rows.ne),
-    "__lt__": operator(rows.lt), "__le__": operator(rows.le), "__gt__": operator(rows.gt), "__ge__": operator(rows.ge),
+    **{name: operator(name, row) for name, row in ROWS.items()},
+    "__rtruediv__": _rtruediv, "__rfloordiv__": reflected(rows.floor_divide), "__rmod__": reflected(rows.remainder),
+    "__pow__": _pow, "__rpow__": reflected(rows.pow), "__matmul__": _matmul, "__rmatmul__": _rmatmul,
+    "__neg__": pointwise.neg, "__pos__": lambda self: self, "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
     "__iadd__": inplace.augmented("add"), "__isub__": inplace.augmented("sub"), "__imul__": inplace.augmented("mul"),
     "__itruediv__": inplace.augmented("div"), "__ipow__": inplace.augmented("pow"),
     "__getitem__": index.getitem, "__setitem__": inplace.setitem,
@@ -179,7 +165,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     copy = object.__new__(type(self))
     copy.payload = np.array(self.payload)[()] if self.ndim == 0 else np.array(self.payload)
     copy.edge = copy.window = copy.extra = None
-    copy.flag, copy.version = self.flag, [0]
+    copy.flag, copy.version = False, [0]
+    copy.requires_grad_(self.flag)
     copy._grad = None if self._grad is None else _deepcopy(self._grad, memo)
     memo[id(self)] = copy
     return copy
@@ -194,8 +181,8 @@ def rebuild(cls: type, array: Any, requires_grad: bool) -> Tensor:
     t: Tensor = object.__new__(cls)
     t.payload = array[()] if array.ndim == 0 else array
     t.edge = t.window = t.extra = t._grad = None
-    t.flag, t.version = requires_grad, [0]
-    return t
+    t.flag, t.version = False, [0]
+    return t.requires_grad_(requires_grad)
 
 
 def _as_type(d: dtypes.dtype) -> Callable[..., Any]:

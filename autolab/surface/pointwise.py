@@ -20,8 +20,16 @@ NONE: dict[str, Any] = {}
 def unary(name: str, row: Op, doc: str) -> Any:
     """PyTorch's function for a row of one input."""
 
+    def first_time(input: Tensor, settings: dict[str, Any]) -> Tensor:
+        nonlocal run
+        result = row.run(require_tensor(input, name), settings=settings)
+        run = row.run
+        return result  # type: ignore[no-any-return]
+
+    run: Any = first_time
+
     def function(input: Tensor) -> Tensor:
-        return apply(row, (require_tensor(input, name),), NONE)  # type: ignore[no-any-return]
+        return run(input, NONE)  # type: ignore[no-any-return]
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{doc} Entry by entry; result of the same shape."
@@ -36,37 +44,11 @@ def binary(name: str, row: Op, doc: str) -> Any:
             require_tensor(other, name, "other", 2)
         elif not isinstance(other, Tensor | int | float | np.ndarray | np.generic):
             require_tensor(other, name, "other", 2)
-        return with_shapes(name, row, input, other)
+        return apply(row, (input, other), NONE)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{doc} Entry by entry; shapes broadcast, dtypes promote."
     return function
-
-
-def with_shapes(name: str, row: Op, *operands: Any) -> Tensor:
-    """Run a row; if the shapes do not fit, say so in PyTorch's words, with both shapes."""
-    try:
-        return apply(row, operands, NONE)  # type: ignore[no-any-return]
-    except ValueError as error:
-        raise mismatch(error, *operands) from None
-
-
-def mismatch(error: Exception, *operands: Any) -> Exception:
-    """What went wrong in a row of operands that broadcast."""
-    shapes = [tuple(o.shape) for o in operands if hasattr(o, "shape")]
-    try:
-        np.broadcast_shapes(*shapes)
-    except ValueError:
-        a, b = (shapes + [(), ()])[:2] if len(shapes) == 2 else shapes[-2:]
-        for back, (m, n) in enumerate(zip(reversed(a), reversed(b))):
-            if m != n and 1 not in (m, n):
-                dim = max(len(a), len(b)) - 1 - back
-                return RuntimeError(
-                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension {dim}. "
-                    f"The shapes are {list(a)} and {list(b)}: they are compared from the right, and two lengths fit "
-                    "if they are equal or one of them is 1. unsqueeze or reshape one of them."
-                )
-    return RuntimeError(str(error))
 
 
 exp = unary("exp", rows.exp, "e to the power of the input.")
@@ -115,19 +97,19 @@ floor_divide = binary("floor_divide", rows.floor_divide, "The quotient rounded d
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input + alpha * other. Shapes broadcast, dtypes promote."""
-    return with_shapes("add", rows.add, input, other if alpha == 1 else other * alpha)
+    return apply(rows.add, (input, other if alpha == 1 else other * alpha), NONE)
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input - alpha * other. Shapes broadcast, dtypes promote."""
-    return with_shapes("sub", rows.sub, input, other if alpha == 1 else other * alpha)
+    return apply(rows.sub, (input, other if alpha == 1 else other * alpha), NONE)
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """input / other; with rounding_mode "floor" or "trunc" rounded to an integer. Integers give the default float."""
     if rounding_mode == "floor":
         return floor_divide(input, other)  # type: ignore[no-any-return]
-    quotient = with_shapes("div", rows.div, input, other)
+    quotient = apply(rows.div, (input, other), NONE)
     if rounding_mode is None:
         return quotient
     if rounding_mode != "trunc":
@@ -138,7 +120,7 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
 def pow(input: Any, exponent: Any) -> Tensor:
     """input to the power of exponent: a number or a tensor, on either side. Raises RuntimeError for integers to negative powers."""
     if isinstance(exponent, Tensor | np.ndarray):
-        return with_shapes("pow", rows.pow, input, exponent)
+        return apply(rows.pow, (input, exponent), NONE)
     require_tensor(input, "pow")
     if isinstance(exponent, builtins.float) and input.payload.dtype not in dtypes.FLOATING:
         input = to(input, get_default())
@@ -184,7 +166,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         return tuple(fresh(i) for i in np.nonzero(np.atleast_1d(condition.payload)))
     if condition.payload.dtype != np.bool_:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.title}")
-    return with_shapes("where", rows.where, condition, input, other)
+    return apply(rows.where, (condition, input, other), NONE)
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
@@ -197,7 +179,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
                 f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
             )
         value = to(value, input.dtype)
-    return with_shapes("masked_fill", rows.masked_fill, input, mask, value)
+    return apply(rows.masked_fill, (input, mask, value), NONE)
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
