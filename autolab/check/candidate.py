@@ -256,6 +256,8 @@ def _fault(phase: str, error: BaseException) -> Fault:
         return Fault(phase, "blank", f"{phase} is not written yet")
     line = None
     for frame in traceback.extract_tb(error.__traceback__):
-        if not Path(frame.filename).is_relative_to(HERE) and "site-packages" not in frame.filename:
-            line = f"line {frame.lineno}: {linecache.getline(frame.filename, frame.lineno or 0).strip()}"
+        source = linecache.getline(frame.filename, frame.lineno or 0).strip()
+        theirs = not Path(frame.filename).is_relative_to(HERE) and "site-packages" not in frame.filename
+        if source and theirs and not frame.filename.startswith("<__"):  # NumPy's dispatch calls itself <__array_...>
+            line = f"line {frame.lineno}: {source}"
     return Fault(phase, "exception", f"{phase} raised {type(error).__name__}: {error}", line)

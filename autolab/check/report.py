@@ -6,7 +6,7 @@ import html
 import json
 import math
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from .diagnose import Diagnosis
@@ -58,6 +58,12 @@ class Report:
         """Points of a rule without a fault."""
         return round(sum(v.max_points for v in self.verdicts), 2)
 
+    def worth(self, points: float) -> Report:
+        """The same report, for an exercise that is worth this many points in all."""
+        scale = points / (self.max_points or 1.0)
+        scaled = [replace(v, points=v.points * scale, max_points=v.max_points * scale) for v in self.verdicts]
+        return replace(self, verdicts=tuple(scaled))
+
     @property
     def passed(self) -> bool:
         """Is nothing wrong, and was everything judged that was asked?"""
@@ -83,11 +89,12 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{self.exercise}: {_number(self.points)} of {_number(self.max_points)} points"]
+        for d in self.diagnoses:
+            lines += ["", str(d)]
+        lines += [""] * bool(self.diagnoses)
         for v in self.verdicts:
             points = f"{_number(v.points)} of {_number(v.max_points)}" if v.max_points else ""
             lines.append(f"  {WORDS[v.passed]:7}{v.name:14}{points:12}{v.reason}".rstrip())
-        for d in self.diagnoses:
-            lines += ["", str(d)]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -102,9 +109,9 @@ class Report:
         return (
             f"<div class='autolab-report'><style>{CSS}</style>"
             f"<p><b>{html.escape(self.exercise)}</b>: {_number(self.points)} of {_number(self.max_points)} points</p>"
+            f"{''.join(map(_diagnosis, self.diagnoses))}"
             f"<table><thead><tr><th scope='col'>verdict</th><th scope='col'>property</th><th scope='col'>points</th>"
-            f"<th scope='col'>reason</th></tr></thead><tbody>{rows}</tbody></table>"
-            f"{''.join(map(_diagnosis, self.diagnoses))}</div>"
+            f"<th scope='col'>reason</th></tr></thead><tbody>{rows}</tbody></table></div>"
         )
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
@@ -138,7 +145,7 @@ def _finite(value: Any) -> Any:
 
 
 def _number(value: float) -> str:
-    return f"{value:g}"
+    return f"{round(value, 2):g}"
 
 
 CSS = (

@@ -21,7 +21,7 @@ RIGHT = 1e-4  # up to here the derivative is the right one, computed badly
 EXACT = 1e-12  # a formula in float64 is this exact; a difference quotient is not
 
 
-def check(name: str, candidate: Any, *, seed: int = 0) -> Report:
+def check(name: str, candidate: Any, *, seed: int = 0, points: float | None = None) -> Report:
     """Judge a backward rule that someone wrote for an operation of the table, and say how it is wrong.
 
     Parameters
@@ -33,6 +33,8 @@ def check(name: str, candidate: Any, *, seed: int = 0) -> Report:
         takes g first and then what it needs by name: inputs, `out`, `<input>_shape`, settings.
     seed : int
         Draws the inputs and the incoming gradients.
+    points : float, optional
+        What a right rule is worth; as the exercise says if not given.
 
     Returns
     -------
@@ -58,7 +60,8 @@ def check(name: str, candidate: Any, *, seed: int = 0) -> Report:
     """
     spec = spec_for(name)
     reference = Reference.of(spec.row or name)
-    return judge(spec, reference, LocalCandidate(candidate, reference), seed=seed)
+    report = judge(spec, reference, LocalCandidate(candidate, reference), seed=seed)
+    return report if points is None else report.worth(points)
 
 
 def judge(spec: Spec, reference: Reference, candidate: Candidate, *, seed: int = 0) -> Report:
@@ -72,7 +75,8 @@ def judge(spec: Spec, reference: Reference, candidate: Candidate, *, seed: int =
             break
     court = Court(spec, reference, candidate, runs)
     verdicts = court.verdicts()
-    return Report(spec.name, verdicts, _merged(court.diagnoses), seed, time.perf_counter() - start)
+    found = (replace(d, hint=spec.hints.get(d.family, d.hint)) for d in court.diagnoses)
+    return Report(spec.name, verdicts, _merged(found), seed, time.perf_counter() - start)
 
 
 def _merged(found: Iterable[Diagnosis]) -> tuple[Diagnosis, ...]:
@@ -135,7 +139,8 @@ class Court:
         if not self.seen:
             found = fault(self.plain[0].answer, self.plain[0].where)
             self.diagnoses.append(found)
-            reason = f"not judged: {found.text}"
+            answer = self.plain[0].answer
+            reason = "not judged: backward gave no gradients" if answer.out is not None else "not judged: no result"
             judged |= {name: Verdict(name, None, reason) for name in self._applicable() if name != "forward"}
             return self._with_points(judged)
         judged["value"], judged["upstream"] = self.value_and_upstream()

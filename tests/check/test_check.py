@@ -149,6 +149,11 @@ def test_the_points_of_an_exercise_do_not_depend_on_the_answer():
     }
 
 
+def test_an_exercise_may_be_worth_other_points():
+    report = check("mul", ForgetsToSum, points=2)
+    assert (report.points, report.max_points) == (1.6, 2.0)
+
+
 def test_a_report_is_json_html_and_text():
     report = check("mul", ForgetsToSum)
     data = json.loads(report.to_json())
@@ -215,8 +220,8 @@ def test_methods_that_are_not_static_are_refused():
 
 
 def test_an_unknown_operation_lists_the_known_ones():
-    with pytest.raises(KeyError, match=r"no operation called 'sqare'.*tanh"):
-        check("sqare", Square)
+    with pytest.raises(KeyError, match=r"no operation called 'no_such_row'.*tanh"):
+        check("no_such_row", Square)
 
 
 def test_an_operation_whose_inputs_are_unknown_says_what_to_add():

@@ -1,0 +1,96 @@
+"""Source notebooks of a course from Markdown that a person writes.
+
+Everything outside a fence is text. The words after the language of a fence say what the cell is for:
+
+    ```python                      code that anyone may change
+    ```python locked setup         code that is overwritten when graded
+    ```python answer mul           an answer; what lies between ### BEGIN SOLUTION and ### END SOLUTION is cut out
+    ```python check mul-check 10   a locked test worth 10 points; ### BEGIN HIDDEN TESTS hides the rest of it
+    ```markdown written why 4      an explanation, graded by hand; the text is the model answer
+
+`python -m autolab.course.notebook exercises` builds every text/SET/NAME.md into source/SET/NAME.ipynb.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+FENCE = re.compile(r"^```(python|markdown)([^\n`]*)\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
+ROLES = {
+    "locked": {"locked": True},
+    "answer": {"solution": True},
+    "check": {"grade": True, "locked": True},
+    "written": {"grade": True, "solution": True},
+}
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+
+
+def from_markdown(text: str, where: str = "<text>") -> nbformat.NotebookNode:
+    """The notebook that a Markdown text describes.
+
+    Raises ValueError, with the line, for a fence that says something else than the list above, or an id used twice.
+    """
+    metadata = {"kernelspec": dict(KERNEL), "language_info": {"name": "python"}}
+    cells = list(_cells(text, where))
+    ids = [c.id for c in cells]
+    twice = sorted({i for i in ids if ids.count(i) > 1})
+    if twice:
+        raise ValueError(f"{where}: the id {twice[0]!r} is used {ids.count(twice[0])} times; each cell needs its own")
+    return new_notebook(cells=cells, metadata=metadata, nbformat_minor=5)
+
+
+def _cells(text: str, where: str) -> Iterator[nbformat.NotebookNode]:
+    end = count = 0
+    for fence in FENCE.finditer(text):
+        if prose := text[end : fence.start()].strip():
+            yield new_markdown_cell(prose, id=f"text-{(count := count + 1)}")
+        language, words, source = fence[1], fence[2].split(), fence[3].rstrip("\n")
+        end = fence.end()
+        new = new_code_cell if language == "python" else new_markdown_cell
+        if not words:
+            yield new(source, id=f"cell-{(count := count + 1)}")
+            continue
+        line = text.count("\n", 0, fence.start()) + 1
+        metadata = _metadata(words, f"{where}, line {line}")
+        yield new(source, id=metadata["grade_id"], metadata={"nbgrader": metadata})
+    if prose := text[end:].strip():
+        yield new_markdown_cell(prose, id=f"text-{count + 1}")
+
+
+def _metadata(words: list[str], where: str) -> dict[str, Any]:
+    role, *rest = words
+    wanted = 2 if ROLES.get(role, {}).get("grade") else 1
+    if role not in ROLES or len(rest) != wanted:
+        said = " ".join(words)
+        raise ValueError(f"{where}: {said!r} is no kind of cell; write `locked ID`, `answer ID`, `check ID POINTS` "
+                         "or `written ID POINTS`")  # fmt: skip
+    nothing = {"grade": False, "locked": False, "solution": False, "task": False}
+    metadata = {**nothing, **ROLES[role], "grade_id": rest[0], "schema_version": 3}
+    if wanted == 2:
+        metadata["points"] = float(rest[1])
+    return metadata
+
+
+def build(course: Path) -> list[Path]:
+    """Write the source notebooks of a course; return those that changed."""
+    changed = []
+    for text in sorted((course / "text").glob("*/*.md")):
+        target = course / "source" / text.parent.name / f"{text.stem}.ipynb"
+        new = nbformat.writes(from_markdown(text.read_text("utf-8"), str(text))) + "\n"
+        if not target.exists() or target.read_text("utf-8") != new:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(new, "utf-8")
+            changed.append(target)
+    return changed
+
+
+if __name__ == "__main__":
+    for path in build(Path(sys.argv[1] if len(sys.argv) > 1 else "exercises")):
+        print(path)

@@ -1,0 +1,70 @@
+"""Submissions go through nbgrader's own commands and come out with the points they deserve."""
+
+from .conftest import cell
+
+FULL = {
+    "square-check": 8, "square-hidden": 2, "mul-check": 10, "mul-hidden": 2, "relu-check": 8, "relu-hidden": 2,
+    "why-sum": None,
+}  # fmt: skip
+
+
+def test_a_right_submission_gets_all_points_and_waits_for_a_person(course):
+    assert course.points("right") == FULL
+
+
+def test_a_blank_submission_gets_none(course):
+    assert course.points("blank") == dict.fromkeys(FULL, 0)
+
+
+def test_a_rule_that_forgets_to_sum_gets_partial_points(course):
+    assert course.points("wrong") == {**FULL, "mul-check": 8, "mul-hidden": 1.6}
+
+
+def test_a_broken_submission_is_graded_on_the_rest(course):
+    # the syntax error and the exception cost their own points; the deleted test is put back
+    assert course.points("broken") == {**FULL, "square-check": 0, "square-hidden": 0, "relu-check": 1, "relu-hidden": 0}
+
+
+def test_a_test_without_a_verdict_earns_nothing(course):
+    # check was replaced by a function without a report, and later the kernel was killed; no grade row is lost
+    assert course.points("sly") == dict.fromkeys(FULL, 0)
+    assert "No verdict, no points" in course.feedback_text("sly")
+
+
+def test_feedback_says_what_is_wrong(course):
+    text = course.feedback_text("wrong")
+    assert "mul: 8 of 10 points" in text
+    assert "The gradient for y is not summed over axis 0" in text
+    assert "received shape (3, 5), expected shape (5,)" in text
+    assert "Hint:" in text
+
+
+def test_feedback_names_an_exception_and_its_line(course):
+    text = course.feedback_text("broken")
+    assert "backward raised NameError: name 'x' is not defined" in text
+    assert "line 9: return g * (x > 0)" in text
+
+
+def test_hidden_tests_are_neither_released_nor_in_feedback(course):
+    secret = "rtol=1e-12"
+    assert any(secret in c.source for c in course.read("source/ps2").cells)
+    assert not any(secret in c.source for c in course.read("release/ps2").cells)
+    for student in ("right", "blank", "wrong", "broken", "sly"):
+        text = course.feedback_text(student)
+        assert "hidden tests gave" in text
+        assert secret not in text
+
+
+def test_the_release_has_no_solutions_but_all_tests(course):
+    release = course.read("release/ps2")
+    assert "raise NotImplementedError" in cell(release, "mul").source
+    assert not any("SOLUTION" in c.source for c in release.cells)
+    assert "save_for_backward" not in cell(release, "square").source
+    assert cell(release, "mul-check").source.endswith('check("mul", Mul)')
+    assert cell(release, "why-sum").source == "Your answer here."
+
+
+def test_the_solutions_pass_nbgrader_validate(course):
+    assert "Success! Your notebook passes all the tests." in course.nbgrader(
+        "validate", "source/ps2/elementwise-rules.ipynb"
+    )
