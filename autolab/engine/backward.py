@@ -43,45 +43,48 @@ def steps(
     wanted: dict[Node, list[Edge]] = {}
     for edge in inputs or ():
         wanted.setdefault(edge[0], []).append(edge)
-    needed = None if inputs is None else paths_to(wanted, order)
+    needed = paths_to(wanted, order) if wanted else set()
     for edge, g in zip(starts, gradients):
         deliver(pending, edge, g)
     for leaf in [leaf for leaf, count in waiting.items() if not count]:  # a root that is itself a leaf
         yield from finish(leaf, pending, wanted, captured, accumulate, create_graph)
 
+    take, arrived, restricted = pending.pop, pending.get, inputs is not None
     for node in order:
-        g = pending.pop(node, None)
-        if node.outputs > 1:
-            g = (g, *[pending.pop((node, k), None) for k in range(1, node.outputs)])
+        g = take(node, None)
+        several = node.outputs != 1
+        if several:
+            g = (g, *[take((node, k), None) for k in range(1, node.outputs)])
         if node.hooks is not None:
             g = before(node, g, create_graph)
-        if node in wanted:
-            for edge in wanted[node]:
-                captured[edge] = g[edge[1]] if node.outputs > 1 else g  # type: ignore[index]
-        if needed is not None and node not in needed:
-            continue
+        if restricted:
+            for edge in wanted.get(node, ()):
+                captured[edge] = g[edge[1]] if several else g  # type: ignore[index]
+            if node not in needed:
+                continue
         outgoing = node.gradients(g, create_graph)
         if node.hooks is not None and node.hooks.post:
             outgoing = after(node, g, outgoing, create_graph)
         if not retain_graph:
             node.release()
-        yield node, (g if node.outputs > 1 else (g,)), outgoing
-        ready = []
+        yield node, (g if several else (g,)), outgoing
+        ready = ()
         for edge, gi in zip(node.edges, outgoing):
             if edge is None:
                 continue
             child, number = edge
             if gi is not None:
                 key = edge if number else child
-                there = pending.get(key)
+                there = arrived(key)
                 pending[key] = gi if there is None else there + gi
-            if type(child) is AccumulateGrad:
-                waiting[child] -= 1
-                if not waiting[child]:
-                    ready.append(child)
-        g = gi = there = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
-        for leaf in ready:
-            yield from finish(leaf, pending, wanted, captured, accumulate, create_graph)
+            if child in waiting:
+                left = waiting[child] = waiting[child] - 1
+                if not left:
+                    ready += (child,)
+        if ready:
+            g = gi = there = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
+            for leaf in ready:
+                yield from finish(leaf, pending, wanted, captured, accumulate, create_graph)
 
 
 def run(roots: list[Any], gradients: list[Any], **options: Any) -> None:

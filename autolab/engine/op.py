@@ -28,11 +28,12 @@ ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "g
 class Rule:
     """A backward rule for one input: the function, and the names of what it asks for besides `g`."""
 
-    __slots__ = ("function", "needs")
+    __slots__ = ("function", "incoming", "needs")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
-        self.needs = tuple(inspect.signature(function).parameters)[1:]
+        self.incoming, *needs = inspect.signature(function).parameters
+        self.needs = tuple(needs)
 
 
 class Op:

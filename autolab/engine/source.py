@@ -1,4 +1,4 @@
-"""The source text of a rule, so that documents, widgets and messages show the very formula that runs."""
+"""The source of a rule: what documents, widgets and messages show, and what the generated shortcuts contain, is the formula itself."""
 
 from __future__ import annotations
 
@@ -11,48 +11,73 @@ from typing import Any
 
 
 @cache
-def _tree(file: str) -> ast.Module:
-    return ast.parse("".join(linecache.getlines(file)))
+def functions_by_line(file: str) -> dict[int, list[ast.Lambda | ast.FunctionDef]]:
+    """The lambdas and functions of a file, by the line they start on."""
+    found: dict[int, list[ast.Lambda | ast.FunctionDef]] = {}
+    for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
+        if isinstance(node, ast.Lambda | ast.FunctionDef):
+            found.setdefault(node.lineno, []).append(node)
+    return found
 
 
 @cache
+def expression(function: Callable[..., Any]) -> ast.expr | None:
+    """What a lambda, or a function that is a single `return`, computes; None for anything else."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    for node in functions_by_line(code.co_filename).get(code.co_firstlineno, ()):
+        if isinstance(node, ast.Lambda):
+            if _spans(node, code):
+                return node.body
+        else:
+            statements = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+            if len(statements) == 1 and isinstance(statements[0], ast.Return):
+                return statements[0].value
+    return None
+
+
 def body(function: Callable[..., Any]) -> str:
-    """The expression that a lambda, or a function of one `return`, computes; else the function's call.
+    """The same as text; for a longer function its name and arguments.
 
     >>> body(lambda g, y: g * y)
     'g * y'
     """
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return getattr(function, "__name__", repr(function))
-    found = [
-        node
-        for node in ast.walk(_tree(code.co_filename))
-        if isinstance(node, ast.Lambda | ast.FunctionDef) and node.lineno == code.co_firstlineno
-    ]
-    names = list(inspect.signature(function).parameters)
-    for node in found:
-        arguments = [a.arg for a in node.args.args + node.args.kwonlyargs]
-        if node.args.vararg is not None:
-            arguments.insert(len(node.args.args), node.args.vararg.arg)
-        if arguments != names:
-            continue
-        if isinstance(node, ast.Lambda):
-            if _matches(node, code):
-                return ast.unparse(node.body)
-        elif isinstance(node.body[-1], ast.Return) and len([s for s in node.body if not _is_docstring(s)]) == 1:
-            return ast.unparse(node.body[-1].value)  # type: ignore[arg-type]
-    return f"{function.__name__}({', '.join(names)})"
+    found = expression(function)
+    if found is not None:
+        return ast.unparse(found)
+    return f"{function.__name__}({', '.join(inspect.signature(function).parameters)})"
 
 
-def _is_docstring(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+def inlined(function: Callable[..., Any], arguments: dict[str, str], names: dict[str, Any]) -> str | None:
+    """The formula of a lambda with other names for its arguments; the globals it uses are added to `names`. None if it has none."""
+    if getattr(function, "__name__", "") != "<lambda>" or function.__code__.co_freevars:
+        return None
+    found = expression(function)
+    if found is None or any(isinstance(n, ast.Lambda | ast.comprehension | ast.NamedExpr) for n in ast.walk(found)):
+        return None
+    used = {n.id for n in ast.walk(found) if isinstance(n, ast.Name)} - set(arguments)
+    for name in used & set(function.__globals__):
+        if names.setdefault(name, function.__globals__[name]) is not function.__globals__[name]:
+            return None
+    copy = _Rename(arguments).visit(ast.parse(ast.unparse(found), mode="eval"))
+    return ast.unparse(copy)
 
 
-def _matches(node: ast.Lambda, code: Any) -> bool:
+class _Rename(ast.NodeTransformer):
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+
+def _spans(node: ast.Lambda, code: Any) -> bool:
     """Several lambdas may start on one line: the right one spans the columns of the code object."""
-    # Instructions that stand for no text (RESUME) say column 0 to 0.
-    placed = [p for p in code.co_positions() if p[2] is not None and p[2:] != (0, 0)]
-    columns = [c for line, _, c, _ in placed if line == node.body.lineno]
-    ends = [e for _, end, _, e in placed if end == node.body.end_lineno and e is not None]
-    return bool(columns) and min(columns) >= node.body.col_offset and max(ends) <= (node.body.end_col_offset or 0)
+    places = [p for p in code.co_positions() if None not in p and (p[0], p[2]) != (p[1], p[3])]  # RESUME has no width
+    first = min(((line, column) for line, _, column, _ in places if line >= node.body.lineno), default=None)
+    last = max(((end, column) for _, end, _, column in places), default=None)
+    if first is None or last is None:
+        return False
+    start, stop = (node.body.lineno, node.body.col_offset), (node.body.end_lineno, node.body.end_col_offset)
+    return first >= start and last <= stop and last > start  # type: ignore[operator]

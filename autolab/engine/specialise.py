@@ -18,6 +18,7 @@ from autolab.engine.inplace import View
 from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import FREED, OpNode, accumulator, fit, next_number
 from autolab.engine.op import NEVER
+from autolab.engine.source import inlined
 from autolab.engine.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ def can_specialise(op: Op) -> bool:
     return not op.variadic and op.outputs == 1 and 1 <= len(op.inputs) <= MOST_INPUTS
 
 
-def forward_source(op: Op) -> str:
-    """The text of `run(x, y, settings)`: compute, wrap, record."""
+def forward_source(op: Op, names: dict[str, Any]) -> str:
+    """The text of `run(x, y, settings)`: compute, wrap, record. What it needs is added to `names`."""
     xs = op.inputs
     first = xs[0]
     args = ", ".join(xs)
@@ -60,6 +61,8 @@ def forward_source(op: Op) -> str:
     if op.view:
         lines.append(f"    raw_{first} = {first}.box()")
     call = f"forward({raws}{', **settings' if op.settings else ''})"
+    if not op.settings:
+        call = inlined(op.forward, {x: f"raw_{x}" for x in xs}, names) or call
     if op.kind == "elementwise" and len(xs) > 1:
         lines += ["    try:", f"        out = {call}", "    except ValueError as error:", f"        raise explained(op, error, [{raws}]) from None"]
     else:
@@ -178,8 +181,8 @@ def node_lines(op: Op, mask: int, indent: str) -> list[str]:
     return [indent + line for line in lines]
 
 
-def gradients_source(op: Op, plan: Plan) -> str:
-    """The text of a node's `gradients`: check the saved values, run the rules, undo broadcasting."""
+def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
+    """The text of a node's `gradients`: check the saved values, run the rules, undo broadcasting. What it needs is added to `names`."""
     lines = [
         "def gradients(node, g, create_graph):",
         "    if create_graph or g is None:",
@@ -202,7 +205,9 @@ def gradients_source(op: Op, plan: Plan) -> str:
     returned = ["None"] * len(op.inputs)
     for i, _, wanted in plan.rules:
         x = op.inputs[i]
-        lines.append(f"    g_{x} = rule_{x}({', '.join(['g', *(values[k] for k in wanted)])})")
+        given = dict(zip((op.rules[x].incoming, *op.rules[x].needs), ("g", *(values[k] for k in wanted))))
+        call = f"rule_{x}({', '.join(given.values())})"
+        lines.append(f"    g_{x} = {inlined(op.rules[x].function, given, names) or call}")
         returned[i] = f"g_{x}"
     if keeps_like(op):
         lines.append("    if node.like is not None:")
@@ -213,8 +218,8 @@ def gradients_source(op: Op, plan: Plan) -> str:
 
 def compile_gradients(op: Op, plan: Plan) -> Callable[..., Any]:
     """The function written by `gradients_source`."""
-    rules = {f"rule_{op.inputs[i]}": rule for i, rule, _ in plan.rules}
-    return define("gradients", gradients_source(op, plan), rules, f"<gradients of {op.name}>")
+    names = {f"rule_{op.inputs[i]}": rule for i, rule, _ in plan.rules}
+    return define("gradients", gradients_source(op, plan, names), names, f"<gradients of {op.name}>")
 
 
 def compile_forward(op: Op) -> Callable[..., Any]:
@@ -224,7 +229,7 @@ def compile_forward(op: Op) -> Callable[..., Any]:
         for mask in range(1, 1 << len(op.inputs)):
             if not mask & ~op.mask:
                 names[f"Node{mask}"] = op.node_class(mask, op.node_name)
-    return define(op.name, forward_source(op), names, f"<{op.name}>")
+    return define(op.name, forward_source(op, names), names, f"<{op.name}>")
 
 
 def define(name: str, text: str, closure: dict[str, Any], file: str) -> Callable[..., Any]:
@@ -240,4 +245,4 @@ def source(op: Op) -> str:
     if not can_specialise(op):
         return f"# {op.name} has {'any number of inputs' if op.variadic else 'several results'}: it takes the general way.\n"
     masks = [m for m in range(1, 1 << len(op.inputs)) if not m & ~op.mask]
-    return "\n\n".join([forward_source(op), *(f"# needs {m:b}\n{gradients_source(op, op.plan(m))}" for m in masks)])
+    return "\n\n".join([forward_source(op, {}), *(f"# needs {m:b}\n{gradients_source(op, op.plan(m), {})}" for m in masks)])
