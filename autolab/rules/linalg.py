@@ -40,7 +40,7 @@ linear = op(
     "linear", linear_values, GENERAL, node="AddmmBackward0",
     x=lambda g, weight: g @ weight,
     weight=lambda g, x: np.transpose(flat(g)) @ flat(x),
-    bias=lambda g: np.sum(flat(g), axis=0),
+    bias=lambda g: np.sum(flat(g), axis=-2),
 )  # fmt: skip
 
 

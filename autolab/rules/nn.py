@@ -7,15 +7,16 @@ import numpy as np
 from autolab.engine.node import sum_to
 from autolab.engine.op import GENERAL, op
 from autolab.rules.elementwise import sigmoid
+from autolab.rules.reduce import put_along_axis
 
 
 def softmax_values(x, *, axis):
-    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-math.inf))
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
 def log_softmax_values(x, *, axis):
-    z = x - np.max(x, axis=axis, keepdims=True)
+    z = x - np.max(x, axis=axis, keepdims=True, initial=-math.inf)
     return z - np.log(np.sum(np.exp(z), axis=axis, keepdims=True))
 
 
@@ -51,23 +52,24 @@ mse_loss = op(
 )  # fmt: skip
 
 
-def picked(target, weight, ignore_index, classes):
-    """One row of class weights for each target: its class has that class's weight, the others 0; ignored targets are all 0."""
-    one_hot = np.arange(classes) == np.expand_dims(target, -1)
-    return one_hot * np.expand_dims(target != ignore_index, -1) * weight
+def class_weights(target, weight, ignore_index):
+    """The class of each target and its weight; an ignored target has weight 0, and class 0 stands in for it."""
+    used = target != ignore_index
+    classes = np.where(used, target, 0)
+    return classes, np.where(used, weight[classes], 0)
 
 
 def nll_values(x, target, weight, *, reduction, ignore_index):
-    w = picked(target, weight, ignore_index, x.shape[-1]).astype(x.dtype)
-    loss = -np.sum(x * w, axis=-1)
+    classes, w = class_weights(target, weight, ignore_index)
+    chosen = np.take_along_axis(x, np.expand_dims(classes, -1), axis=-1)[..., 0]
+    loss = np.where(target != ignore_index, -chosen * w, 0)
     return np.sum(loss) / np.sum(w) if reduction == "mean" else reduced(loss, reduction)
 
 
 def nll_rule(g, x_shape, target, weight, reduction, ignore_index):
-    w = picked(target, weight, ignore_index, x_shape[-1]).astype(g.dtype)
-    if reduction == "mean":
-        return -g * (w / np.sum(w))
-    return (-g if reduction == "sum" else -np.expand_dims(g, -1)) * w
+    classes, w = class_weights(target, weight, ignore_index)
+    share = -g * (np.where(target != ignore_index, w / np.sum(w), 0) if reduction == "mean" else w)
+    return put_along_axis(np.expand_dims(share, -1), index=np.expand_dims(classes, -1), shape=x_shape, axis=-1)
 
 
 # x: (..., C) log-probabilities, target: (...) integers, weight: (C,).
@@ -81,7 +83,7 @@ def bce_values(x, target, weight, pos_weight, *, reduction):
 
 
 def bce_rule(g, x, target, weight, pos_weight, reduction):
-    slope = (1 - target) - (1 + (pos_weight - 1) * target) * (1 - sigmoid(x))
+    slope = (1 + (pos_weight - 1) * target) * sigmoid(x) - pos_weight * target
     return share(g, x.shape, reduction) * (slope * weight)
 
 

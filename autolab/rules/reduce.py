@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from autolab.engine.op import GENERAL, LINEAR, op
+from autolab.rules.elementwise import keep, or_one
 
 
 def restore(a, shape, axis, keepdims):
@@ -44,37 +45,68 @@ def deviation(x, axis):
     return x - np.mean(x, axis=axis, keepdims=True)
 
 
-def free_count(shape, axis, correction):
-    """Degrees of freedom; with none left the variance is nan, as it should be."""
-    return max(count(shape, axis) - correction, 0) or math.nan
+def freedom(shape, axis, correction):
+    """Degrees of freedom. With none left the variance is 0/0, or inf, as it should be."""
+    return max(count(shape, axis) - correction, 0)
 
 
 def var_values(x, *, axis=None, correction=1, keepdims=False):
     d = deviation(x, axis)
-    return np.sum(d * d, axis=axis, keepdims=keepdims) / free_count(x.shape, axis, correction)
+    return np.sum(d * d, axis=axis, keepdims=keepdims) / freedom(x.shape, axis, correction)
 
 
 var = op(
     "var", var_values, GENERAL,
-    x=lambda g, x, axis, correction, keepdims: restore(g, x.shape, axis, keepdims)
-    * (2 / free_count(x.shape, axis, correction)) * deviation(x, axis),
+    x=lambda g, x, axis, correction, keepdims: restore(2 * g, x.shape, axis, keepdims)
+    * deviation(x, axis) / freedom(x.shape, axis, correction),
 )  # fmt: skip
+# Where all entries are equal the root has no slope; the gradient there is 0.
 std = op(
     "std", lambda x, *, axis=None, correction=1, keepdims=False: np.sqrt(
         var_values(x, axis=axis, correction=correction, keepdims=keepdims)),
     GENERAL,
-    x=lambda g, x, out, axis, correction, keepdims: restore(g / out, x.shape, axis, keepdims)
-    * (1 / free_count(x.shape, axis, correction)) * deviation(x, axis),
+    x=lambda g, x, out, axis, correction, keepdims: restore(g / or_one(out), x.shape, axis, keepdims)
+    * deviation(x, axis) / freedom(x.shape, axis, correction),
 )  # fmt: skip
+
+
+def norm_values(x, *, ord=2, axis=None, keepdims=False):
+    if ord == 2:
+        return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))
+    size = np.abs(x)
+    if math.isinf(ord):
+        return (np.max if ord > 0 else np.min)(size, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return np.sum(x != 0, axis=axis, keepdims=keepdims).astype(x.dtype)
+    return np.sum(size**ord, axis=axis, keepdims=keepdims) ** (1 / ord)
+
+
+def norm_rule(g, x, out, ord, axis, keepdims):
+    """At 0, where the norm has a kink, the gradient is 0."""
+    g, out = restore(g, x.shape, axis, keepdims), restore(out, x.shape, axis, keepdims)
+    if ord == 0:
+        return np.zeros_like(x)
+    if ord == 2:
+        return g * keep(x / or_one(out), out != 0)
+    if math.isinf(ord):
+        return np.sign(x) * among_ties(g, np.abs(x) == out, axis)
+    return g * (np.sign(x) * (or_one(np.abs(x)) / or_one(out)) ** (ord - 1))
+
+
+norm = op("norm", norm_values, GENERAL, node="LinalgVectorNormBackward0", x=norm_rule)
 
 
 # -- extremes ------------------------------------------------------------------------------------
 
 
-def share_among_ties(g, x, out, axis, keepdims):
-    """Ties: each entry that reaches the extreme gets an equal share of the gradient."""
-    winners = (x == restore(out, x.shape, axis, keepdims)).astype(g.dtype)
-    return winners * (restore(g, x.shape, axis, keepdims) / np.sum(winners, axis=axis, keepdims=True))
+def among_ties(g, winners, axis):
+    """Ties: each entry that reaches the extreme gets an equal share of the gradient. `g` has its axes back."""
+    winners = winners.astype(g.dtype)
+    return winners * (g / np.sum(winners, axis=axis, keepdims=True))
+
+
+def extreme_rule(g, x, out, axis, keepdims):
+    return among_ties(restore(g, x.shape, axis, keepdims), x == restore(out, x.shape, axis, keepdims), axis)
 
 
 def place_back(g, index, x_shape, axis, keepdims):
@@ -122,15 +154,22 @@ def chosen_rule(g, x_shape, out_1, axis, keepdims):
 
 max_along = op("max_along", chosen(np.argmax), GENERAL, node="MaxBackward0", outputs=2, x=chosen_rule)
 min_along = op("min_along", chosen(np.argmin), GENERAL, node="MinBackward0", outputs=2, x=chosen_rule)
+# The extreme of the whole tensor may be nan; then every nan reaches it.
+max_of_all = op(
+    "max", lambda x: np.max(x), GENERAL, node="MaxBackward1",
+    x=lambda g, x, out: among_ties(g, (x == out) | np.isnan(x), None),
+)  # fmt: skip
+min_of_all = op(
+    "min", lambda x: np.min(x), GENERAL, node="MinBackward1",
+    x=lambda g, x, out: among_ties(g, (x == out) | np.isnan(x), None),
+)  # fmt: skip
 amax = op(
     "amax", lambda x, *, axis=None, keepdims=False: np.max(x, axis=axis, keepdims=keepdims), GENERAL, numpy=np.max,
-    node=lambda x, *, axis=None, keepdims=False: "MaxBackward1" if axis is None else "AmaxBackward0",
-    x=share_among_ties,
+    x=extreme_rule,
 )  # fmt: skip
 amin = op(
     "amin", lambda x, *, axis=None, keepdims=False: np.min(x, axis=axis, keepdims=keepdims), GENERAL, numpy=np.min,
-    node=lambda x, *, axis=None, keepdims=False: "MinBackward1" if axis is None else "AminBackward0",
-    x=share_among_ties,
+    x=extreme_rule,
 )  # fmt: skip
 argmax = op("argmax", lambda x, *, axis=None, keepdims=False: np.argmax(x, axis=axis, keepdims=keepdims), numpy=np.argmax)
 argmin = op("argmin", lambda x, *, axis=None, keepdims=False: np.argmin(x, axis=axis, keepdims=keepdims), numpy=np.argmin)
@@ -142,9 +181,19 @@ any = op("any", lambda x, *, axis=None, keepdims=False: np.any(x, axis=axis, kee
 
 
 def others(x):
-    """For each entry along the last axis the product of all the others. No division, so it is right at zeros."""
-    same = np.eye(x.shape[-1], dtype=bool)
-    return np.prod(np.where(same, 1, np.expand_dims(x, -2)), axis=-1)
+    """For each entry along the last axis the product of all the others. No division, so it is right at zeros.
+
+    Pair the entries up: what is missing from a product is the partner, times the products of all other pairs.
+    """
+    n = x.shape[-1]
+    if n < 2:
+        return np.ones(x.shape, x.dtype)
+    first, second = x[..., : n - n % 2 : 2], x[..., 1::2]
+    pairs = first * second
+    rest = others(pairs if n % 2 == 0 else np.concatenate([pairs, x[..., -1:]], -1))
+    both = rest[..., : n // 2]
+    woven = np.reshape(np.stack([both * second, both * first], -1), (*x.shape[:-1], n - n % 2))
+    return woven if n % 2 == 0 else np.concatenate([woven, rest[..., -1:]], -1)
 
 
 def prod_rule(g, x, axis, keepdims):
@@ -167,7 +216,7 @@ cumsum = op(
 
 
 def logsumexp_values(x, *, axis, keepdims=False):
-    top = np.max(x, axis=axis, keepdims=True)
+    top = np.max(x, axis=axis, keepdims=True, initial=-math.inf)
     top = np.where(np.isfinite(top), top, 0)
     out = np.log(np.sum(np.exp(x - top), axis=axis, keepdims=True)) + top
     return out if keepdims else np.squeeze(out, axis)[()]

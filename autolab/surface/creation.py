@@ -66,11 +66,12 @@ def as_array(data: Any, dtype: Any = None) -> Any:
     elif isinstance(data, np.ndarray | np.generic):
         array = np.asarray(data)
     else:
-        array = _from_lists(data)
+        array = _from_lists(data, dtype is None)
     return array if dtype is None else array.astype(dtypes.to_numpy(dtype), copy=False)
 
 
-def _from_lists(data: Any) -> Any:
+def _from_lists(data: Any, choose: bool) -> Any:
+    """Nested lists as an array; in PyTorch's choice of dtype if asked to choose, else as precise as NumPy has it."""
     sample = data
     while isinstance(sample, list | tuple | range) and len(sample):
         sample = sample[0]
@@ -82,7 +83,7 @@ def _from_lists(data: Any) -> Any:
         raise ValueError(f"expected sequences of equal length at every level: {error}") from None
     if array.dtype.kind in "OUSMm":
         raise TypeError(f"new(): invalid data type '{type(sample).__name__}'")
-    if isinstance(sample, np.generic | np.ndarray | Tensor):
+    if isinstance(sample, np.generic | np.ndarray | Tensor) or not choose:
         return array
     if array.dtype.kind == "f" or array.size == 0:
         return array.astype(dtypes.default.floating)

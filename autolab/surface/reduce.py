@@ -104,7 +104,7 @@ def _extreme(name: str, whole: Op, along: Op, pairwise: Any, result: Any) -> Any
                 "the 'dim' argument."
             )
         if dim is None:
-            return apply(whole, (input,), {"axis": None})
+            return apply(whole, (input,), {})
         axis = axis_of(dim, input.ndim)
         return result(*apply(along, (input,), {"axis": axis, "keepdims": keepdim}))
 
@@ -112,11 +112,11 @@ def _extreme(name: str, whole: Op, along: Op, pairwise: Any, result: Any) -> Any
     return function
 
 
-max = _extreme("max", rows.amax, rows.max_along, maximum, max_result)
+max = _extreme("max", rows.max_of_all, rows.max_along, maximum, max_result)
 max.__doc__ = """The largest entry; or along one dim (values, indices), the first of equals; or of two tensors.
 
 Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all."""
-min = _extreme("min", rows.amin, rows.min_along, minimum, min_result)
+min = _extreme("min", rows.min_of_all, rows.min_along, minimum, min_result)
 min.__doc__ = """The smallest entry; or along one dim (values, indices), the first of equals; or of two tensors.
 
 Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all."""
@@ -182,16 +182,19 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return apply(nn_rows.log_softmax, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
 
 
-def norm(input: Tensor, p: Any = 2, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The p-norm of all entries, or along dim(s): p is a number, inf, or "fro" (2)."""
-    p = 2 if p in (None, "fro") else p
-    if p == float("inf"):
-        return amax(abs(input), () if dim is None else dim, keepdim)
-    if p == 2:
-        return sum(input * input, dim, keepdim).sqrt()  # type: ignore[attr-defined,no-any-return]
-    if p == 1:
-        return sum(abs(input), dim, keepdim)
-    return sum(abs(input) ** p, dim, keepdim) ** (1 / p)  # type: ignore[no-any-return,operator]
+def norm(input: Tensor, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The p-norm of all entries, or along dim(s): p is a number, inf, -inf, or "fro" (2). The gradient at 0 is 0."""
+    if isinstance(p, str) and p != "fro":
+        raise RuntimeError(f"norm(): only a number, inf, -inf or 'fro' can be the order here, but got '{p}'")
+    if dtype is not None:
+        input = to(input, dtype)
+    if input.payload.dtype not in dtypes.FLOATING:
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.title}. "
+            "Convert it first: t.float().norm()."
+        )
+    ord = 2 if p in (None, "fro") else builtins.float(p)
+    return _reduce(rows.norm, input, dim, keepdim, ord=ord)
 
 
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
