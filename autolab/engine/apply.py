@@ -113,7 +113,7 @@ def record(op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results:
         node.settings = settings
     if op.kind == "elementwise" and len(args) > 1:
         node.like = stretched(args, raw, results[0])
-    node.saved = tuple([slot.take(args, raw, settings, results) for slot in node.plan.slots])
+    node.saved = tuple(itertools.chain(*[slot.take(args, raw, settings, results) for slot in node.plan.slots]))
     if op.outputs != 1:
         node.outputs = len(results)
         node.outputs_like = tuple((r.payload.shape, r.payload.dtype) for r in results)

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from autolab.engine.modes import recording
-from autolab.engine.node import AccumulateGrad, Edge, Node, edge_of, run_tensor_hooks
+from autolab.engine.node import AccumulateGrad, Edge, Node, check_replacement, edge_of, run_tensor_hooks
 from autolab.engine.tensor import Tensor, fresh
 
 Step = tuple[Node, tuple[Any, ...], Any]
@@ -56,15 +56,17 @@ def steps(
         if several:
             g = (g, *[take((node, k), None) for k in range(1, node.outputs)])
         if node.hooks is not None:
-            g = before(node, g, create_graph)
+            g = arrive(node, g, create_graph)
         if restricted:
             for edge in wanted.get(node, ()):
                 captured[edge] = g[edge[1]] if several else g  # type: ignore[index]
             if node not in needed:
                 continue
-        outgoing = node.gradients(g, create_graph)
-        if node.hooks is not None and node.hooks.post:
-            outgoing = after(node, g, outgoing, create_graph)
+        if node.hooks is None:
+            outgoing = node.gradients(g, create_graph)
+        else:
+            g = before(node, g, create_graph)
+            outgoing = after(node, g, node.gradients(g, create_graph), create_graph)
         if not retain_graph:
             node.release()
         yield node, (g if several else (g,)), outgoing
@@ -148,56 +150,58 @@ def finish(
     extra = leaf.variable.extra
     if extra is not None and extra.hooks:
         g = run_tensor_hooks(extra.hooks, g, create_graph)
-    if leaf.hooks is not None:
-        g = run_pre_hooks(leaf, (g,), create_graph)[0]
     if wanted and captured is not None:
         captured[wanted[leaf][0]] = g
     if accumulate:
-        leaf.add(g, create_graph)
-    if leaf.hooks is not None and leaf.hooks.post:
-        after(leaf, g, (), create_graph)
+        if leaf.hooks is None:
+            leaf.add(g, create_graph)
+        else:
+            g = before(leaf, g, create_graph)
+            leaf.add(g, create_graph)
+            after(leaf, g, (), create_graph)
     yield leaf, (g,), ()
 
 
-# -- hooks -------------------------------------------------------------------------------------
+# -- hooks: on a tensor, before a node, after a node ---------------------------------------------
 
 
-def before(node: Node, g: Any, create_graph: bool) -> Any:
-    """The hooks before a node: those on its output tensors, then retained gradients, then those on the node."""
+def arrive(node: Node, g: Any, create_graph: bool) -> Any:
+    """What was hung on a node's output tensors: their hooks, then the gradients to retain."""
     hooks = node.hooks
     assert hooks is not None
-    gs = list(g) if node.outputs > 1 else [g]
+    gs = list(g) if node.outputs != 1 else [g]
     for number, on_tensor in hooks.tensor.items():
         if gs[number] is not None:
             gs[number] = run_tensor_hooks(on_tensor, gs[number], create_graph)
     for number, reference in hooks.retain.items():
         tensor = reference()
         if tensor is not None and gs[number] is not None:
-            mine = gs[number] if create_graph else fresh(gs[number].copy())
+            mine = gs[number].clone() if create_graph else fresh(gs[number].copy())
             tensor._grad = mine if tensor._grad is None else tensor._grad + mine
-    gs = run_pre_hooks(node, tuple(gs), create_graph)
-    return tuple(gs) if node.outputs > 1 else gs[0]
+    return tuple(gs) if node.outputs != 1 else gs[0]
 
 
-def run_pre_hooks(node: Node, gs: Any, create_graph: bool) -> Any:
-    if node.hooks is not None:
-        for hook in list(node.hooks.pre.values()):
-            with recording(create_graph):
-                result = hook(tensors(gs))
-            if result is not None:
-                gs = raws(result, gs, create_graph)
-    return gs
+def before(node: Node, g: Any, create_graph: bool) -> Any:
+    """The hooks before a node: hook(grad_outputs) may replace them."""
+    gs = g if node.outputs != 1 else (g,)
+    assert node.hooks is not None
+    for hook in list(node.hooks.pre.values()):
+        given = tensors(gs)
+        with recording(create_graph):
+            result = hook(given)
+        gs = gs if result is None else raws(hook, result, given, create_graph)
+    return gs if node.outputs != 1 else gs[0]
 
 
 def after(node: Node, g: Any, outgoing: Any, create_graph: bool) -> Any:
     """The hooks after a node: hook(grad_inputs, grad_outputs) may replace grad_inputs."""
     assert node.hooks is not None
-    incoming = g if node.outputs > 1 else (g,)
+    incoming = tensors(g if node.outputs != 1 else (g,))
     for hook in list(node.hooks.post.values()):
+        given = tensors(outgoing)
         with recording(create_graph):
-            result = hook(tensors(outgoing), tensors(incoming))
-        if result is not None:
-            outgoing = raws(result, outgoing, create_graph)
+            result = hook(given, incoming)
+        outgoing = outgoing if result is None else raws(hook, result, given, create_graph)
     return outgoing
 
 
@@ -205,9 +209,19 @@ def tensors(gs: Any) -> tuple[Any, ...]:
     return tuple(g if g is None or isinstance(g, Tensor) else fresh(g) for g in gs)
 
 
-def raws(result: Any, before: Any, create_graph: bool) -> tuple[Any, ...]:
-    """What a node's hook returned, as the engine wants it."""
-    result = (result,) if isinstance(result, Tensor) else tuple(result)
-    if len(result) != len(before):
-        raise RuntimeError(f"hook has returned an incorrect number of values (expected {len(before)}, got {len(result)})")
+def raws(hook: Any, result: Any, given: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
+    """What a node's hook returned, checked, as the engine wants it."""
+    if isinstance(result, Tensor):
+        result = (result,)
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if not isinstance(result, tuple | list):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+    if len(result) != len(given):
+        raise RuntimeError(
+            f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {len(given)})"
+        )
+    for before_hook, after_hook in zip(given, result):
+        if after_hook is not None and not isinstance(after_hook, Tensor):
+            raise TypeError(f"expected Variable, but hook returned '{type(after_hook).__name__}'")
+        check_replacement(hook, before_hook, after_hook)
     return tuple(r if r is None or create_graph else r.payload for r in result)

@@ -81,19 +81,29 @@ def overwrite(target: Tensor, result: Tensor) -> Tensor:
     else:
         target.payload = new[()]
     target.version[0] += 1
+    retains = target.retains_grad
+    if retains:  # the gradient to keep is that of the new value
+        target.edge[0].hooks.retain.pop(target.edge[1], None)  # type: ignore[index,union-attr]
+    rebase(target, result)
+    if retains:
+        target.retain_grad()
+    return target
+
+
+def rebase(target: Tensor, result: Tensor) -> None:
+    """The new history of what was written to, and of the base that it looks into."""
     view = target.window
     if result.edge is not None:
         adopt_saved_result(result, target)
     if view is None:
         if modes.grad:
             target.edge = result.edge
-        return target
+        return
     base = view.base
     if modes.grad and (result.edge is not None or base.edge is not None):
         base.edge = TABLE["put"](base, result, view=view).edge
         target.edge = view.through(base).edge if result.edge is None else result.edge
     view.seen = base.version[0]
-    return target
 
 
 def writable_as(new: Any, target: Tensor) -> Any:
@@ -121,8 +131,9 @@ def adopt_saved_result(result: Tensor, target: Tensor) -> None:
     """If the node saved its own result, that result is now the target: later writes to the target must be noticed."""
     assert result.edge is not None
     node: Any = result.edge[0]
-    if getattr(node, "saved", None):
+    saved = getattr(node, "saved", None)
+    if saved:
+        places = [k + 1 for k, value in enumerate(saved) if value is result.version]
         node.saved = tuple(
-            (s[0], target.version, target.version[0]) if type(s) is tuple and len(s) == 3 and s[1] is result.version else s
-            for s in node.saved
+            target.version if value is result.version else target.version[0] if k in places else value for k, value in enumerate(saved)
         )

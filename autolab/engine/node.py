@@ -7,6 +7,7 @@ of its own; gradients for it go to its *accumulator*, a node that adds them into
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
 from collections.abc import Callable
 from sys import getrefcount
@@ -163,7 +164,7 @@ class OpNode(Node):
         """The values that the rules ask for: raw arrays, or Tensors that know their history if the rule is to be recorded."""
         if self.saved is None:
             raise RuntimeError(FREED)
-        return [slot.unpack(self, saved, create_graph) for slot, saved in zip(self.plan.slots, self.saved)]
+        return [slot.unpack(self, create_graph) for slot in self.plan.slots]
 
     def release(self) -> None:
         if self.plan.holds_values:
@@ -175,7 +176,7 @@ class OpNode(Node):
     def saved_values(self) -> list[Saved]:
         if self.saved is None:
             return [Saved(slot.name, None, True) for slot in self.plan.slots]
-        return [slot.show(saved) for slot, saved in zip(self.plan.slots, self.saved)]
+        return [slot.show(self) for slot in self.plan.slots]
 
 
 class MultiOpNode(OpNode):
@@ -216,6 +217,8 @@ class AccumulateGrad(Node):
 
     __slots__ = ("variable",)
 
+    lock = threading.Lock()  # two threads may add to one leaf
+
     def __init__(self, variable: Tensor) -> None:
         self.variable = variable
         self.edges = ()
@@ -224,24 +227,24 @@ class AccumulateGrad(Node):
 
     def add(self, g: Any, create_graph: bool) -> None:
         leaf = self.variable
-        if create_graph:
-            leaf.grad = g if leaf.grad is None else leaf.grad + g
-        elif leaf._grad is None:
-            # Nobody else holds g if the only references are this frame's, the caller's and getrefcount's own.
-            leaf._grad = fresh(g if type(g) is not np.ndarray or _is_ours(g, getrefcount(g)) else g.copy())
-        else:
-            add_into(leaf._grad, g)
+        with self.lock:
+            if create_graph:
+                leaf._grad = g.clone() if leaf._grad is None else leaf._grad + g
+            elif leaf._grad is None:
+                # Nobody else holds g if the only references are this frame's, the caller's and getrefcount's own.
+                leaf._grad = fresh(g if type(g) is not np.ndarray or _is_ours(g, getrefcount(g)) else g.copy())
+            else:
+                add_into(leaf._grad, g)
         extra = leaf.extra
         if extra is not None and extra.post_hooks:
-            for hook in list(extra.post_hooks.values()):
-                hook(leaf)
+            with recording(create_graph):
+                for hook in list(extra.post_hooks.values()):
+                    hook(leaf)
 
 
 def add_into(total: Tensor, g: Any) -> None:
     """total += g on the raw array, as PyTorch accumulates when no graph is wanted: other names for `total` see it too."""
-    if total.edge is not None:
-        total.payload, total.edge = total.payload + g, None
-    elif type(total.payload) is np.ndarray:
+    if type(total.payload) is np.ndarray:
         np.add(total.payload, g, out=total.payload)
     else:
         total.payload = total.payload + g
@@ -294,19 +297,20 @@ def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], g: Any, create_graph:
             if result is None:
                 result = t  # the hook may still have written into it
             elif not isinstance(result, Tensor):
-                raise TypeError(f"expected Tensor, but hook returned '{type(result).__name__}'")
-            check_hook_result(t, result)
+                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+            check_replacement(hook, t, result)
             g = result if create_graph else result.payload
     return g
 
 
-def check_hook_result(before: Tensor, after: Tensor) -> None:
-    if before.shape != after.shape:
+def check_replacement(hook: Callable[..., Any], before: Any, after: Any) -> None:
+    """What a hook puts in place of a gradient must have its shape and dtype."""
+    if before is None or after is None:
+        return
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if before.payload.shape != after.payload.shape:
         raise RuntimeError(
-            f"hook '<tensor hook>' has changed the size of value: expected shape {list(before.shape)}, got {list(after.shape)}"
+            f"hook '{name}' has changed the size of value: expected shape {list(before.shape)}, got {list(after.shape)}"
         )
     if before.payload.dtype != after.payload.dtype:
-        raise RuntimeError(
-            f"hook has changed the type of value (was {before.payload.dtype} got {after.payload.dtype})"
-        )
-
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {before.dtype} got {after.dtype})")

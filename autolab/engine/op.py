@@ -148,7 +148,7 @@ class Plan:
     __slots__ = ("holds_values", "rules", "slots")
 
     def __init__(self, op: Op, mask: int) -> None:
-        self.slots: list[Slot] = []
+        self.slots: list[Slot] = []  # in the order in which they stand in node.saved
         self.rules: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
         seen: dict[str, int] = {}
         for i, argument in enumerate(op.inputs):
@@ -158,7 +158,9 @@ class Plan:
             for name in rule.needs:
                 if name not in seen:
                     seen[name] = len(self.slots)
-                    self.slots.append(slot_for(op, name))
+                    slot = slot_for(op, name)
+                    slot.start = sum(s.width for s in self.slots)
+                    self.slots.append(slot)
             self.rules.append((-1 if op.variadic else i, rule.function, tuple(seen[n] for n in rule.needs)))
         self.holds_values = any(isinstance(slot, Value | Out | Values) for slot in self.slots)
 
@@ -178,27 +180,32 @@ def slot_for(op: Op, name: str) -> Slot:
     raise TypeError(f"op {op.name!r}: a rule asks for {name!r}, which is no input, shape, setting or `out`")
 
 
-NEVER = [0]  # the version of what cannot be written to: numbers and arrays that are not tensors
+NEVER = [0]  # the version counter of what is no tensor: numbers and arrays
+NEVER_WRITTEN = (NEVER, 0)
 
 
 class Slot:
     """One thing that a node remembers: how to take it when the operation runs, and how to give it back to a rule."""
 
-    __slots__ = ("index", "name")
+    __slots__ = ("index", "name", "start")
 
-    versioned = False  # whether writes to what is remembered must be noticed
+    width = 1  # places in node.saved from `start` on: the value, and for what can be written to its version counter and version
 
     def __init__(self, name: str, index: int) -> None:
-        self.name, self.index = name, index
+        self.name, self.index, self.start = name, index, 0
 
-    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
         raise NotImplementedError
 
-    def unpack(self, node: OpNode, saved: Any, create_graph: bool) -> Any:
-        return saved
+    def unpack(self, node: OpNode, create_graph: bool) -> Any:
+        return self.kept(node)[0]
 
-    def show(self, saved: Any) -> Saved:
-        return Saved(self.name, saved, True)
+    def kept(self, node: OpNode) -> tuple[Any, ...]:
+        assert node.saved is not None
+        return node.saved[self.start : self.start + self.width]
+
+    def show(self, node: OpNode) -> Saved:
+        return Saved(self.name, self.kept(node)[0], True)
 
     def source(self, op: Op, mask: int) -> str:
         """`take` as an expression, for the shortcut of rows of fixed inputs."""
@@ -214,8 +221,8 @@ class Setting(Slot):
         super().__init__(name, 0)
         self.default = default
 
-    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
-        return settings.get(self.name, self.default)
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
+        return (settings.get(self.name, self.default),)
 
     def source(self, op: Op, mask: int) -> str:
         return f"settings.get({self.name!r}, {self.default!r})"
@@ -226,8 +233,8 @@ class Shape(Slot):
 
     __slots__ = ()
 
-    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
-        return np.shape(raw[self.index])
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
+        return (np.shape(raw[self.index]),)
 
     def source(self, op: Op, mask: int) -> str:
         raw = f"raw_{op.inputs[self.index]}"
@@ -239,52 +246,53 @@ class Shapes(Slot):
 
     __slots__ = ()
 
-    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
-        return tuple(np.shape(a) for a in raw)
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
+        return (tuple(np.shape(a) for a in raw),)
 
 
 class Value(Slot):
     """The value of an input, with the version it had."""
 
     __slots__ = ()
-    versioned = True
+    width = 3
 
-    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
         return keep(args[self.index], raw[self.index])
 
-    def unpack(self, node: OpNode, saved: Any, create_graph: bool) -> Any:
-        raw = check(node, self.name, saved)
-        if not create_graph or saved[1] is NEVER:
+    def unpack(self, node: OpNode, create_graph: bool) -> Any:
+        raw, version = check(node, self.name, self.kept(node))
+        if not create_graph or version is NEVER:
             return raw
-        return revive(raw, node.edges[self.index], saved[1])
+        return revive(raw, node.edges[self.index], version)
 
-    def show(self, saved: Any) -> Saved:
-        return show_value(self.name, saved)
+    def show(self, node: OpNode) -> Saved:
+        return show_value(self.name, self.kept(node))
 
     def source(self, op: Op, mask: int) -> str:
         x = op.inputs[self.index]
-        value = f"(raw_{x}, {x}.version, {x}.version[0])"
-        return value if mask >> self.index & 1 else f"({value} if is_{x} else (raw_{x}, NEVER, 0))"
+        if mask >> self.index & 1:
+            return f"raw_{x}, {x}.version, {x}.version[0]"
+        return f"raw_{x}, *(({x}.version, {x}.version[0]) if is_{x} else NEVER_WRITTEN)"
 
 
 class Out(Slot):
     """The result itself. The node holds its numbers, not the tensor, so that neither keeps the other alive."""
 
     __slots__ = ()
-    versioned = True
+    width = 3
 
-    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
         return keep(results[self.index], results[self.index].payload)
 
-    def unpack(self, node: OpNode, saved: Any, create_graph: bool) -> Any:
-        raw = check(node, self.name, saved)
-        return revive(raw, (node, self.index), saved[1]) if create_graph else raw
+    def unpack(self, node: OpNode, create_graph: bool) -> Any:
+        raw, version = check(node, self.name, self.kept(node))
+        return revive(raw, (node, self.index), version) if create_graph else raw
 
-    def show(self, saved: Any) -> Saved:
-        return show_value(self.name, saved)
+    def show(self, node: OpNode) -> Saved:
+        return show_value(self.name, self.kept(node))
 
     def source(self, op: Op, mask: int) -> str:
-        return "(out, t.version, 0)"
+        return "out, t.version, 0"
 
 
 class Values(Slot):
@@ -292,17 +300,17 @@ class Values(Slot):
 
     __slots__ = ()
 
-    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: list[Tensor]) -> Any:
-        return tuple(keep(a, r) for a, r in zip(args, raw))
+    def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
+        return (tuple(keep(a, r) for a, r in zip(args, raw)),)
 
-    def unpack(self, node: OpNode, saved: Any, create_graph: bool) -> Any:
-        values = [check(node, self.name, one) for one in saved]
+    def unpack(self, node: OpNode, create_graph: bool) -> Any:
+        found = [check(node, self.name, one) for one in self.kept(node)[0]]
         if not create_graph:
-            return values
-        return [revive(v, e, one[1]) for v, e, one in zip(values, node.edges, saved)]
+            return [raw for raw, _ in found]
+        return [raw if version is NEVER else revive(raw, e, version) for (raw, version), e in zip(found, node.edges)]
 
-    def show(self, saved: Any) -> Saved:
-        shown = [show_value(self.name, one) for one in saved]
+    def show(self, node: OpNode) -> Saved:
+        shown = [show_value(self.name, one) for one in self.kept(node)[0]]
         return Saved(self.name, [one.value for one in shown], all(one.version_ok for one in shown))
 
 
@@ -323,13 +331,13 @@ def bring_back(raw: Any) -> Any:
     return raw.unpack(raw.ticket).payload if type(raw) is Packed else raw
 
 
-def show_value(name: str, saved: tuple[Any, list[int], int]) -> Saved:
+def show_value(name: str, saved: tuple[Any, ...]) -> Saved:
     raw, version, expected = saved
     return Saved(name, bring_back(raw), version[0] == (~expected if expected < 0 else expected))
 
 
-def check(node: Node, name: str, saved: tuple[Any, list[int], int]) -> Any:
-    """The numbers of a saved value, if nobody wrote over them since."""
+def check(node: Node, name: str, saved: tuple[Any, ...]) -> tuple[Any, list[int]]:
+    """The numbers of a saved value, if nobody wrote over them since; and their version counter."""
     raw, version, expected = saved
     raw = bring_back(raw)
     expected = ~expected if expected < 0 else expected
@@ -340,7 +348,7 @@ def check(node: Node, name: str, saved: tuple[Any, list[int], int]) -> Any:
             f"expected version {expected} instead.\n"
             "Use the out-of-place form (`y = y * 2` instead of `y.mul_(2)`), or clone before modifying."
         )
-    return raw
+    return raw, version
 
 
 def revive(raw: Any, edge: Any, version: list[int]) -> Any:

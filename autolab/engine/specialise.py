@@ -17,7 +17,7 @@ from autolab.engine.dtypes import FLOATING
 from autolab.engine.inplace import View
 from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import FREED, OpNode, accumulator, fit, next_number
-from autolab.engine.op import NEVER
+from autolab.engine.op import NEVER_WRITTEN
 from autolab.engine.source import inlined
 from autolab.engine.tensor import Tensor
 
@@ -33,7 +33,7 @@ def not_a_tensor(op: Op, x: Any) -> str:
 GENERATED.update({
     "Tensor": Tensor, "new": object.__new__, "modes": modes, "explained": explained, "operands": OPERANDS, "not_a_tensor": not_a_tensor, "generally": generally, "join": join, "accumulator": accumulator,
     "stretched": stretched, "looks_into": looks_into, "shape_of": np.shape, "View": View, "next_number": next_number, "fit": fit,
-    "FREED": FREED, "NEVER": NEVER, "FLOATING": FLOATING, "ndarray": np.ndarray, "f32": np.float32, "f64": np.float64,
+    "FREED": FREED, "NEVER_WRITTEN": NEVER_WRITTEN, "FLOATING": FLOATING, "ndarray": np.ndarray, "f32": np.float32, "f64": np.float64,
     "F32": np.dtype(np.float32), "F64": np.dtype(np.float64), "general_gradients": OpNode.gradients,
 })  # fmt: skip
 
@@ -193,11 +193,10 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
     targets, guards, values = [], [], []
     for k, slot in enumerate(plan.slots):
         values.append(f"v{k}")
-        if slot.versioned:
-            targets.append(f"(v{k}, version{k}, at{k})")
+        targets.append(f"v{k}")
+        if slot.width == 3:
+            targets += [f"version{k}", f"at{k}"]
             guards.append(f"version{k}[0] != at{k}")
-        else:
-            targets.append(f"v{k}")
     if targets:
         lines.append(f"    {', '.join(targets)}, = node.saved")
     if guards:
