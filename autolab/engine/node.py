@@ -206,9 +206,11 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     if g.shape == shape:
         return g
     extra = g.ndim - len(shape)
-    axes = tuple(range(extra)) + tuple(
-        i + extra for i, length in enumerate(shape) if length == 1 and g.shape[i + extra] != 1
-    )
+    axes = tuple(range(extra))
+    if g.shape[extra:] != shape:
+        axes += tuple(i + extra for i, length in enumerate(shape) if length == 1 and g.shape[i + extra] != 1)
+    if type(g) is np.ndarray:
+        return np.add.reduce(g, axes).reshape(shape)
     return np.reshape(np.sum(g, axis=axes), shape)
 
 

@@ -104,30 +104,32 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
 def promotion(op: Op) -> list[str]:
     """Skip promotion when all operands are the same of float32 and float64, or Python numbers beside one of them.
 
-    `alike` is true if all inputs are known to have the shape and dtype of the result: 0-d tensors and numbers.
+    `alike` becomes true if all inputs are known to have the shape and dtype of the result: 0-d tensors and numbers. `dtype` becomes
+    that of all arrays if it is one.
     """
     if not op.promote:
-        return ["    alike = False"] if keeps_like(op) else []
+        return ["    alike, dtype = False, None"] if keeps_like(op) else []
     first, *others = [op.inputs[i] for i in op.together]
     if not others and op.promote == "join":
-        return ["    alike = False"] if keeps_like(op) else []
+        return ["    alike, dtype = False, None"] if keeps_like(op) else []
     raws = ", ".join(f"raw_{x}" for x in op.inputs)
     joined = f"{raws}{',' if len(op.inputs) == 1 else ''} = join(op, [{raws}])"
     number = "kind_{0} is float or kind_{0} is int"
     arrays = "".join(f" and ((kind_{x} is ndarray and raw_{x}.dtype is dtype) or {number.format(x)})" for x in others)
     scalars = "".join(f" and (kind_{x} is kind_{first} or {number.format(x)})" for x in others)
     foreign = [f"        if not isinstance({x}, operands):\n            return NotImplemented" for x in others]
-    alike = ["        alike = True"] if keeps_like(op) and len(op.together) == len(op.inputs) else ["        pass"]
+    alike = f"        alike = {len(op.together) == len(op.inputs)}"
     return [
         *(f"    kind_{x} = type(raw_{x})" for x in op.inputs if x in (first, *others)),
-        *(["    alike = False"] if keeps_like(op) else []),
+        "    alike, dtype = False, None",
         f"    if kind_{first} is ndarray:",
         f"        dtype = raw_{first}.dtype",
         f"        if not ((dtype is F32 or dtype is F64){arrays}):",
         *(line.replace("\n", "\n    ").replace("        if", "            if", 1) for line in foreign),
         f"            {joined}",
+        "            dtype = None",
         f"    elif (kind_{first} is f32 or kind_{first} is f64){scalars}:",
-        *alike,
+        alike,
         "    else:",
         *foreign,
         f"        {joined}",
@@ -175,7 +177,12 @@ def node_lines(op: Op, mask: int, indent: str) -> list[str]:
             "    node.like = None",
             "else:",
             "    shape = out.shape",
-            f"    node.like = None if {same} else stretched(({', '.join(xs)},), [{raws}], t)",
+            f"    if {same}:",
+            "        node.like = None",
+            "    elif dtype is not None:",
+            f"        node.like = {', '.join(f'(raw_{x}.shape, dtype)' if x in asking else 'None' for x in xs)}",
+            "    else:",
+            f"        node.like = stretched(({', '.join(xs)},), [{raws}], t)",
         ]
     lines += [f"node.saved = ({''.join(f'{slot.source(op, mask)}, ' for slot in plan.slots)})", "t.edge = node, 0"]
     return [indent + line for line in lines]

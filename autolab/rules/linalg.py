@@ -8,20 +8,15 @@ from autolab.engine.op import BILINEAR, GENERAL, op
 B = BILINEAR
 
 
-def mT(x):
-    """The matrices of a stack, transposed."""
-    return np.swapaxes(x, -1, -2)
-
-
-mm = op("mm", lambda x, y: x @ y, B, x=lambda g, y: g @ mT(y), y=lambda g, x: mT(x) @ g)
-bmm = op("bmm", lambda x, y: x @ y, B, x=lambda g, y: g @ mT(y), y=lambda g, x: mT(x) @ g)
-mv = op("mv", lambda x, y: x @ y, B, x=lambda g, y: np.expand_dims(g, -1) * y, y=lambda g, x: mT(x) @ g)
+mm = op("mm", lambda x, y: x @ y, B, x=lambda g, y: g @ y.T, y=lambda g, x: x.T @ g)
+bmm = op("bmm", lambda x, y: x @ y, B, x=lambda g, y: g @ y.mT, y=lambda g, x: x.mT @ g)
+mv = op("mv", lambda x, y: x @ y, B, x=lambda g, y: g[..., None] * y, y=lambda g, x: x.mT @ g)
 dot = op("dot", lambda x, y: x @ y, B, x=lambda g, y: g * y, y=lambda g, x: g * x)
 # Stacks of matrices whose leading axes broadcast: what was stretched is summed back.
 matmul = op(
     "matmul", lambda x, y: x @ y, B, numpy=np.matmul, node="BmmBackward0",
-    x=lambda g, y, x_shape: sum_to(g @ mT(y), x_shape),
-    y=lambda g, x, y_shape: sum_to(mT(x) @ g, y_shape),
+    x=lambda g, y, x_shape: sum_to(g @ y.mT, x_shape),
+    y=lambda g, x, y_shape: sum_to(x.mT @ g, y_shape),
 )  # fmt: skip
 
 
@@ -39,8 +34,8 @@ def linear_values(x, weight, bias):
 linear = op(
     "linear", linear_values, GENERAL, node="AddmmBackward0",
     x=lambda g, weight: g @ weight,
-    weight=lambda g, x: np.transpose(flat(g)) @ flat(x),
-    bias=lambda g: np.sum(flat(g), axis=-2),
+    weight=lambda g, x: flat(g).mT @ flat(x),
+    bias=lambda g: flat(g).sum(-2),
 )  # fmt: skip
 
 

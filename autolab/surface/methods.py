@@ -13,6 +13,7 @@ from autolab.engine.apply import apply
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
 from autolab.rules import elementwise as rows
+from autolab.rules import linalg as linalg_rows
 from autolab.surface import creation, index, inplace, linalg, pointwise, printing, reduce, shape
 
 # Functions of a module that are methods under the same name.
@@ -66,6 +67,11 @@ def _pow(self: Tensor, exponent: Any) -> Any:
 
 
 def _matmul(self: Tensor, other: Any) -> Any:
+    if isinstance(other, Tensor) and self.payload.ndim == 2 and other.payload.ndim == 2:
+        try:
+            return linalg_rows.mm.run(self, other, settings=NONE)
+        except ValueError:
+            pass  # matmul says what does not fit
     return linalg.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
