@@ -21,6 +21,7 @@ import numpy as np
 from autolab.engine.apply import apply, record
 from autolab.engine.backward import steps
 from autolab.engine.dtypes import FLOATING, result_type
+from autolab.engine.inplace import writable_as
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
 from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
@@ -142,6 +143,9 @@ def rewrite(target: Any, result: Tensor) -> Any:
             "inside a transform, an in-place operation on an argument of the function, on a view, or on a tensor that has views is "
             "not supported yet. Use the out-of-place form (`y = y * 2` instead of `y.mul_(2)`, torch.where or torch.cat for parts)."
         )
+    if result.dtype != target.dtype:
+        writable_as(np.empty(0, result.payload.dtype), target)
+        result = result.astype(target.payload.dtype)  # type: ignore[attr-defined]
     source: Any = result if target.home.owns(result) else target.home.lift(result)
     for slot in ("value", "edge", *type(target).__slots__):
         setattr(target, slot, getattr(source, slot))
