@@ -7,6 +7,7 @@ meaning in the usual mode: `specialise` writes it out for each of them, as a dat
 from __future__ import annotations
 
 import itertools
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,9 +30,9 @@ def apply(op: Op, args: Any, settings: dict[str, Any]) -> Any:
 def generally(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     """The general way, for every row, in every mode."""
     if modes.levels:
-        level = max(a.level for a in args if isinstance(a, Tensor))
-        if level:
-            return modes.levels[level - 1].apply(op, args, settings)
+        top: Any = max((a for a in args if isinstance(a, Tensor)), key=attrgetter("level"), default=Tensor)
+        if top.level:
+            return top.home.apply(op, args, settings)
     raw = [a.payload if isinstance(a, Tensor) else a for a in args]
     if op.promote:
         raw = join(op, raw)
@@ -118,7 +119,7 @@ def record(op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results:
         node.outputs = len(results)
         node.outputs_like = tuple((r.payload.shape, r.payload.dtype) for r in results)
     for k, result in enumerate(results):
-        if level or result.payload.dtype in FLOATING:
+        if result.payload.dtype in FLOATING:
             result.edge = (node, k)
 
 

@@ -74,6 +74,10 @@ def overwrite(target: Tensor, result: Tensor) -> Tensor:
             f"output with shape {list(old.shape)} doesn't match the broadcast shape {list(new.shape)}. "
             "Writing in place cannot change a shape: use the out-of-place form."
         )
+    if target.level or result.level:
+        from autolab.engine.levels import rewrite
+
+        return rewrite(target, result)  # type: ignore[no-any-return]
     if new.dtype != old.dtype:
         new = writable_as(new, target)
     if type(old) is np.ndarray:

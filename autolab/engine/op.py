@@ -116,7 +116,7 @@ class Op:
 
             plan = self.plan(mask)
             base = OpNode if self.outputs == 1 else MultiOpNode
-            members = {"__slots__": (), "op": self, "plan": plan, "__module__": __name__}
+            members = {"__slots__": (), "op": self, "plan": plan, "holds_values": plan.holds_values, "__module__": __name__}
             if specialise.can_specialise(self):
                 members["gradients"] = specialise.compile_gradients(self, plan)
             if not self.settings:
@@ -282,7 +282,8 @@ class Out(Slot):
     width = 3
 
     def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
-        return keep(results[self.index], results[self.index].payload)
+        result: Any = results[self.index]
+        return keep(result, result.value if result.level else result.payload)
 
     def unpack(self, node: OpNode, create_graph: bool) -> Any:
         raw, version = check(node, self.name, self.kept(node))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from autolab.engine.op import Op
 
 # NumPy functions that know a row: filled by op(); looked up when np.exp, np.sum ... meet a Tensor.
-NUMPY_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+NUMPY_FUNCTIONS: dict[Any, Callable[..., Any]] = {np.shape: lambda t: tuple(t.shape), np.ndim: lambda t: t.ndim}
 # The table: every row by its name. Filled by op().
 TABLE: dict[str, Op] = {}
 
@@ -263,6 +263,10 @@ class Tensor:
         if isinstance(self.payload, np.generic):
             self.payload = np.array(self.payload)
         return self.payload
+
+    def numbers(self) -> np.ndarray[Any, Any]:
+        """The numbers, for checking values. Inside vmap those of all samples, where the payload of one sample has none."""
+        return np.asarray(self.payload)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
         function = NUMPY_FUNCTIONS.get(ufunc)
