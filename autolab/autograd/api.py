@@ -21,6 +21,9 @@ def as_tuple(x: Any) -> tuple[Any, ...]:
 
 def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], create_graph: bool) -> list[Any]:
     """The gradient to start from at each output: what was passed, or 1 for a scalar. Raw, unless the pass is recorded."""
+    for g in given:
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
     if len(given) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     found = []
@@ -32,8 +35,6 @@ def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], crea
                     "Reduce it first (`loss.sum().backward()`) or pass the weights: `y.backward(gradient=...)`."
                 )
             g = fresh(np.ones(out.payload.shape, out.payload.dtype)[()])
-        elif not isinstance(g, Tensor):
-            raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
         elif g.shape != out.shape:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {out.shape}. "
@@ -77,7 +78,7 @@ def backward(
     if inputs is not None:
         inputs = as_tuple(inputs)
         if not inputs:
-            raise RuntimeError("`inputs` argument to `backward` cannot be empty.")
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for t in inputs:
             t.retain_grad()
         only = [required_edge(t) for t in inputs]
@@ -124,10 +125,14 @@ def grad(
         raise NotImplementedError("is_grads_batched needs vmap; loop over the rows of grad_outputs instead")
     if materialize_grads:
         if allow_unused is False:
-            raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
+            raise ValueError(
+                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+            )
         allow_unused = True
     check_differentiable(outputs)
     given = as_tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     edges = [required_edge(t) for t in wanted]
     captured: dict[Edge, Any] = {}
     run(
@@ -140,12 +145,12 @@ def grad(
         captured=captured,
     )
     result = []
-    for t, edge in zip(wanted, edges):
+    for i, (t, edge) in enumerate(zip(wanted, edges)):
         g = captured.get(edge)
         if g is None:
             if not allow_unused:
                 raise RuntimeError(
-                    "One of the differentiated Tensors appears to not have been used in the graph. "
+                    f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
                     "Set allow_unused=True if this is the desired behavior."
                 )
             g = fresh(np.zeros(t.payload.shape, t.payload.dtype)[()]) if materialize_grads else None
@@ -167,5 +172,3 @@ def tensor_backward(
 
 
 Tensor.backward = tensor_backward  # type: ignore[attr-defined]
-
-

@@ -1,8 +1,14 @@
-"""Custom Functions: the same node as any other, whose rule a user wrote."""
+"""Custom Functions: the same node as any other, whose rule a user wrote.
+
+A call has two faces: `FunctionCtx`, on which forward and backward may set whatever they like, and `FunctionNode`, which the engine
+walks. They are two objects, so that no attribute of a user's can stand where the engine keeps its own.
+"""
 
 from __future__ import annotations
 
+import functools
 import inspect
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -10,132 +16,233 @@ import numpy as np
 
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.modes import modes, recording
-from autolab.engine.node import FREED, Edge, Node, Saved, edge_of, next_number
-from autolab.engine.op import check, keep, revive
+from autolab.engine.node import FREED, AccumulateGrad, Edge, Node, Saved, edge_of, next_number, sum_to
+from autolab.engine.op import check, keep, show_value
 from autolab.engine.tensor import Tensor, fresh
 
 
-class FunctionCtx(Node):
-    """The `ctx` of a Function, and the node in the graph at once. Attributes may be set on it freely."""
+class Call:
+    """What is known about one call of a Function: all that its ctx and its node have in common."""
 
-    __slots__ = ("__dict__", "outputs")
+    __slots__ = ("dirty", "function", "inputs", "materialize", "node", "non_differentiable", "saved", "to_save")
 
-    function: type[Function]
+    def __init__(self, function: type[Function], inputs: tuple[Any, ...]) -> None:
+        self.function = function
+        # (shape, dtype) of each argument of forward, or its type if it is no tensor: what messages and checks need.
+        self.inputs = [(a.payload.shape, a.payload.dtype) if isinstance(a, Tensor) else type(a) for a in inputs]
+        self.node: weakref.ref[FunctionNode] | None = None
+        self.to_save: tuple[Any, ...] = ()
+        self.saved: list[SavedTensor | None] | None = []
+        self.non_differentiable: tuple[Tensor, ...] = ()
+        self.dirty: tuple[Tensor, ...] = ()
+        self.materialize = True
 
-    def __init__(self) -> None:
-        self.edges: tuple[Edge | None, ...] = ()
-        self.hooks = None
-        self.outputs = 1
-        self._to_save: tuple[Any, ...] = ()
-        self._saved: tuple[Any, ...] | None = ()
-        self._non_differentiable: set[int] = set()
-        self._dirty: set[int] = set()
-        self._materialize = True
-        self.needs_input_grad: tuple[bool, ...] = ()
+    def name(self) -> str:
+        return f"{self.function.__name__}Backward"
+
+    def argument(self, i: int) -> str:
+        """The name of forward's i-th argument."""
+        for k, p in enumerate(parameters(self.function).values()):
+            if p.kind is p.VAR_POSITIONAL:
+                return f"{p.name}[{i - k}]"
+            if k == i:
+                return p.name
+        return f"argument {i}"
+
+
+@functools.cache
+def signature(forward: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(forward)
+
+
+def parameters(function: type[Function]) -> dict[str, inspect.Parameter]:
+    """The parameters of forward, without ctx."""
+    named = dict(signature(function.forward).parameters)
+    if not function.sets_up_apart():
+        named.pop(next(iter(named), ""), None)
+    return named
+
+
+class SavedTensor:
+    """A tensor given to save_for_backward: its numbers, the version they had, and where its history leads."""
+
+    __slots__ = ("edge", "kept", "name")
+
+    def __init__(self, name: str, tensor: Tensor, edge: Edge | int | None) -> None:
+        self.name = name
+        self.kept = keep(tensor, tensor.payload)
+        # A number: the history is an output of the very node that saves it, and a node may not hold itself.
+        self.edge = edge
+
+    def tensor(self, call: Call) -> Tensor:
+        raw, _ = check(call, self.name, self.kept)  # type: ignore[arg-type]
+        edge = self.edge
+        if isinstance(edge, int):
+            node = None if call.node is None else call.node()
+            edge = None if node is None else (node, edge)
+        elif edge is not None and type(edge[0]) is AccumulateGrad and edge[0].variable.payload is raw:
+            return edge[0].variable  # a leaf comes back as itself
+        t = fresh(raw)
+        t.version = self.kept[1]
+        t.edge = edge
+        return t
+
+
+class FunctionCtx:
+    """The `ctx` of a Function. Attributes may be set on it freely; `y.grad_fn` shows them too."""
+
+    __slots__ = ("__dict__", "__weakref__", "_autograd_call")
+
+    needs_input_grad: tuple[bool, ...]
+
+    def __init__(self, call: Call, needs_input_grad: tuple[bool, ...]) -> None:
+        self._autograd_call = call
+        self.needs_input_grad = needs_input_grad
 
     # -- what a forward may say ------------------------------------------------------------------
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors for backward, where `ctx.saved_tensors` gives them back, checked for writes in between."""
-        for t in tensors:
+        """Keep tensors for backward, where `ctx.saved_tensors` gives them back, checked for writes in between.
+
+        Raises TypeError for anything but Tensors and None.
+        """
+        for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, Tensor):
                 raise TypeError(
-                    f"save_for_backward can only save variables, but argument is of type {type(t).__name__}. "
+                    f"save_for_backward can only save variables, but argument {i} is of type {type(t).__name__}. "
                     "Keep other things as attributes: ctx.n = n."
                 )
-        self._to_save = tensors
+        self._autograd_call.to_save = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
         """These outputs get no gradient."""
-        self._non_differentiable = {id(t) for t in tensors}
+        self._autograd_call.non_differentiable = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """These inputs were written to."""
-        self._dirty = {id(t) for t in tensors}
+        """These inputs were written to; forward must return them."""
+        self._autograd_call.dirty = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
         """Whether a missing gradient arrives in backward as zeros (the default) or as None."""
-        self._materialize = value
+        self._autograd_call.materialize = value
 
     # -- what a backward may ask -------------------------------------------------------------------
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """The tensors given to save_for_backward. Raises RuntimeError if they were freed, or written to since."""
-        if self._saved is None:
+        call = self._autograd_call
+        if call.saved is None:
             raise RuntimeError(FREED)
-        out = []
-        for saved, edge in self._saved:
-            if saved is None:
-                out.append(None)
-                continue
-            raw = check(self, "a saved tensor", saved)  # type: ignore[arg-type]
-            t = revive(raw, None, saved[1])
-            t = t if isinstance(t, Tensor) else fresh(t)
-            t.edge = (self, edge) if isinstance(edge, int) else edge
-            out.append(t)
-        return tuple(out)
+        return tuple(None if saved is None else saved.tensor(call) for saved in call.saved)
 
-    def saved_values(self) -> list[Saved]:
-        if self._saved is None:
-            return [Saved("saved tensor", None, True)]
-        return [Saved(f"saved {i}", s[0][0], s[0][1][0] == s[0][2]) for i, s in enumerate(self._saved) if s[0] is not None]
+    def __getattr__(self, name: str) -> Any:
+        # Only what is not set on ctx itself comes here: name(), next_functions, metadata ... are the node's.
+        call = self._autograd_call
+        node = None if call.node is None else call.node()
+        if node is None or name.startswith("_") or not hasattr(type(node), name):
+            raise AttributeError(
+                f"'{call.name()}' object has no attribute '{name}'. What backward needs, forward sets: `ctx.{name} = ...`."
+            )
+        return getattr(node, name)
+
+
+class FunctionNode(Node):
+    """The node of a custom Function. Each Function has a subclass of its own, named as PyTorch names it (`SquareBackward`)."""
+
+    __slots__ = ("call", "ctx", "outputs", "outputs_like")
+
+    def __init__(self, ctx: FunctionCtx, edges: tuple[Edge | None, ...], results: list[Any]) -> None:
+        self.ctx, self.call = ctx, ctx._autograd_call
+        self.edges = edges
+        self.hooks = None
+        self.seq = next_number()
+        self.outputs = len(results)
+        # float32 scalars stand in for outputs that are no tensors: their gradients are zeros that backward ignores.
+        self.outputs_like = [(r.payload.shape, r.payload.dtype) if isinstance(r, Tensor) else ((), np.float32) for r in results]
+        self.call.node = weakref.ref(self)
+
+    def __getattr__(self, name: str) -> Any:
+        # PyTorch's ctx is the node, so what was set on ctx can be read here.
+        if name == "saved_tensors":
+            return self.ctx.saved_tensors
+        if name != "_metadata" and name in self.ctx.__dict__:
+            return self.ctx.__dict__[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     # -- what the engine asks ------------------------------------------------------------------------
 
     def gradients(self, g: Any, create_graph: bool) -> tuple[Any, ...]:
-        incoming = list(g) if self.outputs > 1 else [g]
-        if self._materialize:
-            incoming = [np.zeros(*like) if gi is None else gi for gi, like in zip(incoming, self._outputs_like)]
+        incoming = g if self.outputs > 1 else (g,)
+        if self.call.materialize:
+            incoming = [np.zeros(*like)[()] if gi is None else gi for gi, like in zip(incoming, self.outputs_like)]
         with recording(create_graph):
             given = [gi if gi is None or isinstance(gi, Tensor) else fresh(gi) for gi in incoming]
-            returned = self.function.backward(self, *given)
-        gs = returned if isinstance(returned, tuple | list) else (returned,)
-        gs = self._checked_count(tuple(gs))
-        return tuple(self._checked(i, gi, create_graph) for i, gi in enumerate(gs))
+            returned = self.call.function.rule()(self.ctx, *given)
+        gs = self.checked_count(returned if isinstance(returned, tuple) else (returned,))
+        return tuple([self.checked(i, gi, create_graph) for i, gi in enumerate(gs)])
 
-    def _checked_count(self, gs: tuple[Any, ...]) -> tuple[Any, ...]:
+    def checked_count(self, gs: tuple[Any, ...]) -> tuple[Any, ...]:
         n = len(self.edges)
         if len(gs) > n and all(gi is None for gi in gs[n:]):
             return gs[:n]
         if len(gs) != n:
-            names = ", ".join(self._argument_names)
+            names = ", ".join(self.call.argument(i) for i in range(n))
             raise RuntimeError(
                 f"function {self.name()} returned an incorrect number of gradients (expected {n}, got {len(gs)}). "
                 f"forward took ({names}): return one gradient or None for each, in that order."
             )
         return gs
 
-    def _checked(self, i: int, g: Any, create_graph: bool) -> Any:
-        if g is None or self.edges[i] is None:
+    def checked(self, i: int, g: Any, create_graph: bool) -> Any:
+        """The gradient for the i-th argument, in its shape and dtype, if it can be brought there."""
+        if g is None:
             return None
-        shape, dtype = self._inputs_like[i]
-        who = f"Function {self.name()} returned an invalid gradient at index {i}"
         if not isinstance(g, Tensor):
-            raise TypeError(f"{who}: expected Tensor or None, got {type(g).__name__}")
+            raise RuntimeError(
+                f"expected Variable or None (got {type(g).__name__}): {self.name()} must return a Tensor as the gradient for "
+                f"`{self.call.argument(i)}`, and a tuple of them (not a list) for several arguments."
+            )
+        like = self.call.inputs[i]
+        if isinstance(like, type):
+            raise RuntimeError(
+                f"function {self.name()} returned a gradient different than None at position {i + 1}, but the corresponding "
+                f"forward input was not a Variable: `{self.call.argument(i)}` was {like.__name__}. Return None for it."
+            )
+        if self.edges[i] is None:
+            return None
+        shape, dtype = like
         if tuple(g.shape) != shape:
-            try:
-                fits = np.broadcast_shapes(tuple(g.shape), shape) == tuple(g.shape)
-            except ValueError:
-                fits = False
-            if not fits:
+            if not stretches(shape, tuple(g.shape)):
+                name = self.call.argument(i)
                 raise RuntimeError(
-                    f"{who} - got {list(g.shape)} but expected shape compatible with {list(shape)}. "
-                    f"The gradient for `{self._argument_names[i]}` must have the shape of `{self._argument_names[i]}`."
+                    f"Function {self.name()} returned an invalid gradient at index {i} - got {list(g.shape)} but expected shape "
+                    f"compatible with {list(shape)}. The gradient for `{name}` must have the shape of `{name}`."
                 )
-            from autolab.engine.node import sum_to
-
             g = sum_to(g, shape)
         if g.payload.dtype != dtype:
             g = g.astype(dtype)  # type: ignore[attr-defined]
         return g if create_graph else g.payload
 
     def release(self) -> None:
-        if self._saved:
-            self._saved = None
+        if self.call.saved:
+            self.call.saved = None
 
     def is_freed(self) -> bool:
-        return self._saved is None
+        return self.call.saved is None
+
+    def saved_values(self) -> list[Saved]:
+        if self.call.saved is None:
+            return [Saved("saved_tensors", None, True)]
+        return [show_value(s.name, s.kept) for s in self.call.saved if s is not None]
+
+
+def stretches(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """True if an array of `shape` can be broadcast to the shape `to`."""
+    try:
+        return np.broadcast_shapes(shape, to) == to
+    except ValueError:
+        return False
 
 
 class Function:
@@ -160,7 +267,7 @@ class Function:
     tensor(6.)
     """
 
-    _node_class: type[FunctionCtx]
+    _node_class: type[FunctionNode]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(
@@ -170,83 +277,152 @@ class Function:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._node_class = type(f"{cls.__name__}Backward", (FunctionCtx,), {"function": cls, "__module__": cls.__module__})
+        name = f"{cls.__name__}Backward"
+        cls._node_class = type(name, (FunctionNode,), {"__slots__": (), "__module__": cls.__module__})
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
+        """Compute the result, on tensors that are not recorded. Overridden by every Function."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Save what backward needs, apart from forward, which then takes no ctx."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        """From one gradient for each output, one gradient or None for each argument of forward."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
+            "mode AD."
         )
 
+    vjp = backward  # PyTorch's other name for it
+
     @classmethod
-    def apply(cls, *args: Any) -> Any:
+    def sets_up_apart(cls) -> bool:
+        """True if there is a setup_context of its own."""
+        return cls.setup_context is not Function.setup_context
+
+    @classmethod
+    def rule(cls) -> Callable[..., Any]:
+        """backward, or vjp if it was written under that name."""
+        return cls.vjp if cls.backward is Function.backward else cls.backward
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and record a node whose rule is `backward` if an argument requires grad."""
-        ctx = cls._node_class()
-        edges = tuple(edge_of(a) if isinstance(a, Tensor) else None for a in args)
-        recorded = modes.grad and any(e is not None for e in edges)
-        ctx.needs_input_grad = tuple(e is not None for e in edges)
-        separate = cls.setup_context is not Function.setup_context
+        apart = cls.sets_up_apart()
+        if kwargs or apart:
+            args = positional(cls, args, kwargs)
+        edges = tuple([edge_of(a) if isinstance(a, Tensor) else None for a in args])
+        needs = tuple([e is not None for e in edges])
+        call = Call(cls, args)
+        ctx = FunctionCtx(call, needs)
         with recording(False):
-            outputs = cls.forward(*args) if separate else cls.forward(ctx, *args)
-            if separate:
+            outputs = cls.forward(*args) if apart else cls.forward(ctx, *args)
+            if apart:
                 cls.setup_context(ctx, args, outputs)
         several = isinstance(outputs, tuple | list)
-        results = [
-            as_output(o, args) if isinstance(o, Tensor) and id(o) not in ctx._dirty else o for o in (outputs if several else (outputs,))
-        ]
-        if recorded:
-            connect(cls, ctx, args, edges, outputs if several else (outputs,), results)
+        outs = tuple(outputs) if several else (outputs,)
+        check_dirty(call, outs)
+        results = [as_output(out, args, call) for out in outs]
+        if modes.grad and any(needs):
+            connect(cls._node_class(ctx, edges, results), args, outs, results)
         return tuple(results) if several else results[0]
 
 
-def as_output(out: Tensor, args: tuple[Any, ...]) -> Tensor:
-    """An output that is an input, or looks into something, becomes a tensor of its own over the same numbers."""
-    if any(out is a for a in args) or out.edge is not None or out.flag:
+def positional(function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments of forward in its order, with its defaults: one place for one gradient."""
+    apart = function.sets_up_apart()
+    bound = signature(function.forward).bind(*(args if apart else (None, *args)), **kwargs)
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(
+            f"{function.__name__}.forward takes {', '.join(bound.kwargs)} by keyword only; backward returns gradients by position, "
+            "so let forward take them by position too."
+        )
+    return bound.args if apart else bound.args[1:]
+
+
+def check_dirty(call: Call, outs: tuple[Any, ...]) -> None:
+    for t in call.dirty:
+        if not is_in(t, outs):
+            raise RuntimeError(
+                "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
+                "modified inplace must all be outputs of the Function."
+            )
+        if modes.grad and t.flag and t.edge is None:
+            raise RuntimeError(
+                f"a leaf Variable that requires grad has been used in an in-place operation. {call.name()} marked it as dirty: "
+                "write to a clone() of it instead."
+            )
+
+
+def is_in(t: Tensor, tensors: tuple[Any, ...]) -> bool:
+    return any(t is other for other in tensors)
+
+
+def as_output(out: Any, args: tuple[Any, ...], call: Call) -> Any:
+    """An output that is an input, or has a history already, becomes a tensor of its own over the same numbers."""
+    if not isinstance(out, Tensor) or is_in(out, call.dirty):
+        return out
+    if out.edge is not None or out.flag or is_in(out, args):
         t = fresh(out.payload)
         t.version = out.version
         return t
     return out
 
 
-def connect(
-    cls: type[Function], ctx: FunctionCtx, args: tuple[Any, ...], edges: tuple[Edge | None, ...], outputs: Any, results: list[Any]
-) -> None:
-    """Make ctx the node of the results."""
-    ctx.edges = edges
-    ctx.seq = next_number()
-    ctx.outputs = len(results)
-    ctx._argument_names = argument_names(cls.forward, args, cls.setup_context is not Function.setup_context)
-    ctx._inputs_like = [(a.payload.shape, a.payload.dtype) if isinstance(a, Tensor) else None for a in args]
-    ctx._outputs_like = [(r.payload.shape, r.payload.dtype) if isinstance(r, Tensor) else ((), np.float32) for r in results]
-    for k, (out, result) in enumerate(zip(outputs, results)):
-        if isinstance(result, Tensor) and result.payload.dtype in FLOATING and id(out) not in ctx._non_differentiable:
-            result.edge = (ctx, k)
-            result.flag = False
-    ctx._saved = tuple((None, None) if t is None else (keep(t, t.payload), whose(t, args, edges, outputs)) for t in ctx._to_save)
-    ctx._to_save = ()
+def connect(node: FunctionNode, args: tuple[Any, ...], outs: tuple[Any, ...], results: list[Any]) -> None:
+    """Make the node the history of the results, and save what forward asked to save."""
+    call = node.call
+    for k, (out, result) in enumerate(zip(outs, results)):
+        if isinstance(result, Tensor) and result.payload.dtype in FLOATING and not is_in(out, call.non_differentiable):
+            result.edge = (node, k)
+    call.saved = [None if t is None else saved(i, t, call, node.edges, args, outs) for i, t in enumerate(call.to_save)]
+    call.to_save = ()
 
 
-def whose(t: Tensor, args: tuple[Any, ...], edges: tuple[Edge | None, ...], outputs: Any) -> Any:
-    """The history of a saved tensor: an input's edge, or the number of an output of this very node (no cycle), or its own."""
-    for a, edge in zip(args, edges):
+def saved(
+    i: int, t: Tensor, call: Call, edges: tuple[Edge | None, ...], args: tuple[Any, ...], outs: tuple[Any, ...]
+) -> SavedTensor:
+    """A tensor to save with its history: that of an argument, of an output of this very node, or its own."""
+    for k, out in enumerate(outs):
+        if t is out and not is_in(t, call.non_differentiable):
+            return SavedTensor("out" if len(outs) == 1 else f"output {k}", t, k)
+    for k, a in enumerate(args):
         if t is a:
-            return edge
-    for k, out in enumerate(outputs):
-        if t is out:
-            return k
-    return edge_of(t)
+            return SavedTensor(call.argument(k), t, edges[k])
+    return SavedTensor(f"saved_tensors[{i}]", t, edge_of(t))
 
 
-def argument_names(forward: Callable[..., Any], args: tuple[Any, ...], separate: bool) -> list[str]:
-    """The names of forward's arguments, for messages."""
-    parameters = list(inspect.signature(forward).parameters.values())
-    names = [p.name for p in parameters if p.kind is not p.VAR_POSITIONAL][0 if separate else 1 :]
-    return [names[i] if i < len(names) else f"argument {i}" for i in range(len(args))]
+class Refusal(Function):
+    """The identity, for results that must not be differentiated again."""
+
+    @staticmethod
+    def forward(ctx: Any, *results: Any) -> Any:
+        """Return what is given."""
+        return results
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Refuse."""
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a backward whose formula cannot itself be differentiated: doing so is refused instead of silently wrong."""
+
+    @functools.wraps(backward)
+    def once(ctx: Any, *grads: Any) -> Any:
+        with recording(False):
+            returned = backward(ctx, *grads)
+        if not modes.grad or not any(isinstance(g, Tensor) and g.requires_grad for g in grads):
+            return returned
+        gs = returned if isinstance(returned, tuple) else (returned,)
+        refused = iter(Refusal.apply(*[g.detach().requires_grad_() for g in gs if g is not None]))  # type: ignore[attr-defined]
+        return tuple(None if g is None else next(refused) for g in gs)
+
+    return once
