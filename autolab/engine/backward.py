@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any
 
-from autolab.engine.modes import recording
+from autolab.engine.modes import modes, recording
 from autolab.engine.node import AccumulateGrad, Edge, Node, check_replacement, edge_of, run_tensor_hooks
 from autolab.engine.tensor import Tensor, fresh
 
@@ -47,7 +47,7 @@ def steps(
     for edge, g in zip(starts, gradients):
         deliver(pending, edge, g)
     for leaf in [leaf for leaf, count in waiting.items() if not count]:  # a root that is itself a leaf
-        yield from finish(leaf, pending, wanted, captured, accumulate, create_graph)
+        yield leaf, (finish(leaf, pending.pop(leaf), wanted, captured, accumulate, create_graph),), ()
 
     take, arrived, restricted = pending.pop, pending.get, inputs is not None
     for node in order:
@@ -67,7 +67,7 @@ def steps(
         else:
             g = before(node, g, create_graph)
             outgoing = after(node, g, node.gradients(g, create_graph), create_graph)
-        if not retain_graph:
+        if not retain_graph and node.holds_values:
             node.release()
         yield node, (g if several else (g,)), outgoing
         ready = ()
@@ -86,13 +86,18 @@ def steps(
         if ready:
             g = gi = there = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
             for leaf in ready:
-                yield from finish(leaf, pending, wanted, captured, accumulate, create_graph)
+                if leaf in pending and (not restricted or leaf in wanted):
+                    yield leaf, (finish(leaf, take(leaf), wanted, captured, accumulate, create_graph),), ()
 
 
 def run(roots: list[Any], gradients: list[Any], **options: Any) -> None:
     """The whole backward pass. The rules are recorded themselves if `create_graph`, and not otherwise."""
-    with recording(bool(options.get("create_graph"))):
-        deque(steps(roots, gradients, **options), maxlen=0)  # runs it dry without holding on to anything
+    walk = steps(roots, gradients, **options)
+    if modes.grad == bool(options.get("create_graph")):
+        deque(walk, maxlen=0)  # runs it dry without holding on to anything
+    else:
+        with recording(not modes.grad):
+            deque(walk, maxlen=0)
 
 
 def schedule(roots: list[Node]) -> tuple[list[Node], dict[Any, int]]:
@@ -140,13 +145,8 @@ def deliver(pending: dict[Any, Any], edge: Edge, g: Any) -> None:
     pending[key] = g if there is None else there + g
 
 
-def finish(
-    leaf: Any, pending: dict[Any, Any], wanted: Any, captured: Any, accumulate: bool, create_graph: bool
-) -> Iterator[Step]:
+def finish(leaf: Any, g: Any, wanted: Any, captured: Any, accumulate: bool, create_graph: bool) -> Any:
     """Let an accumulator fire: through the leaf's hooks, then into `captured` if it is wanted, and into `.grad`."""
-    g = pending.pop(leaf, None)
-    if g is None or (wanted and leaf not in wanted):
-        return
     extra = leaf.variable.extra
     if extra is not None and extra.hooks:
         g = run_tensor_hooks(extra.hooks, g, create_graph)
@@ -159,7 +159,7 @@ def finish(
             g = before(leaf, g, create_graph)
             leaf.add(g, create_graph)
             after(leaf, g, (), create_graph)
-    yield leaf, (g,), ()
+    return g
 
 
 # -- hooks: on a tensor, before a node, after a node ---------------------------------------------

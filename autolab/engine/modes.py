@@ -7,11 +7,10 @@ shortcuts of `specialise` first look at a plain global: how many threads are not
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 
@@ -42,17 +41,24 @@ class Modes(threading.local):
 modes = Modes()
 
 
-@contextlib.contextmanager
-def recording(on: bool) -> Iterator[None]:
-    """For the engine's own use: the state of recording within a block."""
-    before = modes.grad
-    modes.grad = on
-    modes.settle()
-    try:
-        yield
-    finally:
-        modes.grad = before
-        modes.settle()
+class recording:
+    """For the engine's own use: whether operations are recorded within a block."""
+
+    __slots__ = ("before", "on")
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+
+    def __enter__(self) -> None:
+        self.before = modes.grad
+        if self.on != self.before:
+            modes.grad = self.on
+            modes.settle()
+
+    def __exit__(self, *exc: object) -> None:
+        if modes.grad != self.before:
+            modes.grad = self.before
+            modes.settle()
 
 
 def is_grad_enabled() -> bool:

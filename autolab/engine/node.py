@@ -86,6 +86,7 @@ class Node:
 
     op: Op | None = None
     outputs = 1
+    holds_values = True  # whether there is something to release
     edges: tuple[Edge | None, ...]
     hooks: Hooks | None
     seq: int
@@ -143,7 +144,7 @@ class OpNode(Node):
     plan: Plan  # of the class: there is one for each set of inputs that need a gradient
     saved: tuple[Any, ...] | None
     settings: dict[str, Any]
-    # (shape, dtype) of each input, when some input was broadcast or cast on the way in; None when all were as the result.
+    # (shape, dtype) of each input that was broadcast or cast on the way in, None for one that was not; None when none was.
     like: tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...] | None
 
     def gradients(self, g: Any, create_graph: bool) -> list[Any]:
@@ -157,7 +158,7 @@ class OpNode(Node):
             else:
                 out[i] = rule(g, *[values[k] for k in wanted])
         if self.like is not None:
-            out = [gi if gi is None else fit(gi, *like) for gi, like in zip(out, self.like)]  # type: ignore[misc]
+            out = [gi if gi is None or like is None else fit(gi, *like) for gi, like in zip(out, self.like)]
         return out
 
     def unpack(self, create_graph: bool) -> list[Any]:
@@ -167,8 +168,7 @@ class OpNode(Node):
         return [slot.unpack(self, create_graph) for slot in self.plan.slots]
 
     def release(self) -> None:
-        if self.plan.holds_values:
-            self.saved = None
+        self.saved = None
 
     def is_freed(self) -> bool:
         return self.saved is None

@@ -180,7 +180,7 @@ def node_lines(op: Op, mask: int, indent: str) -> list[str]:
             f"    if {same}:",
             "        node.like = None",
             "    elif dtype is not None:",
-            f"        node.like = {', '.join(f'(raw_{x}.shape, dtype)' if x in asking else 'None' for x in xs)}",
+            f"        node.like = {', '.join(f'None if raw_{x}.shape == shape else (raw_{x}.shape, dtype)' if x in asking else 'None' for x in xs)}",
             "    else:",
             f"        node.like = stretched(({', '.join(xs)},), [{raws}], t)",
         ]
@@ -216,8 +216,10 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         lines.append(f"    g_{x} = {inlined(op.rules[x].function, given, names) or call}")
         returned[i] = f"g_{x}"
     if keeps_like(op):
-        lines.append("    if node.like is not None:")
-        lines += [f"        g_{op.inputs[i]} = fit(g_{op.inputs[i]}, *node.like[{i}])" for i, _, _ in plan.rules]
+        lines += ["    if node.like is not None:", f"        {', '.join(f'like_{x}' for x in op.inputs)} = node.like"]
+        for i, _, _ in plan.rules:
+            x = op.inputs[i]
+            lines += [f"        if like_{x} is not None:", f"            g_{x} = fit(g_{x}, *like_{x})"]
     lines.append(f"    return {', '.join(returned)},")
     return "\n".join(lines) + "\n"
 

@@ -81,10 +81,14 @@ class Module:
             place.pop(name, None)
 
     def __getattr__(self, name: str) -> Any:
-        for place in ("_parameters", "_buffers", "_modules"):
-            found = self.__dict__.get(place)
-            if found is not None and name in found:
-                return found[name]
+        own = self.__dict__
+        if "_parameters" in own:
+            if name in own["_parameters"]:  # the usual case, so it comes first
+                return own["_parameters"][name]
+            if name in own["_buffers"]:
+                return own["_buffers"][name]
+            if name in own["_modules"]:
+                return own["_modules"][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __delattr__(self, name: str) -> None:
