@@ -7,7 +7,7 @@ The gradient for x is 0.5 times the right one, everywhere (a 2 is missing)
 """
 
 from .candidate import Answer, Candidate, Fault, LocalCandidate
-from .diagnose import Diagnosis, diagnose
+from .diagnosis import Diagnosis, diagnose
 from .reference import Reference
 from .report import Report, Verdict
 from .specs import SPECS, Kink, Spec

@@ -141,7 +141,7 @@ class LocalCandidate:
                     gradients.append(_gradients(returned, len(given), len(settings), self._plain))
                 recorded = next_number() != start + 1
             except _Refused as refused:
-                fault = Fault(phase, refused.kind, str(refused))
+                fault = Fault(phase, refused.kind, f"{phase} {refused}")
             except (Exception, SystemExit) as error:
                 fault = _fault(phase, error)
         return Answer(out, tuple(gradients), tuple(given), tuple(gs), fault, recorded)
@@ -188,9 +188,13 @@ def as_array(value: Any) -> np.ndarray:
     """An ndarray from an array, a number, or a tensor of autolab or PyTorch."""
     if hasattr(value, "detach"):
         value = value.detach().numpy()
-    array = np.asarray(value)
-    if array.dtype.kind not in "fiub" or value is None:
-        raise _Refused("type", f"a {type(value).__name__} is not an array of numbers")
+    try:
+        array = np.asarray(value)
+    except ValueError:  # a ragged list
+        array = np.asarray(None)
+    if array.dtype.kind not in "fiub":
+        said = "None" if value is None else f"a {type(value).__name__}"
+        raise _Refused("type", f"returned {said}, expected an array or a tensor of numbers")
     return array
 
 
@@ -209,7 +213,7 @@ def _gradients(returned: Any, inputs: int, settings: int, plain: bool) -> tuple[
     if len(values) < expected or any(v is not None for v in surplus):
         raise _Refused(
             "count",
-            f"backward returned {len(values)} gradient{'s' * (len(values) != 1)}, expected {expected}: "
+            f"returned {len(values)} gradient{'s' * (len(values) != 1)}, expected {expected}: "
             f"one for each argument of forward, in that order (None for a setting).",
         )
     return tuple(None if v is None else np.array(as_array(v)) for v in values[:inputs])

@@ -47,9 +47,8 @@ class Case:
 def draw(rng: np.random.Generator, shape: tuple[int, ...], low: float = -3.0, high: float = 3.0) -> np.ndarray:
     """Random numbers in [low, high) that keep 0.08 away from every whole number."""
     a = np.asarray(rng.uniform(low, high, shape))
-    whole = np.round(a)
-    near = np.abs(a - whole) < 0.08
-    return np.where(near, whole + np.where(whole >= high - 0.5, -0.3, 0.3), a)
+    whole = np.floor(a)
+    return np.asarray(whole + 0.08 + 0.84 * (a - whole))
 
 
 def cases(spec: Spec, reference: Reference, rng: np.random.Generator) -> Iterator[Case]:
@@ -101,8 +100,7 @@ def _input(spec: Spec, rng: np.random.Generator, x: str, shape: tuple[int, ...])
 
 
 def _out_shape(reference: Reference, given, settings) -> tuple[int, ...]:
-    with np.errstate(all="ignore"):
-        return np.shape(reference.result(given, settings))
+    return np.shape(reference.result(given, settings))
 
 
 def _as_float32(a: np.ndarray) -> np.ndarray:

@@ -28,6 +28,7 @@ class Observation:
     got: dict[str, np.ndarray | None]
     want: dict[str, np.ndarray]
     failed: bool = False  # the rule raised instead
+    given: tuple[str, ...] = ()  # the settings that the call named
 
     @property
     def out(self) -> np.ndarray:
@@ -77,6 +78,7 @@ def _about_g(reference: Reference) -> Iterator[Family]:
         "is the incoming gradient g, unchanged: the local derivative is missing",
         lambda o, x: o.g if o.g.shape == o.want[x].shape else _no_such_setting(),
     )
+    yield Family("upstream ignored", "is 1 everywhere", lambda o, x: np.ones_like(o.want[x]))
     yield Family(
         "upstream added",
         "is the local derivative plus the incoming gradient g; the chain rule multiplies them",
@@ -85,6 +87,7 @@ def _about_g(reference: Reference) -> Iterator[Family]:
     yield Family("upstream twice", "uses the incoming gradient g twice", lambda o, x: _rule(o, x, o.g * o.g))
     yield Family("upstream twice", "divides by the incoming gradient g", lambda o, x: _rule(o, x, 1 / o.g))
     yield Family("upstream size", "uses the size of g without its sign", lambda o, x: _rule(o, x, np.abs(o.g)))
+    yield Family("upstream size", "uses the sign of g without its size", lambda o, x: _rule(o, x, np.sign(o.g)))
     for what, number in (("sum", np.sum), ("mean", np.mean), ("largest entry", np.max)):
         yield Family(
             "upstream collapsed",
@@ -158,13 +161,14 @@ HOW = {1: "times", -1: "divided by", 2: "times the square of", -2: "divided by t
 def _about_factors(reference: Reference, powers: tuple[int, ...]) -> Iterator[Family]:
     for name in (*reference.inputs, "out"):
         for power in powers:
-            yield Family(
-                "factor",
-                f"is the right one {HOW[power]} {_value(name)}",
-                lambda o, x, n=name, p=power: sum_to(
-                    o.reference.raw(x, o.g, o.names) * o.names[n] ** p, o.names[f"{x}_shape"]
-                ),
-            )
+            for sign in (1, -1):
+                yield Family(
+                    "factor",
+                    f"is {'minus ' * (sign < 0)}the right one {HOW[power]} {_value(name)}",
+                    lambda o, x, n=name, p=power, s=sign: sum_to(
+                        s * o.reference.raw(x, o.g, o.names) * o.names[n] ** p, o.names[f"{x}_shape"]
+                    ),
+                )
 
 
 def _about_terms() -> Iterator[Family]:
@@ -175,8 +179,16 @@ def _about_terms() -> Iterator[Family]:
 
 
 def _about_shape(reference: Reference) -> Iterator[Family]:
-    yield Family("not spread", "has the shape of the result: g has to reach every entry that went into it",
-                 lambda o, x: o.g if o.g.shape != o.want[x].shape else _no_such_setting())  # fmt: skip
+    yield Family(
+        "not spread",
+        "has the shape of the result: g has to reach every entry that went into it",
+        lambda o, x: o.g if o.g.size < o.want[x].size else _no_such_setting(),
+    )
+    yield Family(
+        "not summed",
+        "is g as it came: it is not summed to the shape of {x}",
+        lambda o, x: o.g if o.g.size > o.want[x].size else _no_such_setting(),
+    )
     yield Family("transposed", "is the right one transposed", lambda o, x: np.swapaxes(o.want[x], -1, -2))
     for axis in (None, 0, 1, -1, -2):
         yield Family(
@@ -226,10 +238,10 @@ def _value(name: str) -> str:
 # --- a constant factor: which number it is, and where it may come from
 
 
-def constant_factor(observations: list[Observation], x: str) -> str | None:
+def constant_factor(wrong: list[Observation], x: str) -> str | None:
     """A sentence if the gradient is the right one times one number for each call; with a guess where it comes from."""
     ratios = []
-    for o in observations:
+    for o in wrong:
         got, want = np.asarray(o.got[x]), o.want[x]
         if got.shape != want.shape:
             return None
@@ -240,21 +252,23 @@ def constant_factor(observations: list[Observation], x: str) -> str | None:
     if close(np.array(ratios), np.full(len(ratios), ratios[0])):
         origin = _known_number(ratios[0])
         return f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else "")
-    for name, size in _sizes(observations[0], x):
+    for name, size in _sizes(wrong[0], x):
         for power in (1, -1):
-            sizes = [dict(_sizes(o, x)).get(name) for o in observations]
+            sizes = [dict(_sizes(o, x)).get(name) for o in wrong]
             predicted = [n**power if n else 0 for n in sizes]
             if size and close(np.array(ratios), np.array(predicted, float)):
                 how = "multiplied by" if power == 1 else "divided by"
                 return f"is the right one {how} {name}"
-    return f"is a multiple of the right one, but not always the same one ({number(ratios[0])} and {number(ratios[-1])})"
+    found = " and ".join(number(ratio) for ratio in sorted({min(ratios), max(ratios)}))
+    return f"is a multiple of the right one, but not always the same one ({found})"
 
 
 def _sizes(o: Observation, x: str) -> list[tuple[str, float]]:
-    shape, n = o.want[x].shape, o.want[x].size
+    n = o.want[x].size
     named = [(f"the number of entries of {x}", n), ("the number of entries of the result", o.out.size)]
     named += [(f"the number of entries of {x} behind each result", n / o.out.size)]
-    named += [(f"the size of axis {axis}", size) for axis, size in enumerate(shape)]
+    for y in o.reference.inputs:
+        named += [(f"the size of axis {axis} of {y}", size) for axis, size in enumerate(o.names[f"{y}_shape"])]
     named += [("(n - 1), one less than the number of entries", n - 1), ("n / (n - 1)", n / (n - 1) if n > 1 else 0)]
     named += [(f"{name}, a setting", v) for name, v in o.names.items() if isinstance(v, float)]
     return named
@@ -269,10 +283,15 @@ def _known_number(c: float) -> str:
 # --- broadcasting: what became of the axes that were stretched
 
 
-def reduction(got: np.ndarray, full: np.ndarray, shape: tuple[int, ...]) -> tuple[str, str] | None:
-    """What was done to the full gradient instead of summing it to `shape`: (family, sentence), or None."""
-    right = stretched_axes(shape, full.shape)
-    if got.shape == shape and close(got, sum_to(full, shape)):
+def reduction(
+    got: np.ndarray, full: np.ndarray, shape: tuple[int, ...], right: tuple[int, ...] | None = None
+) -> tuple[str, str] | None:
+    """What was done to the full gradient instead of summing it to `shape`: (family, sentence), or None.
+
+    `right`: the axes that have to be summed, if they are not those that broadcasting stretched.
+    """
+    right = stretched_axes(shape, full.shape) if right is None else right
+    if got.shape == shape and close(got, full.sum(right, keepdims=True).reshape(shape)):
         return None
     if got.shape == full.shape and close(got, full):
         return "not summed", f"is not summed over {_axes(right)}"
@@ -294,6 +313,8 @@ def _reduction(how: str, axes: tuple[int, ...], right: tuple[int, ...], got: tup
             "keepdims",
             f"has the right numbers in the wrong shape: the axes of size 1 are not as they were in {shape}",
         )
+    if not right:
+        return "wrong axis", f"is {REDUCED[how]} over {_axes(axes)}, where no axis was stretched"
     if how == "averaged":
         return "averaged", f"is averaged over {_axes(axes)}; it has to be summed"
     if how == "maximum":
@@ -305,8 +326,15 @@ def _reduction(how: str, axes: tuple[int, ...], right: tuple[int, ...], got: tup
     missing, surplus = [a for a in right if a not in axes], [a for a in axes if a not in right]
     if missing and not surplus:
         return "not summed", f"is summed over {_axes(axes)} but not over {_axes(missing)}"
-    stretched = f"{_axes(right)} {'was' if len(right) == 1 else 'were'}" if right else "no axis was"
-    return "wrong axis", f"is summed over {_axes(axes)}; {stretched} stretched"
+    return "wrong axis", f"is summed over {_axes(axes)}; it has to be summed over {_axes(right)}"
+
+
+REDUCED = {
+    "summed": "summed",
+    "averaged": "averaged",
+    "maximum": "reduced to its maximum",
+    "slice": "cut to its first slice",
+}
 
 
 def _first(a: np.ndarray, axis: tuple[int, ...], keepdims: bool) -> np.ndarray:

@@ -44,6 +44,7 @@ class Reference:
         elementwise: bool = False,
         formulas: Mapping[str, str] | None = None,
         defaults: Mapping[str, Any] | None = None,
+        settings: Sequence[str] = (),
     ):
         self.name = name
         self.forward = forward
@@ -52,6 +53,7 @@ class Reference:
         self.elementwise = elementwise
         self.formulas = dict(formulas or {})
         self.defaults = dict(defaults or {})
+        self.settings = tuple(settings)
 
     @classmethod
     def of(cls, reference: Any) -> Reference:
@@ -70,6 +72,7 @@ class Reference:
             elementwise=reference.kind == "elementwise",
             formulas={x: reference.formula(x) for x in reference.rules},
             defaults=defaults(reference.forward),
+            settings=reference.settings,
         )
 
     @classmethod

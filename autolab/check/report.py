@@ -9,7 +9,7 @@ import os
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from .diagnose import Diagnosis
+from .diagnosis import Diagnosis
 
 SCHEMA = 1
 MIMETYPE = "application/vnd.autolab.report+json"

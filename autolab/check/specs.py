@@ -99,6 +99,16 @@ SPECS = {
         Spec("softmax", settings=({"axis": -1}, {"axis": 0}), extreme={"x": LARGE}),
         Spec("log_softmax", settings=({"axis": -1}, {"axis": 0}), extreme={"x": LARGE}),
         Spec("matmul", shapes=(((3, 4), (4, 5)), ((4, 4), (4, 4)), ((2, 3, 4), (2, 4, 5))), scaled=1e6),
+        Spec("mm", shapes=(((3, 4), (4, 5)), ((4, 4), (4, 4))), scaled=1e6),
+        Spec("bmm", shapes=(((2, 3, 4), (2, 4, 5)), ((3, 4, 4), (3, 4, 4))), scaled=1e6),
+        Spec("mv", shapes=(((3, 5), (5,)), ((4, 4), (4,))), scaled=1e6),
+        Spec("dot", shapes=(((5,), (5,)), ((4,), (4,))), scaled=1e6),
+        Spec("linear", shapes=(((3, 4), (5, 4), (5,)), ((4, 4), (4, 4), (4,)), ((2, 3, 4), (5, 4), (5,))), scaled=1e6),
+        Spec("leaky_relu", settings=({"negative_slope": 0.1},), kink=Kink("x", 0.0, slopes=(0.1, 1.0), convention=0.1)),
+        Spec("clamp", settings=({"min": -0.5, "max": 1.5},)),
+        Spec("cumsum", settings=({"axis": -1}, {"axis": 0}), scaled=1e6),
+        Spec("logsumexp", settings=({"axis": -1}, {"axis": 0}), extreme={"x": LARGE}),
+        Spec("mse_loss", settings=({"reduction": "mean"}, {"reduction": "sum"}), shapes=BINARY, scaled=1e6),
     )
 }  # fmt: skip
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from .candidate import Answer, Candidate, LocalCandidate
 from .cases import Case, cases
-from .diagnose import Diagnosis, diagnosis, error_of, explain, fault, observe, stopped, worst_place
+from .diagnosis import Diagnosis, diagnosis, error_of, explain, fault, observe, stopped, worst_place
 from .families import Observation
 from .reference import Reference
 from .report import Report, Verdict
-from .specs import Spec, spec_for
+from .specs import SPECS, Spec, spec_for
 
 RIGHT = 1e-4  # up to here the derivative is the right one, computed badly
 EXACT = 1e-12  # a formula in float64 is this exact; a difference quotient is not
@@ -67,6 +67,35 @@ def check(name: str, candidate: Any, *, seed: int = 0, points: float | None = No
 def judge(spec: Spec, reference: Reference, candidate: Candidate, *, seed: int = 0) -> Report:
     """The verdict on a candidate, wherever it runs: it is asked only for arrays."""
     start = time.perf_counter()
+    with np.errstate(all="ignore"):
+        require(spec, reference)
+        verdicts, found = _judge(spec, reference, candidate, seed)
+    return Report(spec.name, verdicts, found, seed, time.perf_counter() - start)
+
+
+def require(spec: Spec, reference: Reference) -> None:
+    """Raise LookupError if the operation has no gradient, or if it is not known which inputs it needs."""
+    if not reference.rules:
+        raise LookupError(f"{spec.name!r} has no gradient, so there is no rule to check")
+    if spec.name in SPECS:
+        return
+    try:
+        for case in cases(spec, reference, np.random.default_rng(0)):
+            names = reference.environment(case.inputs, case.settings)
+            for x in reference.differentiable():
+                reference.gradient(x, case.upstream[0], names)
+    except LookupError:
+        raise
+    except Exception as error:
+        settings = ", ".join(f"{k}=..." for k in reference.settings)
+        raise LookupError(
+            f"no exercise on {spec.name!r} yet: the inputs that fit its shape and kind do not fit it ({error}). "
+            f"Add a Spec({spec.name!r}, shapes=[...], settings=[dict({settings})]) to autolab/check/specs.py, "
+            "or call diagnose() with your inputs."
+        ) from error
+
+
+def _judge(spec: Spec, reference: Reference, candidate: Candidate, seed: int):
     runs: dict[str, list[Run]] = {}
     for case in cases(spec, reference, np.random.default_rng(seed)):
         answer = candidate.call(case.inputs, case.settings, case.upstream, case.between)
@@ -76,7 +105,7 @@ def judge(spec: Spec, reference: Reference, candidate: Candidate, *, seed: int =
     court = Court(spec, reference, candidate, runs)
     verdicts = court.verdicts()
     found = (replace(d, hint=spec.hints.get(d.family, d.hint)) for d in court.diagnoses)
-    return Report(spec.name, verdicts, _merged(found), seed, time.perf_counter() - start)
+    return verdicts, _merged(found)
 
 
 def _merged(found: Iterable[Diagnosis]) -> tuple[Diagnosis, ...]:
@@ -96,11 +125,11 @@ class Run:
     def __init__(self, case: Case, answer: Answer, reference: Reference):
         self.case, self.answer = case, answer
         self.where = case.describe(reference.inputs)
-        with np.errstate(all="ignore"):
-            self.names = reference.environment(case.inputs, case.settings)
-            calls = zip(case.upstream, answer.gradients, strict=False)
-            self.seen = [observe(reference, self.names, g, gradients) for g, gradients in calls]
-            self.failure = None if self.seen else stopped(reference, self.names, case.upstream[0])
+        self.names = reference.environment(case.inputs, case.settings)
+        calls = zip(case.upstream, answer.gradients, strict=False)
+        given = tuple(case.settings)
+        self.seen = [observe(reference, self.names, g, gradients, given) for g, gradients in calls]
+        self.failure = None if self.seen else stopped(reference, self.names, case.upstream[0])
 
     @property
     def first(self) -> Observation | None:
@@ -185,10 +214,14 @@ class Court:
             if out is None:
                 return Verdict("forward", False, f"with {run.where}: {fault(run.answer).text}")
             if out.shape != want.shape:
-                return Verdict("forward", False, f"with {run.where}: received shape {out.shape}, expected {want.shape}")
-            with np.errstate(all="ignore"):
-                if not np.allclose(out, want, rtol=1e-9, atol=1e-12, equal_nan=True):
-                    return Verdict("forward", False, f"with {run.where}: {_worst_result(out, want)}")
+                text = f"result: received shape {out.shape}, expected shape {want.shape}"
+            elif not np.allclose(out, want, rtol=1e-9, atol=1e-12, equal_nan=True):
+                text = _worst_result(out, want)
+            else:
+                continue
+            found = diagnosis("wrong result", "certain", f"Forward is wrong: {text}", where=run.where)
+            self.diagnoses.append(found)
+            return Verdict("forward", False, f"with {run.where}: {text}")
         return Verdict("forward", True, "the result is right")
 
     def shape(self) -> Verdict:
@@ -267,8 +300,7 @@ class Court:
             return 0.5, f"at {x} = {kink.at:g}: {fault(run.answer).text}"
         o = run.first
         at = np.asarray(o.names[x]) == kink.at
-        with np.errstate(all="ignore"):
-            slope = o.got[x][at] / o.g[at]
+        slope = o.got[x][at] / o.g[at]
         low, high = kink.slopes
         if not np.all((slope >= low - 1e-12) & (slope <= high + 1e-12)):
             text = f"The gradient for {x} is {slope[0]:.6g} times g at {x} = {kink.at:g}, outside [{low:g}, {high:g}]"
@@ -420,8 +452,7 @@ def _is_linear(x: str, *calls: Observation | None) -> bool:
     one, other, both, zero = (o.got[x] for o in calls if o)
     if not one.shape == other.shape == both.shape:
         return False
-    with np.errstate(all="ignore"):
-        return not np.any(zero) and bool(np.all(np.abs(one + other - both) <= 1e-4 * np.abs(both).max(initial=1e-300)))
+    return not np.any(zero) and bool(np.all(np.abs(one + other - both) <= 1e-4 * np.abs(both).max(initial=1e-300)))
 
 
 def _worst_result(got: np.ndarray, want: np.ndarray) -> str:

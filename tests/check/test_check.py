@@ -10,6 +10,8 @@ import pytest
 
 from autolab.autograd import Function
 from autolab.check import SPECS, LocalCandidate, Reference, check, diagnose, judge
+from autolab.check.cases import BROADCAST, draw
+from autolab.check.reference import stretched_axes
 from autolab.check.score import Row, mutation_score
 
 from .right import RIGHT, ReluFromOutput, Square
@@ -224,9 +226,20 @@ def test_an_unknown_operation_lists_the_known_ones():
         check("no_such_row", Square)
 
 
-def test_an_operation_whose_inputs_are_unknown_says_what_to_add():
-    with pytest.raises(LookupError, match="no exercise on 'linear' yet"):
-        check("linear", Square)
+@pytest.mark.parametrize("operation", ["gather", "einsum", "where", "reshape"])
+def test_an_operation_whose_inputs_are_unknown_says_what_to_add(operation):
+    with pytest.raises(LookupError, match=rf"no exercise on '{operation}' yet.*Add a Spec\('{operation}'"):
+        check(operation, Square)
+
+
+def test_an_operation_without_a_gradient_has_no_rule():
+    with pytest.raises(LookupError, match="'argmax' has no gradient"):
+        check("argmax", Square)
+
+
+def test_a_row_without_an_exercise_is_checked_by_its_kind():
+    assert check("expm1", lambda g, x: g * np.exp(x)).passed
+    assert not check("expm1", lambda g, out: g * out).passed
 
 
 # --- diagnose, outside a course
@@ -281,3 +294,23 @@ def test_a_verdict_needs_only_arrays_from_the_rule():
 
     spec, reference = SPECS["relu"], Reference.of("relu")
     assert judge(spec, reference, Elsewhere(ReluFromOutput)).passed
+
+
+# --- inputs
+
+
+def test_no_two_numbers_agree_and_none_is_nearly_whole(rng):
+    a = draw(rng, (40, 50))
+    assert len(np.unique(a)) == a.size
+    assert np.abs(a - np.round(a)).min() >= 0.079
+    assert a.min() < -2.8
+    assert a.max() > 2.8
+
+
+def test_every_way_to_broadcast_is_tried():
+    stretched = {
+        (stretched_axes(x, np.broadcast_shapes(x, y)), stretched_axes(y, np.broadcast_shapes(x, y)))
+        for x, y in BROADCAST
+    }
+    assert len(stretched) == 8
+    assert any(a and b for a, b in stretched)

@@ -315,7 +315,7 @@ def exp_of_exp(g, out):
     return g * np.exp(out)
 
 
-@wrong("log", "division", "multiplication where it divides")
+@wrong("log", "division", "a multiplication and a division exchanged")
 def multiplies(g, x):
     return g * x
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from .reference import Reference, stretched_axes
 
 HINTS = {
     "sign": "Follow the signs through the derivative once more.",
+    "number": "Compare the numbers in your formula with those of the derivative on paper.",
     "constant": "Which number does differentiating bring down, and does it appear once?",
     "upstream ignored": "Backward receives g from the rest of the graph; what does the chain rule do with it?",
     "upstream only": "g says how the loss depends on the result; how does the result depend on this input?",
@@ -63,6 +65,7 @@ HINTS = {
     "exception": "Run forward and backward by hand on a small array of that shape.",
     "count": "Return one gradient for each argument of forward.",
     "type": "Return arrays or tensors.",
+    "wrong result": "Compute the result by hand for the entry shown.",
     "unknown": "Take the place shown, compute the derivative there by hand, and compare.",
 }
 
@@ -133,7 +136,13 @@ def diagnose(f: Any, reference: Any, inputs: Sequence[np.ndarray], **settings: A
     """
     right = Reference.of(reference)
     candidate = LocalCandidate(f, right)
-    inputs = tuple(np.asarray(a) for a in inputs)
+    with np.errstate(all="ignore"):
+        return _diagnose(candidate, right, tuple(np.asarray(a) for a in inputs), settings)
+
+
+def _diagnose(
+    candidate: LocalCandidate, right: Reference, inputs: tuple, settings: Mapping[str, Any]
+) -> list[Diagnosis]:
     names = right.environment(inputs, settings)
     rng = np.random.default_rng(0)
     seen = []
@@ -142,7 +151,7 @@ def diagnose(f: Any, reference: Any, inputs: Sequence[np.ndarray], **settings: A
         answer = candidate.call(inputs, settings, (g,))
         if answer.fault:
             return [fault(answer)]
-        seen.append(observe(right, names, g, answer.gradients[0]))
+        seen.append(observe(right, names, g, answer.gradients[0], tuple(settings)))
     usual = all(a.dtype.kind != "f" or _is_usual(a) for a in inputs)
     found = [explain(seen, x) for x in right.differentiable()]
     return [d if usual or d.certainty != "certain" else replace(d, certainty="likely") for d in found if d]
@@ -152,11 +161,13 @@ def _is_usual(a: np.ndarray) -> bool:
     return bool(np.all(np.abs(a - np.round(a)) > 1e-3)) and len(np.unique(a)) == a.size
 
 
-def observe(reference: Reference, names: Mapping[str, Any], g: np.ndarray, got: Sequence) -> Observation:
+def observe(
+    reference: Reference, names: Mapping[str, Any], g: np.ndarray, got: Sequence, given: Sequence[str] = ()
+) -> Observation:
     """Put one backward call beside the right answer."""
-    with np.errstate(all="ignore"):
-        want = {x: reference.gradient(x, g, names) for x in reference.differentiable()}
-    return Observation(reference, dict(names), g, dict(zip(reference.inputs, got, strict=False)), want)
+    want = {x: reference.gradient(x, g, names) for x in reference.differentiable()}
+    received = dict(zip(reference.inputs, got, strict=False))
+    return Observation(reference, dict(names), g, received, want, given=tuple(given))
 
 
 def stopped(reference: Reference, names: Mapping[str, Any], g: np.ndarray) -> Observation:
@@ -180,8 +191,7 @@ def error_of(o: Observation, x: str) -> float:
     if not want.size:
         return 0.0
     scale = np.max(np.abs(want))
-    with np.errstate(all="ignore"):
-        error = np.max(np.abs(got - want)) / (scale or 1.0)
+    error = np.max(np.abs(got - want)) / (scale or 1.0)
     return float(error) if np.isfinite(error) else np.inf
 
 
@@ -194,8 +204,7 @@ def worst_place(observations: Sequence[Observation], x: str) -> Place | None:
     o = _furthest(observations, x)
     if o.got[x] is None or o.got[x].shape != o.want[x].shape:
         return Place(x, None, None if o.got[x] is None else o.got[x].shape, o.want[x].shape)
-    with np.errstate(all="ignore"):
-        distance = np.abs(o.got[x] - o.want[x])
+    distance = np.abs(o.got[x] - o.want[x])
     if not distance.size:
         return None
     at = np.unravel_index(np.argmax(np.where(np.isnan(distance), np.inf, distance)), distance.shape)
@@ -220,8 +229,7 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     about = f"The gradient for {x} "
     if all(o.got[x] is None for o in wrong):
         return diagnosis("none", "certain", about + "is None", **more)
-    with np.errstate(all="ignore"):
-        found = _mistake([o for o in observations if o.failed or o.got[x] is not None], x)
+    found = _mistake([o for o in observations if o.failed or o.got[x] is not None], x)
     invariant = _invariant(answered, x)
     if not found:
         text = "is wrong, in no way that this checker knows" + _fraction(wrong, x)
@@ -268,21 +276,38 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     enough = len(wrong) > 1
     if all(o.got[x].size == o.want[x].size and close(o.got[x].reshape(o.want[x].shape), o.want[x]) for o in answered):
         return Mistake("flattened", "has the right numbers in the wrong shape", enough)
-    factor = constant_factor(answered, x)
-    for family in families(plain[0].reference, x):
-        if factor and family.name not in SHARPER_THAN_A_FACTOR:
-            continue
-        if all(_fits(family, o, x) for o in answered):
-            consistent = all(not _gives_an_answer(family, o, x) for o in failed)
-            return Mistake(family.name, family.text, enough and consistent, family.predict)
+    factor = constant_factor(wrong, x)
+    for evidence in (answered, wrong):  # if nothing explains all calls, then what explains the wrong ones
+        for family in families(plain[0].reference, x):
+            if factor and family.name not in SHARPER_THAN_A_FACTOR:
+                continue
+            if all(_fits(family, o, x) for o in evidence):
+                consistent = evidence is answered and all(not _gives_an_answer(family, o, x) for o in failed)
+                return Mistake(family.name, family.text.format(x=x), enough and consistent, family.predict)
+        if factor or len(wrong) == len(answered) or not enough:
+            break
     if factor:
-        return Mistake("constant", factor, enough and not failed)
-    if any(o.got[x].shape != o.want[x].shape for o in answered):
-        found = [reduction(o.got[x], o.want[x], o.want[x].shape) for o in answered]
-        if found[0] and all(f and f[0] == found[0][0] for f in found):
-            return Mistake("wrong axis", found[0][1], enough and not failed)
+        some = ", in the calls where it is wrong" if len(wrong) < len(answered) else ""
+        return Mistake("constant", factor + some, enough and not failed)
+    found = [_reduction_of(o, x) for o in wrong]
+    if found[0] and all(f and f[0] == found[0][0] for f in found):
+        return Mistake(*found[0], enough and not failed)
     where = places(answered, x)
     return Mistake("places", where, enough and not failed) if where else None
+
+
+def _reduction_of(o: Observation, x: str) -> tuple[str, str] | None:
+    """What was summed that should not be; or, where g itself is to be summed (a bias), along which axes it was."""
+    got, want = o.got[x], o.want[x]
+    if found := reduction(got, want, want.shape, ()):
+        return found
+    extra = o.g.ndim - want.ndim
+    for count in range(1, o.g.ndim + 1) if extra >= 0 and not o.reference.elementwise else ():
+        for axes in combinations(range(o.g.ndim), count):
+            summed = o.g.sum(axes, keepdims=True)
+            if summed.size == want.size and close(summed.reshape(want.shape), want):
+                return reduction(got, o.g, want.shape, axes)
+    return None
 
 
 SHARPER_THAN_A_FACTOR = {"sign", "zero", "variable", "term"}
@@ -290,7 +315,12 @@ SHARPER_THAN_A_FACTOR = {"sign", "zero", "variable", "term"}
 
 def _fits(family: Family, o: Observation, x: str) -> bool:
     try:
-        return close(o.got[x], np.asarray(family.predict(o, x)))
+        predicted = np.asarray(family.predict(o, x))
+        if o.reference.elementwise and o.got[x].shape != predicted.shape == o.out.shape:
+            return close(
+                np.broadcast_to(o.got[x], predicted.shape), predicted
+            )  # it may have lost its g, and so its shape
+        return close(o.got[x], predicted)
     except Exception:  # a mutated formula may raise anything; then it is not this one
         return False
 
@@ -326,7 +356,8 @@ def _is_stretched(o: Observation, x: str) -> bool:
 
 
 def _shapes(o: Observation) -> str:
-    return ", ".join(f"{x} {o.names[f'{x}_shape']}" for x in o.reference.inputs)
+    shapes = [f"{x} {o.names[f'{x}_shape']}" for x in o.reference.inputs]
+    return ", ".join(shapes + [f"{k}={o.names[k]!r}" for k in o.reference.settings if k in o.given])
 
 
 def _fraction(wrong: list[Observation], x: str) -> str:
