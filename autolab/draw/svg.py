@@ -191,7 +191,7 @@ def _width(node):
 
 
 def _symbol_width(node):
-    return 0 if not node.symbol or len(node.symbol) > 3 else len(node.symbol) * 8.6 + 7
+    return len(node.symbol) * 8.6 + 7 if node.symbol else 0
 
 
 # -- boxes -----------------------------------------------------------------------------------------

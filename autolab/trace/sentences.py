@@ -8,7 +8,8 @@ import numpy as np
 from autolab.trace.values import INLINE, number, shape_text
 
 SYMBOLS = {
-    "add": "+", "sub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xʸ", "square": "x²", "sqrt": "√", "sum": "Σ",
+    "add": "+", "sub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xʸ", "pow_scalar": "xʸ",
+    "square": "x²", "sqrt": "√", "sum": "Σ",
     "matmul": "@", "mm": "@", "bmm": "@", "mv": "@", "dot": "·", "outer": "⊗", "prod": "Π", "sigmoid": "σ",
     "abs": "|x|", "exp": "eˣ", "log": "ln",
 }  # fmt: skip
@@ -20,8 +21,8 @@ NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w)(?!\s*=(?!=))")
 
 
 def symbol(op):
-    """The sign of an operation: what a formula would print, else its name."""
-    return SYMBOLS.get(op, op)
+    """The sign of an operation, as a formula would print it; "" if it has none."""
+    return SYMBOLS.get(op, "")
 
 
 def fill(formula, values):
@@ -73,7 +74,7 @@ class _Branches(ast.NodeTransformer):
 
 def _stands_alone(formula, match):
     before, after = formula[: match.start()].rstrip(), formula[match.end() :].lstrip()
-    return (not before or before[-1] in "(,[") and not after.startswith("**")
+    return (not before or before[-1] in "(,[=") and not after.startswith("**")
 
 
 def _shown(value):

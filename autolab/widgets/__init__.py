@@ -1,0 +1,44 @@
+"""The explorables. `Stepper(loss)` steps through a backward pass, `explore(f, x=(-3, 3))` slides its inputs.
+
+Importing this module is cheap: anywidget and ipywidgets are loaded when a widget is made, and a missing one is then
+a sentence that says how to install it.
+"""
+
+from importlib import import_module
+
+WIDGETS = {
+    "Stepper": "autolab.widgets.stepper",
+    "explore": "autolab.widgets.explorer",
+    "Explorer": "autolab.widgets.explorer",
+}
+OF_JUPYTER = {"anywidget", "ipywidgets", "traitlets", "IPython"}
+
+__all__ = ["Stepper", "explore", "Explorer"]
+
+
+def __getattr__(name):
+    if name not in WIDGETS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(WIDGETS[name]), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in OF_JUPYTER:
+            raise
+        return _missing(name, error.name)
+
+
+def __dir__():
+    return sorted(__all__)
+
+
+def _missing(name, package):
+    # Stands in until it is called, so that `from autolab.widgets import Stepper` works where there is no Jupyter.
+    def missing(*args, **kwargs):
+        raise ImportError(
+            f"{name} needs {package}, which is not installed. "
+            'Install what the widgets need: pip install "autolab-grad[lab]". '
+            "Without it, autolab.draw.svg(loss) and autolab.draw.text(loss) show the graph."
+        )
+
+    missing.__name__ = missing.__qualname__ = name
+    return missing

@@ -1,0 +1,116 @@
+"""What every explorable shares: the one ES module, its style, the static picture, the page that works from disk."""
+
+import html
+import json
+from pathlib import Path
+
+import anywidget
+import traitlets
+
+from autolab.draw.style import STYLE, variables
+
+STATIC = Path(__file__).parent / "static"
+MODULE = (STATIC / "autolab.mjs").read_text("utf-8")
+
+# Light unless the notebook says it is dark; a page of its own asks the system.
+CSS = "\n".join([
+    f".al-root{{{variables('light')}}}",
+    f"[data-jp-theme-light=false] .al-root,.vscode-dark .al-root,html[theme=dark] .al-root{{{variables('dark')}}}",
+    f"@media (prefers-color-scheme:dark){{.al-page .al-root{{{variables('dark')}}}}}",
+    "[data-jp-theme-light] .al-root{--al-paper:var(--jp-layout-color0)}",
+    STYLE,
+    (STATIC / "autolab.css").read_text("utf-8"),
+])  # fmt: skip
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>
+html {{ color-scheme: light dark; font-family: system-ui, sans-serif; }}
+body {{ margin: 24px; }}
+h1 {{ font-size: 22px; }}
+{css}
+</style>
+</head>
+<body class="al-page">
+<main>
+<h1>{title}</h1>
+<div data-autolab></div>
+<noscript>{picture}<pre>{text}</pre></noscript>
+</main>
+<script type="module">
+{module}
+// What a notebook would be: a model that holds the traits and tells who listens.
+const data = {data};
+const listeners = {{}};
+const model = {{
+  get: (key) => data[key],
+  set(key, value) {{
+    if (data[key] === value) return;
+    data[key] = value;
+    (listeners["change:" + key] || []).forEach((f) => f());
+  }},
+  on(event, f) {{ (listeners[event] ||= []).push(f); }},
+  off(event, f) {{ listeners[event] = (listeners[event] || []).filter((g) => g !== f); }},
+  save_changes() {{}},
+}};
+render({{ model, el: document.querySelector("[data-autolab]") }});
+</script>
+</body>
+</html>
+"""
+
+
+class Explorable(anywidget.AnyWidget):
+    """A widget over the shared module: `view` says which of its views draws it."""
+
+    _esm = MODULE
+    _css = CSS
+
+    view = traitlets.Unicode().tag(sync=True)
+    title = traitlets.Unicode().tag(sync=True)
+
+    def picture(self):
+        """The widget as SVG text, as it stands now."""
+        raise NotImplementedError
+
+    def text(self):
+        """The widget as plain text, as it stands now."""
+        raise NotImplementedError
+
+    def offline(self):
+        """The traits that the page without a kernel needs."""
+        own = [name for name in self.trait_names(sync=True) if not name.startswith("_")]
+        return {name: getattr(self, name) for name in own if name not in ("layout", "tabbable", "tooltip")}
+
+    def save_html(self, path):
+        """Write one HTML file that works from disk, with every button and slider, without a kernel or a network.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        Path
+            The file, absolute.
+        """
+        data = json.dumps(self.offline(), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+        page = PAGE.format(
+            title=html.escape(self.title), css=CSS, module=MODULE, data=data,
+            picture=self.picture(), text=html.escape(self.text()),
+        )  # fmt: skip
+        path = Path(path).absolute()
+        path.write_text(page, encoding="utf-8")
+        return path
+
+    def __repr__(self):
+        return self.text()
+
+    def _repr_mimebundle_(self, **kwargs):
+        data, metadata = super()._repr_mimebundle_(**kwargs)
+        # A notebook saved without widget state, printed, or shown by a static viewer still has its picture.
+        return {**data, "image/svg+xml": self.picture(), "text/plain": self.text()}, metadata

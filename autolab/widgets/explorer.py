@@ -1,0 +1,349 @@
+"""Explorable: slide the inputs of a function; values and gradients follow on its graph."""
+
+import inspect
+import itertools
+import time
+
+import numpy as np
+import traitlets
+
+from autolab.draw.style import STYLE
+from autolab.draw.svg import grad_line, render, value_line
+from autolab.draw.text import text
+from autolab.trace import record
+from autolab.trace.values import number
+from autolab.widgets.base import Explorable
+
+STOPS = 61
+PAGE_FRAMES = 1500  # so many positions of all sliders together are computed for a page without a kernel
+PATIENCE = 1.0  # seconds spent on computing positions in advance before Python is asked for each
+
+
+def explore(f, /, *, stops=STOPS, **inputs):
+    """Slide the inputs of a function and watch values and gradients on its graph.
+
+    Each input is made into a leaf that requires grad and passed to `f` by name. The gradient shown is that of the
+    result of `f` with respect to each node: `f(...).backward()` at every position of the sliders.
+
+    Parameters
+    ----------
+    f : function
+        Takes the inputs by keyword and returns a tensor with a single number.
+    stops : int
+        How many positions a slider has.
+    **inputs
+        A pair `(low, high)` makes a slider, `(low, high, step)` one with that step. A number is a leaf that stays at
+        its value. A Tensor is passed as it is. A slider of ipywidgets (anything with `min`, `max` and `value`) gives the
+        range, and from then on the two move together.
+
+    Returns
+    -------
+    Explorer
+
+    Raises
+    ------
+    TypeError
+        If `f` cannot be called, an input is none of the above, or `f` does not return a Tensor.
+    ValueError
+        If there is no slider, or its range is empty.
+    RuntimeError
+        If the result has more than one element, or depends on none of the inputs.
+    ImportError
+        If anywidget is not installed.
+
+    Examples
+    --------
+    >>> import autolab as torch
+    >>> explorer = explore(lambda x, y: x * y + x**2, x=(-3, 3), y=2.0)
+    >>> explorer.move(x=3.0).sentence
+    'x = 3, y = 2: the result is 15; its gradient is 8 for x and 3 for y.'
+    """
+    return Explorer(f, inputs, stops=stops)
+
+
+class Explorer(Explorable):
+    """What `explore` makes: sliders over the graph of a function.
+
+    `values` holds where the inputs are and can be set; `move(x=1.5)` does so and returns the widget; `slider("x")` is an
+    ipywidgets slider that drives an input from elsewhere.
+    """
+
+    inputs = traitlets.List().tag(sync=True)
+    values = traitlets.Dict(help="where each slider is").tag(sync=True)
+    pictures = traitlets.List().tag(sync=True)
+    presets = traitlets.Dict(help="numbers for positions of the sliders, computed in advance").tag(sync=True)
+    frame = traitlets.Dict(help="the numbers at `values`").tag(sync=True)
+
+    def __init__(self, f, inputs, stops=STOPS):
+        if not callable(f):
+            raise TypeError(f"explore needs a function, got {type(f).__name__}: explore(lambda x: x**2, x=(-3, 3))")
+        self._f = f
+        self._fixed, self._sliders, driven = {}, {}, {}
+        for name, given in inputs.items():
+            if isinstance(given, tuple):
+                self._sliders[name] = _slider(name, given, stops)
+            elif all(hasattr(given, what) for what in ("min", "max", "value", "observe")):
+                self._sliders[name] = _slider(name, (given.min, given.max), stops)
+                self._sliders[name]["start"] = float(given.value)
+                driven[name] = given
+            else:
+                self._fixed[name] = _constant(name, given)
+        if not self._sliders:
+            raise ValueError(
+                "explore has no slider: give at least one input a range, as in explore(lambda x: x**2, x=(-3, 3))."
+            )
+        self._order = list(inputs)
+        self._around = _variables_around(f)
+        self._structures = {}
+        self._pictures = []
+        start = {name: slider["start"] for name, slider in self._sliders.items()}
+        began = time.perf_counter()
+        first = self._frame(start, strict=True)
+        cost = time.perf_counter() - began
+        called = getattr(f, "__name__", "f").replace("<lambda>", "a function")
+        presets = {}
+        if len(self._sliders) == 1 and cost * stops < PATIENCE:
+            presets = self._grid(self._sliders)
+        super().__init__(
+            view="explorer", title=f"Explore {called}", inputs=list(self._sliders.values()), values=start,
+            frame=first, pictures=list(self._pictures), presets=presets,
+        )  # fmt: skip
+        for name, slider in driven.items():
+            self._link(name, slider)
+
+    @traitlets.validate("values")
+    def _in_range(self, proposal):
+        given = proposal["value"]
+        unknown = set(given) ^ set(self._sliders)
+        if unknown:
+            raise traitlets.TraitError(f"values names {sorted(unknown)}; the sliders are {list(self._sliders)}")
+        out = {}
+        for name, value in given.items():
+            low, high = self._sliders[name]["stops"][0], self._sliders[name]["stops"][-1]
+            out[name] = float(min(max(value, low), high))
+        return out
+
+    @traitlets.observe("values")
+    def _follow(self, change):
+        if not self._pictures or self.frame.get("values") == self.values:
+            return
+        frame = self._frame(self.values)
+        with self.hold_sync():
+            if len(self._pictures) > len(self.pictures):
+                self.pictures = list(self._pictures)
+            self.frame = frame
+
+    def move(self, **values):
+        """Put sliders somewhere, clipped to their range. Returns the widget."""
+        self.values = {**self.values, **values}
+        return self
+
+    def slider(self, name):
+        """An `ipywidgets.FloatSlider` that drives an input, and follows it; for a layout of your own.
+
+        Raises
+        ------
+        KeyError
+            If the input has no slider.
+        """
+        import ipywidgets
+
+        if name not in self._sliders:
+            raise KeyError(f"{name!r} has no slider; the sliders are {list(self._sliders)}")
+        stops = self._sliders[name]["stops"]
+        return self._link(name, ipywidgets.FloatSlider(
+            value=self.values[name], min=stops[0], max=stops[-1], step=stops[1] - stops[0], description=name
+        ))  # fmt: skip
+
+    def _link(self, name, slider):
+        slider.observe(lambda change: self.move(**{name: change["new"]}), "value")
+        self.observe(lambda change: setattr(slider, "value", change["new"][name]), "values")
+        return slider
+
+    @property
+    def sentence(self):
+        """The result and the gradients at the present position, in words."""
+        return self.frame["sentence"]
+
+    @property
+    def trace(self):
+        """The backward pass at the present position, as an `autolab.trace.Trace`."""
+        return self._record(self.values)
+
+    # -- numbers for a position ------------------------------------------------------------------
+
+    def _record(self, values):
+        arguments = {}
+        for name in self._order:
+            given = values.get(name, self._fixed.get(name))
+            arguments[name] = _leaf(given) if isinstance(given, float) else given
+        with np.errstate(all="ignore"):
+            result = self._f(**arguments)
+            _check(result)
+            return record(result, names={**self._around, **arguments})
+
+    def _frame(self, values, strict=False):
+        try:
+            trace = self._record(values)
+        except Exception as error:
+            if strict:
+                raise
+            sentence = f"{self._place(values)}: {type(error).__name__}: {error}"
+            return {"picture": -1, "values": dict(values), "value": [], "grad": [], "sent": [], "sentence": sentence}
+        received = {step.node: step for step in trace.steps}
+        sent = {one.edge: one.value for step in trace.steps for one in step.outgoing}
+        return {
+            "picture": self._picture(trace),
+            "values": dict(values),
+            "value": [value_line(node) for node in trace.nodes],
+            "grad": [grad_line(node, received.get(node.id)) for node in trace.nodes],
+            "sent": ["" if sent.get(edge.id) is None else sent[edge.id].label for edge in trace.edges],
+            "sentence": self._sentence(trace, values, received),
+        }
+
+    def _picture(self, trace):
+        # A function with an `if` has more than one graph; each is drawn once.
+        at = self._structures.setdefault(trace.structure, len(self._pictures))
+        if at == len(self._pictures):
+            self._pictures.append({
+                "svg": render(trace, room=8),
+                "nodes": [n.id for n in trace.nodes],
+                "edges": [e.id for e in trace.edges],
+                "names": [n.label if n.kind == "leaf" else n.name for n in trace.nodes],
+            })  # fmt: skip
+        return at
+
+    def _place(self, values):
+        shown = {**values, **{name: value for name, value in self._fixed.items() if isinstance(value, float)}}
+        return ", ".join(f"{name} = {number(shown[name])}" for name in self._order if name in shown)
+
+    def _sentence(self, trace, values, received):
+        result = trace.node(trace.root).value.text
+        leaves = [n for n in trace.nodes if n.kind == "leaf" and n.id in received]
+        leaves.sort(key=lambda n: self._order.index(n.label) if n.label in self._order else len(self._order))
+        parts = [f"{received[n.id].incoming[0].spoken} for {n.label}" for n in leaves]
+        told = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+        return f"{self._place(values)}: the result is {result}; its gradient is {told}."
+
+    def _grid(self, sliders):
+        """Numbers for every stop of every slider. The key is what the module looks for: the stops' numbers."""
+        presets = {}
+        for numbers in itertools.product(*[range(len(s["stops"])) for s in sliders.values()]):
+            values = {name: s["stops"][i] for (name, s), i in zip(sliders.items(), numbers)}
+            presets[",".join(map(str, numbers))] = self._frame(values)
+        return presets
+
+    # -- other forms -------------------------------------------------------------------------------
+
+    def picture(self):
+        """The graph at the present position as SVG text."""
+        return render(self.trace, style=STYLE)
+
+    def text(self):
+        """The graph at the present position as plain text."""
+        return f"{self.sentence}\n{text(self.trace)}"
+
+    def offline(self):
+        """The traits for a page without a kernel: every position is computed, on a coarser grid for several sliders."""
+        per_slider = int(PAGE_FRAMES ** (1 / len(self._sliders)) + 1e-9)
+        if per_slider < 5:
+            raise ValueError(
+                f"save_html computes every position in advance, and {len(self._sliders)} sliders have too many. "
+                "Give some of the inputs a number instead of a range."
+            )
+        sliders = {name: _coarser(slider, per_slider) for name, slider in self._sliders.items()}
+        presets = self._grid(sliders)
+        start = {name: min(s["stops"], key=lambda stop: abs(stop - self.values[name])) for name, s in sliders.items()}
+        for name, slider in sliders.items():
+            slider["start"] = start[name]
+        return {
+            **super().offline(), "inputs": list(sliders.values()), "presets": presets, "values": start,
+            "frame": self._frame(start), "pictures": list(self._pictures),
+        }  # fmt: skip
+
+
+def _slider(name, given, stops):
+    if len(given) not in (2, 3) or not all(isinstance(v, int | float) and np.isfinite(v) for v in given):
+        raise TypeError(f"{name}={given!r}: expected (low, high) or (low, high, step) with finite numbers")
+    low, high = float(given[0]), float(given[1])
+    if low >= high:
+        raise ValueError(f"{name}={given!r}: the range is empty; the first number must be the smaller one")
+    if len(given) == 3:
+        if given[2] <= 0:
+            raise ValueError(f"{name}={given!r}: the step must be above 0")
+        stops = int((high - low) / given[2] + 1e-9) + 1
+        high = low + (stops - 1) * given[2]
+    else:
+        stops = _round_stops(low, high, stops)
+    if stops < 2:
+        raise ValueError(f"{name}={given!r} with {stops} stops: a slider needs at least 2")
+    # Rounded, so that the stop at 1.1 is 1.1 and not 1.1000000000000005.
+    digits = max(0, 4 - int(np.floor(np.log10((high - low) / (stops - 1)))))
+    places = [round(low + (high - low) * i / (stops - 1), digits) for i in range(stops)]
+    # Two thirds up: the middle of (-3, 3) would be zero, where many gradients vanish.
+    return _described(name, places, places[round((stops - 1) * 2 / 3)])
+
+
+def _round_stops(low, high, most):
+    """At most so many stops, such that they are round numbers: (0, 2) has 41, every 0.05."""
+    least = (high - low) / max(most - 1, 1)
+    power = 10.0 ** np.floor(np.log10(least))
+    step = next(power * nice for nice in (1, 2, 5, 10) if power * nice >= least * (1 - 1e-9))
+    count = (high - low) / step
+    return round(count) + 1 if abs(count - round(count)) < 1e-9 and most > 2 else most
+
+
+def _described(name, places, start):
+    return {"name": name, "stops": places, "texts": [number(stop) for stop in places], "start": start}
+
+
+def _coarser(slider, most):
+    stops = slider["stops"]
+    if len(stops) <= most:
+        return dict(slider)
+    picked = [stops[round(i * (len(stops) - 1) / (most - 1))] for i in range(most)]
+    return _described(slider["name"], picked, slider["start"])
+
+
+def _constant(name, given):
+    from autolab.engine.tensor import Tensor
+
+    if isinstance(given, Tensor):
+        return given
+    if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating):
+        raise TypeError(
+            f"{name} is {type(given).__name__}, expected a range (low, high), a number or a Tensor. "
+            "Bind anything else in the function: explore(lambda x: f(x, other), x=(-3, 3))."
+        )
+    return float(given)
+
+
+def _variables_around(f):
+    """The variables outside a function that it uses: a weight is to have its name in the picture."""
+    try:
+        found = inspect.getclosurevars(f)
+    except TypeError:  # not written in Python, or an object that can be called
+        return {}
+    return {**found.globals, **found.nonlocals}
+
+
+def _leaf(value):
+    import autolab
+
+    return autolab.tensor(value, requires_grad=True)
+
+
+def _check(result):
+    from autolab.engine.tensor import Tensor
+
+    if not isinstance(result, Tensor):
+        kind = "None" if result is None else type(result).__name__
+        hint = " Did you forget `return`?" if result is None else ""
+        raise TypeError(f"explore shows functions that return a Tensor; this one returned {kind}.{hint}")
+    if result.numel() != 1:
+        raise RuntimeError(
+            f"explore shows functions with a single number as result; this one has shape {list(result.shape)}. "
+            "Reduce it: explore(lambda x: f(x).sum(), x=(-3, 3))."
+        )
+
+

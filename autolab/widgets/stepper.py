@@ -1,0 +1,113 @@
+"""Explorable: one backward pass, a node at a time, forwards and back."""
+
+import traitlets
+
+from autolab.draw.style import STYLE
+from autolab.draw.svg import render
+from autolab.draw.text import text
+from autolab.trace import Trace, record
+from autolab.widgets.base import Explorable
+
+
+class Stepper(Explorable):
+    """Step through `loss.backward()`, one node at a time, and back again.
+
+    The picture, the numbers and the sentences are those of the engine's own backward pass. Your tensors stay as they
+    are: no `.grad` changes, and `loss.backward()` works afterwards.
+
+    Buttons: Step, Undo, Reset, Play. Keys, with the focus anywhere in the widget: right and left arrow step and undo,
+    Home and End go to either end, the space bar plays. Up and down arrow move through the nodes; a click on a node
+    inspects it.
+
+    Parameters
+    ----------
+    loss : Tensor or Trace
+        A single number, or any shape if `gradient` is given; or a trace that was recorded before.
+    gradient : Tensor or array, optional
+        The gradient to start with, of the shape of `loss`.
+    names : dict, optional
+        Name -> Tensor. Without it the variables of the caller are searched.
+
+    Raises
+    ------
+    RuntimeError
+        If nothing was recorded, the graph has been freed, or `loss` is not a single number and there is no `gradient`.
+    ImportError
+        If anywidget is not installed.
+
+    Examples
+    --------
+    >>> import autolab as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> stepper = Stepper((3 * x + 1) ** 2)
+    >>> stepper.step().step().sentence
+    'AddBackward0 receives 14; MulBackward0 gets 14.'
+    >>> stepper.undo().position
+    1
+    """
+
+    position = traitlets.Int(0, help="how many steps have been taken").tag(sync=True)
+    selected = traitlets.Unicode("", help="id of the inspected node; empty: the node that fired last").tag(sync=True)
+    playing = traitlets.Bool(False).tag(sync=True)
+    speed = traitlets.Float(1.0, help="steps in 1.4 seconds").tag(sync=True)
+    trace = traitlets.Any().tag(sync=True, to_json=lambda trace, _: trace.to_dict())
+    svg = traitlets.Unicode().tag(sync=True)
+
+    def __init__(self, loss, gradient=None, names=None):
+        trace = loss if isinstance(loss, Trace) else record(loss, gradient, names)
+        if not trace.steps:
+            raise ValueError("this trace has no steps; record one with autolab.trace.record(loss)")
+        root = trace.node(trace.root)
+        super().__init__(
+            view="stepper", title=f"Backward pass of {root.called}", trace=trace, svg=render(trace, legend=True)
+        )
+
+    @traitlets.validate("position")
+    def _within(self, proposal):
+        return max(0, min(proposal["value"], len(self.trace.steps)))
+
+    @traitlets.validate("selected")
+    def _known(self, proposal):
+        if proposal["value"]:
+            self.trace.node(proposal["value"])
+        return proposal["value"]
+
+    @traitlets.validate("speed")
+    def _positive(self, proposal):
+        if not proposal["value"] > 0:
+            raise traitlets.TraitError(f"speed is {proposal['value']}, expected a number above 0")
+        return proposal["value"]
+
+    def step(self):
+        """Let the next node fire; at the end nothing happens. Returns the widget."""
+        return self._go(self.position + 1)
+
+    def undo(self):
+        """Take the last step back; at the start nothing happens. Returns the widget."""
+        return self._go(self.position - 1)
+
+    def reset(self):
+        """Go back to the start. Returns the widget."""
+        return self._go(0)
+
+    def _go(self, position):
+        self.selected = ""
+        self.position = position
+        return self
+
+    @property
+    def sentence(self):
+        """What happened at the last step, as the widget says it."""
+        return self.trace.steps[self.position - 1].sentence if self.position else ""
+
+    def picture(self):
+        """The graph as SVG text: as far as the steps go, or with the whole backward pass before the first."""
+        return render(self.trace, self.position or "end", style=STYLE)
+
+    def text(self):
+        """The graph and the table of its backward pass as plain text."""
+        return str(text(self.trace))
+
+    def offline(self):
+        """The traits for a page without a kernel."""
+        return {**super().offline(), "trace": self.trace.to_dict(), "playing": False}

@@ -1,0 +1,32 @@
+"""The ES module and its style, as text."""
+
+import re
+
+import autolab.widgets.base as base
+from autolab.draw.style import PALETTE
+
+
+def test_module_and_style_are_small():
+    assert len(base.MODULE.encode()) + len(base.CSS.encode()) < 40_000
+
+
+def test_the_module_depends_on_nothing():
+    assert not re.search(r"^\s*import\b|\bimport\(|\brequire\(|https?:(?!//www\.w3\.org/2000/svg)", base.MODULE, re.M)
+
+
+def test_the_module_makes_no_ids():
+    assert not re.search(r"\bid:|\.id\s*=|setAttribute\(\"id\"|getElementById", base.MODULE)
+
+
+def test_every_class_has_our_prefix():
+    names = " ".join(re.findall(r'class: "([^"]+)"', base.MODULE)).split()
+    assert names
+    assert all(name.startswith("al-") for name in names)
+    selectors = re.sub(r"\{[^}]*\}", "{}", re.sub(r"/\*.*?\*/", "", base.CSS, flags=re.S))
+    foreign = {name for name in re.findall(r"\.([a-z][\w-]+)", selectors) if not name.startswith("al-")}
+    assert foreign == {"vscode-dark"}
+
+
+def test_every_colour_of_the_style_is_in_the_palette():
+    assert set(re.findall(r"var\(--al-([\w-]+)", base.CSS)) <= set(PALETTE)
+    assert not re.search(r"#[0-9a-f]{3,6}\b", (base.STATIC / "autolab.css").read_text("utf-8"))

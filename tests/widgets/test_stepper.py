@@ -1,0 +1,133 @@
+"""The stepper as Python knows it, without a browser."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import jsonschema
+import pytest
+import traitlets
+
+import autolab as torch
+from autolab.trace import record, schema
+
+pytest.importorskip("anywidget")
+
+
+@pytest.fixture
+def x():
+    return torch.tensor(1.0, requires_grad=True)
+
+
+@pytest.fixture
+def stepper(x):
+    y = (3 * x + 2) ** 2
+    return torch.Stepper(y)
+
+
+def test_step_and_undo(stepper):
+    assert stepper.step().step().position == 2
+    assert stepper.undo().position == 1
+    assert stepper.reset().position == 0
+
+
+def test_steps_stop_at_both_ends(stepper):
+    assert stepper.undo().position == 0
+    stepper.position = 99
+    assert stepper.position == 4
+    assert stepper.step().position == 4
+
+
+def test_the_sentence_of_a_step(stepper):
+    assert stepper.sentence == ""
+    stepper.position = 3
+    assert stepper.sentence == "MulBackward0 receives 10; x gets 10 × 3 = 30."
+
+
+def test_a_step_shows_the_node_that_fires_again(stepper):
+    stepper.selected = "n3"
+    assert stepper.step().selected == ""
+
+
+def test_stepping_leaves_the_gradients_to_backward(x):
+    y = (3 * x + 2) ** 2
+    torch.Stepper(y).step().step()
+    assert x.grad is None
+    y.backward()
+    assert x.grad.item() == 30
+
+
+def test_what_the_browser_gets_is_a_trace(stepper):
+    state = stepper.get_state()
+    jsonschema.validate(state["trace"], schema())
+    assert {"svg", "position", "selected", "playing", "speed", "view", "title"} <= state.keys()
+    json.dumps(state, allow_nan=False)
+
+
+def test_moving_sends_a_position_and_not_the_trace(stepper):
+    sent = []
+    stepper.send_state = lambda key=None: sent.append(key)
+    stepper.step()
+    assert sent == ["position"]
+
+
+def test_a_recorded_trace_can_be_stepped(x):
+    trace = record(x * 2)
+    assert torch.Stepper(trace).trace is trace
+
+
+def test_an_unknown_node_cannot_be_selected(stepper):
+    with pytest.raises(KeyError, match="n77"):
+        stepper.selected = "n77"
+
+
+@pytest.mark.parametrize("speed", [0, -1])
+def test_speed_is_positive(stepper, speed):
+    with pytest.raises(traitlets.TraitError, match="above 0"):
+        stepper.speed = speed
+
+
+def test_what_has_no_backward_pass_is_refused(x):
+    from autolab.trace import graph
+
+    with pytest.raises(RuntimeError, match="only for scalar outputs"):
+        torch.Stepper(torch.ones(2) * x)
+    with pytest.raises(ValueError, match="no steps"):
+        torch.Stepper(graph(x * 2))
+
+
+# -- other forms ---------------------------------------------------------------------------------------
+
+
+def test_a_notebook_without_a_kernel_has_a_picture_and_a_text(stepper):
+    data, _ = stepper._repr_mimebundle_()
+    assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/svg+xml", "text/plain"}
+    assert ET.fromstring(data["image/svg+xml"]).tag.endswith("svg")
+    assert "MulBackward0" in data["text/plain"]
+
+
+def test_the_picture_before_the_first_step_shows_the_whole_pass(stepper):
+    lit = 'class="al-node al-leaf al-on"'
+    assert lit in stepper.picture()
+    assert lit not in stepper.step().picture()
+
+
+def test_a_page_from_disk_is_complete_and_asks_for_nothing(stepper, tmp_path):
+    page = stepper.save_html(tmp_path / "page.html").read_text("utf-8")
+    assert not re.findall(r"""(?:src|href)\s*=|@import|url\(""", page)
+    assert "https:" not in page
+    assert set(re.findall(r'http:[^"\\]*', page)) == {"http://www.w3.org/2000/svg"}
+
+
+def test_a_page_keeps_its_script_whatever_names_contain(x, tmp_path):
+    name = "</script><script>alert(1)</script>"
+    page = torch.Stepper(x * 2, names={name: x}).save_html(tmp_path / "page.html").read_text("utf-8")
+    assert page.count("</script>") == 1
+
+
+def test_a_page_starts_where_the_widget_stands(stepper, tmp_path):
+    stepper.step()
+    stepper.playing = True
+    page = stepper.save_html(tmp_path / "page.html").read_text("utf-8")
+    assert '"position": 1' in page
+    assert '"playing": false' in page
