@@ -99,7 +99,7 @@ scatter_add = op(
 
 def widen(g, shape):
     """Zeros for the entries of src that lie outside the index and were never read."""
-    return g if g.shape == shape else place(g, key=tuple(slice(n) for n in g.shape), shape=shape)
+    return g if g.shape == shape else place(g, key=(..., *(slice(n) for n in g.shape)), shape=shape)
 
 
 index_select = op(

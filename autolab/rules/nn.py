@@ -7,6 +7,7 @@ import numpy as np
 from autolab.engine.node import sum_to
 from autolab.engine.op import GENERAL, op
 from autolab.rules.elementwise import sigmoid
+from autolab.rules.index import embedding
 from autolab.rules.reduce import put_along_axis
 
 
@@ -56,7 +57,7 @@ def class_weights(target, weight, ignore_index):
     """The class of each target and its weight; an ignored target has weight 0, and class 0 stands in for it."""
     used = target != ignore_index
     classes = np.where(used, target, 0)
-    return classes, np.where(used, weight[classes], 0)
+    return classes, np.where(used, embedding(weight, classes), 0)
 
 
 def nll_values(x, target, weight, *, reduction, ignore_index):
@@ -69,7 +70,7 @@ def nll_values(x, target, weight, *, reduction, ignore_index):
 def nll_rule(g, x_shape, target, weight, reduction, ignore_index):
     classes, w = class_weights(target, weight, ignore_index)
     share = -g * (np.where(target != ignore_index, w / np.sum(w), 0) if reduction == "mean" else w)
-    return put_along_axis(np.expand_dims(share, -1), index=np.expand_dims(classes, -1), shape=x_shape, axis=-1)
+    return put_along_axis(np.expand_dims(share, -1), np.expand_dims(classes, -1), shape=x_shape, axis=-1)
 
 
 # x: (..., C) log-probabilities, target: (...) integers, weight: (C,).

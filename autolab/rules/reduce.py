@@ -113,10 +113,10 @@ def place_back(g, index, x_shape, axis, keepdims):
     """Put each gradient where the chosen entry stood; the others get 0. `index` is an integer array along one axis."""
     if not keepdims and x_shape:
         g, index = np.expand_dims(g, axis), np.expand_dims(index, axis)
-    return put_along_axis(g, index=index, shape=x_shape, axis=axis)
+    return put_along_axis(g, index, shape=x_shape, axis=axis)
 
 
-def put_along_axis_values(g, *, index, shape, axis):
+def put_along_axis_values(g, index, *, shape, axis):
     out = np.zeros(shape, g.dtype)
     if not shape:
         return out + np.reshape(g, ())
@@ -129,9 +129,9 @@ put_along_axis = op(
     g=lambda g, index, axis: np.take_along_axis(g, index, axis=axis),
 )  # fmt: skip
 take_along_axis = op(
-    "take_along_axis", lambda x, *, indices, axis: np.take_along_axis(x, indices, axis), LINEAR,
+    "take_along_axis", lambda x, indices, *, axis: np.take_along_axis(x, indices, axis), LINEAR,
     numpy=np.take_along_axis,
-    x=lambda g, x_shape, indices, axis: put_along_axis(g, index=indices, shape=x_shape, axis=axis),
+    x=lambda g, x_shape, indices, axis: put_along_axis(g, indices, shape=x_shape, axis=axis),
 )  # fmt: skip
 
 
