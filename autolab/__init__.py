@@ -47,7 +47,7 @@ swapaxes, moveaxis = transpose, movedim
 # Loaded when first used: subpackages, and what a learner calls in one line.
 _LAZY = {
     "datasets": "autolab.datasets", "trace": "autolab.trace", "draw": "autolab.draw", "widgets": "autolab.widgets",
-    "check": "autolab.check", "course": "autolab.course", "rules": "autolab.rules",
+    "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules",
 }  # fmt: skip
 _LAZY_NAMES = {"Stepper": "autolab.widgets", "explore": "autolab.widgets"}
 

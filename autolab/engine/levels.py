@@ -362,6 +362,16 @@ class Batched(Box):
         return self.value.requires_grad  # type: ignore[no-any-return]
 
 
+AXES = {"axis", "axis1", "axis2", "source", "destination"}
+
+
+def from_the_end(axis: Any, ndim: int) -> Any:
+    """An axis, or several, counted from the end, where an axis more in front changes nothing."""
+    if isinstance(axis, int | np.integer):
+        return int(axis) if axis < 0 else int(axis) - ndim
+    return axis if axis is None else tuple(from_the_end(a, ndim) for a in axis)
+
+
 class Batch(Level):
     """vmap: each operation runs once, on all samples, with one axis more in front."""
 
@@ -389,7 +399,9 @@ class Batch(Level):
         elif op.kind == ELEMENTWISE:
             outputs = apply(op, self.aligned(op, args, values, batched), settings)
         elif op.kind in (LINEAR, BILINEAR):  # one axis more in front: settings that count from the end stay as they are
-            outputs = apply(op, [v if b else self.lead(v) for v, b in zip(values, batched)], settings)
+            ndim = max(a.ndim for a, b in zip(args, batched) if b)
+            counted = {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}
+            outputs = apply(op, [v if b else self.lead(v) for v, b in zip(values, batched)], counted)
         else:
             outputs = self.loop(op, values, batched, settings)
         return tuple(self.put(out) for out in several(op, outputs))
@@ -399,7 +411,9 @@ class Batch(Level):
         if "batched" not in parameters(op.batch):  # type: ignore[arg-type]
             values = [v if b else self.lead(v) for v, b in zip(values, batched)]
         names: Settings = {op.inputs[0]: values} if op.variadic else dict(zip(op.inputs, values))
-        return call(op.batch, op.settings | settings | names | {"batched": batched, "size": self.size})  # type: ignore[arg-type]
+        return call(op.batch, op.settings | settings | names | {
+            "batched": batched, "size": self.size, "row": op, "settings": op.settings | settings,
+        })  # type: ignore[arg-type]
 
     def aligned(self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...]) -> list[Any]:
         """Arguments of fewer axes get axes of length 1 behind the leading one, so that they broadcast as they would alone."""
