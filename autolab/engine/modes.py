@@ -15,7 +15,7 @@ from typing import Any
 
 
 # The globals of all generated shortcuts. `slow_threads` is the number of threads that are not in the usual mode.
-GENERATED: dict[str, Any] = {"slow_threads": 0}
+GENERATED: dict[str, Any] = {"__name__": "autolab.engine.generated", "slow_threads": 0}
 _counting = threading.Lock()
 
 

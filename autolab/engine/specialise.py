@@ -104,8 +104,7 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
 def promotion(op: Op) -> list[str]:
     """Skip promotion when all operands are the same of float32 and float64, or Python numbers beside one of them.
 
-    `alike` becomes true if all inputs are known to have the shape and dtype of the result: 0-d tensors and numbers. `dtype` becomes
-    that of all arrays if it is one.
+    `alike` becomes true if all tensors among the inputs have the shape and dtype of the result, `dtype` that of all arrays if it is one.
     """
     if not op.promote:
         return ["    alike, dtype = False, None"] if keeps_like(op) else []
@@ -118,7 +117,8 @@ def promotion(op: Op) -> list[str]:
     arrays = "".join(f" and ((kind_{x} is ndarray and raw_{x}.dtype is dtype) or {number.format(x)})" for x in others)
     scalars = "".join(f" and (kind_{x} is kind_{first} or {number.format(x)})" for x in others)
     foreign = [f"        if not isinstance({x}, operands):\n            return NotImplemented" for x in others]
-    alike = f"        alike = {len(op.together) == len(op.inputs)}"
+    whole = len(op.together) == len(op.inputs)  # else the inputs left out (masks) may stretch the others
+    same = " and ".join(f"(kind_{x} is not ndarray or raw_{x}.shape == raw_{first}.shape)" for x in others) or "True"
     return [
         *(f"    kind_{x} = type(raw_{x})" for x in op.inputs if x in (first, *others)),
         "    alike, dtype = False, None",
@@ -128,8 +128,9 @@ def promotion(op: Op) -> list[str]:
         *(line.replace("\n", "\n    ").replace("        if", "            if", 1) for line in foreign),
         f"            {joined}",
         "            dtype = None",
+        *(["        else:", f"            alike = {same}"] if whole and keeps_like(op) else []),
         f"    elif (kind_{first} is f32 or kind_{first} is f64){scalars}:",
-        alike,
+        f"        alike = {whole}",
         "    else:",
         *foreign,
         f"        {joined}",
@@ -171,18 +172,15 @@ def node_lines(op: Op, mask: int, indent: str) -> list[str]:
         lines.append("node.settings = settings")
     if keeps_like(op):
         asking = [x for i, x in enumerate(xs) if mask >> i & 1]
-        same = " and ".join(f"raw_{x} is {x}.payload and type(raw_{x}) is ndarray and raw_{x}.shape == shape" for x in asking)
+        own = ", ".join(f"None if raw_{x}.shape == shape else (raw_{x}.shape, dtype)" if x in asking else "None" for x in xs)
         lines += [
             "if alike:",
             "    node.like = None",
-            "else:",
+            "elif dtype is not None:",
             "    shape = out.shape",
-            f"    if {same}:",
-            "        node.like = None",
-            "    elif dtype is not None:",
-            f"        node.like = {', '.join(f'None if raw_{x}.shape == shape else (raw_{x}.shape, dtype)' if x in asking else 'None' for x in xs)}",
-            "    else:",
-            f"        node.like = stretched(({', '.join(xs)},), [{raws}], t)",
+            f"    node.like = {own}",
+            "else:",
+            f"    node.like = stretched(({', '.join(xs)},), [{raws}], t)",
         ]
     lines += [f"node.saved = ({''.join(f'{slot.source(op, mask)}, ' for slot in plan.slots)})", "t.edge = node, 0"]
     return [indent + line for line in lines]

@@ -34,7 +34,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias is None:
         return matmul(input, weight.t())  # type: ignore[attr-defined]
     try:
-        return apply(linalg.linear, (input, weight, bias), {})  # type: ignore[no-any-return]
+        return linalg.linear.run(input, weight, bias, settings={})  # type: ignore[no-any-return]
     except ValueError:
         a, w, b = list(input.shape), list(weight.shape), list(bias.shape)
         rows = math.prod(a[:-1])
