@@ -29,6 +29,11 @@ keep = op("keep", keep_values, E, promote="", g=lambda u, condition: keep(u, con
 zeros_like = op("zeros_like", lambda x: np.zeros_like(x)[()], E, numpy=np.zeros_like)
 
 
+def is_number(x):
+    """Whether an operand is a Python number; np.float64, a 0-d result, is a float too, but no Python number."""
+    return type(x) in (int, float, bool)
+
+
 def or_one(x):
     """x with 1 in place of 0: the divisor for a branch that is not taken."""
     return np.where(x == 0, 1, x)
@@ -54,25 +59,28 @@ pow_scalar = op(
 
 def log_of_base(x, y):
     """log(x); 0 where x is 0 and y is not negative, for there x**y does not change with y."""
-    if isinstance(x, int | float) and x > 0:
+    if is_number(x) and x > 0:
         return math.log(x)
     return np.log(np.where((x == 0) & (y >= 0), 1, x)).astype(y.dtype)
 
 
 pow = op(
     "pow", lambda x, y: x**y, E, numpy=np.power,
-    node=lambda x, y: "PowBackward2" if isinstance(x, int | float) else "PowBackward1",
+    node=lambda x, y: "PowBackward2" if is_number(x) else "PowBackward1",
     x=lambda g, x, y: np.where(y == 0, 0, g * (y * x ** np.where(y == 0, 1, y - 1))),
     y=lambda g, x, y, out: g * (out * log_of_base(x, y)),
 )  # fmt: skip
 float_floor = op("floor", lambda x: np.floor(x), E, numpy=np.floor, x=lambda g: np.zeros_like(g))
 ceil = op("ceil", lambda x: np.ceil(x), E, numpy=np.ceil, x=lambda g: np.zeros_like(g))
-round = op("round", lambda x, *, decimals=0: np.round(x, decimals), E, x=lambda g: np.zeros_like(g))
+round = op(
+    "round", lambda x, *, decimals=0: np.round(x, decimals), E, x=lambda g: np.zeros_like(g),
+    node=lambda x, *, decimals=0: f"RoundBackward{1 if decimals else 0}",
+)  # fmt: skip
 trunc = op("trunc", lambda x: np.trunc(x), E, numpy=np.trunc, x=lambda g: np.zeros_like(g))
 floor_divide = op("floor_divide", lambda x, y: np.floor_divide(x, y), E, numpy=np.floor_divide)
 remainder = op(
     "remainder", lambda x, y: np.remainder(x, y), E, numpy=np.remainder,
-    node=lambda x, y: f"RemainderBackward{0 if isinstance(y, int | float) else 1}",
+    node=lambda x, y: f"RemainderBackward{0 if is_number(y) else 1}",
     x=lambda g: g, y=lambda g, x, y: -g * np.floor_divide(x, y),
 )  # fmt: skip
 
@@ -171,6 +179,7 @@ where = op(
 )  # fmt: skip
 masked_fill = op(
     "masked_fill", lambda x, mask, value: np.where(mask, value, x)[()], E, together=("x", "value"),
+    node=lambda x, mask, value: f"MaskedFillBackward{0 if is_number(value) else 1}",
     x=lambda g, mask: keep(g, ~mask), value=lambda g, mask: keep(g, mask),
 )  # fmt: skip
 
@@ -178,11 +187,15 @@ masked_fill = op(
 # -- copies ------------------------------------------------------------------------------------
 
 clone = op("clone", lambda x: np.array(x)[()], E, numpy=np.copy, promote="", x=lambda g: g)
-to = op("to", lambda x, *, dtype: x.astype(dtype), E, node="ToCopyBackward0", promote="", x=lambda g: g)
+to = op(
+    "to", lambda x, *, dtype, source: x.astype(dtype), E, node="ToCopyBackward0", promote="",
+    x=lambda g, source: g.astype(source),
+)  # fmt: skip
 # What copy_ and fill_ mean: the old values are gone, and so is their gradient.
 copy = op("copy", lambda x, y: np.broadcast_to(y, x.shape).astype(x.dtype)[()], E, node="CopyBackwards", promote="",
           x=lambda g: np.zeros_like(g), y=lambda g: g)  # fmt: skip
-fill = op("fill", lambda x, y: np.full(x.shape, y, x.dtype)[()], E, promote="", x=lambda g: np.zeros_like(g), y=lambda g: g)
+fill = op("fill", lambda x, y: np.full(x.shape, y, x.dtype)[()], E, promote="", x=lambda g: np.zeros_like(g), y=lambda g: g,
+          node=lambda x, y: f"FillBackward{2 if is_number(y) else 3}")  # fmt: skip
 
 
 # -- comparisons: no gradient --------------------------------------------------------------------

@@ -35,7 +35,8 @@ sum = op(
     node=by_axis("Sum"), x=spread,
 )  # fmt: skip
 mean = op(
-    "mean", lambda x, *, axis=None, keepdims=False: np.mean(x, axis=axis, keepdims=keepdims), LINEAR, numpy=np.mean,
+    "mean", lambda x, *, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis), LINEAR,
+    numpy=np.mean,
     node=by_axis("Mean"),
     x=lambda g, x_shape, axis, keepdims: spread(g / count(x_shape, axis), x_shape, axis, keepdims),
 )  # fmt: skip
@@ -110,7 +111,7 @@ def extreme_rule(g, x, out, axis, keepdims):
 
 
 def place_back(g, index, x_shape, axis, keepdims):
-    """Put each gradient where the chosen entry stood; the others get 0. `index` is an integer array along one axis."""
+    """Put each gradient where the chosen entry stood; the others get 0. `index` names one entry along the axis."""
     if not keepdims and x_shape:
         g, index = np.expand_dims(g, axis), np.expand_dims(index, axis)
     return put_along_axis(g, index, shape=x_shape, axis=axis)
@@ -127,11 +128,6 @@ def put_along_axis_values(g, index, *, shape, axis):
 put_along_axis = op(
     "put_along_axis", put_along_axis_values, LINEAR,
     g=lambda g, index, axis: np.take_along_axis(g, index, axis=axis),
-)  # fmt: skip
-take_along_axis = op(
-    "take_along_axis", lambda x, indices, *, axis: np.take_along_axis(x, indices, axis), LINEAR,
-    numpy=np.take_along_axis,
-    x=lambda g, x_shape, indices, axis: put_along_axis(g, indices, shape=x_shape, axis=axis),
 )  # fmt: skip
 
 

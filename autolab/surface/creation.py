@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine import dtypes
+from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.dims import sizes_of
 
@@ -23,7 +24,9 @@ def manual_seed(seed: int) -> None:
 
 
 def generator() -> np.random.Generator:
-    """The generator behind all random functions."""
+    """The generator behind all random functions. Raises RuntimeError inside vmap, unless it was told what random means there."""
+    for level in modes.levels:
+        level.before_random()
     return _generator
 
 
@@ -197,7 +200,8 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
 
 
 def _source(g: Any) -> np.random.Generator:
-    return _generator if g is None else g
+    default = generator()
+    return default if g is None else g
 
 
 def _like(make: Any) -> Any:

@@ -10,7 +10,7 @@ from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import index as rows
 from autolab.surface.dims import axis_of
-from autolab.surface.shape import expand, unsqueeze
+from autolab.surface.shape import expand, squeeze, unsqueeze
 
 Key = tuple[Any, ...]
 
@@ -33,6 +33,8 @@ def getitem(self: Tensor, key: Any) -> Tensor:
             out = unsqueeze(out, dim)
             advanced.append(slice(None))
             dim += 1
+        elif isinstance(item, Tensor):  # one index for each sample of a vmap
+            out = squeeze(index_select(out, dim, item), dim)
         elif isinstance(item, np.ndarray):
             advanced.append(item)
             dim += item.ndim if item.dtype == np.bool_ else 1
@@ -61,6 +63,8 @@ def as_index(k: Any) -> Any:
     if isinstance(k, Tensor):
         if k.payload.dtype.kind not in "biu":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        if k.level and k.ndim == 0 and k.payload.dtype.kind in "iu":
+            return k
         return int(k.payload) if k.ndim == 0 and k.payload.dtype.kind in "iu" else np.asarray(k.payload)
     if isinstance(k, list | range):
         return np.asarray([as_index(i) if isinstance(i, Tensor) else i for i in k], None if len(k) else np.int64)
@@ -161,7 +165,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 def check_range(index: Tensor, input: Tensor, axis: int | None) -> None:
-    i = np.asarray(index.payload)
+    i = index.numbers()
     n = input.shape[axis] if axis is not None else 1
     if i.size and not (0 <= i.min() and i.max() < n):
         worst = int(i.max()) if i.max() >= n else int(i.min())
@@ -182,10 +186,10 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     axis = axis_of(dim, input.ndim)
-    i = np.asarray(index.payload)
+    i = index.numbers()
     if axis is not None and i.size and not (0 <= i.min() and i.max() < input.shape[axis]):
         raise IndexError("index out of range in self")
-    return apply(rows.index_select, (input, fresh(np.atleast_1d(i))), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
+    return apply(rows.index_select, (input, index if index.ndim else unsqueeze(index, 0)), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
 
 
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:

@@ -196,7 +196,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
             dtype = a
     if dtype is None or dtypes.to_numpy(dtype) == self.payload.dtype:
         return clone(self) if copy else self
-    return apply(rows.to, (self,), {"dtype": dtypes.to_numpy(dtype)})  # type: ignore[no-any-return]
+    return apply(rows.to, (self,), {"dtype": dtypes.to_numpy(dtype), "source": self.payload.dtype})  # type: ignore[no-any-return]
 
 
 def astype(self: Tensor, dtype: Any) -> Tensor:

@@ -125,8 +125,6 @@ def numbers(array: Any, indent: int) -> str:
 def tensor_repr(self: Tensor) -> str:
     """PyTorch's text for a tensor: `tensor([1., 2.], grad_fn=<MulBackward0>)`."""
     prefix = "tensor("
-    if self.level:
-        return f"{type(self).__name__}(level={self.level}, value={self.payload!r})"
     array = np.asarray(self.payload)
     suffixes = []
     usual = array.dtype in (dtypes.default.floating, np.int64, np.bool_)

@@ -46,7 +46,7 @@ def view(self: Tensor, *shape: Any) -> Tensor:
         return self.to(shape[0])  # type: ignore[attr-defined,no-any-return]
     wanted = _complete(sizes_of(shape), self.shape.numel())
     out = apply(rows.reshape, (self,), {"shape": wanted})
-    if out.window is None and self.shape.numel():
+    if out.window is None and not self.level and self.shape.numel():
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             f"contiguous subspaces). Use .reshape(...) instead: from {list(self.shape)} to {list(wanted)} needs a copy."
@@ -321,6 +321,8 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """Itself if its memory is in order, else a copy."""
+    if self.level:
+        return self
     a = np.asarray(self.payload)
     return self if a.flags.c_contiguous else self.clone()  # type: ignore[attr-defined,no-any-return]
 
