@@ -27,11 +27,12 @@ class Modes(threading.local):
         self.levels: list[Any] = []
         self.saved_hooks: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
         self.anomaly = False
+        self.watch: Callable[[Any, Any], None] | None = None  # told of each node and its results, as they are recorded
         self.fast = True
 
     def settle(self) -> None:
         """Work out `fast` again, after any of the others has changed."""
-        fast = self.grad and not self.levels and not self.saved_hooks and not self.anomaly
+        fast = self.grad and not self.levels and not self.saved_hooks and not self.anomaly and self.watch is None
         if fast != self.fast:
             self.fast = fast
             with _counting:
