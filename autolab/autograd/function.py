@@ -383,6 +383,8 @@ def connect(node: FunctionNode, args: tuple[Any, ...], outs: tuple[Any, ...], re
             result.edge = (node, k)
     call.saved = [None if t is None else saved(i, t, call, node.edges, args, outs) for i, t in enumerate(call.to_save)]
     call.to_save = ()
+    if modes.watch is not None:
+        modes.watch(node, results)
 
 
 def saved(

@@ -121,6 +121,8 @@ def record(op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results:
     for k, result in enumerate(results):
         if result.payload.dtype in FLOATING:
             result.edge = (node, k)
+    if modes.watch is not None:
+        modes.watch(node, results)
 
 
 def stretched(args: Any, raw: list[Any], result: Tensor) -> Any:
