@@ -59,6 +59,16 @@ def torch():
     return torch
 
 
+@pytest.fixture(params=["autolab", pytest.param("torch", marks=pytest.mark.oracle)])
+def lib(request):
+    """autolab, then PyTorch: a test that takes `lib` states what holds on both sides."""
+    if request.param == "torch":
+        return request.getfixturevalue("torch")
+    import autolab
+
+    return autolab
+
+
 @pytest.fixture(scope="session")
 def chromium():
     """Path of the browser that Playwright is to drive."""
