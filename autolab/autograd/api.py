@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,13 +30,16 @@ def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], crea
     found = []
     for i, (out, g) in enumerate(zip(outputs, given)):
         if g is None:
-            if out.requires_grad and out.payload.size != 1:
+            if out.payload.size != 1:
                 raise RuntimeError(
                     f"grad can be implicitly created only for scalar outputs; this output has shape {list(out.shape)}. "
                     "Reduce it first (`loss.sum().backward()`) or pass the weights: `y.backward(gradient=...)`."
                 )
-            g = fresh(np.ones(out.payload.shape, out.payload.dtype)[()])
-        elif g.shape != out.shape:
+            raw = out.payload
+            one = raw.dtype.type(1) if raw.ndim == 0 else np.ones(raw.shape, raw.dtype)
+            found.append(fresh(one) if create_graph else one)
+            continue
+        if g.shape != out.shape:
             raise RuntimeError(
                 f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {out.shape}. "
                 "The gradient weighs each entry of the output, so it must have the output's shape."
@@ -71,6 +75,22 @@ def backward(
     inputs: the only leaves to give gradients to.
     Raises RuntimeError if there is nothing to differentiate, or the graph was freed by an earlier pass.
     """
+    if create_graph:
+        warn_of_cycle()
+    run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
+
+
+def warn_of_cycle() -> None:
+    warnings.warn(
+        "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient which can "
+        "cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you have to use this "
+        "function, make sure to reset the .grad fields of your parameters to None after use to break the cycle and avoid the leak.",
+        UserWarning,
+        stacklevel=3,
+    )
+
+
+def run_backward(tensors: Tensors, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
     outputs = as_tuple(tensors)
     check_differentiable(outputs)
     given = as_tuple(grad_tensors) if grad_tensors is not None else (None,) * len(outputs)
@@ -168,7 +188,9 @@ def tensor_backward(
     >>> x.grad
     tensor(6.)
     """
-    backward(self, gradient, retain_graph, create_graph, inputs)
+    if create_graph:
+        warn_of_cycle()
+    run_backward(self, gradient, retain_graph, create_graph, inputs)
 
 
 Tensor.backward = tensor_backward  # type: ignore[attr-defined]
