@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autolab.engine.levels import Push
+from autolab.engine.dual import Push
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import as_returned, differentiable, leave, outputs_of, split_aux
 

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from autolab.engine.levels import Batch
+from autolab.engine.batched import Batch
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import name_of
 from autolab.rules import batch as _  # the rows' batching rules

@@ -10,7 +10,7 @@ import string
 
 import numpy as np
 
-from autolab.engine.levels import from_the_end
+from autolab.engine.batched import from_the_end
 from autolab.rules import elementwise as e
 from autolab.rules import index as i
 from autolab.rules import linalg, nn, reduce, shape

@@ -1,0 +1,158 @@
+"""8c. vmap: each operation runs once, on all samples, with one axis more in front. The kind of a row says how it bears that axis.
+
+    elementwise        arguments of fewer axes get axes of length 1 behind the leading one, so that they broadcast as they would alone
+    linear, bilinear   an axis more in front changes nothing where settings count axes from the end
+    general            a loop over the samples, stacked; slow, and right for every row
+
+A row with settings that are shapes or keys, and a general row that can do better than the loop, has its own function: `op.batch`. They
+all stand in `autolab.rules.batch`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from autolab.engine.apply import apply
+from autolab.engine.dtypes import result_type
+from autolab.engine.dual import call, parameters
+from autolab.engine.levels import Box, Level, Settings, several
+from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
+from autolab.engine.tensor import TABLE
+
+if TYPE_CHECKING:
+    from autolab.engine.op import Op
+
+# How often a loop over the samples stood in for a batching rule, by the name of the row.
+loops: Counter[str] = Counter()
+
+AXES = {"axis", "axis1", "axis2", "source", "destination"}
+
+
+class Face:
+    """What can be seen of one sample from inside vmap: its shape and dtype, but no number."""
+
+    __slots__ = ("dtype", "ndim", "shape", "size")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.shape, self.dtype, self.ndim, self.size = shape, dtype, len(shape), math.prod(shape)
+
+    def item(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(
+            "vmap: It looks like you're calling .item() on a Tensor, or asking for its numbers in another way. Inside vmap a tensor "
+            "stands for all samples at once. Compute with tensors (torch.where, torch.gather), or do this outside of vmap."
+        )
+
+    __int__ = __index__ = __float__ = __array__ = item
+
+    def __bool__(self) -> bool:
+        raise RuntimeError(
+            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. Inside vmap a tensor stands for "
+            "all samples at once, and they may disagree. Compute both sides and choose: torch.where(condition, a, b)."
+        )
+
+
+class Batched(Box):
+    """A value whose axis 0 runs over the samples; the box shows the other axes."""
+
+    __slots__ = ()
+
+    @property
+    def payload(self) -> Face:
+        self.home.check_active()
+        inner = self.value.payload
+        return Face(inner.shape[1:], inner.dtype)
+
+    @property
+    def requires_grad(self) -> bool:
+        return self.value.requires_grad  # type: ignore[no-any-return]
+
+    def detach(self) -> Any:
+        return self.home.put(self.value.detach())
+
+    data = property(detach)
+
+
+class Batch(Level):
+    """vmap over `size` samples."""
+
+    box = Batched
+
+    def __init__(self, size: int, randomness: str = "error") -> None:
+        self.size, self.randomness = size, randomness
+
+    def input(self, value: Any) -> Batched:
+        box: Batched = self.put(value)
+        box.shared = True
+        return box
+
+    def lift(self, value: Any) -> Batched:
+        return self.put(self.lead(value))  # type: ignore[no-any-return]
+
+    def lead(self, v: Any) -> Any:
+        """An argument that all samples share, with the leading axis."""
+        return np.broadcast_to(v, (self.size, *v.shape)) if hasattr(v, "shape") else v
+
+    def before_random(self) -> None:
+        if self.randomness == "error":
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' randomness flag on vmap "
+                "or perform the randomness operation out of vmap, and map over its result too."
+            )
+
+    def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
+        batched = tuple(self.owns(a) for a in args)
+        if op.batch is not None:
+            outputs = self.by_rule(op, values, batched, settings)
+        elif op.kind == ELEMENTWISE:
+            outputs = apply(op, self.aligned(op, args, values, batched), settings)
+        elif op.kind in (LINEAR, BILINEAR):
+            ndim = max(a.ndim for a, b in zip(args, batched) if b)
+            counted = {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}
+            outputs = apply(op, [v if b else self.lead(v) for v, b in zip(values, batched)], counted)
+        else:
+            outputs = self.loop(op, values, batched, settings)
+        return tuple(self.put(out) for out in several(op, outputs))
+
+    def by_rule(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
+        """Call `op.batch` with what it asks for by name. Unless it asks which are `batched`, all inputs get the leading axis."""
+        assert op.batch is not None
+        if "batched" not in parameters(op.batch):
+            values = [v if b else self.lead(v) for v, b in zip(values, batched)]
+        names: Settings = {op.inputs[0]: values} if op.variadic else dict(zip(op.inputs, values))
+        settings = op.settings | settings
+        return call(op.batch, settings | names | {"batched": batched, "size": self.size, "row": op, "settings": settings})
+
+    def aligned(self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...]) -> list[Any]:
+        """Arguments of fewer axes get axes of length 1 behind the leading one."""
+        most = max(getattr(a, "ndim", 0) for a in args)
+        out = []
+        for a, v, b in zip(args, values, batched):
+            if b and a.ndim < most:
+                if op.promote and a.ndim == 0:  # a 0-d tensor bows to the others' dtype; its samples together must not count for more
+                    v = v.astype(result_type([args[i] for i in op.together]))
+                v = np.reshape(v, (self.size, *(1,) * (most - a.ndim), *a.shape))
+            out.append(v)
+        return out
+
+    def loop(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
+        """Sample by sample."""
+        loops[op.name] += 1
+        if not self.size:
+            raise RuntimeError(f"vmap: {op.name} runs sample by sample, and without a sample the shape of its result is unknown")
+        made = []
+        for i in range(self.size):
+            one = [TABLE["select"](v, key=(..., i, *(slice(None),) * (v.ndim - 1))) if b else v for v, b in zip(values, batched)]
+            made.append(several(op, apply(op, one, settings)))
+        stacked = [TABLE["stack"](*outs, axis=-outs[0].ndim - 1) for outs in zip(*made)]
+        return stacked[0] if op.outputs == 1 else stacked
+
+
+def from_the_end(axis: Any, ndim: int) -> Any:
+    """An axis, or several, counted from the end, where an axis more in front changes nothing. None stays None."""
+    if isinstance(axis, int | np.integer):
+        return int(axis) if axis < 0 else int(axis) - ndim
+    return axis if axis is None else tuple(from_the_end(a, ndim) for a in axis)

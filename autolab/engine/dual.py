@@ -1,0 +1,132 @@
+"""8b. Forward mode: values that carry their tangent along. No rule is stated twice: the kind of a row says how the tangent moves.
+
+    elementwise   the backward formula with the tangent in place of g: the Jacobian is diagonal, and so its own transpose
+    linear        the operation itself, on the tangent
+    bilinear      op(dx, y) + op(x, dy)
+    general       the transpose of the backward rule, which is linear in g; or the row's own `jvp=`
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autolab.engine.apply import apply
+from autolab.engine.dtypes import FLOATING
+from autolab.engine.levels import Box, Level, Settings, Tape, several, zeros
+from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
+from autolab.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from autolab.engine.op import Op
+
+
+class Dual(Box):
+    """A value with its tangent: the direction in which it moves when the inputs move along theirs."""
+
+    __slots__ = ("tangent",)
+    tangent: Any
+
+
+class Push(Level):
+    """Forward mode: each operation computes the tangent of its result beside the result."""
+
+    box = Dual
+
+    def input(self, value: Any, tangent: Any) -> Dual:
+        box: Dual = self.put(value)
+        box.tangent, box.shared = tangent, True
+        return box
+
+    def lift(self, value: Any) -> Dual:
+        box: Dual = self.put(value)
+        box.tangent = zeros(value)
+        return box
+
+    def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
+        given = [a.tangent if self.owns(a) and rule_of(op, i) is not None else None for i, a in enumerate(args)]
+        outputs = several(op, apply(op, values, settings))
+        if all(t is None for t in given):
+            return outputs
+        moved = tangents(op, values, given, outputs, settings)
+        return tuple(out if t is None else self.moving(out, t) for out, t in zip(outputs, moved))
+
+    def moving(self, out: Any, tangent: Any) -> Any:
+        """A result with its tangent, which gets the shape and dtype of the result: it may come from an input that was stretched or cast."""
+        if out.payload.dtype not in FLOATING:
+            return out
+        if tangent.shape != out.shape:
+            tangent = np.broadcast_to(tangent, out.shape)
+        box = self.put(out)
+        box.tangent = tangent if tangent.dtype == out.dtype else tangent.astype(out.payload.dtype)
+        return box
+
+
+def tangents(op: Op, values: list[Any], given: list[Any], outputs: tuple[Any, ...], settings: Settings) -> Any:
+    """The tangents of the results from those of the arguments; None for what does not move."""
+    names = known(op, values, outputs, settings)
+    if op.jvp is not None:
+        moving = {f"d{name}": still(v) if t is None else t for name, v, t in zip(op.inputs, values, given)}
+        return several(op, call(op.jvp, names | moving))
+    if op.kind == LINEAR:
+        moved = [v if rule_of(op, i) is None else still(v) if t is None else t for i, (v, t) in enumerate(zip(values, given))]
+        return several(op, apply(op, moved, settings))
+    if op.kind == BILINEAR:
+        terms = [apply(op, [*values[:i], t, *values[i + 1 :]], settings) for i, t in enumerate(given) if t is not None]
+        return (terms[0] if len(terms) == 1 else terms[0] + terms[1],)
+    if op.kind == ELEMENTWISE:
+        total = None
+        for i, t in enumerate(given):
+            if t is not None:
+                term = rule_of(op, i).function(t, *[names[n] for n in rule_of(op, i).needs])
+                total = term if total is None else total + term
+        return (total,)
+    return transposed(op, given, outputs, names)
+
+
+def transposed(op: Op, given: list[Any], outputs: tuple[Any, ...], names: Settings) -> list[Any]:
+    """Forward mode out of backward rules: each is a linear map of g, and the transpose of that map is the Jacobian."""
+    with Tape() as tape:
+        g = [tape.input(zeros(out)) if out.payload.dtype in FLOATING else zeros(out) for out in outputs]
+        made: dict[int, Any] = {}
+        for i, t in enumerate(given):
+            if t is not None and i not in made:
+                rule = rule_of(op, i)
+                back = rule.function(g[0] if op.outputs == 1 else tuple(g), *[names[n] for n in rule.needs])
+                made |= enumerate(back) if op.variadic else {i: back}
+    moving = [i for i, t in enumerate(given) if t is not None]
+    leaves = [box for box in g if tape.owns(box)]
+    found = iter(tape.pull([made[i] for i in moving], [given[i] for i in moving], leaves))
+    return [next(found) if tape.owns(box) else None for box in g]
+
+
+def rule_of(op: Op, i: int) -> Any:
+    """The backward rule for the i-th argument; None if it has none."""
+    return op.rules.get(op.inputs[0] if op.variadic else op.inputs[i])
+
+
+def known(op: Op, values: list[Any], outputs: tuple[Any, ...], settings: Settings) -> Settings:
+    """All that a rule may ask for, by name."""
+    names: Settings = {op.inputs[0]: values} if op.variadic else dict(zip(op.inputs, values))
+    shapes = [np.shape(v) for v in values]
+    names |= {f"{op.inputs[0]}_shape": tuple(shapes)} if op.variadic else {f"{x}_shape": s for x, s in zip(op.inputs, shapes)}
+    return names | {f"out_{k}": out for k, out in enumerate(outputs)} | {"out": outputs[0]} | op.settings | settings
+
+
+def still(v: Any) -> Any:
+    """The tangent of what does not move."""
+    return zeros(v) if isinstance(v, Tensor) else np.zeros_like(v)
+
+
+def call(function: Callable[..., Any], names: Settings) -> Any:
+    """Call a function with what it asks for by the names of its parameters."""
+    return function(*[names[n] for n in parameters(function)])
+
+
+@cache
+def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)
