@@ -93,7 +93,9 @@ def looks_into(out: Any, raw: np.ndarray[Any, Any]) -> bool:
     return out is raw or (type(out) is np.ndarray and out.base is not None and np.may_share_memory(out, raw))
 
 
-def record(op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...], level: int = 0) -> None:
+def record(
+    op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...], level: int = 0
+) -> None:
     """Give the results a node, if an input of this level needs a gradient that a rule can give."""
     edges: list[Any] = []
     mask, bit = 0, 1
@@ -106,7 +108,7 @@ def record(op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results:
     if not mask:
         return
     name = op.node_name if op.namer is None else op.namer(*raw, **settings)
-    node = object.__new__(op.node_class(mask, name))
+    node: Any = object.__new__(op.node_class(mask, name))
     node.edges = tuple(edges)
     node.hooks = None
     node.seq = next_number()

@@ -37,15 +37,15 @@ def steps(
     inputs: compute only what these edges need. Their gradients are put into `captured`, and nowhere else unless `accumulate`.
     incoming: one gradient, or None, for each output of the node; outgoing: one, or None, for each of its edges.
     """
-    starts = [edge_of(r) if isinstance(r, Tensor) else r for r in roots]
+    starts: list[Edge] = [edge_of(r) if isinstance(r, Tensor) else r for r in roots]  # type: ignore[misc]
     pending: dict[Any, Any] = {}  # gradients on their way, by node (first output) or by edge (further outputs)
-    order, waiting = schedule([edge[0] for edge in starts])
+    order, waiting = schedule([start[0] for start in starts])
     wanted: dict[Node, list[Edge]] = {}
-    for edge in inputs or ():
-        wanted.setdefault(edge[0], []).append(edge)
+    for target in inputs or ():
+        wanted.setdefault(target[0], []).append(target)
     needed = paths_to(wanted, order) if wanted else set()
-    for edge, g in zip(starts, gradients):
-        deliver(pending, edge, g)
+    for start, g in zip(starts, gradients):
+        deliver(pending, start, g)
     for leaf in [leaf for leaf, count in waiting.items() if not count]:  # a root that is itself a leaf
         yield leaf, (finish(leaf, pending.pop(leaf), wanted, captured, accumulate, create_graph),), ()
 
@@ -58,8 +58,8 @@ def steps(
         if node.hooks is not None:
             g = arrive(node, g, create_graph)
         if restricted:
-            for edge in wanted.get(node, ()):
-                captured[edge] = g[edge[1]] if several else g  # type: ignore[index]
+            for target in wanted.get(node, ()):
+                captured[target] = g[target[1]] if several else g  # type: ignore[index]
             if node not in needed:
                 continue
         if node.hooks is None:
@@ -70,7 +70,7 @@ def steps(
         if not retain_graph and node.holds_values:
             node.release()
         yield node, (g if several else (g,)), outgoing
-        ready = ()
+        ready: tuple[Any, ...] = ()
         for edge, gi in zip(node.edges, outgoing):
             if edge is None:
                 continue
@@ -176,8 +176,8 @@ def arrive(node: Node, g: Any, create_graph: bool) -> Any:
     for number, reference in hooks.retain.items():
         tensor = reference()
         if tensor is not None and gs[number] is not None:
-            mine = gs[number].clone() if create_graph else fresh(gs[number].copy())
-            tensor._grad = mine if tensor._grad is None else tensor._grad + mine
+            mine: Any = gs[number].clone() if create_graph else fresh(gs[number].copy())
+            tensor._grad = mine if tensor._grad is None else mine + tensor._grad
     return tuple(gs) if node.outputs != 1 else gs[0]
 
 

@@ -127,7 +127,7 @@ def result_type(operands: list[Any]) -> np.dtype[Any]:
         if d is not None and (result is None or category(d) > category(result)):
             result = d
     assert result is not None
-    return result
+    return result  # type: ignore[no-any-return]
 
 
 def cast(a: Any, d: np.dtype[Any]) -> Any:

@@ -1,8 +1,8 @@
 """6. Writing in place: versions that all views share, and a new history.
 
-An in-place operation is the ordinary operation, written into the buffer. Then the version is counted, and the tensor gets the node of
-the ordinary operation. If the tensor looks into a base, the base gets the node of `put(base, new)`; the base's other views find out
-when they are next used, and look again.
+An in-place operation is the ordinary operation, written into the buffer. Then the version is counted, and the tensor gets the
+node of the ordinary operation. If the tensor looks into a base, the base gets the node of `put(base, new)`; the base's other views
+find out when they are next used, and look again.
 """
 
 from __future__ import annotations
@@ -139,5 +139,6 @@ def adopt_saved_result(result: Tensor, target: Tensor) -> None:
     if saved:
         places = [k + 1 for k, value in enumerate(saved) if value is result.version]
         node.saved = tuple(
-            target.version if value is result.version else target.version[0] if k in places else value for k, value in enumerate(saved)
+            target.version if value is result.version else target.version[0] if k in places else value
+            for k, value in enumerate(saved)
         )

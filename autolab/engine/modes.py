@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-
 # The globals of all generated shortcuts. `slow_threads` is the number of threads that are not in the usual mode.
 GENERATED: dict[str, Any] = {"__name__": "autolab.engine.generated", "slow_threads": 0}
 _counting = threading.Lock()

@@ -91,6 +91,7 @@ class Node:
     edges: tuple[Edge | None, ...]
     hooks: Hooks | None
     seq: int
+    _metadata: dict[Any, Any]
 
     def name(self) -> str:
         return type(self).__name__
@@ -102,9 +103,9 @@ class Node:
     @property
     def metadata(self) -> dict[Any, Any]:
         try:
-            return self._metadata  # type: ignore[has-type,no-any-return]
+            return self._metadata
         except AttributeError:
-            self._metadata: dict[Any, Any] = {}
+            self._metadata = {}
             return self._metadata
 
     def gradients(self, g: Any, create_graph: bool) -> Any:
@@ -155,7 +156,9 @@ class OpNode(Node):
         values = self.unpack(create_graph)
         for i, rule, wanted in self.plan.rules:
             if i < 0:  # one rule for all inputs of a variadic row
-                out = [gi if e is not None else None for gi, e in zip(rule(g, *[values[k] for k in wanted]), self.edges)]
+                out = [
+                    gi if e is not None else None for gi, e in zip(rule(g, *[values[k] for k in wanted]), self.edges)
+                ]
             else:
                 out[i] = rule(g, *[values[k] for k in wanted])
         if self.like is not None:
@@ -235,7 +238,7 @@ class AccumulateGrad(Node):
         leaf = self.variable
         with self.lock:
             if create_graph:
-                leaf._grad = g.clone() if leaf._grad is None else leaf._grad + g
+                leaf._grad = g.clone() if leaf._grad is None else g + leaf._grad
             elif leaf._grad is None:
                 # Nobody else holds g if the only references are this frame's, the caller's and getrefcount's own.
                 leaf._grad = fresh(g if type(g) is not np.ndarray or _is_ours(g, getrefcount(g)) else g.copy())

@@ -58,7 +58,9 @@ class Op:
         parameters = inspect.signature(forward).parameters.values()
         self.name, self.forward, self.kind = name, forward, kind
         self.inputs = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
-        self.settings = {p.name: None if p.default is p.empty else p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        self.settings = {
+            p.name: None if p.default is p.empty else p.default for p in parameters if p.kind is p.KEYWORD_ONLY
+        }
         self.variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
         self.rules = {argument: Rule(function) for argument, function in rules.items()}
         unknown = [argument for argument in rules if argument not in self.inputs]
@@ -70,7 +72,9 @@ class Op:
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
         self.plans: dict[int, Plan] = {}
         self.namer = node if callable(node) else None
-        self.node_name = node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"
+        self.node_name = (
+            node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"
+        )
         self._classes: dict[tuple[int, str], type[OpNode]] = {}
         self.run: Callable[..., Any] = self._first_run
         for function in numpy:
@@ -116,7 +120,13 @@ class Op:
 
             plan = self.plan(mask)
             base = OpNode if self.outputs == 1 else MultiOpNode
-            members = {"__slots__": (), "op": self, "plan": plan, "holds_values": plan.holds_values, "__module__": __name__}
+            members = {
+                "__slots__": (),
+                "op": self,
+                "plan": plan,
+                "holds_values": plan.holds_values,
+                "__module__": __name__,
+            }
             if specialise.can_specialise(self):
                 members["gradients"] = specialise.compile_gradients(self, plan)
             if not self.settings:

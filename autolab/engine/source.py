@@ -1,4 +1,4 @@
-"""The source of a rule: what documents, widgets and messages show, and what the generated shortcuts contain, is the formula itself."""
+"""The source of a rule. What documents, widgets and messages show, and what the shortcuts contain, is the formula itself."""
 
 from __future__ import annotations
 
@@ -80,4 +80,4 @@ def _spans(node: ast.Lambda, code: Any) -> bool:
     if first is None or last is None:
         return False
     start, stop = (node.body.lineno, node.body.col_offset), (node.body.end_lineno, node.body.end_col_offset)
-    return first >= start and last <= stop and last > start  # type: ignore[operator]
+    return first >= start and last <= stop and last > start

@@ -1,8 +1,8 @@
 """The shortcut of `apply`, written out for one row.
 
-For a row of fixed inputs and one result, the general way of `apply.py` and `node.py` is spelled out as Python source: no loops over
-inputs, no plan to look up, no list to build. It does the same things in the same order; `source(op)` shows it. Whatever is not usual
-(recording is off, a transform is active, a saved value was written to) goes back to the general way.
+For a row of fixed inputs and one result, the general way of `apply.py` and `node.py` is spelled out as Python source: no loops
+over inputs, no plan to look up, no list to build. It does the same things in the same order; `source(op)` shows it. Whatever is
+not usual (recording is off, a transform is active, a saved value was written to) goes back to the general way.
 """
 
 from __future__ import annotations
@@ -26,16 +26,22 @@ if TYPE_CHECKING:
 
 MOST_INPUTS = 3
 OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
+
+
 def not_a_tensor(op: Op, x: Any) -> str:
     return f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}"
 
 
-GENERATED.update({
-    "Tensor": Tensor, "new": object.__new__, "modes": modes, "explained": explained, "operands": OPERANDS, "not_a_tensor": not_a_tensor, "generally": generally, "join": join, "accumulator": accumulator,
-    "stretched": stretched, "looks_into": looks_into, "shape_of": np.shape, "View": View, "next_number": next_number, "fit": fit,
-    "FREED": FREED, "NEVER_WRITTEN": NEVER_WRITTEN, "FLOATING": FLOATING, "ndarray": np.ndarray, "f32": np.float32, "f64": np.float64,
-    "F32": np.dtype(np.float32), "F64": np.dtype(np.float64), "general_gradients": OpNode.gradients,
-})  # fmt: skip
+GENERATED.update(
+    {
+        "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
+        "NEVER_WRITTEN": NEVER_WRITTEN, "Tensor": Tensor, "View": View, "accumulator": accumulator, "explained": explained,
+        "f32": np.float32, "f64": np.float64, "fit": fit, "general_gradients": OpNode.gradients, "generally": generally,
+        "join": join, "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__,
+        "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "shape_of": np.shape,
+        "stretched": stretched,
+    }
+)  # fmt: skip
 
 
 def can_specialise(op: Op) -> bool:
@@ -43,7 +49,7 @@ def can_specialise(op: Op) -> bool:
 
 
 def forward_source(op: Op, names: dict[str, Any]) -> str:
-    """The text of `run(x, y, settings)`: compute, wrap, record. What it needs is added to `names`."""
+    """The text of `run(x, y, settings)`: compute, wrap, record; fills `names` with what it needs."""
     xs = op.inputs
     first = xs[0]
     args = ", ".join(xs)
@@ -54,7 +60,10 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
         f"        return generally(op, ({args},), settings)",
     ]
     for x in xs:
-        lines += [f"    is_{x} = type({x}) is Tensor or isinstance({x}, Tensor)", f"    raw_{x} = {x}.payload if is_{x} else {x}"]
+        lines += [
+            f"    is_{x} = type({x}) is Tensor or isinstance({x}, Tensor)",
+            f"    raw_{x} = {x}.payload if is_{x} else {x}",
+        ]
     if len(xs) == 1:
         lines += [f"    if not is_{first}:", f"        raise TypeError(not_a_tensor(op, {first}))"]
     lines += promotion(op)
@@ -64,7 +73,12 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
     if not op.settings:
         call = inlined(op.forward, {x: f"raw_{x}" for x in xs}, names) or call
     if op.kind == "elementwise" and len(xs) > 1:
-        lines += ["    try:", f"        out = {call}", "    except ValueError as error:", f"        raise explained(op, error, [{raws}]) from None"]
+        lines += [
+            "    try:",
+            f"        out = {call}",
+            "    except ValueError as error:",
+            f"        raise explained(op, error, [{raws}]) from None",
+        ]
     else:
         lines.append(f"    out = {call}")
     lines += [
@@ -104,7 +118,8 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
 def promotion(op: Op) -> list[str]:
     """Skip promotion when all operands are the same of float32 and float64, or Python numbers beside one of them.
 
-    `alike` becomes true if all tensors among the inputs have the shape and dtype of the result, `dtype` that of all arrays if it is one.
+    `alike` becomes true if all tensors among the inputs have the shape and dtype of the result; `dtype` becomes that of all
+    arrays, if it is one.
     """
     if not op.promote:
         return ["    alike, dtype = False, None"] if keeps_like(op) else []
@@ -172,7 +187,9 @@ def node_lines(op: Op, mask: int, indent: str) -> list[str]:
         lines.append("node.settings = settings")
     if keeps_like(op):
         asking = [x for i, x in enumerate(xs) if mask >> i & 1]
-        own = ", ".join(f"None if raw_{x}.shape == shape else (raw_{x}.shape, dtype)" if x in asking else "None" for x in xs)
+        own = ", ".join(
+            f"None if raw_{x}.shape == shape else (raw_{x}.shape, dtype)" if x in asking else "None" for x in xs
+        )
         lines += [
             "if alike:",
             "    node.like = None",
@@ -187,7 +204,7 @@ def node_lines(op: Op, mask: int, indent: str) -> list[str]:
 
 
 def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
-    """The text of a node's `gradients`: check the saved values, run the rules, undo broadcasting. What it needs is added to `names`."""
+    """The text of a node's `gradients`: check the saved values, run the rules, undo broadcasting; fills `names`."""
     lines = [
         "def gradients(node, g, create_graph):",
         "    if create_graph or g is None:",
@@ -251,4 +268,6 @@ def source(op: Op) -> str:
     if not can_specialise(op):
         return f"# {op.name} has {'any number of inputs' if op.variadic else 'several results'}: it takes the general way.\n"
     masks = [m for m in range(1, 1 << len(op.inputs)) if not m & ~op.mask]
-    return "\n\n".join([forward_source(op, {}), *(f"# needs {m:b}\n{gradients_source(op, op.plan(m), {})}" for m in masks)])
+    return "\n\n".join(
+        [forward_source(op, {}), *(f"# needs {m:b}\n{gradients_source(op, op.plan(m), {})}" for m in masks)]
+    )

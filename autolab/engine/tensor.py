@@ -66,8 +66,9 @@ class Extra:
 class Tensor:
     """An array that remembers how it was made. Make one with `autolab.tensor`.
 
-    Slots: `payload` the numbers; `edge` the pair (node, output number) that made it, None for a leaf; `flag` whether a leaf requires
-    grad (then it has an `extra`); `version` a one-element list shared by all views, counting writes; `window` how it looks into a base; `extra` hooks and the like.
+    Slots: `payload` the numbers; `edge` the pair (node, output number) that made it, None for a leaf; `flag` whether a leaf
+    requires grad (then it has an `extra`); `version` a one-element list shared by all views, counting writes; `window` how it
+    looks into a base; `extra` hooks and the like.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_grad", "edge", "extra", "flag", "payload", "version", "window")
@@ -161,7 +162,9 @@ class Tensor:
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
             if not isinstance(value, Tensor):
-                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+                raise TypeError(
+                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+                )
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if value.payload.shape != self.payload.shape:

@@ -14,7 +14,7 @@ from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.dims import sizes_of
 
-_generator = np.random.default_rng()
+_generator: np.random.Generator | None = None  # made when first used: numpy.random takes as long to import as this package
 
 
 def manual_seed(seed: int) -> None:
@@ -23,7 +23,7 @@ def manual_seed(seed: int) -> None:
     _generator = np.random.default_rng(seed % 2**64)
 
 
-def generator() -> np.random.Generator:
+def _shared() -> np.random.Generator:
     """The generator behind all random functions. Raises RuntimeError inside vmap, unless it was told what random means there."""
     for level in modes.levels:
         level.before_random()
