@@ -1,14 +1,16 @@
 """A recorded run as plain data: what each node received, by which rule, and what it sent on.
 
 `record(loss)` walks the engine's own backward pass and returns a `Trace`; `graph(loss)` only looks at the graph.
-Both leave the learner's tensors as they are. docs/trace-format.md describes the JSON.
+Both leave the learner's tensors as they are. Under `watch()` a graph also keeps the results that no rule asks for.
+docs/trace-format.md describes the JSON.
 """
 
+from autolab.trace.adapter import watch
 from autolab.trace.model import Accumulated, Edge, Node, Rule, Saved, Sent, Step, Trace, schema
 from autolab.trace.record import graph, record
 from autolab.trace.values import Value, value_of
 
 __all__ = [
-    "record", "graph", "schema", "value_of",
+    "record", "graph", "watch", "schema", "value_of",
     "Trace", "Node", "Edge", "Step", "Sent", "Rule", "Saved", "Accumulated", "Value",
 ]  # fmt: skip

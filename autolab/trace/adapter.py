@@ -1,12 +1,17 @@
 """All that the trace knows about the engine; nothing else in this folder touches a node."""
 
+from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
 
 from autolab.engine.backward import steps
+from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad
 from autolab.engine.tensor import Tensor
+from autolab.trace.values import value_of
+
+WATCHED = "autolab.trace: value"  # key into a node's metadata
 
 
 def check_recorded(loss):
@@ -65,6 +70,43 @@ def fire(loss, gradient, nodes):
     finally:
         for tensor, grad in kept:
             tensor._grad = grad
+
+
+@contextmanager
+def watch():
+    """Within it, every result that is recorded is also written down, so that a trace of it has no gaps.
+
+    A graph remembers only what its rules will ask for. That is enough for gradients, but a picture then shows `?` where
+    no rule needs the value.
+
+    Examples
+    --------
+    >>> import autolab as torch
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> with watch():
+    ...     y = (x + 5) + 1
+    >>> from autolab.trace import graph
+    >>> [node.value.text for node in graph(y).nodes]
+    ['8', '7', '2']
+    """
+    before, modes.watch = modes.watch, _write_down
+    modes.settle()
+    try:
+        yield
+    finally:
+        modes.watch = before
+        modes.settle()
+
+
+def _write_down(node, results):
+    # A summary, not the array: it is as it was when recorded, and keeps no memory alive.
+    if len(results) == 1 and isinstance(results[0], Tensor) and results[0].level == 0:
+        node.metadata[WATCHED] = value_of(results[0].payload)
+
+
+def watched(node):
+    """What `watch` wrote down for a node, else None."""
+    return node.metadata.get(WATCHED)
 
 
 def is_leaf(node):

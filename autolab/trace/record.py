@@ -134,7 +134,7 @@ class _Recorder:
                 if child is not None and output == 0 and _is_array(saved.get(name)):
                     raw.setdefault(child, saved[name])
         for node in reversed(self.engine_nodes):
-            if node not in raw:
+            if node not in raw and adapter.watched(node) is None:
                 result = self._again(node, inputs[node])
                 if result is not None:
                     raw[node] = result
@@ -153,7 +153,9 @@ class _Recorder:
     # -- nodes and edges ---------------------------------------------------------------------------
 
     def _node(self, node, label):
-        value = None if node not in self.raw or node.outputs > 1 else value_of(self.raw[node])
+        value = adapter.watched(node)
+        if value is None and node in self.raw and node.outputs == 1:
+            value = value_of(self.raw[node])
         made = Node(
             id=self.ids[node], kind="leaf" if adapter.is_leaf(node) else "custom" if node.op is None else "op",
             name=node.name(), label=label, value=value, outputs=node.outputs,

@@ -10,7 +10,7 @@ import traitlets
 from autolab.draw.style import STYLE
 from autolab.draw.svg import grad_line, render, value_line
 from autolab.draw.text import text
-from autolab.trace import record
+from autolab.trace import record, watch
 from autolab.trace.values import number
 from autolab.widgets.base import Explorable
 
@@ -178,7 +178,8 @@ class Explorer(Explorable):
             given = values.get(name, self._fixed.get(name))
             arguments[name] = _leaf(given) if isinstance(given, float) else given
         with np.errstate(all="ignore"):
-            result = self._f(**arguments)
+            with watch():
+                result = self._f(**arguments)
             _check(result)
             return record(result, names={**self._around, **arguments})
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.trace import Trace, graph, record, schema
+from autolab.trace import Trace, graph, record, schema, watch
 from autolab.trace.values import value_of
 
 
@@ -303,6 +303,45 @@ def test_a_value_that_nothing_remembers_is_none():
     x = leaf(2.0)
     trace = graph((x + 5) + 1)
     assert [n.value and n.value.data for n in trace.nodes if n.op == "add"] == [8, None]
+
+
+def test_a_watched_graph_has_no_gaps():
+    x = leaf(2.0)
+    with watch():
+        y = ((x + 5) + 1) * 2
+    assert [n.value.data for n in graph(y).nodes] == [16, 8, 7, 2]
+
+
+def test_a_watched_value_is_what_it_was():
+    x = leaf([1.0, 2.0])
+    with watch():
+        y = x + 5
+        z = y + 1
+    y.detach().zero_()
+    assert next(n.value.data for n in graph(z).nodes if n.name == "AddBackward0" and n.id == "n1") == [6, 7]
+
+
+def test_a_watched_custom_function_has_its_value():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = leaf(3.0)
+    with watch():
+        y = Double.apply(x) + 1
+    assert graph(y).node("n1").value.data == 6
+
+
+def test_watching_ends_with_its_block():
+    x = leaf(2.0)
+    with watch():
+        pass
+    assert graph((x + 5) + 1).node("n1").value is None
 
 
 def test_a_shape_is_known_after_the_backward_pass():

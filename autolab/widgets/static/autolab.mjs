@@ -20,6 +20,8 @@ function h(tag, props = {}, ...children) {
   return el;
 }
 
+const SCROLLS = { tabindex: "0", role: "region", "data-lm-suppress-shortcuts": "true" };
+
 const text = (value) => (value ? value.text : "none");
 
 // Drawn, not typed: the fonts of a classroom may lack the signs.
@@ -58,7 +60,8 @@ function change(model, values) {
 // The SVG that Python drew, made live: it can be moved through; with `choose`, nodes take the focus and can be chosen.
 class Graph {
   constructor(svg, choose) {
-    this.el = h("div", { class: "al-graph" });
+    // what can scroll must be reached by keys: through its nodes, or else by itself
+    this.el = h("div", { class: "al-graph", ...(choose ? {} : { ...SCROLLS, "aria-label": "Graph" }) });
     this.el.innerHTML = svg;
     this.svg = this.el.firstElementChild;
     this.svg.setAttribute("role", "group");
@@ -157,7 +160,7 @@ function tableTwin(label, columns, fill) {
   const body = h("tbody");
   const details = h("details", { class: "al-details" },
     h("summary", {}, label),
-    h("div", { class: "al-scroll", tabindex: "0", role: "region", "aria-label": label, "data-lm-suppress-shortcuts": "true" },
+    h("div", { class: "al-scroll", ...SCROLLS, "aria-label": label },
       h("table", {}, h("thead", {}, h("tr", {}, ...columns.map((c) => h("th", { scope: "col" }, c)))), body)));
   const update = () => { if (details.open) fill(body); };
   details.addEventListener("toggle", update);

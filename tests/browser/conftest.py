@@ -1,0 +1,227 @@
+"""A real browser against JupyterLab, Notebook 7 and pages from disk. Each point below once cost a failed run:
+
+- Jupyter's directories and HOME are its own, the port is picked here and not retried, no token, loopback only;
+- a notebook is run only when its kernel is idle *and* has a connection, else Notebook 7 asks for a kernel over the page;
+- what is waited for is a text that the last cell prints, or a condition; nothing sleeps;
+- things are found by ARIA role and name; the server's whole process group is ended; a failure leaves a screenshot.
+
+Starting a server and running a notebook takes seconds, so each front end opens one notebook with every explorable in
+it, and every test begins by resetting the one that it drives.
+"""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import autolab
+
+FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-dev-shm-usage"
+).split()
+WAIT = 60  # seconds until a server or a kernel must have answered
+ROOT = Path(autolab.__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def browser(chromium):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, headless=True, args=FLAGS)
+        yield started
+        started.close()
+
+
+def watched(context):
+    """A page that remembers what should not happen: errors in the console, requests off the machine."""
+    page = context.new_page()
+    page.errors, page.external = [], []
+    page.on("console", lambda m: page.errors.append(m.text) if m.type == "error" else None)
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.on("request", lambda r: page.external.append(r.url) if _is_external(r.url) else None)
+    return page
+
+
+def _is_external(url):
+    return not url.startswith(("data:", "blob:", "file:", "http://127.0.0.1", "ws://127.0.0.1", "about:"))
+
+
+@pytest.fixture
+def page(browser, request, screenshot):
+    """An empty page."""
+    context = browser.new_context(viewport={"width": 1100, "height": 900})
+    opened = watched(context)
+    opened.set_default_timeout(10_000)
+    yield opened
+    if getattr(request.node, "failed", False):
+        screenshot(opened, f"failed-{request.node.name}")
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def screenshot(pytestconfig):
+    """Keep a picture of a page under build/screenshots, to be looked at."""
+    folder = pytestconfig.rootpath / "build" / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def take(page, name, **options):
+        safe = "".join(c if c.isalnum() or c in "-." else "-" for c in name)
+        page.screenshot(path=folder / f"{safe}.png", **options)
+
+    return take
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.when == "call" and report.failed:
+        item.failed = True
+    return report
+
+
+# -- Jupyter ------------------------------------------------------------------------------------------
+
+
+def _free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@pytest.fixture(scope="session", params=["lab", "notebook"])
+def jupyter(request, tmp_path_factory):
+    """A running server: which front end, its address, its folder."""
+    root, home, port = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("home"), _free_port()
+    own = [f"JUPYTER_{what}_DIR" for what in ("CONFIG", "DATA", "RUNTIME")]
+    own += ["JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR"]
+    env = dict(os.environ, HOME=str(home), PYTHONPATH=str(ROOT), **{name: str(home / name.lower()) for name in own})
+    command = [
+        sys.executable, "-m", "jupyter", request.param, "--no-browser", "--allow-root", "--ip=127.0.0.1",
+        f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--ServerApp.password=",
+        f"--ServerApp.root_dir={root}", "--LabApp.news_url=",
+        "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]  # fmt: skip
+    base, log = f"http://127.0.0.1:{port}", home / "server.log"
+    with open(log, "w") as output:
+        server = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, env=env, cwd=root, start_new_session=True
+        )
+    try:
+        _until(lambda: _answers(base), lambda: f"{request.param} did not start:\n{log.read_text()[-2000:]}", server)
+        yield request.param, base, root
+    finally:
+        os.killpg(server.pid, signal.SIGTERM)
+        server.wait(20)
+
+
+def _until(happened, complain, server=None):
+    end = time.monotonic() + WAIT
+    while not happened():
+        if time.monotonic() > end or (server is not None and server.poll() is not None):
+            raise RuntimeError(complain())
+        time.sleep(0.05)
+
+
+def _answers(base):
+    try:
+        urllib.request.urlopen(base + "/api/status", timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _sessions(base, name):
+    with urllib.request.urlopen(base + "/api/sessions") as answer:
+        return [s["kernel"] for s in json.load(answer) if s["path"] == name]
+
+
+def run_notebook(page, jupyter, source, last):
+    """Open a notebook, run all its cells, and wait until its last cell has printed `last`."""
+    kind, base, root = jupyter
+    shutil.copy(source, root / source.name)
+    page.goto(f"{base}/lab/tree/{source.name}?reset" if kind == "lab" else f"{base}/notebooks/{source.name}")
+    _until(
+        lambda: any(k["execution_state"] == "idle" and k["connections"] >= 1 for k in _sessions(base, source.name)),
+        lambda: f"no idle kernel with a connection: {_sessions(base, source.name)}",
+    )
+    page.wait_for_selector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', state="attached")
+    page.errors.clear()  # what the front end itself reports while it loads
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
+    page.get_by_text(last, exact=True).last.wait_for(timeout=WAIT * 1000)
+
+
+CELLS = [
+    """\
+import ipywidgets
+import autolab as torch""",
+    """\
+x = torch.tensor(1.0, requires_grad=True)
+y = (3 * x + 2) ** 2
+stepper = torch.Stepper(y)
+stepper""",
+    """\
+told = ipywidgets.Label("the kernel is at 0")
+stepper.observe(lambda change: setattr(told, "value", f"the kernel is at {change.new}"), "position")
+told""",
+    """\
+w = torch.tensor([0.5, -1.0], requires_grad=True)
+second = torch.Stepper((w * torch.tensor([2.0, 3.0]) + 1).relu().sum())
+second""",
+    "torch.explore(lambda x, y: x * y + x**2, x=(-3, 3), y=2.0)",
+    "torch.explore(lambda a, b: (a * b).sin(), a=(0, 2), b=(-1, 1))",
+    'print("-".join(["all", "cells", "ran"]))',
+]
+
+
+@pytest.fixture(scope="session")
+def notebook(jupyter, browser, tmp_path_factory, screenshot):
+    """One notebook with all explorables, opened and run: which front end, and the page."""
+    import nbformat
+
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}  # else it asks
+    source = tmp_path_factory.mktemp("notebook") / "explorables.ipynb"
+    nbformat.write(made, source)
+    context = browser.new_context(viewport={"width": 1300, "height": 1000})
+    page = watched(context)
+    page.set_default_timeout(6_000)
+    try:
+        run_notebook(page, jupyter, source, "all-cells-ran")
+    except Exception:
+        screenshot(page, f"failed-to-run-{jupyter[0]}")
+        raise
+    yield jupyter[0], page
+    context.close()
+
+
+# -- accessibility --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """Ask axe-core for violations of WCAG 2.2 AA below a selector; each is one line of text."""
+    found = pytest.importorskip("axe_playwright_python", reason="`pip install axe-playwright-python` brings axe-core")
+    script = (Path(found.__file__).parent / "axe.min.js").read_text("utf-8")
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+    def violations(page, selector):
+        page.evaluate(script)
+        result = page.evaluate(
+            "([selector, tags]) => axe.run({include: [selector]}, {runOnly: {type: 'tag', values: tags}})",
+            [selector, tags],
+        )
+        assert len(result["passes"]) > 10  # it has looked
+        return [f"{v['id']}: {n['html'][:200]} {n['failureSummary']}" for v in result["violations"] for n in v["nodes"]]
+
+    return violations

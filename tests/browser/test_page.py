@@ -1,0 +1,203 @@
+"""Pages that work from disk: every button and slider, with no kernel, in both themes, wide and narrow."""
+
+import pytest
+from playwright.sync_api import expect
+
+import autolab as torch
+from autolab.widgets.base import MODULE
+
+pytestmark = pytest.mark.browser
+pytest.importorskip("anywidget")
+
+
+def network():
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(64, 30), torch.nn.ReLU(), torch.nn.Linear(30, 10))
+    images, labels = torch.randn(16, 64), torch.randint(0, 10, (16,))
+    loss = torch.nn.CrossEntropyLoss()(model(images), labels)
+    return torch.Stepper(loss)
+
+
+def square():
+    x = torch.tensor(1.0, requires_grad=True)
+    y = (3 * x + 2) ** 2
+    return torch.Stepper(y)
+
+
+def neuron():
+    def neuron(x, w):
+        return (w * x + 0.5).tanh() if x > -2 else w * x
+
+    return torch.explore(neuron, x=(-3, 3), w=(-1, 1))
+
+
+def chain(count):
+    x, w = torch.tensor(1.0, requires_grad=True), torch.tensor(0.5, requires_grad=True)
+    y = x
+    for _ in range(count // 3):
+        y = (y * w).tanh() + x
+    return torch.Stepper(y)
+
+
+@pytest.fixture
+def open_page(browser, tmp_path, page):
+    """Save an explorable and open the file."""
+
+    def opened(widget):
+        page.goto(widget.save_html(tmp_path / "page.html").as_uri())
+        return page
+
+    yield opened
+    assert page.errors == []
+    assert page.external == []
+
+
+def test_the_stepper_by_mouse(open_page):
+    page = open_page(square())
+    status = page.get_by_role("status")
+    for _ in range(3):
+        page.get_by_role("button", name="Step", exact=True).click()
+    expect(status).to_have_text("MulBackward0 receives 10; x gets 10 × 3 = 30.")
+    page.get_by_role("button", name="Undo").click()
+    expect(status).to_have_text("AddBackward0 receives 10; MulBackward0 gets 10.")
+    page.get_by_role("button", name="Reset").click()
+    expect(status).to_have_text("Ready. PowBackward0 fires first.")
+    page.get_by_role("combobox", name="Speed").select_option("4")
+    page.get_by_role("button", name="Play").click()
+    expect(status).to_have_text("AccumulateGrad receives 30; x.grad becomes 30.")
+
+
+def test_the_stepper_by_keys_alone(open_page):
+    page = open_page(square())
+    status, keys = page.get_by_role("status"), page.keyboard
+    keys.press("Tab")
+    expect(page.get_by_role("button", name="Reset")).to_be_focused()
+    keys.press("ArrowRight")
+    expect(status).to_contain_text("PowBackward0 receives 1")
+    for _ in range(5):
+        keys.press("Tab")
+    expect(page.locator('[data-node="n0"]')).to_be_focused()
+    keys.press("ArrowDown")
+    expect(page.get_by_role("region", name="Inspected node")).to_contain_text("AddBackward0")
+    keys.press("End")
+    expect(status).to_contain_text("x.grad becomes 30")
+    keys.press("Home")
+    expect(status).to_contain_text("Ready.")
+    keys.press("Tab")
+    keys.press("Enter")
+    expect(page.get_by_role("table")).to_be_visible()
+
+
+def test_a_node_says_its_gradient_once_it_has_one(open_page):
+    page = open_page(square())
+    node = page.locator('[data-node="n0"]')
+    expect(node).to_have_attribute("aria-label", "y, made by PowBackward0: x ** exponent = 25, float32")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    expect(node).to_have_attribute("aria-label", "y, made by PowBackward0: x ** exponent = 25, float32, grad 1")
+
+
+def test_sliders_by_keys(open_page):
+    page = open_page(neuron())
+    page.get_by_role("slider", name="w").focus()
+    page.keyboard.press("End")
+    page.get_by_role("slider", name="x").focus()
+    page.keyboard.press("End")
+    expect(page.get_by_role("status")).to_contain_text("x = 3, w = 1: the result is 0.998178")
+    page.keyboard.press("Home")  # the other branch of the function: another graph
+    expect(page.get_by_role("status")).to_contain_text("x = -3, w = 1: the result is -3; its gradient is 1 for x")
+    expect(page.locator("[data-node]")).to_have_count(3)
+    page.get_by_role("button", name="Reset").click()
+    expect(page.locator("[data-node]")).to_have_count(5)
+
+
+def test_the_value_of_a_slider_is_spoken(open_page):
+    page = open_page(neuron())
+    slider = page.get_by_role("slider", name="x")
+    slider.focus()
+    page.keyboard.press("End")
+    expect(slider).to_have_attribute("aria-valuetext", "3")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 420])
+@pytest.mark.parametrize("make", [square, network, neuron])
+def test_no_wcag_violation_and_no_sideways_scrolling(open_page, make, width, scheme, axe, screenshot):
+    widget = make()
+    page = open_page(widget)
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    page.set_viewport_size({"width": width, "height": 800})
+    page.get_by_text("Table of all").click()
+    if make is not neuron:
+        for _ in range(3):
+            page.get_by_role("button", name="Step", exact=True).click()
+    screenshot(page, f"page-{make.__name__}-{width}-{scheme}", full_page=True)
+    assert axe(page, "body") == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_text_in_the_boxes_is_not_clipped(open_page):
+    # with the fonts that are really there
+    page = open_page(network())
+    outside = page.evaluate("""() => [...document.querySelectorAll('.al-node')].flatMap((g) => {
+        const box = g.querySelector('.al-box').getBoundingClientRect();
+        return [...g.querySelectorAll('text')].filter((t) => {
+            const r = t.getBoundingClientRect();
+            return r.width && (r.left < box.left || r.right > box.right || r.top < box.top || r.bottom > box.bottom);
+        }).map((t) => t.textContent);
+    })""")
+    assert outside == []
+
+
+def test_focus_is_seen(open_page):
+    page = open_page(square())
+    page.keyboard.press("Tab")
+    outline = "getComputedStyle(document.activeElement).outline"
+    assert "3px" in page.evaluate(outline)
+    for _ in range(5):
+        page.keyboard.press("Tab")
+    assert "3px" in page.evaluate(outline)
+
+
+def test_nothing_moves_by_itself_where_motion_is_reduced(open_page):
+    page = open_page(square())
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate("getComputedStyle(document.querySelector('.al-box')).transitionDuration") == "0s"
+
+
+def test_many_on_a_page_and_each_cleans_up(page):
+    state = square().offline()
+    page.goto("about:blank")
+    left = page.evaluate(
+        """async ([code, data]) => {
+            const url = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
+            const module = (await import(url)).default;
+            let heard = 0;
+            const ends = [1, 2, 3].map(() => {
+                const traits = {...data, playing: true};
+                const model = {
+                    get: (k) => traits[k], set: (k, v) => { traits[k] = v; }, save_changes() {},
+                    on: () => { heard += 1; }, off: () => { heard -= 1; },
+                };
+                const el = document.body.appendChild(document.createElement("div"));
+                return module.render({model, el});
+            });
+            const drawn = document.querySelectorAll("svg.al-svg").length, listening = heard;
+            let timers = 0;
+            const clear = window.clearInterval;
+            window.clearInterval = (t) => { timers += t !== null; clear(t); };
+            ends.forEach((end) => end());
+            return [drawn, listening > 0, heard, timers, document.querySelectorAll(".al-root").length];
+        }""",
+        [MODULE, state],
+    )
+    assert left == [3, True, 0, 3, 0]
+
+
+def test_a_large_graph_opens_and_steps(open_page, screenshot):
+    page = open_page(chain(1000))
+    page.get_by_role("button", name="Step", exact=True).click()
+    expect(page.get_by_role("status")).to_contain_text("AddBackward0 receives 1")
+    page.get_by_role("button", name="Reset").press("End")
+    expect(page.get_by_text("Step 1001 of 1001")).to_be_visible()
+    screenshot(page, "page-large")
