@@ -47,7 +47,8 @@ def steps(
     for start, g in zip(starts, gradients):
         deliver(pending, start, g)
     for leaf in [leaf for leaf, count in waiting.items() if not count]:  # a root that is itself a leaf
-        yield leaf, (finish(leaf, pending.pop(leaf), wanted, captured, accumulate, create_graph),), ()
+        if inputs is None or leaf in wanted:
+            yield leaf, (finish(leaf, pending.pop(leaf), wanted, captured, accumulate, create_graph),), ()
 
     take, arrived, restricted = pending.pop, pending.get, inputs is not None
     for node in order:

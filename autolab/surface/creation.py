@@ -23,10 +23,13 @@ def manual_seed(seed: int) -> None:
     _generator = np.random.default_rng(seed % 2**64)
 
 
-def _shared() -> np.random.Generator:
+def generator() -> np.random.Generator:
     """The generator behind all random functions. Raises RuntimeError inside vmap, unless it was told what random means there."""
+    global _generator
     for level in modes.levels:
         level.before_random()
+    if _generator is None:
+        _generator = np.random.default_rng()
     return _generator
 
 
