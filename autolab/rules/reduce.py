@@ -66,7 +66,7 @@ std = op(
     "std", lambda x, *, axis=None, correction=1, keepdims=False: np.sqrt(
         var_values(x, axis=axis, correction=correction, keepdims=keepdims)),
     GENERAL,
-    x=lambda g, x, out, axis, correction, keepdims: restore(g / or_one(out), x.shape, axis, keepdims)
+    x=lambda g, x, out, axis, correction, keepdims: restore(keep(g / or_one(out), out != 0), x.shape, axis, keepdims)
     * deviation(x, axis) / freedom(x.shape, axis, correction),
 )  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import warnings
 from typing import Any, NamedTuple
 
 from autolab.engine import dtypes
@@ -57,7 +58,15 @@ def _spread(row: Op, name: str) -> Any:
         if correction is None:
             correction = 1 if unbiased is None else int(unbiased)
         _need_floats(name, input)
-        return _reduce(row, input, dim, keepdim, correction=correction)
+        result = _reduce(row, input, dim, keepdim, correction=correction)
+        if result.payload.size and input.payload.size // result.payload.size <= correction:
+            warnings.warn(
+                f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+                "(input numel divided by output numel).",
+                UserWarning,
+                stacklevel=2,
+            )
+        return result
 
     function.__name__ = function.__qualname__ = name
     return function
