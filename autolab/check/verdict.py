@@ -21,13 +21,13 @@ RIGHT = 1e-4  # up to here the derivative is the right one, computed badly
 EXACT = 1e-12  # a formula in float64 is this exact; a difference quotient is not
 
 
-def check(name: str, candidate: Any, *, seed: int = 0, points: float | None = None) -> Report:
+def check(name: str | Spec, candidate: Any, *, seed: int = 0, points: float | None = None) -> Report:
     """Judge a backward rule that someone wrote for an operation of the table, and say how it is wrong.
 
     Parameters
     ----------
-    name : str
-        The operation, such as "mul".
+    name : str or Spec
+        The operation, such as "mul"; or an exercise of one's own.
     candidate : Function class, pair (forward, backward), or backward function
         A class with static methods `forward(ctx, ...)` and `backward(ctx, g)`, or functions on arrays; a plain backward
         takes g first and then what it needs by name: inputs, `out`, `<input>_shape`, settings.
@@ -58,8 +58,8 @@ def check(name: str, candidate: Any, *, seed: int = 0, points: float | None = No
     >>> report.diagnoses[0].family, report.diagnoses[0].certainty
     ('not summed', 'certain')
     """
-    spec = spec_for(name)
-    reference = Reference.of(spec.row or name)
+    spec = name if isinstance(name, Spec) else spec_for(name)
+    reference = Reference.of(spec.row or spec.name)
     report = judge(spec, reference, LocalCandidate(candidate, reference), seed=seed)
     return report if points is None else report.worth(points)
 
@@ -209,7 +209,7 @@ class Court:
         """Is the result right, in value and shape?"""
         if not self.candidate.judges_forward:
             return Verdict("forward", None, "not asked: only backward was given")
-        for run in self._all("value", "broadcast", "extreme"):
+        for run in self._all("value", "broadcast"):
             out, want = run.answer.out, run.names["out"]
             if out is None:
                 return Verdict("forward", False, f"with {run.where}: {fault(run.answer).text}")
@@ -358,6 +358,11 @@ class Court:
         for run in self.runs.get("extreme", []):
             if not run.first:
                 return Verdict("stability", False, f"with large numbers: {fault(run.answer).text}")
+            out = run.answer.out
+            if out is not None and np.any(~np.isfinite(out)) and np.all(np.isfinite(run.names["out"])):
+                text = "The result of forward is not finite for large numbers"
+                self.diagnoses.append(diagnosis("unstable", "certain", text, where=run.where))
+                return Verdict("stability", False, text)
             for x in self.inputs:
                 got, want = run.first.got[x], run.first.want[x]
                 if got is None or got.shape != want.shape:

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from autolab.autograd import Function
-from autolab.check import SPECS, LocalCandidate, Reference, check, diagnose, judge
+from autolab.check import SPECS, LocalCandidate, Reference, Spec, check, diagnose, judge
 from autolab.check.cases import BROADCAST, draw
 from autolab.check.reference import stretched_axes
 from autolab.check.score import Row, mutation_score
+from autolab.engine.op import ELEMENTWISE, Op
 
 from .right import RIGHT, ReluFromOutput, Square
 from .wrong import WRONG, ForgetsToSum
@@ -137,6 +138,47 @@ def test_a_wrong_forward_is_told_apart_from_a_right_backward():
     verdicts = {v.name: v.passed for v in report.verdicts}
     assert verdicts["forward"] is False
     assert verdicts["value"] is True
+
+
+def verdicts(report):
+    return {v.name: v.passed for v in report.verdicts}
+
+
+def test_a_backward_that_spoils_what_forward_saved_fails_the_second_time():
+    def overwrites(g, out):
+        out *= g
+        return out
+
+    report = check("exp", (np.exp, overwrites))
+    assert [d.family for d in report.diagnoses] == ["second call"]
+    # what forward returned was right when it returned
+    assert verdicts(report)["forward"] is True
+    assert verdicts(report)["accumulation"] is False
+
+
+def test_right_numbers_in_another_shape_fail_the_shape_only_once():
+    found = verdicts(check("square", lambda g, x: (2 * g * x).ravel()))
+    assert found["shape"] is False
+    assert found["forward"] is None
+
+
+def test_a_softmax_that_overflows_is_unstable_and_otherwise_right():
+    def naive(x, axis):
+        e = np.exp(x)
+        return e / e.sum(axis, keepdims=True)
+
+    report = check("softmax", (naive, lambda g, out, axis: out * (g - (g * out).sum(axis, keepdims=True))))
+    assert [name for name, passed in verdicts(report).items() if passed is False] == ["stability"]
+    assert "The result of forward is not finite for large numbers" in str(report)
+
+
+def test_an_exercise_on_an_operation_of_ones_own_is_a_few_lines():
+    swish = Op("swish", lambda x: x / (1 + np.exp(-x)), ELEMENTWISE,
+               {"x": lambda g, x: g * (1 / (1 + np.exp(-x)) * (1 + x * (1 - 1 / (1 + np.exp(-x)))))})  # fmt: skip
+    spec = Spec("swish", swish, points={"value": 3, "upstream": 1})
+    assert check(spec, lambda g, x, out: g * (out + (1 - out) / (1 + np.exp(-x)))).points == 4
+    assert check(spec, lambda g, x, out: g * out).points == 0
+    assert mutation_score(spec).missed == ()
 
 
 def test_a_slope_within_the_kink_is_accepted_and_remarked_on():
