@@ -5,6 +5,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from autolab.draw.layout import Box, layout
 from autolab.draw.style import STYLE
+from autolab.draw.text import text
 from autolab.trace.model import Trace
 from autolab.trace.record import graph
 
@@ -52,16 +53,24 @@ def svg(loss, step="end", direction="auto", legend=True):
     '<svg'
     """
     trace = loss if isinstance(loss, Trace) else graph(loss)
-    return Picture(render(trace, step, direction=direction, legend=legend, style=STYLE))
+    return Picture(render(trace, step, direction=direction, legend=legend, style=STYLE), text(trace))
 
 
 class Picture(str):
-    """SVG text that a notebook shows as a picture."""
+    """SVG text that a notebook shows as a picture, and as a tree of text where it shows no SVG (until it is trusted)."""
 
-    __slots__ = ()
+    __slots__ = ("text",)
+
+    def __new__(cls, svg, text):
+        picture = super().__new__(cls, svg)
+        picture.text = text
+        return picture
 
     def _repr_svg_(self):
         return str(self)
+
+    def _repr_pretty_(self, printer, cycle):
+        printer.text(self.text)
 
     def save(self, path):
         """Write the picture to a file."""
