@@ -48,13 +48,13 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None) -> Tensor:
     """The rows of weight (N, D) that input (...) names: (..., D). The row padding_idx gets no gradient."""
-    i = np.asarray(input.payload)
+    i = input.numbers()
     if i.size and not (0 <= i.min() and i.max() < weight.shape[0]):
         raise IndexError(f"index out of range in self: found {i.min()} to {i.max()} for a table of {weight.shape[0]} rows")
     if padding_idx is not None:
         keep = fresh(np.arange(weight.shape[0]) != padding_idx % weight.shape[0]).unsqueeze(-1)  # type: ignore[attr-defined]
         weight = where(keep, weight, weight.detach())  # type: ignore[attr-defined]
-    return apply(index.embedding, (weight, fresh(i)), {})  # type: ignore[no-any-return]
+    return apply(index.embedding, (weight, input), {})  # type: ignore[no-any-return]
 
 
 def layer_norm(
@@ -167,7 +167,7 @@ def nll_loss(
     """
     _check_reduction(reduction)
     classes = input.shape[-1] if input.ndim == 1 else input.shape[1]
-    i = np.asarray(target.payload)
+    i = target.numbers()
     if i.dtype.kind not in "iu":
         raise RuntimeError(f"expected scalar type Long but found {target.dtype.title}: class targets are integers")
     if input.ndim > 1 and input.shape[0] != (target.shape[0] if target.ndim else 1):
@@ -214,7 +214,7 @@ def _soft_cross_entropy(
         loss = -(soft * logp * w).sum(-1)
         return loss if reduction == "none" else loss.sum() / (loss.numel() if reduction == "mean" else 1)
     kept = nll_loss(input=_log_softmax(input, dim), target=target, weight=weight, ignore_index=ignore_index, reduction=reduction)
-    used = fresh((np.asarray(target.payload) != ignore_index).astype(input.payload.dtype))
+    used = (target != ignore_index).to(input.dtype)  # type: ignore[attr-defined]
     smooth = -(logp * w).sum(-1) * used  # type: ignore[operator]
     if reduction == "mean":
         norm = used.sum() if weight is None else (weight[target.clamp(0)] * used).sum()  # type: ignore[attr-defined]
