@@ -1,0 +1,46 @@
+"""Run a lesson and save it as it is to be committed: `python tests/notebooks/save.py notebooks/04-inside-backward.ipynb`.
+
+The outputs are part of the lesson, and what a reader sees where there is no kernel. What belongs to one run only is
+dropped: timestamps, the state of widgets (a static viewer shows a blank for it, and the picture without it), and the
+version of the Python that happened to run it.
+"""
+
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def run(path):
+    """The lesson, run from top to bottom by a fresh kernel in its own folder."""
+    notebook = nbformat.read(path, as_version=4)
+    client = NotebookClient(
+        notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(Path(path).parent)}},
+        record_timing=False, coalesce_streams=True,
+    )  # fmt: skip
+    return client.execute()
+
+
+def tidy(notebook):
+    """Drop what belongs to one run."""
+    notebook.metadata = nbformat.from_dict(METADATA)
+    for cell in notebook.cells:
+        kept = {"tags": cell.metadata.tags} if cell.metadata.get("tags") else {}
+        cell.metadata = nbformat.from_dict(kept)
+        for output in cell.get("outputs", ()):
+            if "data" in output:
+                output.data.pop(WIDGET, None)
+    return notebook
+
+
+if __name__ == "__main__":
+    for path in sys.argv[1:]:
+        nbformat.write(tidy(run(path)), path)
+        print("saved", path)

@@ -1,0 +1,197 @@
+"""What every lesson owes its reader, whatever it is about."""
+
+import ast
+import itertools
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LESSONS = sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.ipynb"))
+NUMBERS = [path.name[:2] for path in LESSONS]
+PLACE = re.compile(r"\[`([\w.]+)` in (autolab/[\w/]+\.py)\]\(\.\./(autolab/[\w/]+\.py)\)")
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+
+
+@pytest.fixture(params=[pytest.param(p, id=p.stem, marks=getattr(pytest.mark, f"lesson{p.name[:2]}")) for p in LESSONS])
+def lesson(request):
+    notebook = nbformat.read(request.param, as_version=4)
+    notebook.path = request.param
+    return notebook
+
+
+def cells(lesson, kind):
+    return [cell for cell in lesson.cells if cell.cell_type == kind]
+
+
+def text(lesson):
+    return "\n\n".join(cell.source for cell in cells(lesson, "markdown"))
+
+
+def outputs(lesson):
+    return [output for cell in cells(lesson, "code") for output in cell.outputs]
+
+
+def is_import(node):
+    return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def names_in(path):
+    """Every name that a file defines: functions, classes, methods as `Class.method`, and what it assigns."""
+    found = set()
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            found |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+        if isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found |= {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}
+    return found
+
+
+def shows_something(cell):
+    last = ast.parse(cell.source).body[-1]
+    return isinstance(last, ast.Expr) or re.search(r"^\s*print\(", cell.source, re.M)
+
+
+def test_there_are_lessons():
+    assert {"00", "01", "04"} <= set(NUMBERS)
+
+
+# -- its shape ---------------------------------------------------------------------------------
+
+
+def test_it_opens_with_its_question_and_its_time(lesson):
+    first = lesson.cells[0].source
+    assert re.match(rf"# {lesson.path.name[:2]} · \w", first)
+    assert re.search(r"\*\*The question: .+\?\*\*", first)
+    assert re.search(r"\b(minutes|hour)\b", first)
+
+
+def test_it_closes_with_what_was_left_out_and_the_next_lesson(lesson):
+    last = lesson.cells[-1].source
+    assert last.startswith("## Left out")
+    assert re.search(r"\*\*Next:.*\d\d", last)
+
+
+def test_it_has_all_its_parts(lesson):
+    for heading in ("Where this stands in the code", "The same lines in PyTorch", "Check yourself", "Left out"):
+        assert f"## {heading}" in text(lesson), heading
+    assert "xercise" in text(lesson)
+    assert text(lesson).count("**Predict") >= 4
+    assert any("Stepper(" in cell.source or "explore(" in cell.source for cell in cells(lesson, "code"))
+
+
+def test_imports_stand_in_the_first_code_cell_and_nowhere_else(lesson):
+    first, *rest = (ast.parse(cell.source) for cell in cells(lesson, "code"))
+    assert all(is_import(node) for node in first.body)
+    assert not any(is_import(node) for tree in rest for node in ast.walk(tree))
+
+
+def test_a_cell_has_at_most_fifteen_lines(lesson):
+    lengths = {cell.id: len(cell.source.splitlines()) for cell in cells(lesson, "code")}
+    assert {name: n for name, n in lengths.items() if n > 15} == {}
+
+
+def test_no_two_code_cells_stand_in_a_row(lesson):
+    kinds = [cell.cell_type for cell in lesson.cells]
+    assert ("code", "code") not in itertools.pairwise(kinds)
+
+
+def test_a_paragraph_is_short(lesson):
+    prose = re.sub(r"\$\$.*?\$\$|```.*?```|\*\*References\.\*\*[^\n]*", "", text(lesson), flags=re.S)
+    long = [p[:60] for p in prose.split("\n\n") if len(p.split()) > 90 and not p.startswith(("|", "- ", "<"))]
+    assert long == []
+
+
+def test_cell_ids_say_what_a_cell_is_for(lesson):
+    ids = [cell.id for cell in lesson.cells]
+    assert len(set(ids)) == len(ids)
+    assert [i for i in ids if not re.fullmatch(r"[a-z]{2,}(-[a-z]+)*(-\d)?", i)] == []
+
+
+# -- what is saved in it ---------------------------------------------------------------------------
+
+
+def test_it_was_run_from_top_to_bottom(lesson):
+    assert [cell.execution_count for cell in cells(lesson, "code")] == list(range(1, len(cells(lesson, "code")) + 1))
+    assert [cell.id for cell in cells(lesson, "code") if shows_something(cell) and not cell.outputs] == []
+
+
+def test_no_error_and_no_warning_is_saved(lesson):
+    assert [o.ename for o in outputs(lesson) if o.output_type == "error"] == []
+    assert [o.text for o in outputs(lesson) if o.get("name") == "stderr"] == []
+
+
+def test_nothing_of_the_run_or_the_machine_is_saved(lesson):
+    assert set(lesson.metadata) == {"kernelspec", "language_info"}
+    assert lesson.metadata.kernelspec.name == "python3"
+    assert {key for cell in lesson.cells for key in cell.metadata} <= {"tags"}
+    shown = [o.get("text", "") + str(o.get("data", "")) for o in outputs(lesson)]
+    assert [s[:80] for s in shown if re.search(r"widget-view|0x[0-9a-f]{6}|/home/|/root/|site-packages", s)] == []
+
+
+def test_every_picture_is_also_text(lesson):
+    for output in outputs(lesson):
+        data = output.get("data", {})
+        if "image/svg+xml" in data:
+            assert "aria-label" in data["image/svg+xml"]
+            assert "<svg" not in data["text/plain"]
+        assert not {"image/png", "image/jpeg"} & set(data)
+
+
+def test_only_known_tags_are_used(lesson):
+    tags = {tag for cell in lesson.cells for tag in cell.metadata.get("tags", [])}
+    assert tags <= {"engine", "nbval-ignore-output"}
+
+
+# -- what it points to -------------------------------------------------------------------------------
+
+
+def test_every_place_in_the_code_exists(lesson):
+    places = PLACE.findall(text(lesson))
+    assert len(places) >= 6
+    assert len(places) == len(re.findall(r"\]\(\.\./autolab/", text(lesson))) - text(lesson).count("[`steps`](")
+    for name, said, linked in places:
+        assert said == linked
+        assert name in names_in(ROOT / said), f"{said} defines no {name}"
+
+
+def test_every_link_leads_somewhere_and_every_image_is_described(lesson):
+    for image, words, target in LINK.findall(text(lesson)):
+        assert words.strip() or not image, f"{target} has no alt text"
+        assert "://" in target or (lesson.path.parent / target.partition("#")[0]).exists(), target
+    assert "<img" not in text(lesson)
+
+
+def test_every_lesson_is_listed_in_the_path(lesson):
+    assert f"]({lesson.path.name})" in (ROOT / "notebooks" / "README.md").read_text()
+
+
+# -- its quiz --------------------------------------------------------------------------------------------
+
+
+def questions(lesson):
+    return [cell.source for cell in lesson.cells if cell.id.startswith("quiz-")]
+
+
+def test_the_quiz_has_four_to_eight_questions(lesson):
+    numbers = [int(n) for source in questions(lesson) for n in re.findall(r"^\*\*(\d)\. ", source, re.M)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert 4 <= len(numbers) <= 8
+
+
+def test_every_answer_of_the_quiz_is_explained_and_one_is_right(lesson):
+    for source in questions(lesson):
+        answers = re.findall(r"<details><summary>[abc]\. .+?</summary>\n\n(.+?)\n\n</details>", source, re.S)
+        assert len(answers) == source.count("<details>") == 3
+        assert sum(answer.startswith("Yes.") for answer in answers) == 1
+        assert all(len(answer.split()) >= 4 for answer in answers)
+
+
+def test_the_right_answers_are_not_always_the_same(lesson):
+    right = [re.search(r"<summary>([abc])\. [^\n]*\n\nYes\.", source).group(1) for source in questions(lesson)]
+    assert len(set(right)) == 3

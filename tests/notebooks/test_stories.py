@@ -1,0 +1,155 @@
+"""What the lessons tell, held to be true: by other means than running the lesson."""
+
+import contextlib
+import io
+import re
+import time
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+
+import autolab
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+LESSONS = sorted(FOLDER.glob("[0-9][0-9]-*.ipynb"))
+each_lesson = pytest.mark.parametrize(
+    "path", [pytest.param(p, id=p.stem, marks=getattr(pytest.mark, f"lesson{p.name[:2]}")) for p in LESSONS]
+)
+
+
+def read(path):
+    return nbformat.read(path, as_version=4)
+
+
+def cell(path, name):
+    return next(c.source for c in read(path).cells if c.id == name)
+
+
+def printed(source, names):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(source, names)
+    return out.getvalue().splitlines()
+
+
+@each_lesson
+def test_it_runs_in_under_a_minute(path):
+    began = time.perf_counter()
+    NotebookClient(read(path), timeout=60, kernel_name="python3", resources={"metadata": {"path": str(FOLDER)}}).execute()
+    assert time.perf_counter() - began < 60
+
+
+@each_lesson
+def test_the_same_lines_give_the_same_in_pytorch(path, torch):
+    blocks = re.findall(r"```python\n(import torch .*?)```", cell(path, "pytorch"), re.S)
+    assert blocks
+    for block in blocks:
+        said = re.findall(r"^print\(.*\) +# (.*)$", block, re.M)
+        assert printed(block, {}) == said
+        assert printed(block.replace("import torch ", "import autolab as torch "), {}) == said
+
+
+# -- 00 ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.lesson00
+def test_the_tour_trains_the_digits_to_95_percent_in_ten_seconds():
+    names, began = {}, time.perf_counter()
+    for name in ("imports", "data", "net", "train", "accuracy"):
+        out = printed(cell(LESSONS[0], name), names)
+    assert time.perf_counter() - began < 10
+    assert names["right"].float().mean().item() > 0.95
+    assert out == ["98% of 359 are right"]
+
+
+# -- 01 ------------------------------------------------------------------------------------------
+
+LESSON01 = FOLDER / "01-engine-in-60-lines.ipynb"
+
+
+@pytest.fixture(scope="module")
+def small():
+    """The engine of lesson 01, as its cells define it."""
+    names = {}
+    exec(cell(LESSON01, "imports"), names)
+    for part in engine_cells():
+        exec(part, names)
+    return names
+
+
+def engine_cells():
+    return [c.source for c in read(LESSON01).cells if "engine" in c.metadata.get("tags", [])]
+
+
+def formula(x, y):
+    s = x * y + 3
+    for _ in range(3):
+        s = (s * x - y).relu() + s * 0.25 + (x + y) ** 3 * s
+    return s * s - x
+
+
+@pytest.mark.lesson01
+def test_the_engine_has_at_most_sixty_lines():
+    lines = [line for part in engine_cells() for line in part.splitlines() if line.strip()]
+    assert 40 <= len(lines) <= 60
+
+
+@pytest.mark.lesson01
+def test_the_small_engine_agrees_with_autolab(small, rng):
+    for numbers in rng.normal(size=(20, 2)):
+        mine = [small["Value"](float(n)) for n in numbers]
+        small["backward"](formula(*mine))
+        theirs = [autolab.tensor(n, dtype=autolab.float64, requires_grad=True) for n in numbers]
+        formula(*theirs).backward()
+        assert np.allclose([v.grad for v in mine], [t.grad.item() for t in theirs], rtol=1e-12)
+
+
+@pytest.mark.lesson01
+def test_the_small_engine_needs_no_recursion(small):
+    x = y = small["Value"](1.0)
+    for _ in range(20_000):
+        y = y + 1
+    small["backward"](y)
+    assert x.grad == 1
+
+
+@pytest.mark.lesson01
+def test_the_solution_of_the_exercise_passes_its_check(small):
+    solution = re.search(r"```python\n(.*?)```", cell(LESSON01, "exercise-solution"), re.S).group(1)
+    names = dict(small)
+    exec(solution, names)
+    lines = printed(cell(LESSON01, "exercise-check-run"), names)
+    assert lines == [
+        "tanh(0.5): you say 0.4621, it is 0.4621",
+        "  g = 1.0: your rule sends 0.7864, the nudge says 0.7864",
+        "tanh(-1.2): you say -0.8337, it is -0.8337",
+        "  g = 3.0: your rule sends 0.9151, the nudge says 0.9151",
+    ]
+
+
+@pytest.mark.lesson01
+def test_the_other_seed_gets_stuck_as_the_text_says(small):
+    names = dict(small)
+    exec(cell(LESSON01, "network-weights").replace("seed(3)", "seed(0)"), names)
+    exec(cell(LESSON01, "network-functions"), names)
+    assert printed(cell(LESSON01, "training-loop").replace("51", "201"), names)[-1] == "step 200: loss 0.500"
+
+
+# -- 04 ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.lesson04
+def test_the_walk_of_the_lesson_is_the_one_that_backward_takes():
+    names = {}
+    for name in ("imports", "digits-network", "digits-walk"):
+        printed(cell(FOLDER / "04-inside-backward.ipynb", name), names)
+    leaves = [names[name] for name in ("W1", "b1", "W2", "b2")]
+    walked = [leaf.grad.numpy().copy() for leaf in leaves]
+    for leaf in leaves:
+        leaf.grad = None
+    exec(cell(FOLDER / "04-inside-backward.ipynb", "digits-network"), names)
+    names["loss"].backward()
+    assert all(np.array_equal(w, names[name].grad.numpy()) for w, name in zip(walked, ("W1", "b1", "W2", "b2")))
