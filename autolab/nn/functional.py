@@ -176,7 +176,7 @@ def nll_loss(
     if known.size and not (0 <= known.min() and known.max() < classes):
         worst = int(known.max()) if known.max() >= classes else int(known.min())
         raise IndexError(f"Target {worst} is out of bounds: there are {classes} classes, numbered from 0.")
-    w = np.ones(classes, input.payload.dtype) if weight is None else np.asarray(weight.payload)
+    w = np.ones(classes, input.payload.dtype) if weight is None else weight.detach()  # type: ignore[attr-defined]
     if input.ndim > 2:
         input = movedim(input, 1, -1)
     return apply(nn.nll_loss, (input, target, w), {"reduction": reduction, "ignore_index": ignore_index})  # type: ignore[no-any-return]
