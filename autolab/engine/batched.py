@@ -19,7 +19,7 @@ import numpy as np
 from autolab.engine.apply import apply
 from autolab.engine.dtypes import result_type
 from autolab.engine.dual import call, parameters
-from autolab.engine.levels import Box, Level, Settings, several
+from autolab.engine.levels import Box, Level, Settings, as_tensor, several
 from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
 from autolab.engine.tensor import TABLE
 
@@ -115,7 +115,7 @@ class Batch(Level):
             outputs = apply(op, [v if b else self.lead(v) for v, b in zip(values, batched)], counted)
         else:
             outputs = self.loop(op, values, batched, settings)
-        return tuple(self.put(out) for out in several(op, outputs))
+        return tuple(self.put(as_tensor(out)) for out in several(op, outputs))
 
     def by_rule(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
         """Call `op.batch` with what it asks for by name. Unless it asks which are `batched`, all inputs get the leading axis."""
@@ -130,10 +130,10 @@ class Batch(Level):
         """Arguments of fewer axes get axes of length 1 behind the leading one."""
         most = max(getattr(a, "ndim", 0) for a in args)
         out = []
-        for a, v, b in zip(args, values, batched):
+        for i, (a, v, b) in enumerate(zip(args, values, batched)):
             if b and a.ndim < most:
-                if op.promote and a.ndim == 0:  # a 0-d tensor bows to the others' dtype; its samples together must not count for more
-                    v = v.astype(result_type([args[i] for i in op.together]))
+                if op.promote and a.ndim == 0 and i in op.together:  # a 0-d tensor bows to the others' dtype; its samples together must not count for more
+                    v = v.astype(result_type([args[k] for k in op.together]))
                 v = np.reshape(v, (self.size, *(1,) * (most - a.ndim), *a.shape))
             out.append(v)
         return out

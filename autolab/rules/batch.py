@@ -6,6 +6,7 @@ each with the samples along axis 0 (as they came if it asks for `batched`, which
 A GENERAL row without a function here runs in a loop over the samples: `LOOPS` names those that do so on purpose.
 """
 
+import math
 import string
 
 import numpy as np
@@ -141,6 +142,11 @@ def cumsum(x, axis):
 # -- products ----------------------------------------------------------------------------------------
 
 
+def rows_of(x):
+    """All leading axes as one."""
+    return np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
+
+
 @batch(linalg.mm, linalg.mv, linalg.dot, linalg.bmm, linalg.matmul)
 def product(x, y, batched):
     """By the ranks of the samples. Where one operand is shared, the other's samples become rows of one large product."""
@@ -151,25 +157,25 @@ def product(x, y, batched):
         return linalg.mv(x, y) if batched[0] else linalg.mv(y, x)
     if b == 1:
         if batched == (True, False):
-            return np.reshape(linalg.mv(linalg.flat(x), y), x.shape[:-1])
+            return np.reshape(linalg.mv(rows_of(x), y), x.shape[:-1])
         if batched == (False, True):
             return linalg.mm(y, np.swapaxes(x, -1, -2))
         return np.squeeze(linalg.matmul(x, np.expand_dims(y, -1)), -1)
     if b == 2 and batched == (True, False):
-        return np.reshape(linalg.mm(linalg.flat(x), y), (*x.shape[:-1], y.shape[-1]))
+        return np.reshape(linalg.mm(rows_of(x), y), (*x.shape[:-1], y.shape[-1]))
     most = max(a, b)
     x, y = (widened(z, most) if own else z for z, own in zip((x, y), batched))
     return linalg.matmul(x, y)
 
 
 @batch(linalg.linear)
-def linear(x, weight, bias, batched):
+def linear(x, weight, bias, batched, size):
     if batched == (True, False, False):
         return linalg.linear(x, weight, bias)
-    lead = (x.shape if batched[0] else (1, *x.shape))[1:-1]
-    rows = np.reshape(x, (*x.shape[:1], -1, x.shape[-1]) if batched[0] else (-1, x.shape[-1]))
+    lead = x.shape[batched[0] : -1]
+    rows = np.reshape(x, (*x.shape[: batched[0]], math.prod(lead), x.shape[-1]))
     out = linalg.matmul(rows, np.swapaxes(weight, -1, -2)) + (np.expand_dims(bias, -2) if batched[2] else bias)
-    return np.reshape(out, (-1 if 0 not in out.shape else out.shape[0], *lead, out.shape[-1]))
+    return np.reshape(out, (size, *lead, out.shape[-1]))
 
 
 @batch(linalg.einsum)
@@ -302,12 +308,13 @@ def mse_loss(x, y, reduction):
 def nll_loss(x, target, weight, reduction, ignore_index, batched, size):
     """The samples are one axis of observations more; the mean divides by each sample's own weights."""
     x, target = (z if own else np.broadcast_to(z, (size, *z.shape)) for z, own in zip((x, target), batched))
-    settings = {"reduction": "none", "ignore_index": ignore_index}
-    loss = nn.nll_loss(x, target, weight, **settings)
-    if reduction != "mean":
-        return reduced(loss, reduction)
-    minus_one = np.full(x.shape, -1, loss.dtype)
-    return reduced(loss, "sum") / reduced(nn.nll_loss(minus_one, target, weight, **settings), "sum")
+    same = np.ones(x.shape[-1], bool) if batched[2] else weight
+    loss = nn.nll_loss(x, target, same, reduction="none", ignore_index=ignore_index)
+    used = target != ignore_index
+    classes = np.where(used, target, 0)
+    own = embedding(weight, classes, (batched[2], True), size) * used
+    loss = loss * own if batched[2] else loss
+    return reduced(loss, "sum") / reduced(own, "sum") if reduction == "mean" else reduced(loss, reduction)
 
 
 @batch(nn.bce_with_logits)
