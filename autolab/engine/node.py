@@ -241,7 +241,7 @@ class AccumulateGrad(Node):
                 leaf._grad = g.clone() if leaf._grad is None else g + leaf._grad
             elif leaf._grad is None:
                 # Nobody else holds g if the only references are this frame's, the caller's and getrefcount's own.
-                leaf._grad = fresh(g if type(g) is not np.ndarray or _is_ours(g, getrefcount(g)) else g.copy())
+                leaf._grad = fresh(g if type(g) is not np.ndarray or _is_ours(getrefcount(g), g) else g.copy())
             else:
                 add_into(leaf._grad, g)
         extra = leaf.extra
@@ -260,7 +260,7 @@ def add_into(total: Tensor, g: Any) -> None:
     total.version[0] += 1
 
 
-def _is_ours(g: np.ndarray[Any, Any], references: int) -> bool:
+def _is_ours(references: int, g: np.ndarray[Any, Any]) -> bool:
     return references <= SOLE and g.base is None and g.flags.writeable
 
 

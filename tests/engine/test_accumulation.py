@@ -69,7 +69,7 @@ def test_unbind_waits_for_the_gradients_of_all_its_outputs(lib):
 
 def test_an_output_nobody_used_contributes_zeros(lib):
     x = lib.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
-    first, second = x.split(2)
+    _, second = x.split(2)
     (second * second).sum().backward()
     assert x.grad.tolist() == [0.0, 0.0, 6.0, 8.0]
 
@@ -158,6 +158,25 @@ def test_a_gradient_seen_by_a_hook_keeps_its_numbers_when_more_is_accumulated():
         (x * 3).sum().backward()
     assert [g.tolist() for g in kept] == [[3.0, 3.0], [3.0, 3.0]]
     assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_a_gradient_that_nobody_else_holds_is_taken_over_without_a_copy():
+    import autolab as torch
+
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            g = g * 2
+            made.append(g.data_ptr())
+            return g
+
+    made, x = [], torch.tensor([1.0, 2.0], requires_grad=True)
+    Double.apply(x).sum().backward()
+    assert x.grad.data_ptr() == made[0]
 
 
 def test_the_gradient_of_a_view_is_accumulated_apart_from_its_source():

@@ -28,7 +28,7 @@ def test_walking_the_steps_gives_the_gradients_of_backward_to_the_bit():
 
 
 def test_each_node_is_yielded_once_latest_first():
-    loss, leaves = small_net()
+    loss, _ = small_net()
     nodes = [node for node, _, _ in walk(loss) if node.next_functions]
     numbers = [node.seq for node in nodes]
     assert nodes[0] is loss.grad_fn and len(set(nodes)) == len(nodes)
@@ -60,7 +60,7 @@ def test_an_accumulator_is_yielded_after_it_has_updated_the_gradient():
 def test_a_node_with_several_outputs_shows_one_incoming_gradient_for_each():
     x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
     a, _, c = x.unbind()
-    node, incoming, outgoing = next(s for s in walk(a * c) if s[0] is a.grad_fn)
+    _, incoming, outgoing = next(s for s in walk(a * c) if s[0] is a.grad_fn)
     assert [None if g is None else float(g) for g in incoming] == [3.0, None, 1.0]
     assert outgoing[0].tolist() == [3.0, 0.0, 1.0]
 
