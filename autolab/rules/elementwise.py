@@ -16,19 +16,6 @@ SQRT_HALF, SQRT_2_OVER_PI, TWO_OVER_SQRT_PI = math.sqrt(0.5), math.sqrt(2 / math
 
 # -- what rules are made of ------------------------------------------------------------------------
 
-BITS = {2: np.int16, 4: np.int32, 8: np.int64}
-
-
-def keep_values(g, condition):
-    """The bits of g times 1 or 0: right for inf and nan too, where 0 * g is not, and seven times as fast as np.where."""
-    return (g.view(BITS[g.dtype.itemsize]) * condition).view(g.dtype)
-
-
-# g where the condition holds, 0 elsewhere, whatever g is there.
-keep = op("keep", keep_values, E, promote="", g=lambda u, condition: keep(u, condition))
-zeros_like = op("zeros_like", lambda x: np.zeros_like(x)[()], E, numpy=np.zeros_like)
-
-
 def is_number(x):
     """Whether an operand is a Python number; np.float64, a 0-d result, is a float too, but no Python number."""
     return type(x) in (int, float, bool)
@@ -161,6 +148,18 @@ minimum = op(
 )  # fmt: skip
 
 
+BITS = {2: np.int16, 4: np.int32, 8: np.int64}
+
+
+def keep_values(g, condition):
+    """The bits of g times 1 or 0: right for inf and nan too, where 0 * g is not, and seven times as fast as np.where."""
+    return (g.view(BITS[g.dtype.itemsize]) * condition).view(g.dtype)
+
+
+# g where the condition holds, 0 elsewhere, whatever g is there.
+keep = op("keep", keep_values, E, promote="", g=lambda u, condition: keep(u, condition))
+
+
 def between(x, low, high):
     """Where x lies within the bounds, ends included; a bound of None is no bound."""
     if high is None:
@@ -186,6 +185,7 @@ masked_fill = op(
 
 # -- copies ------------------------------------------------------------------------------------
 
+zeros_like = op("zeros_like", lambda x: np.zeros_like(x)[()], E, numpy=np.zeros_like)
 clone = op("clone", lambda x: np.array(x)[()], E, numpy=np.copy, promote="", x=lambda g: g)
 to = op(
     "to", lambda x, *, dtype, source: x.astype(dtype), E, node="ToCopyBackward0", promote="",

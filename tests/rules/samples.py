@@ -51,9 +51,12 @@ class Sample(NamedTuple):
     named: str | None = None
 
     def arrays(self, case, seed=0, dtype=np.float64):
-        """Inputs for one case: floats in `dtype`, integers and bools as they are; read-only, for a rule writes into nothing."""
+        """Inputs for one case."""
+        return self.draws([tuple(map(int, digits.strip("."))) for digits in case.split()], seed, dtype)
+
+    def draws(self, shapes, seed=0, dtype=np.float64):
+        """Random inputs: floats in `dtype`, integers and bools as they are; read-only, for a rule writes into nothing."""
         rng = np.random.default_rng(seed)
-        shapes = [tuple(map(int, digits.strip("."))) for digits in case.split()]
         arrays = [np.asarray(draw(rng, shape)) for draw, shape in zip(self.draw, shapes, strict=False)]
         arrays = [a.astype(dtype) if a.dtype.kind == "f" else a for a in arrays]
         for a in arrays:

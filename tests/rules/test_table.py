@@ -22,7 +22,7 @@ CASES = [
 FIRST = [pytest.param(s, s.cases.split("; ")[0], id=f"{s.row}-{k}") for k, s in enumerate(SAMPLES)]
 WITH_RULES = [p for p in CASES if p.values[0].differentiable()]
 FIRST_WITH_RULES = [p for p in FIRST if p.values[0].differentiable()]
-HALVES = ["float16"]
+HALVES = ["float16", "bfloat16"]
 SMALL = [p for p in WITH_RULES if "0" not in p.values[1]]
 
 

@@ -1,0 +1,98 @@
+"""The reference of the table, written from the table: `python -m autolab.rules.document > docs/rules.md`."""
+
+import inspect
+import types
+
+from autolab.engine.op import Op
+from autolab.rules import elementwise, index, linalg, nn, reduce, shape
+
+FAMILIES = {
+    elementwise: "Entry by entry",
+    reduce: "Fewer numbers out of many",
+    shape: "Other shapes, other orders",
+    index: "Picking entries, and putting them back",
+    linalg: "Products of matrices",
+    nn: "Networks",
+}
+
+PREFACE = """# The rules
+
+Every operation of autolab, written from the table in [autolab/rules](../autolab/rules) by `python -m autolab.rules.document`.
+What stands here is the text of the code that runs.
+
+How to read a row:
+
+- **forward** computes the result from raw arrays, in NumPy's words.
+- **backward** gives the gradient of each input from `g`, the gradient of the result (`u` where an input is itself called `g`). `x:` says for
+  which input, if there are several.
+- **remembers** is what the result keeps for it: `out` is the result, an input's own name its value, `x_shape` only its shape. Settings of the
+  call, such as `axis`, are kept too. An input that needs no gradient costs nothing: if only `x` needs one, `mul` keeps only `y`.
+- **kind** gives the other modes. *elementwise*: axes stretched by broadcasting are summed by the engine, so no formula mentions them. *linear*:
+  the rule is the transpose. *bilinear*: linear in each of two inputs. *general*: only the rule is known. A *view* looks into its input's memory.
+- A formula that is longer than a line is a function; its text stands below its table.
+"""
+
+
+def text():
+    """The whole page."""
+    parts = [PREFACE]
+    shown = set()
+    for family, title in FAMILIES.items():
+        own = [row for row in rows_of(family) if row.name not in shown]
+        shown |= {row.name for row in own}
+        parts += [f"## {title}\n", first_line(family), table(own), functions(family)]
+    return "\n".join(part for part in parts if part)
+
+
+def rows_of(family):
+    """The rows of one file, in the order in which they stand there."""
+    return [value for value in vars(family).values() if isinstance(value, Op) and value.forward.__module__ == family.__name__]
+
+
+def first_line(family):
+    return f"{inspect.getdoc(family)}\n"
+
+
+def table(rows):
+    lines = ["| op | forward | remembers | backward | kind |", "|---|---|---|---|---|"]
+    for row in rows:
+        cells = [f"`{row.name}`", code(row.forward_formula()), remembers(row), backward(row), kind(row)]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def backward(row):
+    return by_input({x: code(row.formula(x)) for x in row.rules})
+
+
+def remembers(row):
+    needs = {x: [n for n in rule.needs if n not in row.settings] for x, rule in row.rules.items()}
+    return by_input({x: ", ".join(map(code, names)) or "-" for x, names in needs.items()})
+
+
+def by_input(cells):
+    """One line for each input; without its name if there is only one."""
+    if not cells:
+        return "-"
+    if len(cells) == 1 or len(set(cells.values())) == 1:
+        return next(iter(cells.values()))
+    return "<br>".join(f"{x}: {cell}" for x, cell in cells.items())
+
+
+def kind(row):
+    return f"{row.kind}, view" if row.view else row.kind
+
+
+def code(formula):
+    return "`" + formula.replace("|", "\\|") + "`"
+
+
+def functions(family):
+    """The functions of the file that formulas call."""
+    own = [f for f in vars(family).values() if isinstance(f, types.FunctionType) and f.__module__ == family.__name__]
+    sources = [inspect.getsource(f).strip() for f in own if f.__name__ != "<lambda>"]
+    return "```python\n" + "\n\n\n".join(sources) + "\n```\n" if sources else ""
+
+
+if __name__ == "__main__":
+    print(text(), end="")
