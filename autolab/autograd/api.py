@@ -22,6 +22,12 @@ def as_tuple(x: Any) -> tuple[Any, ...]:
 
 def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], create_graph: bool) -> list[Any]:
     """The gradient to start from at each output: what was passed, or 1 for a scalar. Raw, unless the pass is recorded."""
+    for t in (*outputs, *given):
+        if isinstance(t, Tensor) and t.level:
+            raise RuntimeError(
+                "autograd.grad() and backward() called inside a functorch transform, on a tensor that belongs to it. This is not "
+                "supported: use func.grad or func.vjp, which nest in any order."
+            )
     for g in given:
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
