@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autolab.engine.dtypes import FLOATING, promote
+from autolab.engine.dtypes import FLOATING, NARROW, narrowed, promote, widened
 from autolab.engine.inplace import View
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of, next_number
@@ -38,24 +38,38 @@ def generally(op: Op, args: Any, settings: dict[str, Any]) -> Any:
         raw = join(op, raw)
     if op.view:
         raw[0] = args[0].box()
+    narrow = narrowest(op, raw)
     try:
-        outputs = op.forward(*raw, **settings)
+        outputs = op.forward(*(raw if narrow is None else widened(raw)), **settings)
     except ValueError as error:
         raise explained(op, error, raw) from None
+    if narrow is not None:
+        outputs = narrowed(outputs, narrow) if op.outputs == 1 else [narrowed(out, narrow) for out in outputs]
     if op.outputs == 1:
         result = fresh(outputs)
         if op.view and looks_into(outputs, raw[0]):
             result.window, result.version = View.of(args[0], op, settings), args[0].version
         if modes.grad:
-            record(op, args, raw, settings, (result,))
+            record(op, args, raw, settings, (result,), narrow=narrow is not None)
         return result
     results = tuple(fresh(out) for out in outputs)
     if op.view:
         for k, result in enumerate(results):
             result.window, result.version = View.of(args[0], op, settings, k), args[0].version
     if modes.grad:
-        record(op, args, raw, settings, results)
+        record(op, args, raw, settings, results, narrow=narrow is not None)
     return results
+
+
+def narrowest(op: Op, raw: list[Any]) -> np.dtype[Any] | None:
+    """float16 or bfloat16 if that is what the row computes in; None for wider floats, for integers, and for rows that only move entries."""
+    if op.view or (op.kind == "elementwise" and not op.promote):
+        return None
+    for a in raw:
+        dtype = getattr(a, "dtype", None)
+        if dtype in NARROW:
+            return np.dtype(dtype)
+    return None
 
 
 def join(op: Op, raw: list[Any]) -> list[Any]:
@@ -94,8 +108,9 @@ def looks_into(out: Any, raw: np.ndarray[Any, Any]) -> bool:
 
 
 def record(
-    op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...], level: int = 0
-) -> None:
+    op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...], level: int = 0,
+    narrow: bool = False,
+) -> None:  # fmt: skip
     """Give the results a node, if an input of this level needs a gradient that a rule can give."""
     edges: list[Any] = []
     mask, bit = 0, 1
@@ -108,7 +123,7 @@ def record(
     if not mask:
         return
     name = op.node_name if op.namer is None else op.namer(*raw, **settings)
-    node: Any = object.__new__(op.node_class(mask, name))
+    node: Any = object.__new__(op.node_class(mask, name, narrow))
     node.edges = tuple(edges)
     node.hooks = None
     node.seq = next_number()

@@ -52,6 +52,7 @@ bool_ = dtype("bool", "Bool", np.bool_, False)
 
 ALL = (float16, bfloat16, float32, float64, uint8, int8, int16, int32, int64, bool_)
 FLOATING = frozenset(d.numpy for d in ALL if d.is_floating_point)
+NARROW = frozenset((float16.numpy, bfloat16.numpy))
 _BY_NUMPY = {d.numpy: d for d in ALL}
 _BY_NAME = {d.name: d for d in ALL}
 
@@ -137,6 +138,21 @@ def cast(a: Any, d: np.dtype[Any]) -> Any:
     if isinstance(a, np.generic):
         return a if a.dtype == d else np.asarray(a).astype(d)[()]
     return np.asarray(a).astype(d)[()]
+
+
+def widened(values: Any) -> list[Any]:
+    """Raw values or Tensors with 16-bit floats as float32: arithmetic on them is done in float32 and rounded once."""
+    return [
+        widened(v) if type(v) is list
+        else v.astype(float32.numpy) if getattr(getattr(v, "payload", v), "dtype", None) in NARROW
+        else v
+        for v in values
+    ]  # fmt: skip
+
+
+def narrowed(value: Any, d: np.dtype[Any]) -> Any:
+    """A result computed in float32, rounded to the 16-bit float it stands for; results that are no float32 as they are."""
+    return value.astype(d) if getattr(getattr(value, "payload", value), "dtype", None) == float32.numpy else value
 
 
 def promote(operands: list[Any], integers_to_float: bool) -> list[Any]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from autolab.engine.dtypes import narrowed, widened
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor, fresh
 
@@ -144,6 +145,7 @@ class OpNode(Node):
     __slots__ = ("like", "saved", "settings")
 
     plan: Plan  # of the class: there is one for each set of inputs that need a gradient
+    narrow = False  # whether the operands are 16-bit floats, which are computed with in float32
     saved: tuple[Any, ...] | None
     settings: dict[str, Any]
     # (shape, dtype) of each input that was broadcast or cast on the way in, None for one that was not; None when none was.
@@ -154,6 +156,11 @@ class OpNode(Node):
         if g is None:
             return out
         values = self.unpack(create_graph)
+        if self.narrow:
+            several = isinstance(g, tuple)
+            narrow_dtype = np.dtype((g[0] if several else g).dtype)
+            g = tuple(widened(g)) if several else widened([g])[0]
+            values = widened(values)
         for i, rule, wanted in self.plan.rules:
             if i < 0:  # one rule for all inputs of a variadic row
                 out = [
@@ -161,6 +168,8 @@ class OpNode(Node):
                 ]
             else:
                 out[i] = rule(g, *[values[k] for k in wanted])
+        if self.narrow:
+            out = [narrowed(gi, narrow_dtype) for gi in out]
         if self.like is not None:
             out = [gi if gi is None or like is None else fit(gi, *like) for gi, like in zip(out, self.like)]
         return out

@@ -75,7 +75,7 @@ class Op:
         self.node_name = (
             node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"
         )
-        self._classes: dict[tuple[int, str], type[OpNode]] = {}
+        self._classes: dict[tuple[int, str, bool], type[OpNode]] = {}
         self.run: Callable[..., Any] = self._first_run
         for function in numpy:
             NUMPY_FUNCTIONS[function] = self.as_numpy
@@ -112,9 +112,9 @@ class Op:
             plan = self.plans[key] = Plan(self, mask)
         return plan
 
-    def node_class(self, mask: int, name: str) -> type[OpNode]:
+    def node_class(self, mask: int, name: str, narrow: bool = False) -> type[OpNode]:
         """The class of the nodes of this row under PyTorch's name for them, for one set of inputs that need a gradient."""
-        cls = self._classes.get((mask, name))
+        cls = self._classes.get((mask, name, narrow))
         if cls is None:
             from autolab.engine import specialise
 
@@ -125,15 +125,16 @@ class Op:
                 "op": self,
                 "plan": plan,
                 "holds_values": plan.holds_values,
+                "narrow": narrow,
                 "__module__": __name__,
             }
-            if specialise.can_specialise(self):
+            if specialise.can_specialise(self) and not narrow:
                 members["gradients"] = specialise.compile_gradients(self, plan)
             if not self.settings:
                 members["settings"] = {}  # of the class: saves a write for each node
             if not specialise.keeps_like(self):
                 members["like"] = None
-            cls = self._classes[mask, name] = type(name, (base,), members)
+            cls = self._classes[mask, name, narrow] = type(name, (base,), members)
         return cls
 
     def formula(self, argument: str) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autolab.engine.apply import explained, generally, join, looks_into, stretched
+from autolab.engine.apply import explained, generally, looks_into, stretched
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.inplace import View
 from autolab.engine.modes import GENERATED, modes
@@ -37,7 +37,7 @@ GENERATED.update(
         "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
         "NEVER_WRITTEN": NEVER_WRITTEN, "Tensor": Tensor, "View": View, "accumulator": accumulator, "explained": explained,
         "f32": np.float32, "f64": np.float64, "fit": fit, "general_gradients": OpNode.gradients, "generally": generally,
-        "join": join, "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__,
+        "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__,
         "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "shape_of": np.shape,
         "stretched": stretched,
     }
@@ -116,39 +116,35 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
 
 
 def promotion(op: Op) -> list[str]:
-    """Skip promotion when all operands are the same of float32 and float64, or Python numbers beside one of them.
+    """Take the shortcut only if all operands are the same of float32 and float64, or Python numbers beside one of them.
 
     `alike` becomes true if all tensors among the inputs have the shape and dtype of the result; `dtype` becomes that of all
     arrays, if it is one.
     """
-    if not op.promote:
-        return ["    alike, dtype = False, None"] if keeps_like(op) else []
-    first, *others = [op.inputs[i] for i in op.together]
-    if not others and op.promote == "join":
-        return ["    alike, dtype = False, None"] if keeps_like(op) else []
-    raws = ", ".join(f"raw_{x}" for x in op.inputs)
-    joined = f"{raws}{',' if len(op.inputs) == 1 else ''} = join(op, [{raws}])"
+    lines = ["    alike, dtype = False, None"] if keeps_like(op) else []
+    watched = [op.inputs[i] for i in op.together] if op.promote else [x for x in op.inputs if x in op.rules][:1]
+    if op.view or not watched:
+        return lines
+    first, *others = watched
+    generally = f"return generally(op, ({', '.join(op.inputs)},), settings)"
     number = "kind_{0} is float or kind_{0} is int"
     arrays = "".join(f" and ((kind_{x} is ndarray and raw_{x}.dtype is dtype) or {number.format(x)})" for x in others)
     scalars = "".join(f" and (kind_{x} is kind_{first} or {number.format(x)})" for x in others)
-    foreign = [f"        if not isinstance({x}, operands):\n            return NotImplemented" for x in others]
-    whole = len(op.together) == len(op.inputs)  # else the inputs left out (masks) may stretch the others
+    whole = len(watched) == len(op.inputs)  # else the inputs left out (masks) may stretch the others
     same = " and ".join(f"(kind_{x} is not ndarray or raw_{x}.shape == raw_{first}.shape)" for x in others) or "True"
+    foreign = [line for x in others for line in (f"if not isinstance({x}, operands):", "    return NotImplemented")]
     return [
-        *(f"    kind_{x} = type(raw_{x})" for x in op.inputs if x in (first, *others)),
-        "    alike, dtype = False, None",
+        *lines,
+        *(f"    kind_{x} = type(raw_{x})" for x in watched),
         f"    if kind_{first} is ndarray:",
         f"        dtype = raw_{first}.dtype",
         f"        if not ((dtype is F32 or dtype is F64){arrays}):",
-        *(line.replace("\n", "\n    ").replace("        if", "            if", 1) for line in foreign),
-        f"            {joined}",
-        "            dtype = None",
-        *(["        else:", f"            alike = {same}"] if whole and keeps_like(op) else []),
+        *("            " + line for line in (*foreign, generally)),
+        *([f"        alike = {same}"] if whole and keeps_like(op) else []),
         f"    elif (kind_{first} is f32 or kind_{first} is f64){scalars}:",
         f"        alike = {whole}",
         "    else:",
-        *foreign,
-        f"        {joined}",
+        *("        " + line for line in (*foreign, generally)),
     ]
 
 
