@@ -249,3 +249,11 @@ def test_every_colour_stands_plainly_before_its_variable():
 
 def test_both_themes_name_every_colour():
     assert variables("light").count("--al-") == variables("dark").count("--al-") == len(PALETTE)
+
+
+def test_the_picture_in_the_documentation_is_what_is_drawn_today(pytestconfig):
+    # made by tests/browser/pictures.py
+    w, x, b = leaf(-3.0), leaf(2.0), leaf(8.0)
+    loss = (w * x + b) ** 2
+    picture = svg(record(loss))
+    assert (pytestconfig.rootpath / "docs" / "images" / "graph.svg").read_text("utf-8") == picture
