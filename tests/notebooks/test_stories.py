@@ -136,6 +136,9 @@ def test_the_other_seed_gets_stuck_as_the_text_says(small):
     exec(cell(LESSON01, "network-weights").replace("seed(3)", "seed(0)"), names)
     exec(cell(LESSON01, "network-functions"), names)
     assert printed(cell(LESSON01, "training-loop").replace("51", "201"), names)[-1] == "step 200: loss 0.500"
+    answers = printed(cell(LESSON01, "training-result"), names)
+    assert answers[:2] == ["(0, 0) wanted 0, got 0.50", "(0, 1) wanted 1, got 0.50"]
+    assert all((w[1] + bias).number <= 0 and bias.number <= 0 for w, bias in zip(names["W"], names["b"]))
 
 
 # -- 04 ------------------------------------------------------------------------------------------
