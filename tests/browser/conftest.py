@@ -184,9 +184,20 @@ second""",
 ]
 
 
+@pytest.fixture
+def notebook(opened_notebook):
+    """The notebook with all explorables: which front end, and the page. Errors and requests off the machine fail a test."""
+    kind, page = opened_notebook
+    page.errors.clear()
+    page.external.clear()
+    yield kind, page
+    assert page.errors == []
+    assert page.external == []
+
+
 @pytest.fixture(scope="session")
-def notebook(jupyter, browser, tmp_path_factory, screenshot):
-    """One notebook with all explorables, opened and run: which front end, and the page."""
+def opened_notebook(jupyter, browser, tmp_path_factory, screenshot):
+    """One notebook with all explorables, opened and run."""
     import nbformat
 
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
@@ -201,6 +212,8 @@ def notebook(jupyter, browser, tmp_path_factory, screenshot):
     except Exception:
         screenshot(page, f"failed-to-run-{jupyter[0]}")
         raise
+    assert page.errors == []  # while the widgets were loaded
+    assert page.external == []
     yield jupyter[0], page
     context.close()
 
@@ -211,7 +224,11 @@ def notebook(jupyter, browser, tmp_path_factory, screenshot):
 @pytest.fixture(scope="session")
 def axe():
     """Ask axe-core for violations of WCAG 2.2 AA below a selector; each is one line of text."""
-    found = pytest.importorskip("axe_playwright_python", reason="`pip install axe-playwright-python` brings axe-core")
+    try:
+        import axe_playwright_python as found
+    except ImportError:
+        missing = "axe-core is not installed (`pip install axe-playwright-python`)"
+        (pytest.fail if "browser" in os.environ.get("AUTOLAB_REQUIRE", "") else pytest.skip)(missing)
     script = (Path(found.__file__).parent / "axe.min.js").read_text("utf-8")
     tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 

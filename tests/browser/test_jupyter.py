@@ -207,12 +207,15 @@ def test_python_is_asked_where_nothing_is_computed_in_advance(two_sliders):
 
 
 def test_no_wcag_violation(notebook, axe):
-    _, page = notebook
-    assert axe(page, ".al-root") == []
+    assert axe(notebook[1], ".al-root") == []
 
 
-def test_no_error_and_no_request_off_the_machine(notebook):
-    # last in this file: it looks back on everything above
-    _, page = notebook
-    assert page.errors == []
-    assert page.external == []
+def test_the_theme_of_the_notebook_is_followed(notebook):
+    colour = "getComputedStyle(document.querySelector('.al-status')).color"
+    switch = "(light) => document.body.setAttribute('data-jp-theme-light', light)"
+    page = notebook[1]
+    light = page.evaluate(colour)
+    page.evaluate(switch, "false")
+    assert page.evaluate(colour) != light
+    page.evaluate(switch, "true")
+    assert page.evaluate(colour) == light

@@ -1,5 +1,8 @@
 """What a trace says is what the engine does, and recording leaves no mark on the learner's tensors."""
 
+import gc
+import weakref
+
 import jsonschema
 import numpy as np
 import pytest
@@ -392,6 +395,20 @@ def test_something_else_is_refused():
 def test_an_unknown_node_is_named():
     with pytest.raises(KeyError, match="n99"):
         record(chain()[0]).node("n99")
+
+
+def test_a_recorded_graph_is_freed_without_the_collector():
+    x = leaf(2.0)
+    loss = (3 * x + 1) ** 2
+    node = weakref.ref(loss.grad_fn)
+    gc.disable()
+    try:
+        trace = record(loss, names={"x": x})
+        del loss
+        assert node() is None
+        assert trace.steps
+    finally:
+        gc.enable()
 
 
 # -- size -------------------------------------------------------------------------------------------

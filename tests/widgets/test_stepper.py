@@ -1,5 +1,6 @@
 """The stepper as Python knows it, without a browser."""
 
+import base64
 import json
 import re
 import xml.etree.ElementTree as ET
@@ -104,6 +105,15 @@ def test_a_notebook_without_a_kernel_has_a_picture_and_a_text(stepper):
     assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/svg+xml", "text/plain"}
     assert ET.fromstring(data["image/svg+xml"]).tag.endswith("svg")
     assert "MulBackward0" in data["text/plain"]
+
+
+def test_a_static_page_of_a_saved_notebook_has_the_picture(stepper):
+    nbformat, nbconvert = pytest.importorskip("nbformat.v4"), pytest.importorskip("nbconvert")
+    data, _ = stepper._repr_mimebundle_()
+    output = nbformat.new_output("execute_result", data=data, execution_count=1)
+    notebook = nbformat.new_notebook(cells=[nbformat.new_code_cell("stepper", outputs=[output])])
+    page, _ = nbconvert.HTMLExporter(template_name="basic").from_notebook_node(notebook)
+    assert base64.b64encode(data["image/svg+xml"].encode()).decode() in page
 
 
 def test_the_picture_before_the_first_step_shows_the_whole_pass(stepper):

@@ -260,6 +260,8 @@ function stepper(model, el) {
       fact("leaf", text(node.value));
     } else {
       if (node.forward) rule("forward", node.settings ? `${node.forward}, ${node.settings}` : node.forward);
+      const into = edges.filter((edge) => edge.to === node.id).map((edge) => `${edge.input} is ${called(edge.from)}`);
+      if (node.kind === "op" && into.length) fact("where", into.join(", "));
       fact("value", node.value ? text(node.value) : "not remembered: no rule asks for it");
     }
     if (node.shape && node.shape.length) fact("shape", `[${node.shape.join(", ")}] ${node.dtype}`);
