@@ -80,7 +80,7 @@ class SavedTensor:
         edge = self.edge
         if isinstance(edge, int):
             node = None if call.node is None else call.node()
-            edge = None if node is None else (node, edge)
+            edge = None if node is None else (node, edge) if edge else node
         elif edge is not None and type(edge[0]) is AccumulateGrad and edge[0].variable.payload is raw:
             return edge[0].variable  # a leaf comes back as itself
         t = fresh(raw)
@@ -387,7 +387,7 @@ def connect(node: FunctionNode, args: tuple[Any, ...], outs: tuple[Any, ...], re
     call = node.call
     for k, (out, result) in enumerate(zip(outs, results)):
         if isinstance(result, Tensor) and result.payload.dtype in FLOATING and not is_in(out, call.non_differentiable):
-            result.edge = (node, k)
+            result.edge = (node, k) if k else node
     call.saved = [None if t is None else saved(i, t, call, node.edges, args, outs) for i, t in enumerate(call.to_save)]
     call.to_save = ()
     if modes.watch is not None:

@@ -76,7 +76,7 @@ def apply_inside(function: type[Function], level: Level, args: tuple[Any, ...]) 
         node = node_class(function)(ctx, edges, results)
         for k, (out, result) in enumerate(zip(outs, results)):
             if isinstance(out, Tensor) and out.payload.dtype in FLOATING and not is_in(out, call.non_differentiable):
-                result.edge = (node, k)
+                result.edge = (node, k) if k else node
         call.saved = [None if t is None else SavedValue(f"saved_tensors[{i}]", t) for i, t in enumerate(call.to_save)]  # type: ignore[misc]
         call.to_save = ()
     results = [result if isinstance(result, Box) and result.edge is not None else out for result, out in zip(results, outs)]

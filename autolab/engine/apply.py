@@ -137,7 +137,7 @@ def record(
         node.outputs_like = tuple((r.payload.shape, r.payload.dtype) for r in results)
     for k, result in enumerate(results):
         if result.payload.dtype in FLOATING:
-            result.edge = (node, k)
+            result.edge = (node, k) if k else node
     if modes.watch is not None:
         modes.watch(node, results)
 

@@ -45,7 +45,8 @@ def steps(
         wanted.setdefault(target[0], []).append(target)
     needed = paths_to(wanted, order) if wanted else set()
     for start, g in zip(starts, gradients):
-        deliver(pending, start, g)
+        there = pending.get(start)
+        pending[start] = g if there is None else there + g
     for leaf in [leaf for leaf, count in waiting.items() if not count]:  # a root that is itself a leaf
         if inputs is None or leaf in wanted:
             yield leaf, (finish(leaf, pending.pop(leaf), wanted, captured, accumulate, create_graph),), ()
@@ -75,11 +76,10 @@ def steps(
         for edge, gi in zip(node.edges, outgoing):
             if edge is None:
                 continue
-            child, number = edge
+            child = edge[0] if type(edge) is tuple else edge
             if gi is not None:
-                key = edge if number else child
-                there = arrived(key)
-                pending[key] = gi if there is None else there + gi
+                there = arrived(edge)
+                pending[edge] = gi if there is None else there + gi
             if child in waiting:
                 left = waiting[child] = waiting[child] - 1
                 if not left:
@@ -118,7 +118,7 @@ def schedule(roots: list[Node]) -> tuple[list[Node], dict[Any, int]]:
         order.append(node)
         for edge in node.edges:
             if edge is not None:
-                child = edge[0]
+                child = edge[0] if type(edge) is tuple else edge
                 if type(child) is AccumulateGrad:
                     waiting[child] = waiting.get(child, 0) + 1
                 elif child not in seen:
@@ -137,13 +137,6 @@ def paths_to(targets: Any, order: list[Node]) -> set[Node]:
                 found.add(node)
                 break
     return found
-
-
-def deliver(pending: dict[Any, Any], edge: Edge, g: Any) -> None:
-    """Put a gradient where it has to go, added to what is there."""
-    key = edge if edge[1] else edge[0]
-    there = pending.get(key)
-    pending[key] = g if there is None else there + g
 
 
 def finish(leaf: Any, g: Any, wanted: Any, captured: Any, accumulate: bool, create_graph: bool) -> Any:

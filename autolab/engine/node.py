@@ -1,7 +1,8 @@
 """2. What a result remembers: a node with edges to what it was made from, and the values its rules will ask for.
 
-A *node* is an operation that ran. An *edge* is a pair (node, output number): where a gradient has to go. A leaf tensor has no node
-of its own; gradients for it go to its *accumulator*, a node that adds them into `.grad`.
+A *node* is an operation that ran. An *edge* says where a gradient has to go: to an output of a node. It is the node itself for the
+first output (most nodes have no other), and the pair (node, number) for a further one; `node, number = edge` works for both.
+A leaf tensor has no node of its own; gradients for it go to its *accumulator*, a node that adds them into `.grad`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from autolab.engine.tensor import Tensor, fresh
 if TYPE_CHECKING:
     from autolab.engine.op import Op, Plan
 
-Edge = tuple["Node", int]
+Edge = Union["Node", tuple["Node", int]]
 
 add_reduce = np.add.reduce  # np.sum without its wrapper, which costs as much as a small sum
 next_number = itertools.count().__next__
@@ -99,7 +100,14 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        return tuple((None, 0) if edge is None else edge for edge in self.edges)
+        return tuple((None, 0) if edge is None else (edge[0], edge[1]) for edge in self.edges)
+
+    def __iter__(self) -> Iterator[Any]:
+        """As an edge, a node is the pair (node, 0)."""
+        return iter((self, 0))
+
+    def __getitem__(self, i: int) -> Any:
+        return (self, 0)[i]
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -302,7 +310,7 @@ def edge_of(t: Tensor) -> Edge | None:
         t.window.catch_up(t)
     edge: Edge | None = t.edge
     if edge is None and t.flag:
-        return accumulator(t), 0
+        return accumulator(t)
     return edge
 
 

@@ -298,7 +298,7 @@ class Out(Slot):
 
     def unpack(self, node: OpNode, create_graph: bool) -> Any:
         raw, version = check(node, self.name, self.kept(node))
-        return revive(raw, (node, self.index), version) if create_graph else raw
+        return revive(raw, (node, self.index) if self.index else node, version) if create_graph else raw
 
     def show(self, node: OpNode) -> Saved:
         return show_value(self.name, self.kept(node))

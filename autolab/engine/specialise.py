@@ -107,7 +107,7 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
             f"            {x}.window.catch_up({x})",
             f"        edge_{x} = {x}.edge",
             f"        if edge_{x} is None and {x}.flag:",
-            f"            edge_{x} = {x}.extra.accumulator() or accumulator({x}), 0",
+            f"            edge_{x} = {x}.extra.accumulator() or accumulator({x})",
         ]
     if differentiable:
         lines += branches(op, differentiable, 0, "    ")
@@ -195,7 +195,7 @@ def node_lines(op: Op, mask: int, indent: str) -> list[str]:
             "else:",
             f"    node.like = stretched(({', '.join(xs)},), [{raws}], t)",
         ]
-    lines += [f"node.saved = ({''.join(f'{slot.source(op, mask)}, ' for slot in plan.slots)})", "t.edge = node, 0"]
+    lines += [f"node.saved = ({''.join(f'{slot.source(op, mask)}, ' for slot in plan.slots)})", "t.edge = node"]
     return [indent + line for line in lines]
 
 
