@@ -51,24 +51,18 @@ def steps(
         if inputs is None or leaf in wanted:
             yield leaf, (finish(leaf, pending.pop(leaf), wanted, captured, accumulate, create_graph),), ()
 
-    take, arrived, restricted = pending.pop, pending.get, inputs is not None
+    take, arrived = pending.pop, pending.get
     for node in order:
         g = take(node, None)
         several = node.outputs != 1
         if several:
             g = (g, *[take((node, k), None) for k in range(1, node.outputs)])
-        if node.hooks is not None:
-            g = arrive(node, g, create_graph)
-        if restricted:
-            for target in wanted.get(node, ()):
-                captured[target] = g[target[1]] if several else g  # type: ignore[index]
-            if node not in needed:
-                continue
-        if node.hooks is None:
+        if node.hooks is None and inputs is None:
             outgoing = node.gradients(g, create_graph)
         else:
-            g = before(node, g, create_graph)
-            outgoing = after(node, g, node.gradients(g, create_graph), create_graph)
+            g, outgoing = attended(node, g, wanted, needed, captured, create_graph)
+            if outgoing is None:
+                continue
         if not retain_graph and node.holds_values:
             node.release()
         yield node, (g if several else (g,)), outgoing
@@ -87,7 +81,7 @@ def steps(
         if ready:
             g = gi = there = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
             for leaf in ready:
-                if leaf in pending and (not restricted or leaf in wanted):
+                if leaf in pending and (inputs is None or leaf in wanted):
                     yield leaf, (finish(leaf, take(leaf), wanted, captured, accumulate, create_graph),), ()
 
 
@@ -157,6 +151,20 @@ def finish(leaf: Any, g: Any, wanted: Any, captured: Any, accumulate: bool, crea
 
 
 # -- hooks: on a tensor, before a node, after a node ---------------------------------------------
+
+
+def attended(node: Node, g: Any, wanted: Any, needed: Any, captured: Any, create_graph: bool) -> tuple[Any, Any]:
+    """Let a node fire that has hooks, or in a pass for named `inputs`. No outgoing gradients (None) if nothing needs them."""
+    if node.hooks is not None:
+        g = arrive(node, g, create_graph)
+    for target in wanted.get(node, ()):
+        captured[target] = g[target[1]] if node.outputs != 1 else g
+    if wanted and node not in needed:
+        return g, None
+    if node.hooks is None:
+        return g, node.gradients(g, create_graph)
+    g = before(node, g, create_graph)
+    return g, after(node, g, node.gradients(g, create_graph), create_graph)
 
 
 def arrive(node: Node, g: Any, create_graph: bool) -> Any:
