@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from autolab.optim.optimizer import Optimizer
+from autolab.engine.tensor import Tensor, fresh
+from autolab.optim.optimizer import Optimizer, not_offered, zeros_like
 
 
 class Adam(Optimizer):
     """Steps of size lr, along a running mean of gradients divided by the root of a running mean of their squares.
 
     Source: Kingma and Ba 2015, Algorithm 1. amsgrad (Reddi et al. 2018) divides by the largest second moment so far.
-    weight_decay adds weight_decay * p to the gradient.
+    weight_decay adds weight_decay * p to the gradient, or, if decoupled (Loshchilov and Hutter 2019), shrinks p by itself.
+    Raises ValueError for settings out of range.
+
+    >>> w = tensor([1., 2.], requires_grad=True)
+    >>> (w * w).sum().backward()
+    >>> Adam([w], lr=0.1).step()
+    >>> w
+    tensor([0.9000, 1.9000], requires_grad=True)
     """
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 0, amsgrad: bool = False, *, foreach: Any = None, maximize: bool = False, fused: Any = None,
+        weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
+        capturable: bool = False, differentiable: bool = False, fused: bool | None = None, decoupled_weight_decay: bool = False,
     ) -> None:  # fmt: skip
         for name, value in (("learning rate", lr), ("epsilon value", eps), ("weight_decay value", weight_decay)):
             if value < 0:
@@ -29,21 +39,26 @@ class Adam(Optimizer):
                 raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
         super().__init__(params, dict(
             lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize,
+            decoupled_weight_decay=decoupled_weight_decay,
+            **not_offered(foreach=foreach, capturable=capturable, differentiable=differentiable, fused=fused),
         ))  # fmt: skip
 
-    def update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
+    def update(self, p: Tensor, x: Any, g: Any, group: dict[str, Any]) -> None:
+        """x -= lr * m / (sqrt(v) + eps), with m and v the running means, corrected for their start at zero."""
+        state = self.state[p]
         if not state:
-            state.update(step=0, exp_avg=np.zeros_like(p), exp_avg_sq=np.zeros_like(p))
+            state.update(step=fresh(np.float32(0)), exp_avg=zeros_like(x), exp_avg_sq=zeros_like(x))
             if group["amsgrad"]:
-                state["max_exp_avg_sq"] = np.zeros_like(p)
-        if group["maximize"]:
-            g = -g
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
-        state["step"] += 1
-        (b1, b2), t = group["betas"], state["step"]
-        m, v = state["exp_avg"], state["exp_avg_sq"]
-        u = g * (1 - b1)  # one temporary serves all the steps below
+                state["max_exp_avg_sq"] = zeros_like(x)
+        state["step"].payload += np.float32(1)
+        t, lr, (b1, b2) = float(state["step"].payload), group["lr"], group["betas"]
+        m, v = state["exp_avg"].box(), state["exp_avg_sq"].box()
+        if group["decoupled_weight_decay"]:
+            x *= 1 - lr * group["weight_decay"]
+            group = {**group, "weight_decay": 0}
+        g = self.regularized(x, g, group)
+        u = self.scratch(x)
+        np.multiply(g, 1 - b1, out=u)
         m *= b1
         m += u
         np.multiply(g, g, out=u)
@@ -51,10 +66,15 @@ class Adam(Optimizer):
         v *= b2
         v += u
         if group["amsgrad"]:
-            v = np.maximum(state["max_exp_avg_sq"], v, out=state["max_exp_avg_sq"])
+            largest = state["max_exp_avg_sq"].box()
+            v = np.maximum(largest, v, out=largest)
+        if not lr:
+            return
+        # With step = lr / (1 - b1^t): x -= m / (sqrt(v) / (sqrt(1 - b2^t) step) + eps / step), one pass less than
+        # multiplying by lr at the end.
+        step = lr / (1 - b1**t)
         np.sqrt(v, out=u)
-        u *= (1 - b2**t) ** -0.5
-        u += group["eps"]
+        u *= 1 / (math.sqrt(1 - b2**t) * step)
+        u += group["eps"] / step
         np.divide(m, u, out=u)
-        u *= group["lr"] / (1 - b1**t)
-        p -= u
+        x -= u

@@ -7,18 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from autolab.optim.optimizer import Optimizer
+from autolab.engine.tensor import Tensor, fresh
+from autolab.optim.optimizer import Optimizer, not_offered
 
 
 class SGD(Optimizer):
-    """p -= lr * g; with momentum, g is replaced by a running sum v = momentum * v + (1 - dampening) * g.
+    """p -= lr * g; with momentum, g is replaced by a running sum v = momentum * v + (1 - dampening) * g, which starts as g.
 
     nesterov looks ahead: g + momentum * v. weight_decay adds weight_decay * p to the gradient; maximize turns its sign.
+    Raises ValueError for settings out of range.
+
+    >>> w = tensor([1., 2.], requires_grad=True)
+    >>> (w * w).sum().backward()
+    >>> SGD([w], lr=0.1).step()
+    >>> w
+    tensor([0.8000, 1.6000], requires_grad=True)
     """
 
     def __init__(
         self, params: Iterable[Any], lr: float = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: float = 0,
-        nesterov: bool = False, *, maximize: bool = False, foreach: Any = None, differentiable: bool = False, fused: Any = None,
+        nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
+        fused: bool | None = None,
     ) -> None:  # fmt: skip
         for name, value in (("learning rate", lr), ("momentum value", momentum), ("weight_decay value", weight_decay)):
             if value < 0:
@@ -27,20 +36,29 @@ class SGD(Optimizer):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, dict(
             lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov, maximize=maximize,
+            **not_offered(foreach=foreach, differentiable=differentiable, fused=fused),
         ))  # fmt: skip
 
-    def update(self, p: Any, g: Any, state: dict[str, Any], group: dict[str, Any]) -> None:
-        if group["maximize"]:
-            g = -g
-        if group["weight_decay"]:
-            g = g + group["weight_decay"] * p
+    def update(self, p: Tensor, x: Any, g: Any, group: dict[str, Any]) -> None:
+        """x -= lr * g, with what the settings put in the place of g."""
+        g = self.regularized(x, g, group)
+        u = self.scratch(x)
         momentum = group["momentum"]
         if momentum:
-            v = state.get("momentum_buffer")
-            if v is None:
-                v = state["momentum_buffer"] = np.array(g)
-            else:
+            state = self.state[p]
+            if "momentum_buffer" in state:
+                v = state["momentum_buffer"].box()
+                np.multiply(g, 1 - group["dampening"], out=u)
                 v *= momentum
-                v += g if not group["dampening"] else (1 - group["dampening"]) * g
-            g = g + momentum * v if group["nesterov"] else v
-        p -= group["lr"] * g
+                v += u
+            else:
+                v = g.copy()
+                state["momentum_buffer"] = fresh(v)
+            if group["nesterov"]:
+                np.multiply(v, momentum, out=u)
+                u += g
+                g = u
+            else:
+                g = v
+        np.multiply(g, group["lr"], out=u)
+        x -= u
