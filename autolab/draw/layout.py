@@ -79,8 +79,8 @@ def _ranks(count, edges):
     ranks = [0] * count
     for box in ready:
         for source in targets[box]:
-            if ranks[source] <= ranks[box]:
-                ranks[source] = ranks[box] + 1
+            # Boxes become ready in the order of their ranks, so the last user to come is the furthest.
+            ranks[source] = ranks[box] + 1
             users[source] -= 1
             if not users[source]:
                 ready.append(source)
