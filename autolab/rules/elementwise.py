@@ -64,7 +64,10 @@ round = op(
     node=lambda x, *, decimals=0: f"RoundBackward{1 if decimals else 0}",
 )  # fmt: skip
 trunc = op("trunc", lambda x: np.trunc(x), E, numpy=np.trunc, x=lambda g: np.zeros_like(g))
-floor_divide = op("floor_divide", lambda x, y: np.floor_divide(x, y), E, numpy=np.floor_divide)
+floor_divide = op(
+    "floor_divide", lambda x, y: np.floor_divide(x, y), E, numpy=np.floor_divide, node="DivBackward2",
+    x=lambda g: np.zeros_like(g), y=lambda g: np.zeros_like(g),
+)  # fmt: skip
 remainder = op(
     "remainder", lambda x, y: np.remainder(x, y), E, numpy=np.remainder,
     node=lambda x, y: f"RemainderBackward{0 if is_number(y) else 1}",

@@ -12,7 +12,10 @@ import numpy as np
 from autolab.engine import dtypes
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
-from autolab.surface.dims import sizes_of
+from autolab.surface.device import CPU, device, require_cpu
+from autolab.surface.dims import lengths_of, require_floats, require_tensor, whole
+
+__all__ = ["CPU", "device"]
 
 _generator: np.random.Generator | None = None  # made when first used: numpy.random takes as long to import as this package
 
@@ -20,7 +23,7 @@ _generator: np.random.Generator | None = None  # made when first used: numpy.ran
 def manual_seed(seed: int) -> None:
     """Make the random functions repeatable. The numbers are NumPy's, not PyTorch's bit stream."""
     global _generator
-    _generator = np.random.default_rng(seed % 2**64)
+    _generator = np.random.default_rng(int(seed) % 2**64)
 
 
 def generator() -> np.random.Generator:
@@ -33,17 +36,30 @@ def generator() -> np.random.Generator:
     return _generator
 
 
-def finish(array: Any, requires_grad: bool = False) -> Tensor:
-    """A leaf around an array; 0-d arrays become NumPy scalars, which are much faster."""
+def finish(array: Any, requires_grad: bool = False, device: Any = None) -> Tensor:
+    """A leaf around an array; 0-d arrays become NumPy scalars, which are much faster.
+
+    Raises RuntimeError for integers that require grad and for devices other than the CPU.
+    """
+    if device is not None:
+        require_cpu(device)
     t = fresh(array[()] if array.ndim == 0 else array)
-    return t.requires_grad_() if requires_grad else t
+    if not requires_grad:
+        return t
+    if array.dtype not in dtypes.FLOATING:
+        raise RuntimeError(
+            "Only Tensors of floating point and complex dtype can require gradients. "
+            f"This one is {dtypes.of(array.dtype)}: write the numbers with a point (2. instead of 2), or pass dtype=torch.float32."
+        )
+    return t.requires_grad_()
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A new leaf tensor with a copy of `data`: a number, nested lists, or an array.
 
     dtype: by default bool, int64 or float32 for Python numbers, and an array's own.
-    Raises ValueError for ragged lists, TypeError for what is not numbers, RuntimeError for an integer tensor that requires grad.
+    Raises ValueError for ragged lists and integers beyond 64 bits, TypeError for strings, RuntimeError for other things that are not
+    numbers, for integers that do not fit the dtype, and for an integer tensor that requires grad.
 
     >>> tensor([[1., 2.], [3., 4.]])
     tensor([[1., 2.],
@@ -56,28 +72,32 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
             UserWarning,
             stacklevel=2,
         )
-    array = np.array(as_array(data, dtype))
-    if requires_grad and array.dtype not in dtypes.FLOATING:
-        raise RuntimeError(
-            "Only Tensors of floating point and complex dtype can require gradients. "
-            f"This one is {dtypes.of(array.dtype)}: write the numbers with a point (2. instead of 2), or pass dtype=torch.float32."
-        )
-    return finish(array, requires_grad)
+    array = as_array(data, dtype)
+    return finish(array.copy() if isinstance(data, Tensor | np.ndarray) else array, requires_grad, device)
 
 
 def as_array(data: Any, dtype: Any = None) -> Any:
     """`data` as an array of the dtype asked for, else of PyTorch's choice for such data."""
+    wanted = None if dtype is None else numpy_dtype(dtype, "tensor")
     if isinstance(data, Tensor):
         array = np.asarray(data.payload)
     elif isinstance(data, np.ndarray | np.generic):
         array = np.asarray(data)
+        dtypes.of(array.dtype)
     else:
-        array = _from_lists(data, dtype is None)
-    return array if dtype is None else array.astype(dtypes.to_numpy(dtype), copy=False)
+        array = _from_lists(data, wanted)
+    return array if wanted is None else array.astype(wanted, copy=False)
 
 
-def _from_lists(data: Any, choose: bool) -> Any:
-    """Nested lists as an array; in PyTorch's choice of dtype if asked to choose, else as precise as NumPy has it."""
+def numpy_dtype(dtype: Any, function: str) -> Any:
+    """The NumPy dtype that an argument means. Raises TypeError for what is no dtype."""
+    if isinstance(dtype, str) or not (isinstance(dtype, type | np.dtype | dtypes.dtype)):
+        raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    return dtypes.to_numpy(dtype)
+
+
+def _from_lists(data: Any, wanted: Any) -> Any:
+    """Nested lists as an array, in PyTorch's choice of dtype unless one is wanted; then as precise as NumPy has it."""
     sample = data
     while isinstance(sample, list | tuple | range) and len(sample):
         sample = sample[0]
@@ -85,15 +105,66 @@ def _from_lists(data: Any, choose: bool) -> Any:
         data = _unwrap(data)
     try:
         array = np.asarray(data)
-    except ValueError as error:
-        raise ValueError(f"expected sequences of equal length at every level: {error}") from None
-    if array.dtype.kind in "OUSMm":
-        raise TypeError(f"new(): invalid data type '{type(sample).__name__}'")
-    if isinstance(sample, np.generic | np.ndarray | Tensor) or not choose:
+    except ValueError:
+        raise ValueError(_raggedness(data, 0)) from None
+    except OverflowError:
+        raise ValueError(_OVERFLOW) from None
+    if array.dtype.kind in "OUSMmc":
+        raise _not_numbers(data, sample)
+    if array.dtype.kind == "u":
+        raise ValueError(_OVERFLOW)
+    if wanted is not None and wanted.kind in "iu" and array.dtype.kind == "i" and array.size:
+        limits = np.iinfo(wanted)
+        if array.min() < limits.min or array.max() > limits.max:
+            raise RuntimeError(
+                f"value cannot be converted to type {wanted} without overflow: found {array.min()} to {array.max()}, "
+                f"{wanted} holds {limits.min} to {limits.max}."
+            )
+    if wanted is not None or isinstance(sample, np.generic | np.ndarray | Tensor):
         return array
     if array.dtype.kind == "f" or array.size == 0:
         return array.astype(dtypes.default.floating)
     return array if array.dtype.kind == "b" else array.astype(np.int64)
+
+
+_OVERFLOW = "Overflow when unpacking long long: an integer is beyond 64 bits. Write it as a float (2.0**70)."
+
+
+def _raggedness(data: Any, depth: int) -> str:
+    """PyTorch's words for lists that do not form a block."""
+    lengths = [len(d) if isinstance(d, list | tuple | range) else None for d in data]
+    for n in lengths:
+        if n != lengths[0]:
+            found = "a number" if n is None else n
+            return (
+                f"expected sequence of length {lengths[0]} at dim {depth + 1} (got {found}). "
+                "All lists at one level must have the same length."
+            )
+    for d in data:
+        inner = _raggedness(d, depth + 1) if isinstance(d, list | tuple) else ""
+        if inner:
+            return inner
+    return ""
+
+
+def _not_numbers(data: Any, sample: Any) -> Exception:
+    flat = [sample]
+    stack = [data]
+    while stack:  # the first thing that is no number, wherever it stands
+        d = stack.pop()
+        if isinstance(d, list | tuple):
+            stack.extend(reversed(d))
+        elif not isinstance(d, int | float):
+            flat = [d]
+            break
+    name = type(flat[0]).__name__
+    if isinstance(flat[0], str | bytes):
+        return TypeError(f"new(): invalid data type '{name}'. A tensor holds numbers.")
+    if isinstance(flat[0], complex):
+        return TypeError("can't make a tensor of complex numbers: autolab has float16 to float64, integers and bool.")
+    if isinstance(flat[0], int):
+        return ValueError(_OVERFLOW)
+    return RuntimeError(f"Could not infer dtype of {name}. A tensor holds numbers.")
 
 
 def _unwrap(data: Any) -> Any:
@@ -104,10 +175,11 @@ def _unwrap(data: Any) -> Any:
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     """`data` as a tensor, sharing memory with an array or tensor where no conversion is needed."""
+    if device is not None:
+        require_cpu(device)
     if isinstance(data, Tensor):
         return data if dtype is None or dtypes.to_numpy(dtype) == data.payload.dtype else data.to(dtype)  # type: ignore[attr-defined,no-any-return]
-    array = as_array(data, dtype)
-    return fresh(array)
+    return fresh(as_array(data, dtype))
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
@@ -119,28 +191,39 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 
 
 def _floating(dtype: Any) -> Any:
-    return dtypes.default.floating if dtype is None else dtypes.to_numpy(dtype)
+    return dtypes.default.floating if dtype is None else numpy_dtype(dtype, "tensor")
 
 
 def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Uninitialised memory of the given sizes."""
-    return finish(np.empty(sizes_of(size), _floating(dtype)), requires_grad)
+    return finish(np.empty(lengths_of(size, "empty"), _floating(dtype)), requires_grad, device)
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Zeros of the given sizes."""
-    return finish(np.zeros(sizes_of(size), _floating(dtype)), requires_grad)
+    return finish(np.zeros(lengths_of(size, "zeros"), _floating(dtype)), requires_grad, device)
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones of the given sizes."""
-    return finish(np.ones(sizes_of(size), _floating(dtype)), requires_grad)
+    return finish(np.ones(lengths_of(size, "ones"), _floating(dtype)), requires_grad, device)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of `size` filled with one number; its dtype follows the number unless given."""
-    value = as_array(fill_value, dtype)
-    return finish(np.full(sizes_of((size,)), value, value.dtype), requires_grad)
+    if not isinstance(size, list | tuple):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+    value = as_array(_number(fill_value, "full(): argument 'fill_value' (position 2)"), dtype)
+    return finish(np.full(lengths_of((size,), "full"), value, value.dtype), requires_grad, device)
+
+
+def _number(value: Any, what: str) -> Any:
+    """A Python number out of a number or a one-entry tensor. Raises TypeError otherwise."""
+    if isinstance(value, Tensor):
+        return value.item()  # type: ignore[attr-defined]
+    if not isinstance(value, int | float | np.generic):
+        raise TypeError(f"{what} must be Number, not {type(value).__name__}")
+    return value
 
 
 def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
@@ -148,36 +231,52 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
     """Numbers from `start` (default 0) up to, not including, `end`."""
     if end is None:
         start, end = 0, start
-    start, end, step = (v.item() if isinstance(v, Tensor) else v for v in (start, end, step))  # type: ignore[attr-defined]
+    start, end, step = (
+        _number(v, f"arange(): argument '{name}'") for v, name in zip((start, end, step), ("start", "end", "step"))
+    )
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) / step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+        raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: from {start} to {end} in steps of {step}")
     if dtype is None:
-        dtype = np.int64 if builtins.all(isinstance(v, int) for v in (start, end, step)) else _floating(None)
+        dtype = np.int64 if builtins.all(isinstance(v, int | np.integer) for v in (start, end, step)) else _floating(None)
     count = math.ceil((end - start) / step)
-    return finish((start + np.arange(count) * step).astype(dtypes.to_numpy(dtype)), requires_grad)
+    return finish((start + np.arange(count) * step).astype(numpy_dtype(dtype, "arange")), requires_grad, device)
 
 
 def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:  # fmt: skip
     """`steps` evenly spaced numbers, both ends included."""
-    return finish(np.linspace(start, end, steps).astype(_floating(dtype)), requires_grad)
+    if whole(steps, "linspace(): argument 'steps'") < 0:
+        raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
+    return finish(np.linspace(start, end, steps).astype(_floating(dtype)), requires_grad, device)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones on the diagonal, zeros elsewhere: shape (n, m)."""
-    return finish(np.eye(n, m, dtype=_floating(dtype)), requires_grad)
+    for name, length in (("n", n), ("m", 0 if m is None else m)):
+        if whole(length, f"eye(): argument '{name}'") < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")
+    return finish(np.eye(n, m, dtype=_floating(dtype)), requires_grad, device)
 
 
 def rand(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
     """Uniform in [0, 1)."""
-    return finish(np.asarray(_source(generator).random(sizes_of(size))).astype(_floating(dtype)), requires_grad)
+    array = np.asarray(_source(generator).random(lengths_of(size, "rand")))
+    return finish(array.astype(_only_floats(dtype, "check_uniform_bounds")), requires_grad, device)
 
 
 def randn(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
     """Normal with mean 0 and variance 1."""
-    return finish(np.asarray(_source(generator).standard_normal(sizes_of(size))).astype(_floating(dtype)), requires_grad)
+    array = np.asarray(_source(generator).standard_normal(lengths_of(size, "randn")))
+    return finish(array.astype(_only_floats(dtype, "normal_kernel_cpu")), requires_grad, device)
+
+
+def _only_floats(dtype: Any, kernel: str) -> Any:
+    found = _floating(dtype)
+    if found not in dtypes.FLOATING:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of(found).title}'. Use randint for integers.")
+    return found
 
 
 def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
@@ -185,20 +284,27 @@ def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, 
     """Integers in [low, high), or in [0, low) when called as randint(high, size)."""
     if size is None:
         low, high, size = 0, low, high
+    if not isinstance(size, list | tuple):
+        raise TypeError(f"randint(): argument 'size' (position 2) must be tuple of ints, not {type(size).__name__}")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    array = np.asarray(_source(generator).integers(low, high, sizes_of((size,))))
-    return finish(array.astype(np.int64 if dtype is None else dtypes.to_numpy(dtype)), requires_grad)
+    array = np.asarray(_source(generator).integers(low, high, lengths_of((size,), "randint")))
+    return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randint")), requires_grad, device)
 
 
 def randperm(n: int, *, dtype: Any = None, device: Any = None, generator: Any = None) -> Tensor:
     """The integers 0 to n-1 in random order."""
-    return finish(_source(generator).permutation(n).astype(np.int64 if dtype is None else dtypes.to_numpy(dtype)))
+    lengths_of((n,), "randperm")
+    array = _source(generator).permutation(n)
+    return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randperm")), device=device)
 
 
 def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
     """1 with the probability given by each entry, else 0."""
+    require_floats(require_tensor(input, "bernoulli"), "bernoulli_tensor_cpu_p_")
     p = np.asarray(input.payload)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: the probabilities must lie in [0, 1].")
     return finish(np.asarray(_source(generator).random(p.shape) < p).astype(p.dtype))
 
 
@@ -208,22 +314,32 @@ def _source(g: Any) -> np.random.Generator:
 
 
 def _like(make: Any) -> Any:
-    def like(input: Tensor, *args: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-        return make(input.shape, *args, dtype=input.dtype if dtype is None else dtype, requires_grad=requires_grad)  # type: ignore[no-any-return]
+    def like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+        require_tensor(input, f"{make.__name__}_like")
+        dtype = input.dtype if dtype is None else dtype
+        return make(tuple(input.shape), dtype=dtype, device=device, requires_grad=requires_grad)  # type: ignore[no-any-return]
 
     like.__name__ = f"{make.__name__}_like"
     like.__doc__ = f"`{make.__name__}` with the shape, and by default the dtype, of another tensor."
     return like
 
 
-empty_like, zeros_like, ones_like, full_like = _like(empty), _like(zeros), _like(ones), _like(full)
+empty_like, zeros_like, ones_like = _like(empty), _like(zeros), _like(ones)
 rand_like, randn_like = _like(rand), _like(randn)
+
+
+def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`full` with the shape, and by default the dtype, of another tensor."""
+    require_tensor(input, "full_like")
+    value = _number(fill_value, "full_like(): argument 'fill_value' (position 2)")
+    dtype = input.dtype if dtype is None else dtype
+    return full(tuple(input.shape), value, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None) -> Tensor:
     """`randint` with the shape, and by default the dtype, of another tensor."""
     low, high = (0, low) if high is None else (low, high)
-    return randint(low, high, input.shape, dtype=input.dtype if dtype is None else dtype)
+    return randint(low, high, tuple(input.shape), dtype=input.dtype if dtype is None else dtype, device=device)
 
 
 def get_default_dtype() -> dtypes.dtype:
@@ -233,7 +349,9 @@ def get_default_dtype() -> dtypes.dtype:
 
 def set_default_dtype(d: dtypes.dtype) -> None:
     """Choose the dtype of tensors made from Python floats. Raises TypeError for integers."""
-    if not isinstance(d, dtypes.dtype) or not d.is_floating_point:
+    if not isinstance(d, dtypes.dtype):
+        raise TypeError(f"invalid dtype object: only floating-point types are supported as the default type, but got {d!r}")
+    if not d.is_floating_point:
         raise TypeError(f"only floating-point types are supported as the default type, but got {d}")
     dtypes.default.floating = d.numpy
 
@@ -241,29 +359,3 @@ def set_default_dtype(d: dtypes.dtype) -> None:
 def is_tensor(obj: Any) -> bool:
     """True if `obj` is a Tensor."""
     return isinstance(obj, Tensor)
-
-
-class device:
-    """Where a tensor lives: always the CPU here; other names are accepted so that programs run."""
-
-    __slots__ = ("index", "type")
-
-    def __init__(self, type: Any = "cpu", index: int | None = None) -> None:
-        name, _, number = str(getattr(type, "type", type)).partition(":")
-        self.type = name
-        self.index = int(number) if number else index
-
-    def __repr__(self) -> str:
-        return f"device(type='{self.type}'" + (")" if self.index is None else f", index={self.index})")
-
-    def __str__(self) -> str:
-        return self.type if self.index is None else f"{self.type}:{self.index}"
-
-    def __eq__(self, other: Any) -> bool:
-        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
-
-    def __hash__(self) -> int:
-        return hash((self.type, self.index))
-
-
-CPU = device("cpu")

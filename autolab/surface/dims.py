@@ -1,49 +1,85 @@
-"""From PyTorch's `dim` to NumPy's `axis`: checked, and counted from the end."""
+"""From PyTorch's `dim` to NumPy's `axis`, and other arguments: checked, and dims counted from the end."""
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
+from autolab.engine import dtypes
 from autolab.engine.tensor import Tensor
 
 Dims = int | Sequence[int] | None
 
 
-def axis_of(dim: int, ndim: int) -> int | None:
+def axis_of(dim: Any, ndim: int) -> int | None:
     """One dim as a negative axis; None for a 0-d tensor, whose dims 0 and -1 mean the number itself.
 
-    Raises IndexError outside [-ndim, ndim).
+    Raises IndexError outside [-ndim, ndim), TypeError for what is no integer.
     """
+    if type(dim) is not int:
+        dim = whole(dim, "argument 'dim'")
     reach = max(ndim, 1)
     if not -reach <= dim < reach:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})")
     if ndim == 0:
         return None
-    return dim if dim < 0 else dim - ndim
+    return dim if dim < 0 else dim - ndim  # type: ignore[no-any-return]
 
 
-def axes_of(dim: Dims, ndim: int) -> tuple[int, ...] | None:
+def axes_of(dim: Any, ndim: int) -> tuple[int, ...] | None:
     """A dim, several, or all of them (None or an empty list) as negative axes. Raises RuntimeError if one is named twice."""
     if dim is None:
         return None
-    if isinstance(dim, int):
+    if not isinstance(dim, list | tuple):
         axis = axis_of(dim, ndim)
         return None if axis is None else (axis,)
     axes = [axis_of(d, ndim) for d in dim]
-    if not axes or ndim == 0:
-        return None
     for d in axes:
         if axes.count(d) > 1:
-            raise RuntimeError(f"dim {d % ndim} appears multiple times in the list of dims")  # type: ignore[operator]
-    return tuple(axes)  # type: ignore[arg-type]
+            raise RuntimeError(f"dim {0 if d is None else d + ndim} appears multiple times in the list of dims")
+    return None if not axes or ndim == 0 else tuple(axes)  # type: ignore[arg-type]
 
 
-def sizes_of(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """Sizes given one by one or as one sequence: view(2, 3) and view((2, 3))."""
-    if len(args) == 1 and not isinstance(args[0], int):
-        args = tuple(args[0])
-    return tuple(int(n) for n in args)
+def whole(value: Any, what: str) -> int:
+    """A Python integer out of anything that is one. Raises TypeError otherwise, saying `what` it was."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} must be int, not {type(value).__name__}") from None
+
+
+def sizes_of(args: tuple[Any, ...], function: str = "view", argument: str = "size") -> tuple[int, ...]:
+    """Sizes given one by one or as one sequence: view(2, 3) and view((2, 3)). Raises TypeError for what are no integers."""
+    if len(args) == 1 and type(args[0]) is not int:
+        if isinstance(args[0], list | tuple):
+            args = tuple(args[0])
+        elif not _is_whole(args[0]):
+            raise TypeError(
+                f"{function}(): argument '{argument}' (position 1) must be tuple of ints, not {type(args[0]).__name__}"
+            )
+    for position, n in enumerate(args):
+        if type(n) is not int and not _is_whole(n):
+            raise TypeError(
+                f"{function}(): argument '{argument}' (position 1) must be tuple of ints, but found element of type {type(n).__name__} "
+                f"at pos {position}"
+            )
+    return tuple(map(int, args))
+
+
+def _is_whole(n: Any) -> bool:
+    return hasattr(n, "__index__") and not (isinstance(n, Tensor) and n.payload.dtype in dtypes.FLOATING)
+
+
+def lengths_of(args: tuple[Any, ...], function: str) -> tuple[int, ...]:
+    """The sizes of a new tensor. Raises RuntimeError for a negative one."""
+    sizes = sizes_of(args, function)
+    for n in sizes:
+        if n < 0:
+            if function == "zeros":
+                raise RuntimeError(f"zeros: Dimension size must be non-negative. Found {n} in {list(sizes)}.")
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(sizes)}")
+    return sizes
 
 
 def require_tensor(t: Any, function: str, name: str = "input", position: int = 1) -> Tensor:
@@ -51,3 +87,16 @@ def require_tensor(t: Any, function: str, name: str = "input", position: int = 1
     if not isinstance(t, Tensor):
         raise TypeError(f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(t).__name__}")
     return t
+
+
+def require_floats(t: Tensor, kernel: str) -> None:
+    """Raise NotImplementedError in PyTorch's words if `t` holds integers or bools."""
+    if t.payload.dtype not in dtypes.FLOATING:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{t.dtype.title}'. Convert it first: t.float().")
+
+
+def to_floats(t: Tensor) -> Tensor:
+    """Integers and bools in the default floating dtype; floats as they are."""
+    if t.payload.dtype in dtypes.FLOATING:
+        return t
+    return t.to(dtypes.of(dtypes.default.floating))  # type: ignore[attr-defined,no-any-return]

@@ -12,7 +12,8 @@ from autolab.engine.apply import apply
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise as rows
-from autolab.surface.dims import require_tensor
+from autolab.surface.device import require_cpu
+from autolab.surface.dims import require_tensor, to_floats, whole
 
 NONE: dict[str, Any] = {}
 
@@ -36,15 +37,27 @@ def unary(name: str, row: Op, doc: str) -> Any:
     return function
 
 
-def binary(name: str, row: Op, doc: str) -> Any:
+NUMBERS = (int, builtins.float, np.generic, np.ndarray)
+
+
+def operands(name: str, input: Any, other: Any, numbers: str = "either") -> None:
+    """Raise TypeError for what is no operand. `numbers`: whether "either", the "second" or "none" of them may be a number."""
+    for position, (argument, value) in enumerate((("input", input), ("other", other)), 1):
+        if isinstance(value, Tensor):
+            continue
+        if isinstance(value, NUMBERS) and (numbers == "either" or (numbers == "second" and position == 2)):
+            continue
+        raise TypeError(f"{name}(): argument '{argument}' (position {position}) must be Tensor, not {type(value).__name__}")
+    if not isinstance(input, Tensor) and not isinstance(other, Tensor):
+        raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+
+
+def binary(name: str, row: Op, doc: str, numbers: str = "either") -> Any:
     """PyTorch's function for a row of two inputs that broadcast."""
 
     def function(input: Any, other: Any) -> Tensor:
-        if not isinstance(input, Tensor):
-            require_tensor(other, name, "other", 2)
-        elif not isinstance(other, Tensor | int | float | np.ndarray | np.generic):
-            require_tensor(other, name, "other", 2)
-        return apply(row, (input, other), NONE)
+        operands(name, input, other, numbers)
+        return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{doc} Entry by entry; shapes broadcast, dtypes promote."
@@ -78,16 +91,16 @@ logical_not = unary("logical_not", rows.logical_not, "Whether an entry is zero."
 bitwise_not = unary("bitwise_not", rows.bitwise_not, "Bitwise not of integers, logical not of bools.")
 
 mul = binary("mul", rows.mul, "Product.")
-maximum = binary("maximum", rows.maximum, "The larger of two; a tie shares the gradient.")
-minimum = binary("minimum", rows.minimum, "The smaller of two; a tie shares the gradient.")
-eq = binary("eq", rows.eq, "Whether equal.")
-ne = binary("ne", rows.ne, "Whether different.")
-lt = binary("lt", rows.lt, "Whether less.")
-le = binary("le", rows.le, "Whether less or equal.")
-gt = binary("gt", rows.gt, "Whether greater.")
-ge = binary("ge", rows.ge, "Whether greater or equal.")
-logical_and = binary("logical_and", rows.logical_and, "Whether both are nonzero.")
-logical_or = binary("logical_or", rows.logical_or, "Whether one is nonzero.")
+maximum = binary("maximum", rows.maximum, "The larger of two; a tie shares the gradient.", "none")
+minimum = binary("minimum", rows.minimum, "The smaller of two; a tie shares the gradient.", "none")
+eq = binary("eq", rows.eq, "Whether equal.", "second")
+ne = binary("ne", rows.ne, "Whether different.", "second")
+lt = binary("lt", rows.lt, "Whether less.", "second")
+le = binary("le", rows.le, "Whether less or equal.", "second")
+gt = binary("gt", rows.gt, "Whether greater.", "second")
+ge = binary("ge", rows.ge, "Whether greater or equal.", "second")
+logical_and = binary("logical_and", rows.logical_and, "Whether both are nonzero.", "none")
+logical_or = binary("logical_or", rows.logical_or, "Whether one is nonzero.", "none")
 bitwise_and = binary("bitwise_and", rows.bitwise_and, "Bitwise and.")
 bitwise_or = binary("bitwise_or", rows.bitwise_or, "Bitwise or.")
 bitwise_xor = binary("bitwise_xor", rows.bitwise_xor, "Bitwise exclusive or.")
@@ -97,40 +110,42 @@ floor_divide = binary("floor_divide", rows.floor_divide, "The quotient rounded d
 
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input + alpha * other. Shapes broadcast, dtypes promote."""
-    return apply(rows.add, (input, other if alpha == 1 else other * alpha), NONE)
+    operands("add", input, other)
+    return apply(rows.add, (input, other if alpha == 1 else other * alpha), NONE)  # type: ignore[no-any-return]
 
 
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input - alpha * other. Shapes broadcast, dtypes promote."""
-    return apply(rows.sub, (input, other if alpha == 1 else other * alpha), NONE)
+    operands("sub", input, other)
+    return apply(rows.sub, (input, other if alpha == 1 else other * alpha), NONE)  # type: ignore[no-any-return]
 
 
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """input / other; with rounding_mode "floor" or "trunc" rounded to an integer. Integers give the default float."""
-    if rounding_mode == "floor":
-        return floor_divide(input, other)  # type: ignore[no-any-return]
-    quotient = apply(rows.div, (input, other), NONE)
+    """input / other; integers give the default float. With rounding_mode "floor" or "trunc" an integer, of the operands' dtype."""
+    operands("div", input, other)
     if rounding_mode is None:
-        return quotient
-    if rounding_mode != "trunc":
+        return apply(rows.div, (input, other), NONE)  # type: ignore[no-any-return]
+    if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
-    return trunc(quotient)  # type: ignore[no-any-return]
+    quotient = floor_divide(input, other)
+    if rounding_mode == "floor":
+        return quotient  # type: ignore[no-any-return]
+    # Rounded down, a negative quotient that is not whole is one too small.
+    return where((quotient < 0) & (quotient * other != input), quotient + 1, quotient)  # type: ignore[no-any-return]
 
 
 def pow(input: Any, exponent: Any) -> Tensor:
     """input to the power of exponent: a number or a tensor, on either side. Raises RuntimeError for integers to negative powers."""
     if isinstance(exponent, Tensor | np.ndarray):
-        return apply(rows.pow, (input, exponent), NONE)
-    require_tensor(input, "pow")
-    if isinstance(exponent, builtins.float) and input.payload.dtype not in dtypes.FLOATING:
-        input = to(input, get_default())
+        return apply(rows.pow, (input, exponent), NONE)  # type: ignore[no-any-return]
+    operands("pow", input, exponent)
+    if isinstance(exponent, builtins.float):
+        input = to_floats(input)
+    elif input.payload.dtype == np.bool_:
+        input = to(input, dtypes.int64)
     if isinstance(exponent, int) and exponent < 0 and input.payload.dtype not in dtypes.FLOATING:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
     return apply(rows.pow_scalar, (input,), {"exponent": exponent})  # type: ignore[no-any-return]
-
-
-def get_default() -> dtypes.dtype:
-    return dtypes.of(dtypes.default.floating)
 
 
 def square(input: Tensor) -> Tensor:
@@ -140,6 +155,8 @@ def square(input: Tensor) -> Tensor:
 
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest integer (halves to even), or the nearest with so many decimals."""
+    require_tensor(input, "round")
+    decimals = whole(decimals, "round(): argument 'decimals'")
     return apply(rows.round, (input,), {"decimals": decimals})  # type: ignore[no-any-return]
 
 
@@ -147,11 +164,12 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Limit to [min, max]; the gradient is 1 within, ends included, and 0 outside. Bounds are numbers or tensors."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    require_tensor(input, "clamp")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         out = input if min is None else where(input < min, as_operand(min, input), input)
         return out if max is None else where(out > max, as_operand(max, input), out)
     if input.payload.dtype not in dtypes.FLOATING and (isinstance(min, builtins.float) or isinstance(max, builtins.float)):
-        input = to(input, get_default())
+        input = to_floats(input)
     return apply(rows.clamp, (input,), {"min": min, "max": max})  # type: ignore[no-any-return]
 
 
@@ -164,13 +182,26 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """input where the condition holds, other elsewhere; all three broadcast. With a condition alone: its nonzero indices."""
     if input is None and other is None:
         return tuple(fresh(i) for i in np.nonzero(np.atleast_1d(condition.payload)))
-    if condition.payload.dtype != np.bool_:
+    for value in (input, other):
+        if not isinstance(value, Tensor | int | builtins.float | np.generic):
+            names = ", ".join(type(v).__name__ for v in (condition, input, other))
+            raise TypeError(
+                f"where() received an invalid combination of arguments - got ({names}), but expected (Tensor condition, "
+                "Tensor or Number input, Tensor or Number other)"
+            )
+    if require_tensor(condition, "where", "condition").payload.dtype != np.bool_:
         raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.title}")
     return apply(rows.where, (condition, input, other), NONE)
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value` where the boolean mask holds, the input elsewhere. The mask broadcasts; value is a number or a 0-d tensor."""
+    require_tensor(mask, "masked_fill", "mask", 2)
+    if not isinstance(value, Tensor | int | builtins.float | np.generic):
+        raise TypeError(
+            f"masked_fill() received an invalid combination of arguments - got (Tensor, {type(value).__name__}), but expected "
+            "(Tensor mask, Tensor or Number value)"
+        )
     if mask.payload.dtype != np.bool_:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.title}")
     if isinstance(value, Tensor):
@@ -188,12 +219,19 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False) -> Tensor:
-    """This tensor in another dtype, itself if it has it already. A device is accepted and means nothing: there is only the CPU."""
+    """This tensor in another dtype, itself if it has it already.
+
+    Called as to(dtype), to(device), to(device, dtype) or to(other). The only device is the CPU; others raise PyTorch's exception.
+    """
     for a in args:
         if isinstance(a, Tensor):
             dtype = a.dtype
-        elif isinstance(a, dtypes.dtype) or a in (builtins.float, int, bool):
+        elif isinstance(a, dtypes.dtype | type):
             dtype = a
+        elif not isinstance(a, bool):  # bools are non_blocking and copy
+            device = a
+    if device is not None:
+        require_cpu(device)
     if dtype is None or dtypes.to_numpy(dtype) == self.payload.dtype:
         return clone(self) if copy else self
     return apply(rows.to, (self,), {"dtype": dtypes.to_numpy(dtype), "source": self.payload.dtype})  # type: ignore[no-any-return]
@@ -206,6 +244,8 @@ def astype(self: Tensor, dtype: Any) -> Tensor:
 
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether |input - other| <= atol + rtol * |other| everywhere."""
+    require_tensor(input, "allclose")
+    require_tensor(other, "allclose", "other", 2)
     if input.payload.dtype != other.payload.dtype:
         raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
     a, b = (np.asarray(t.payload, np.float64) for t in (input, other))
@@ -214,4 +254,6 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and the same entries."""
+    require_tensor(input, "equal")
+    require_tensor(other, "equal", "other", 2)
     return input.shape == other.shape and builtins.bool(np.all(np.equal(input.payload, other.payload)))
