@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from autolab.engine.apply import apply
+from autolab.engine.apply import apply, explained
 from autolab.engine.dtypes import result_type
 from autolab.engine.dual import call, parameters
 from autolab.engine.levels import Box, Level, Settings, as_tensor, several
@@ -108,7 +108,10 @@ class Batch(Level):
         if op.batch is not None:
             outputs = self.by_rule(op, values, batched, settings)
         elif op.kind == ELEMENTWISE:
-            outputs = apply(op, self.aligned(op, args, values, batched), settings)
+            try:
+                outputs = apply(op, self.aligned(op, args, values, batched), settings)
+            except RuntimeError as error:
+                raise explained(op, error, args) from None  # in the shapes of one sample
         elif op.kind in (LINEAR, BILINEAR):
             ndim = max(a.ndim for a, b in zip(args, batched) if b)
             counted = {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}

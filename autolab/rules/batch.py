@@ -3,7 +3,7 @@
 Nothing stands here for elementwise rows, nor for rows whose settings count axes from the end. A function receives by name: the inputs,
 each with the samples along axis 0 (as they came if it asks for `batched`, which says for each whether it has that axis); the settings;
 `size`, the number of samples; `row` and `settings`, to call the row itself. It is made of rows, so it can be differentiated and batched again.
-A GENERAL row without a function here runs in a loop over the samples: `LOOPS` names those that do so on purpose.
+A general row without a function here would run in a loop over the samples; there is none at present.
 """
 
 import math
@@ -11,13 +11,10 @@ import string
 
 import numpy as np
 
-from autolab.engine.batched import from_the_end
+from autolab.engine.batched import from_the_end, loops
 from autolab.rules import elementwise as e
 from autolab.rules import index as i
 from autolab.rules import linalg, nn, reduce, shape
-
-LOOPS = {"put"}  # `put` writes through a recorded view, whose settings are of one sample
-
 
 def batch(*rows):
     """Decorate the function that runs these rows on a batch."""
@@ -333,6 +330,13 @@ def layer_norm(x, weight, bias, axes, eps, batched, size):
 
 
 # -- writing -----------------------------------------------------------------------------------------
+
+
+@batch(i.put)
+def put(x, y, view, size):
+    """A loop: the recorded steps of a view are of one sample."""
+    loops["put"] += 1
+    return np.stack([i.put(x[k], y[k], view=view) for k in range(size)])
 
 
 @batch(e.copy)

@@ -21,6 +21,8 @@ CASES = [
     pytest.param(s, case, id=f"{s.row}-{k}-{case}") for k, s in enumerate(OUT_OF_PLACE) for case in s.cases.split("; ")
 ]
 WITH_RULES = [p for p in CASES if p.values[0].differentiable()]
+# The mean of nothing is nan, whatever moves.
+FINITE = [p for p in WITH_RULES if not (p.values[0].row == "mean" and "0" in p.values[1])]
 SMALL = [p for p in WITH_RULES if "0" not in p.values[1]]
 SIZE = 3
 
@@ -55,7 +57,7 @@ def close(ours, theirs, rtol=1e-9, atol=1e-11):
     np.testing.assert_allclose(ours, theirs, rtol, atol)
 
 
-@pytest.mark.parametrize(("sample", "case"), WITH_RULES)
+@pytest.mark.parametrize(("sample", "case"), FINITE)
 def test_jvp_is_the_transpose_of_vjp(sample, case):
     f, xs = of_floats(sample.here, autolab, sample.arrays(case))
     if not xs:
@@ -67,7 +69,7 @@ def test_jvp_is_the_transpose_of_vjp(sample, case):
     close(same, out)
     assert tangent.dtype == out.dtype and tangent.shape == out.shape
     tolerance = 1e-6 if sample.row == "to" else 1e-9
-    assert inner([tangent], [u]) == pytest.approx(inner(back(u), vs), rel=tolerance, abs=tolerance, nan_ok=True)
+    assert inner([tangent], [u]) == pytest.approx(inner(back(u), vs), rel=tolerance, abs=tolerance)
 
 
 # copy and fill write into an input; with class weights PyTorch's forward mode knows derivatives that its backward does not.

@@ -1,0 +1,153 @@
+"""What transforms refuse, and the words that a message must contain: PyTorch's type and opening words, what was found, what to do."""
+
+import re
+
+import pytest
+
+import autolab
+from autolab.func import grad, jacfwd, jacrev, jvp, vjp, vmap
+
+X = autolab.tensor([1.0, 2.0, 3.0])
+escaped = []
+
+
+def escape(x):
+    escaped[:] = [x]
+    return x.sum()
+
+
+def write(target, value):
+    def f(x):
+        target.add_(x if value is None else value)
+        return x.sum()
+
+    return f
+
+
+def view_and_write(x):
+    y = x * 2
+    y[0] = 1.0
+    return y.sum()
+
+
+class Round(autolab.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def in_place_function(x):
+    class Dirty(autolab.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    return Dirty.apply(x * 2).sum()
+
+
+CASES = [
+    (lambda: grad(lambda x: x * 2)(X), RuntimeError, "Expected f(*args) to return a scalar Tensor, got tensor with 1 dims", "[3]", "jacrev"),
+    (lambda: grad(lambda x: 3.0)(X), RuntimeError, "Expected f(*args) to return a Tensor, got <class 'float'>"),
+    (lambda: grad(lambda x: x.sum(), has_aux=True)(X), RuntimeError, "should be a tuple: (output, aux) if has_aux is True"),
+    (lambda: grad(lambda x: x.sum(), argnums=2)(X), RuntimeError, "Got argnum=2, but only 1 positional inputs"),
+    (lambda: grad(lambda x: x.sum(), argnums="a")(X), RuntimeError, "argnums must be int or Tuple[int, ...], got"),
+    (lambda: grad(lambda x: x.sum(), argnums=())(X), RuntimeError, "argnums must be non-empty"),
+    (lambda: grad(lambda x, y: x.sum(), argnums=(0, 0))(X, X), RuntimeError, "argnums elements must be unique"),
+    (lambda: grad(lambda x: x.sum())(autolab.arange(3)), RuntimeError, "only Tensors of floating point dtype can require", "int64", ".float()"),
+    (lambda: grad(lambda x: x)(3.0), ValueError, "must be Tensor, got <class 'float'>"),
+    (lambda: grad(lambda d: d["a"].sum())({"a": X}), NotImplementedError, "argument 0 is a dict", "argnums=(0, 1, ...)"),
+    (lambda: vjp(lambda x: {"a": x}, X), NotImplementedError, "a Tensor or a tuple of Tensors"),
+    (lambda: vjp(lambda x: 3.0, X), RuntimeError, "expected f(*primals) to return only tensors, got unsupported type <class 'float'>"),
+    (lambda: vjp(lambda x: x * 2, X)[1](X[:2]), RuntimeError, "Mismatch in shape: grad_output[0] has a shape of", "[2]", "[3]"),
+    (lambda: vjp(lambda x: (x, x), X)[1]((X,)), RuntimeError, "one cotangent for each of the 2 outputs, got 1"),
+    (lambda: vjp(lambda x: x, X)[1]((3.0,)), TypeError, "cotangent 0 must be a Tensor, got float"),
+    (lambda: jvp(lambda x: x, X, X), RuntimeError, "Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."),
+    (lambda: jvp(lambda x: x, (X,), (X, X)), RuntimeError, "same python structure", "1 primals", "2"),
+    (lambda: jvp(lambda: X, (), ()), RuntimeError, "at least one Tensor"),
+    (lambda: jvp(lambda x: x, (X,), (X[:2],)), RuntimeError, "forward gradient that has a different size", "[3]", "[2]"),
+    (lambda: jvp(lambda x: X, (X,), (X,), strict=True), RuntimeError, "independent of the inputs", "strict=True"),
+    (lambda: jvp(lambda x: 3.0, (X,), (X,)), RuntimeError, "jvp(f, primals, tangents): expected f(*primals) to return only tensors"),
+    (lambda: jacrev(lambda x: 3.0)(X), RuntimeError, "expected f(*primals) to return only tensors"),
+    (lambda: jacfwd(lambda x: x)(3.0), ValueError, "must be Tensor, got <class 'float'>"),
+    (lambda: vmap(lambda x: x.item())(X), RuntimeError, "vmap: It looks like you're calling .item() on a Tensor", "outside of vmap"),
+    (lambda: vmap(lambda x: x.tolist())(X), RuntimeError, "vmap: It looks like you're calling .item()"),
+    (lambda: vmap(lambda x: X[x > 1])(X), RuntimeError, "vmap: It looks like you're calling .item()", "torch.where"),
+    (lambda: vmap(lambda x: x if x > 0 else -x)(X), RuntimeError, "data-dependent control flow", "torch.where(condition, a, b)"),
+    (lambda: vmap(lambda x: 3.0)(X), ValueError, "must only return Tensors, got type <class 'float'>", "out_dims= to None"),
+    (lambda: vmap(lambda x: x, in_dims=(0, 0))(X), ValueError, "in_dims is not compatible with the structure of `inputs`", "2", "1"),
+    (lambda: vmap(lambda x: x, in_dims=1)(X), ValueError, "Got in_dim=1 for some input", "dimensionality 1", "-1 <= in_dim < 1"),
+    (lambda: vmap(lambda x: x, in_dims="a")(X), ValueError, "expected `in_dims` to be int or a"),
+    (lambda: vmap(lambda x: x, in_dims=None)(X), ValueError, "expected `in_dims` to be int or a"),
+    (lambda: vmap(lambda x: x, in_dims=(None,))(X), ValueError, "at least one in_dim must be an int"),
+    (lambda: vmap(lambda x: x)(3), ValueError, "We cannot vmap over non-Tensor arguments", "<class 'int'>"),
+    (lambda: vmap(lambda x: x)([X]), NotImplementedError, "an argument is a list", "arguments of their own"),
+    (lambda: vmap(lambda x: x)(), ValueError, "got no inputs"),
+    (lambda: vmap(lambda x, y: x)(X, X[:2]), ValueError, "same size in the mapped dimension, got sizes [3, 2]"),
+    (lambda: vmap(lambda x: x, out_dims=None)(X), ValueError, "can not return a BatchedTensor when out_dim is None"),
+    (lambda: vmap(lambda x: x, out_dims=3)(X), IndexError, "Dimension out of range (expected to be in range of [-1, 0], but got 3)"),
+    (lambda: vmap(lambda x: (x, x), out_dims=(0,))(X), ValueError, "out_dims is not compatible", "1 entries for 2 outputs"),
+    (lambda: vmap(lambda x: x, out_dims="a")(X), ValueError, "`out_dims` must be an int, None or a python collection of ints"),
+    (lambda: vmap(lambda x: x, randomness="no"), RuntimeError, "Only allowed values for randomness", "no"),
+    (lambda: vmap(lambda x: x, randomness="different"), NotImplementedError, "not supported yet", "outside"),
+    (lambda: vmap(lambda x: x + autolab.randn(3))(X), RuntimeError, "called random operation while in randomness error mode", "'same'"),
+    (lambda: vmap(lambda x: autolab.nn.functional.dropout(x))(X), RuntimeError, "called random operation"),
+    (lambda: grad(lambda x: x.sum().backward())(X), RuntimeError, "backward() called inside a functorch transform", "func.grad"),
+    (lambda: grad(lambda x: autolab.autograd.grad(x.sum(), x)[0])(X), RuntimeError, "called inside a functorch transform", "func.vjp"),
+    (lambda: grad(lambda x: x.requires_grad_().sum())(X), RuntimeError, "attempting to call Tensor.requires_grad_() inside"),
+    (lambda: grad(lambda x: x.register_hook(print))(X), RuntimeError, "hooks", "has_aux=True"),
+    (lambda: jvp(lambda x: x.numpy(), (X,), (X,)), RuntimeError, "Can't call numpy() on a Tensor inside", "detach().numpy()"),
+    (lambda: grad(lambda x: __import__("numpy").asarray(x))(X), RuntimeError, "Can't call numpy() on a Tensor inside"),
+    (lambda: grad(write(autolab.zeros(3), None))(X), RuntimeError, "mutate a captured Tensor", "level 0", "level 1", "out-of-place"),
+    (lambda: vmap(write(autolab.zeros(()), None))(X), RuntimeError, "mutate a captured Tensor"),
+    (lambda: jvp(lambda x: x.mul_(2), (X,), (X,)), RuntimeError, "in-place operation on an argument", "out-of-place"),
+    (lambda: grad(view_and_write)(X), RuntimeError, "on a view", "torch.where, cat or stack"),
+    (lambda: jvp(Round.apply, (X,), (X,)), NotImplementedError, "custom autograd.Function Round inside jvp", "comes later"),
+    (lambda: vmap(Round.apply)(X), NotImplementedError, "custom autograd.Function Round inside vmap", "ordinary operations"),
+    (lambda: grad(grad(Round.apply))(X.sum()), RuntimeError, "it must override the setup_context staticmethod", "Round", "two levels"),
+    (lambda: grad(in_place_function)(X), NotImplementedError, "mark_dirty is not supported inside a transform"),
+    (lambda: grad(lambda x: x * autolab.ones(2))(X), RuntimeError, "The size of tensor a (3) must match the size of tensor b (2)"),
+    (lambda: vmap(lambda x: x + autolab.ones(4))(autolab.ones(2, 3)), RuntimeError, "size of tensor a (3)", "b (4)", "dimension 0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "phrases"), [(c, k, p) for c, k, *p in CASES])
+def test_what_is_refused_and_why(call, kind, phrases):
+    with pytest.raises(kind) as caught:
+        call()
+    assert type(caught.value) is kind
+    for phrase in phrases:
+        assert phrase in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda box: box * 2,
+        lambda box: 2 * box,
+        lambda box: box.sum(),
+        lambda box: grad(lambda x: (x * box).sum())(X),
+        lambda box: vmap(lambda x: (x * box).sum())(X),
+        lambda box: jvp(lambda x: x * box, (X,), (X,)),
+        lambda box: box.item(),
+        lambda box: box.shape,
+    ],
+)
+@pytest.mark.parametrize("transform", [grad(escape), vmap(escape), lambda x: jvp(escape, (x,), (x,))])
+def test_a_tensor_that_left_its_transform_is_refused(transform, use):
+    transform(autolab.ones(3))
+    with pytest.raises(RuntimeError, match=re.escape("used after the transform that made it had ended")):
+        use(escaped[0])
+
+
+def test_a_tensor_that_left_its_transform_can_be_printed():
+    grad(escape)(X)
+    assert repr(escaped[0]) == "Taped(level=1, value=its transform has ended)"

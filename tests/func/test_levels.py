@@ -1,0 +1,304 @@
+"""Levels: what a transform leaves behind, what it keeps apart, and what passes through it."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import autolab
+from autolab import func
+from autolab.engine.batched import Batch, loops
+from autolab.engine.modes import modes
+from autolab.engine.op import GENERAL, Op
+from autolab.rules import TABLE
+
+pytestmark = pytest.mark.lesson13
+
+X = autolab.tensor([1.0, 2.0, 3.0])
+
+
+def usual():
+    return not modes.levels and modes.fast and modes.grad
+
+
+def fails(x):
+    raise KeyError("on purpose")
+
+
+TRANSFORMS = {
+    "grad": lambda f: func.grad(f)(X.sum()),
+    "jvp": lambda f: func.jvp(f, (X,), (X,)),
+    "vjp": lambda f: func.vjp(f, X),
+    "vmap": lambda f: func.vmap(f)(X),
+    "jacrev": lambda f: func.jacrev(f)(X),
+    "jacfwd": lambda f: func.jacfwd(f)(X),
+    "vmap(grad)": lambda f: func.vmap(func.grad(f))(X),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_level_0_is_as_before_after_a_transform_and_after_an_exception_in_it(name):
+    TRANSFORMS[name](lambda x: x * 2)
+    assert usual()
+    with pytest.raises(KeyError, match="on purpose"):
+        TRANSFORMS[name](fails)
+    assert usual()
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_no_box_comes_out(name):
+    results = TRANSFORMS[name](lambda x: x * 2)
+    for t in results if isinstance(results, tuple) else (results,):
+        assert callable(t) or type(t) is autolab.Tensor
+
+
+def test_another_thread_is_on_level_0():
+    seen = []
+
+    def f(x):
+        thread = threading.Thread(target=lambda: seen.append((usual(), X * 2)))
+        thread.start()
+        thread.join()
+        return x * 2
+
+    func.grad(f)(X.sum())
+    assert seen[0][0] and type(seen[0][1]) is autolab.Tensor
+
+
+def test_a_result_that_does_not_depend_on_the_input_is_no_box():
+    def f(x):
+        assert type(x.detach() * 2) is autolab.Tensor
+        assert type(x > 0) is autolab.Tensor
+        return x
+
+    func.grad(f)(X.sum())
+
+
+def test_transforms_do_not_touch_grad():
+    x = autolab.tensor(2.0, requires_grad=True)
+    func.grad(lambda x: x * x)(x)
+    assert x.grad is None
+
+
+def test_backward_goes_through_a_gradient_to_its_input():
+    x = autolab.tensor(2.0, requires_grad=True)
+    func.grad(lambda x: x**3)(x).backward()
+    assert x.grad == 12
+
+
+@pytest.mark.parametrize(
+    "per_sample",
+    [
+        lambda loss, w: func.vmap(lambda x: func.grad(loss)(w, x))(X),
+        lambda loss, w: func.vmap(func.grad(loss), (None, 0))(w, X),
+        lambda loss, w: func.jacrev(lambda w: func.vmap(lambda x: loss(w, x))(X))(w),
+        lambda loss, w: func.jacfwd(lambda w: func.vmap(lambda x: loss(w, x))(X))(w),
+        lambda loss, w: autolab.stack([func.jvp(lambda w: loss(w, x), (w,), (w * 0 + 1,))[1] for x in X]),
+    ],
+)
+def test_backward_goes_through_transforms_to_captured_tensors(per_sample):
+    w = autolab.tensor(0.5, requires_grad=True)
+    g = per_sample(lambda w, x: (w * x) ** 3, w)  # 3 w^2 x^3, and its derivative 6 w x^3
+    g.sum().backward()
+    assert w.grad == 6 * 0.5 * (X**3).sum()
+
+
+def test_a_no_grad_around_a_transform_does_not_matter_to_it_but_its_result_is_not_recorded():
+    x = autolab.tensor(3.0, requires_grad=True)
+    with autolab.no_grad():
+        g = func.grad(lambda x: x * x)(x)
+    assert g == 6 and not g.requires_grad
+
+
+def test_a_no_grad_within_is_respected():
+    def f(x):
+        with autolab.no_grad():
+            constant = x**2
+        return x - constant
+
+    assert func.grad(f)(autolab.tensor(3.0)) == 1
+    assert func.grad(lambda x: func.vmap(f)(x).sum())(X).tolist() == [1, 1, 1]
+
+
+def test_detach_cuts_every_level():
+    def f(x):
+        return x * x.detach()
+
+    assert func.grad(func.grad(f))(autolab.tensor(3.0)) == 0
+    assert func.jvp(f, (X,), (X,))[1].tolist() == [1, 4, 9]
+    assert func.vmap(func.grad(f))(X).tolist() == [1, 2, 3]
+
+
+def test_values_are_known_inside_grad_and_jvp():
+    def f(x):
+        return x * 2 if x > 0 and x.item() < 5 and float(x) == 2 else x * 0
+
+    assert func.grad(f)(autolab.tensor(2.0)) == 2
+    assert func.jvp(f, (autolab.tensor(2.0),), (autolab.tensor(1.0),))[1] == 2
+
+
+def test_an_augmented_assignment_changes_the_box():
+    def f(x):
+        total = x * 0
+        alias = total
+        total += x * x
+        return alias
+
+    assert func.grad(f)(autolab.tensor(3.0)) == 6
+    assert func.jvp(f, (X,), (X * 0 + 1,))[1].tolist() == [2, 4, 6]
+    assert func.vmap(f)(X).tolist() == [1, 4, 9]
+
+
+def test_writing_a_constant_removes_the_derivative():
+    def f(x):
+        y = x * 2
+        y.fill_(7.0)
+        return y + x
+
+    assert func.grad(f)(autolab.tensor(3.0)) == 1
+    assert func.jvp(f, (X,), (X,))[1].tolist() == [1, 2, 3]
+    assert func.vmap(f)(X).tolist() == [8, 9, 10]
+
+
+def test_a_version_is_checked_on_a_tape_too():
+    w = autolab.tensor(2.0)
+
+    def f(x):
+        y = x * w
+        w.mul_(3)
+        return y
+
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        func.grad(f)(autolab.tensor(1.0))
+
+
+def test_a_row_without_a_batching_rule_runs_in_a_loop_and_is_counted():
+    row = Op("cube", lambda x, y: (x**3 + y, x - y), GENERAL, {"x": lambda g, x: g[0] * 3 * x * x + g[1]}, outputs=2)
+    loops.clear()
+    cube, rest = func.vmap(lambda x, y: row(x, y), (0, None))(autolab.ones(2, 3) * 2, X)
+    assert loops == {"cube": 1}
+    assert cube.tolist() == [[9, 10, 11]] * 2 and rest.tolist() == [[1, 0, -1]] * 2
+    g = func.grad(lambda x: func.vmap(lambda x: row(x, X)[0].sum())(x).sum())(autolab.ones(2, 3))
+    assert g.tolist() == [[3] * 3] * 2
+
+
+def test_a_jvp_of_a_rows_own_is_used():
+    row = Op("double", lambda x: x * 2, GENERAL, {"x": lambda g: g * 2}, jvp=lambda dx, out: dx * 20 + out * 0)
+    assert func.jvp(row, (X,), (X,))[1].tolist() == [20, 40, 60]
+
+
+def test_put_takes_a_batch_and_a_tangent():
+    base = autolab.zeros(2, 3, dtype=autolab.float64)
+    put = lambda x, y: TABLE["put"](x, y, view=base.T[1].window)  # noqa: E731
+    x, y = autolab.rand(4, 2, 3).double(), autolab.rand(4, 2).double()
+    expected = autolab.stack([put(a, b) for a, b in zip(x, y, strict=True)])
+    loops.clear()
+    assert func.vmap(put)(x, y).equal(expected)
+    assert loops == {"put": 1}
+    assert func.jvp(put, (x[0], y[0]), (x[1], y[1]))[1].equal(put(x[1], y[1]))
+    g = func.grad(lambda y: (put(x[0], y) ** 2).sum())(y[0])
+    assert g.allclose(2 * y[0])
+
+
+def test_one_sample_shows_its_own_shape():
+    def f(x):
+        assert x.shape == (3,) and x.ndim == 1 and len(x) == 3 and x.dtype == autolab.float32 and x.numel() == 3
+        assert "Batched(level=1" in repr(x)
+        return x
+
+    func.vmap(f)(autolab.ones(2, 3))
+
+
+def test_random_numbers_may_be_the_same_for_all_samples():
+    out = func.vmap(lambda x: x + autolab.rand(2), randomness="same")(autolab.zeros(3, 2))
+    assert out[0].equal(out[1]) and out.std() > 0
+
+
+def test_the_levels_of_nested_transforms_are_numbered():
+    seen = []
+
+    def f(x):
+        seen.append(x.level)
+        return x * x
+
+    func.vmap(func.grad(lambda x: func.jvp(f, (x,), (x,))[1]))(X)
+    assert seen == [3]
+
+
+def test_a_batch_lifts_what_all_samples_share():
+    with Batch(2) as level:
+        assert level.lift(X).shape == (3,) and level.lift(X).value.shape == (2, 3)
+
+
+# -- custom Functions ------------------------------------------------------------------------------------
+
+
+class Through(autolab.autograd.Function):
+    """Rounds, and passes the gradient as if it had doubled: no derivative of its forward could be mistaken for its rule."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 2 * x
+
+
+class Apart(autolab.autograd.Function):
+    """The same, with a setup_context."""
+
+    @staticmethod
+    def forward(x):
+        return x.round()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    backward = Through.backward
+
+
+@pytest.mark.parametrize("function", [Through, Apart])
+def test_a_custom_function_is_differentiated_by_its_rule(function):
+    assert func.grad(lambda x: function.apply(x).sum())(X).tolist() == [2, 4, 6]
+    assert func.jacrev(function.apply)(X).diagonal().tolist() == [2, 4, 6]
+
+
+def test_a_custom_function_with_setup_context_serves_every_tape():
+    w = autolab.tensor(3.0, requires_grad=True)
+    assert func.grad(func.grad(Apart.apply))(autolab.tensor(1.0)) == 2
+    func.grad(lambda x: Apart.apply(x * w))(autolab.tensor(1.0)).backward()  # 2 x w^2, and d/dw = 4 x w
+    assert w.grad == 12
+
+
+def test_a_custom_functions_outputs_without_gradient():
+    class Split(autolab.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, n):
+            whole = x.floor()
+            ctx.mark_non_differentiable(whole)
+            return x * n, whole
+
+        @staticmethod
+        def backward(ctx, g, _):
+            return g * 5, None
+
+    def f(x):
+        scaled, whole = Split.apply(x, 3)
+        return scaled * whole
+
+    assert func.grad(f)(autolab.tensor(2.5)) == 10
+
+
+def test_float32_parameters_give_float32_per_sample_gradients():
+    layer = autolab.nn.Linear(3, 2)
+
+    def loss(weight, x, target):
+        return autolab.nn.functional.cross_entropy(autolab.nn.functional.linear(x, weight, layer.bias), target)
+
+    targets = autolab.tensor([0, 1, 1, 0])
+    gs = func.vmap(func.grad(loss), (None, 0, 0))(layer.weight, autolab.rand(4, 3), targets)
+    assert gs.shape == (4, 2, 3) and gs.dtype == autolab.float32 and np.isfinite(gs.detach().numpy()).all()
