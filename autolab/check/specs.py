@@ -78,7 +78,7 @@ LARGE = (-800.0, -50.0, 60.0, 900.0)
 SPECS = {
     spec.name: spec
     for spec in (
-        Spec("square", Op("square", lambda x: x * x, ELEMENTWISE, {"x": lambda g, x: 2 * g * x}), scaled=1e6),
+        Spec("square", Op("square", lambda x: x * x, ELEMENTWISE, x=lambda g, x: 2 * g * x), scaled=1e6),
         Spec("mul", scaled=1e6, hints={
             "not summed": "If one entry of the smaller input took part in several products, how many contributions "
                           "does its gradient have?"}),

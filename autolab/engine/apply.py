@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 def apply(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     """Run one row. Returns a Tensor, or a tuple of them for a row with several outputs."""
-    return op.run(*args, settings=settings)
+    result = op.run(*args, settings=settings)
+    if result is NotImplemented:  # what a shortcut answers as an operator, so that Python asks the other operand
+        strange = next(a for a in args if not isinstance(a, Tensor | int | float | np.generic | np.ndarray))
+        raise TypeError(f"{op.name}(): expected a Tensor or a number, but got {type(strange).__name__}")
+    return result
 
 
 def generally(op: Op, args: Any, settings: dict[str, Any]) -> Any:
@@ -34,6 +38,8 @@ def generally(op: Op, args: Any, settings: dict[str, Any]) -> Any:
         if top.level:
             return top.home.apply(op, args, settings)
     raw = [a.payload if isinstance(a, Tensor) else a for a in args]
+    if op.refuse is not None:
+        op.refuse(*raw)
     if op.promote:
         raw = join(op, raw)
     if op.view:

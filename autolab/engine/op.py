@@ -44,16 +44,17 @@ class Op:
         name: str,
         forward: Callable[..., Any],
         kind: str,
-        rules: dict[str, Callable[..., Any]],
         *,
         node: str | Callable[..., str] | None = None,
-        numpy: tuple[Any, ...] = (),
+        numpy: Any = (),
         promote: str | None = None,
         together: tuple[str, ...] | None = None,
         outputs: int = 1,
         view: bool = False,
         jvp: Callable[..., Any] | None = None,
         batch: Callable[..., Any] | None = None,
+        refuse: Callable[..., None] | None = None,
+        **rules: Callable[..., Any],
     ) -> None:
         parameters = inspect.signature(forward).parameters.values()
         self.name, self.forward, self.kind = name, forward, kind
@@ -68,7 +69,7 @@ class Op:
             raise TypeError(f"op {name!r}: rules for {unknown}, but forward takes {self.inputs}")
         self.promote = promote if promote is not None else "join" if kind == ELEMENTWISE else ""
         self.together = [i for i, n in enumerate(self.inputs) if together is None or n in together]
-        self.outputs, self.view, self.jvp, self.batch = outputs, view, jvp, batch
+        self.outputs, self.view, self.jvp, self.batch, self.refuse = outputs, view, jvp, batch, refuse
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
         self.plans: dict[int, Plan] = {}
         self.namer = node if callable(node) else None
@@ -77,7 +78,7 @@ class Op:
         )
         self._classes: dict[tuple[int, str, bool], type[OpNode]] = {}
         self.run: Callable[..., Any] = self._first_run
-        for function in numpy:
+        for function in numpy if isinstance(numpy, tuple) else (numpy,):
             NUMPY_FUNCTIONS[function] = self.as_numpy
 
     def __call__(self, *args: Any, **settings: Any) -> Any:
@@ -372,33 +373,17 @@ def revive(raw: Any, edge: Any, version: list[int]) -> Any:
     return t
 
 
-def op(
-    name: str,
-    forward: Callable[..., Any],
-    kind: str = GENERAL,
-    *,
-    node: str | Callable[..., str] | None = None,
-    numpy: Any = (),
-    promote: str | None = None,
-    together: tuple[str, ...] | None = None,
-    outputs: int = 1,
-    view: bool = False,
-    jvp: Callable[..., Any] | None = None,
-    batch: Callable[..., Any] | None = None,
-    **rules: Callable[..., Any],
-) -> Op:
+def op(name: str, forward: Callable[..., Any], kind: str = GENERAL, **details: Any) -> Op:
     """Add a row to the table.
 
-    `node` PyTorch's name for the node (or a function of the call that gives it); `numpy` the NumPy function(s) that mean this row;
-    `promote` "join" brings the inputs named in `together` (default all) to one dtype, "float" also takes integers to the default
-    float; `outputs` how many results, -1 if it depends on the call; `view` the result looks into the input's memory;
-    `jvp` and `batch` are for GENERAL rows that want more than what follows from the rules.
+    forward(x, y, *, setting=...) computes on raw arrays; for each input with a gradient there is a rule under its name. Besides:
+    `node` PyTorch's name for the node (or a function of the call that gives it); `numpy` the NumPy function(s) that mean this
+    row; `promote` "join" brings the inputs named in `together` (default all) to one dtype, "float" also takes integers to the
+    default float; `outputs` how many results, -1 if it depends on the call; `view` the result looks into the input's memory;
+    `jvp` and `batch` are for GENERAL rows that want more than what follows from the rules; `refuse` is called on the raw
+    operands first, and raises for those that NumPy would take and PyTorch does not (the shortcuts see only float32 and float64).
     """
-    row = Op(
-        name, forward, kind, rules, node=node, numpy=numpy if isinstance(numpy, tuple) else (numpy,), promote=promote,
-        together=together, outputs=outputs, view=view, jvp=jvp, batch=batch,
-    )  # fmt: skip
     if name in TABLE:
         raise ValueError(f"there is a row {name!r} already")
-    TABLE[name] = row
+    row = TABLE[name] = Op(name, forward, kind, **details)
     return row

@@ -145,6 +145,7 @@ def promotion(op: Op) -> list[str]:
         f"        alike = {whole}",
         "    else:",
         *("        " + line for line in (*foreign, generally)),
+        *(["    dtype = None"] if keeps_like(op) and not op.promote else []),  # the others may have another dtype
     ]
 
 

@@ -174,7 +174,7 @@ def test_a_softmax_that_overflows_is_unstable_and_otherwise_right():
 
 def test_an_exercise_on_an_operation_of_ones_own_is_a_few_lines():
     swish = Op("swish", lambda x: x / (1 + np.exp(-x)), ELEMENTWISE,
-               {"x": lambda g, x: g * (1 / (1 + np.exp(-x)) * (1 + x * (1 - 1 / (1 + np.exp(-x)))))})  # fmt: skip
+               x=lambda g, x: g * (1 / (1 + np.exp(-x)) * (1 + x * (1 - 1 / (1 + np.exp(-x))))))  # fmt: skip
     spec = Spec("swish", swish, points={"value": 3, "upstream": 1})
     assert check(spec, lambda g, x, out: g * (out + (1 - out) / (1 + np.exp(-x)))).points == 4
     assert check(spec, lambda g, x, out: g * out).points == 0

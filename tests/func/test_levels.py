@@ -173,7 +173,7 @@ def test_a_version_is_checked_on_a_tape_too():
 
 
 def test_a_row_without_a_batching_rule_runs_in_a_loop_and_is_counted():
-    row = Op("cube", lambda x, y: (x**3 + y, x - y), GENERAL, {"x": lambda g, x: g[0] * 3 * x * x + g[1]}, outputs=2)
+    row = Op("cube", lambda x, y: (x**3 + y, x - y), GENERAL, x=lambda g, x: g[0] * 3 * x * x + g[1], outputs=2)
     loops.clear()
     cube, rest = func.vmap(lambda x, y: row(x, y), (0, None))(autolab.ones(2, 3) * 2, X)
     assert loops == {"cube": 1}
@@ -183,7 +183,7 @@ def test_a_row_without_a_batching_rule_runs_in_a_loop_and_is_counted():
 
 
 def test_a_jvp_of_a_rows_own_is_used():
-    row = Op("double", lambda x: x * 2, GENERAL, {"x": lambda g: g * 2}, jvp=lambda dx, out: dx * 20 + out * 0)
+    row = Op("double", lambda x: x * 2, GENERAL, x=lambda g: g * 2, jvp=lambda dx, out: dx * 20 + out * 0)
     assert func.jvp(row, (X,), (X,))[1].tolist() == [20, 40, 60]
 
 
