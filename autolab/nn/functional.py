@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -11,11 +12,14 @@ import numpy as np
 
 from autolab.engine import dtypes
 from autolab.engine.apply import apply
+from autolab.engine.inplace import check_may_write, overwrite
+from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise, index, linalg, nn
+from autolab.surface import pointwise
 from autolab.surface.creation import generator
 from autolab.surface.linalg import matmul
-from autolab.surface.pointwise import relu, sigmoid, tanh, where
+from autolab.surface.pointwise import sigmoid, tanh, where
 from autolab.surface.reduce import log_softmax as _log_softmax
 from autolab.surface.reduce import softmax as _softmax
 from autolab.surface.shape import broadcast_tensors, movedim
@@ -31,6 +35,11 @@ __all__ = [
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias. Shapes: input (..., n), weight (m, n), bias (m,); result (..., m)."""
+    if input.payload.dtype != weight.payload.dtype and input.dtype != weight.dtype:
+        raise RuntimeError(
+            f"mat1 and mat2 must have the same dtype, but got {input.dtype.title} and {weight.dtype.title}: convert the input with "
+            f".to({weight.dtype}), or the layer with .to({input.dtype})."
+        )
     if bias is None:
         return matmul(input, weight.t())  # type: ignore[attr-defined]
     try:
@@ -93,9 +102,22 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 # -- activations -----------------------------------------------------------------------------------
 
 
+def _activated(row: Op, input: Tensor, inplace: bool, settings: dict[str, Any]) -> Tensor:
+    """The row on the input, written into it if so asked."""
+    if not inplace:
+        return row.run(input, settings=settings)  # type: ignore[no-any-return]
+    check_may_write(input)
+    return overwrite(input, row.run(input, settings=settings))
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(input, 0)."""
+    return _activated(elementwise.relu, input, True, {}) if inplace else pointwise.relu(input)
+
+
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """input where positive, negative_slope * input elsewhere."""
-    return apply(elementwise.leaky_relu, (input,), {"negative_slope": negative_slope})  # type: ignore[no-any-return]
+    return _activated(elementwise.leaky_relu, input, inplace, {"negative_slope": negative_slope})
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
@@ -107,7 +129,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """input * sigmoid(input)."""
-    return apply(elementwise.silu, (input,), {})  # type: ignore[no-any-return]
+    return _activated(elementwise.silu, input, inplace, {})
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
@@ -128,12 +150,16 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 def _implicit(input: Tensor, dim: int | None, name: str) -> int:
     if dim is not None:
         return dim
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        UserWarning,
-        stacklevel=4,
-    )
+    _warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
     return 0 if input.ndim in (0, 1, 3) else 1
+
+
+def _warn(message: str) -> None:
+    """Warn at the line that called into autolab, through however many modules."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("autolab."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 # -- losses ----------------------------------------------------------------------------------------
@@ -148,10 +174,9 @@ def mse_loss(input: Tensor, target: Tensor, reduction: str = "mean") -> Tensor:
     """(input - target)**2, averaged over all entries (or summed, or left). Shapes: two of the same shape."""
     _check_reduction(reduction)
     if input.shape != target.shape:
-        warnings.warn(
+        _warn(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}). This will likely lead to "
-            "incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=2,
+            "incorrect results due to broadcasting. Please ensure they have the same size."
         )
         input, target = broadcast_tensors(input, target)
     return apply(nn.mse_loss, (input, target), {"reduction": reduction})  # type: ignore[no-any-return]
@@ -171,7 +196,8 @@ def nll_loss(
     if i.dtype.kind not in "iu":
         raise RuntimeError(f"expected scalar type Long but found {target.dtype.title}: class targets are integers")
     if input.ndim > 1 and input.shape[0] != (target.shape[0] if target.ndim else 1):
-        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0] if target.ndim else 1}).")
+        n = target.shape[0] if target.ndim else 1
+        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({n}).")
     known = i[i != ignore_index]
     if known.size and not (0 <= known.min() and known.max() < classes):
         worst = int(known.max()) if known.max() >= classes else int(known.min())
@@ -196,7 +222,7 @@ def cross_entropy(
     tensor(0.6931)
     """
     dim = 0 if input.ndim == 1 else 1
-    if target.payload.dtype in dtypes.FLOATING or label_smoothing:
+    if label_smoothing or target.is_floating_point():  # type: ignore[attr-defined]
         return _soft_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing, dim)
     return nll_loss(_log_softmax(input, dim), target, weight, ignore_index, reduction)
 
@@ -206,10 +232,15 @@ def _soft_cross_entropy(
 ) -> Any:
     """Against class probabilities, or against one-hot targets mixed with the uniform distribution."""
     _check_reduction(reduction)
+    if target.is_floating_point() and target.shape != input.shape:  # type: ignore[attr-defined]
+        raise RuntimeError(
+            f"expected target dtype to be Long or Byte, but got {target.dtype.title}: classes are integers (`target.long()`); "
+            f"probabilities of classes have the shape of the input, {list(input.shape)}, and this target has {list(target.shape)}."
+        )
     classes = input.shape[dim]
     logp = movedim(_log_softmax(input, dim), dim, -1)
     w = 1.0 if weight is None else weight
-    if target.payload.dtype in dtypes.FLOATING:
+    if target.is_floating_point():  # type: ignore[attr-defined]
         soft = movedim(target, dim, -1) * (1 - smoothing) + smoothing / classes  # type: ignore[operator]
         loss = -(soft * logp * w).sum(-1)
         return loss if reduction == "none" else loss.sum() / (loss.numel() if reduction == "mean" else 1)
@@ -241,6 +272,8 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """Integers as rows with a single 1: (...) -> (..., num_classes)."""
     i = np.asarray(input.payload)
     n = int(i.max()) + 1 if num_classes == -1 else num_classes
-    if i.size and (i.min() < 0 or i.max() >= n):
-        raise RuntimeError("Class values must be smaller than num_classes." if i.max() >= n else "Class values must be non-negative.")
+    if i.size and i.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if i.size and i.max() >= n:
+        raise RuntimeError("Class values must be smaller than num_classes.")
     return fresh((np.arange(n) == i[..., None]).astype(np.int64))
