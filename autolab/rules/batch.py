@@ -336,7 +336,7 @@ def layer_norm(x, weight, bias, axes, eps, batched, size):
 def put(x, y, view, size):
     """A loop: the recorded steps of a view are of one sample."""
     loops["put"] += 1
-    return np.stack([i.put(x[k], y[k], view=view) for k in range(size)])
+    return shape.stack(*[i.put(x[k], y[k], view=view) for k in range(size)], axis=-x.ndim)
 
 
 @batch(e.copy)
