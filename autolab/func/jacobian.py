@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.tensor import Tensor, fresh
-from autolab.func.arguments import Argnums, as_returned, chosen, leave, outputs_of, replace
+from autolab.func.arguments import Argnums, as_returned, chosen, outputs_of, replace
 from autolab.func.forward import jvp
 from autolab.func.mapped import vmap
 from autolab.func.reverse import vjp

@@ -9,7 +9,7 @@ from typing import Any
 from autolab.engine.batched import Batch
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import name_of
-from autolab.rules import batch as _  # the rows' batching rules
+from autolab.rules import batch as _  # noqa: F401 - gives the rows their batching rules
 from autolab.surface.shape import movedim
 
 Dims = int | tuple[int | None, ...] | None

@@ -34,7 +34,7 @@ def close(a, b, tolerance=1e-9):
 @given(seeds)
 def test_jvp_is_linear_in_the_tangent(seed):
     x, u, v = normal(seed, 3, 3)
-    push = lambda t: jvp(f, (x,), (t,))[1]  # noqa: E731
+    push = lambda t: jvp(f, (x,), (t,))[1]
     close(push(2 * u - 3 * v), 2 * push(u) - 3 * push(v))
 
 
@@ -89,7 +89,7 @@ def test_a_hessian_is_symmetric_however_it_is_computed(seed):
 def test_an_inner_derivative_does_not_see_the_outer_variable():
     # d/dx (x * d/dy (x + y)) = d/dx x = 1; confusing the two perturbations would give 2.
     x, one = autolab.tensor(2.0), autolab.tensor(1.0)
-    push = lambda f: lambda x: jvp(f, (x,), (one,))[1]  # noqa: E731
+    push = lambda f: lambda x: jvp(f, (x,), (one,))[1]
     for outer in (grad, push):
         for inner in (grad, push):
             assert outer(lambda x, d=inner: x * d(lambda y: x + y)(one))(x) == 1
@@ -119,10 +119,10 @@ def test_vmap_in_vmap_runs_over_two_batches():
 def test_deep_nesting_is_pytorchs(torch):
     def deep(T, F):
         w = T.tensor([[0.3, -0.2], [0.5, 0.1]], dtype=T.float64)
-        loss = lambda w, x: ((w @ x).tanh() ** 2).sum()  # noqa: E731
-        per_sample = lambda w, xs: F.vmap(F.grad(loss), (None, 0))(w, xs)  # noqa: E731
+        loss = lambda w, x: ((w @ x).tanh() ** 2).sum()
+        per_sample = lambda w, xs: F.vmap(F.grad(loss), (None, 0))(w, xs)
         xs = T.tensor([[1.0, 2.0], [-0.5, 0.3], [0.1, 0.9]], dtype=T.float64)
-        fisher = lambda w: (per_sample(w, xs) ** 2).sum()  # noqa: E731
+        fisher = lambda w: (per_sample(w, xs) ** 2).sum()
         return F.jacfwd(F.grad(fisher))(w), F.vmap(F.jacrev(F.grad(loss), 1), (None, 0))(w, xs)
 
     for ours, theirs in zip(deep(autolab, autolab.func), deep(torch, torch.func), strict=True):

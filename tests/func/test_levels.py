@@ -189,7 +189,7 @@ def test_a_jvp_of_a_rows_own_is_used():
 
 def test_put_takes_a_batch_and_a_tangent():
     base = autolab.zeros(2, 3, dtype=autolab.float64)
-    put = lambda x, y: TABLE["put"](x, y, view=base.T[1].window)  # noqa: E731
+    put = lambda x, y: TABLE["put"](x, y, view=base.T[1].window)
     x, y = autolab.rand(4, 2, 3).double(), autolab.rand(4, 2).double()
     expected = autolab.stack([put(a, b) for a, b in zip(x, y, strict=True)])
     loops.clear()
