@@ -9,7 +9,7 @@ L = LINEAR
 
 # -- basic indexing: `key` starts with an Ellipsis, so that it counts axes from the end ----------------
 
-basic_rule = lambda g, x_shape, key: place(g, key=key, shape=x_shape)  # noqa: E731 (shown as a formula)
+basic_rule = lambda g, x_shape, key: place(g, key=key, shape=x_shape)  # a lambda, to be shown as a formula
 select = op("select", lambda x, *, key: x[key], L, view=True, x=basic_rule)
 slice_ = op("slice", lambda x, *, key: x[key], L, view=True, x=basic_rule)
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from autolab.engine import dtypes
-from autolab.engine.apply import apply
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
 from autolab.rules import elementwise as rows
@@ -58,6 +57,15 @@ def reflected(row: Op) -> Callable[..., Any]:
     return forward
 
 
+def bits(function: Callable[..., Any]) -> Callable[..., Any]:
+    """x & y and its kin. The shortcuts of rows are for floats, which have no bits to speak of."""
+
+    def forward(self: Tensor, other: Any) -> Any:
+        return function(self, other) if isinstance(other, OPERAND) else NotImplemented
+
+    return forward
+
+
 def _rtruediv(self: Tensor, other: Any) -> Any:
     return pointwise.reciprocal(self) * other if isinstance(other, OPERAND) else NotImplemented
 
@@ -82,14 +90,15 @@ def _rmatmul(self: Tensor, other: Any) -> Any:
 ROWS = {
     "__add__": rows.add, "__radd__": rows.add, "__sub__": rows.sub, "__rsub__": rows.rsub, "__mul__": rows.mul,
     "__rmul__": rows.mul, "__truediv__": rows.div, "__floordiv__": rows.floor_divide, "__mod__": rows.remainder,
-    "__and__": rows.bitwise_and, "__rand__": rows.bitwise_and, "__or__": rows.bitwise_or, "__ror__": rows.bitwise_or,
-    "__xor__": rows.bitwise_xor, "__rxor__": rows.bitwise_xor, "__eq__": rows.eq, "__ne__": rows.ne, "__lt__": rows.lt,
+    "__eq__": rows.eq, "__ne__": rows.ne, "__lt__": rows.lt,
     "__le__": rows.le, "__gt__": rows.gt, "__ge__": rows.ge,
 }  # fmt: skip
 OPERATORS: dict[str, Callable[..., Any]] = {
     **{name: operator(name, row) for name, row in ROWS.items()},
     "__rtruediv__": _rtruediv, "__rfloordiv__": reflected(rows.floor_divide), "__rmod__": reflected(rows.remainder),
     "__pow__": _pow, "__rpow__": reflected(rows.pow), "__matmul__": _matmul, "__rmatmul__": _rmatmul,
+    "__and__": bits(pointwise.bitwise_and), "__rand__": bits(pointwise.bitwise_and), "__or__": bits(pointwise.bitwise_or),
+    "__ror__": bits(pointwise.bitwise_or), "__xor__": bits(pointwise.bitwise_xor), "__rxor__": bits(pointwise.bitwise_xor),
     "__neg__": pointwise.neg, "__pos__": lambda self: self, "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
     "__iadd__": inplace.augmented("add"), "__isub__": inplace.augmented("sub"), "__imul__": inplace.augmented("mul"),
     "__itruediv__": inplace.augmented("div"), "__ipow__": inplace.augmented("pow"),
