@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
+from autolab.rules import refuse
 from autolab.rules.special import erf as erf_values
 
 E = ELEMENTWISE
@@ -29,11 +30,15 @@ def or_one(x):
 # -- arithmetic ------------------------------------------------------------------------------
 
 add = op("add", lambda x, y: x + y, E, numpy=np.add, x=lambda g: g, y=lambda g: g)
-sub = op("sub", lambda x, y: x - y, E, numpy=np.subtract, x=lambda g: g, y=lambda g: -g)
-rsub = op("rsub", lambda x, y: y - x, E, node="RsubBackward1", x=lambda g: -g, y=lambda g: g)
+sub = op(
+    "sub", lambda x, y: x - y, E, numpy=np.subtract, refuse=refuse.bools_to_subtract, x=lambda g: g, y=lambda g: -g
+)  # fmt: skip
+rsub = op(
+    "rsub", lambda x, y: y - x, E, node="RsubBackward1", refuse=refuse.bools_to_subtract, x=lambda g: -g, y=lambda g: g
+)  # fmt: skip
 mul = op("mul", lambda x, y: x * y, E, numpy=np.multiply, x=lambda g, y: g * y, y=lambda g, x: g * x)
 div = op("div", lambda x, y: x / y, E, numpy=np.divide, promote="float", x=lambda g, y: g / y, y=lambda g, y, out: -g * out / y)
-neg = op("neg", lambda x: -x, E, numpy=np.negative, x=lambda g: -g)
+neg = op("neg", lambda x: -x, E, numpy=np.negative, refuse=refuse.bools_to_negate, x=lambda g: -g)
 reciprocal = op("reciprocal", lambda x: 1 / x, E, numpy=np.reciprocal, promote="float", x=lambda g, out: -g * out * out)
 
 
@@ -52,24 +57,25 @@ def log_of_base(x, y):
 
 
 pow = op(
-    "pow", lambda x, y: x**y, E, numpy=np.power,
+    "pow", lambda x, y: x**y, E, numpy=np.power, refuse=refuse.whole_negative_powers,
     node=lambda x, y: "PowBackward2" if is_number(x) else "PowBackward1",
     x=lambda g, x, y: np.where(y == 0, 0, g * (y * x ** np.where(y == 0, 1, y - 1))),
     y=lambda g, x, y, out: g * (out * log_of_base(x, y)),
 )  # fmt: skip
-float_floor = op("floor", lambda x: np.floor(x), E, numpy=np.floor, x=lambda g: np.zeros_like(g))
-ceil = op("ceil", lambda x: np.ceil(x), E, numpy=np.ceil, x=lambda g: np.zeros_like(g))
+float_floor = op("floor", lambda x: np.floor(x), E, numpy=np.floor, refuse=refuse.bools("floor_vml_cpu"), x=lambda g: np.zeros_like(g))
+ceil = op("ceil", lambda x: np.ceil(x), E, numpy=np.ceil, refuse=refuse.bools("ceil_vml_cpu"), x=lambda g: np.zeros_like(g))
 round = op(
     "round", lambda x, *, decimals=0: np.round(x, decimals), E, x=lambda g: np.zeros_like(g),
     node=lambda x, *, decimals=0: f"RoundBackward{1 if decimals else 0}",
 )  # fmt: skip
-trunc = op("trunc", lambda x: np.trunc(x), E, numpy=np.trunc, x=lambda g: np.zeros_like(g))
+trunc = op("trunc", lambda x: np.trunc(x), E, numpy=np.trunc, refuse=refuse.bools("trunc_vml_cpu"), x=lambda g: np.zeros_like(g))
 floor_divide = op(
     "floor_divide", lambda x, y: np.floor_divide(x, y), E, numpy=np.floor_divide, node="DivBackward2",
+    refuse=refuse.whole_division_by_zero("div_floor_cpu"),
     x=lambda g: np.zeros_like(g), y=lambda g: np.zeros_like(g),
 )  # fmt: skip
 remainder = op(
-    "remainder", lambda x, y: np.remainder(x, y), E, numpy=np.remainder,
+    "remainder", lambda x, y: np.remainder(x, y), E, numpy=np.remainder, refuse=refuse.whole_division_by_zero("remainder_cpu"),
     node=lambda x, y: f"RemainderBackward{0 if is_number(y) else 1}",
     x=lambda g: g, y=lambda g, x, y: -g * np.floor_divide(x, y),
 )  # fmt: skip
@@ -97,13 +103,14 @@ tanh = op("tanh", lambda x: np.tanh(x), E, numpy=np.tanh, promote="float", x=lam
 
 sigmoid = op("sigmoid", lambda x: 1 / (1 + np.exp(-x)), E, promote="float", x=lambda g, out: g * ((1 - out) * out))
 # At 0 the gradient of relu is 0; leaky_relu takes the negative slope there.
-relu = op("relu", lambda x: np.maximum(x, 0), E, x=lambda g, out: keep(g, out > 0))
+relu = op("relu", lambda x: np.maximum(x, 0), E, refuse=refuse.bools("relu"), x=lambda g, out: keep(g, out > 0))
 leaky_relu = op(
     "leaky_relu", lambda x, *, negative_slope: np.where(x > 0, x, x * negative_slope)[()], E,
+    refuse=refuse.integers("leaky_relu_cpu"),
     x=lambda g, x, negative_slope: np.where(x > 0, g, g * negative_slope),
 )  # fmt: skip
 silu = op(
-    "silu", lambda x: x / (1 + np.exp(-x)), E,
+    "silu", lambda x: x / (1 + np.exp(-x)), E, refuse=refuse.integers("silu_cpu"),
     x=lambda g, x: g * (sigmoid(x) * (1 + x * (1 - sigmoid(x)))),
 )  # fmt: skip
 softplus = op(
@@ -111,12 +118,12 @@ softplus = op(
     lambda x, *, beta, threshold: np.where(
         x * beta > threshold, x, (np.log1p(np.exp(-np.abs(x * beta))) + np.maximum(x * beta, 0)) / beta
     )[()],
-    E,
+    E, refuse=refuse.integers("softplus_cpu"),
     x=lambda g, x, beta, threshold: np.where(x * beta > threshold, g, g * sigmoid(x * beta)),
 )
 erf = op("erf", lambda x: erf_values(x), E, promote="float", x=lambda g, x: g * (TWO_OVER_SQRT_PI * np.exp(-x * x)))
 gelu = op(
-    "gelu", lambda x: x * (0.5 * (1 + erf_values(x * SQRT_HALF))), E,
+    "gelu", lambda x: x * (0.5 * (1 + erf_values(x * SQRT_HALF))), E, refuse=refuse.integers("GeluKernelImpl"),
     x=lambda g, x: g * (0.5 * (1 + erf(x * SQRT_HALF)) + x * (np.exp(-0.5 * x * x) * (0.5 * SQRT_2_OVER_PI))),
 )  # fmt: skip
 
@@ -130,13 +137,13 @@ def gelu_tanh_rule(g, x):
     return g * (0.5 * (1 + t) + (0.5 * x) * ((1 - t * t) * (SQRT_2_OVER_PI * (1 + 0.134145 * (x * x)))))
 
 
-gelu_tanh = op("gelu_tanh", gelu_tanh_values, E, node="GeluBackward0", x=gelu_tanh_rule)
+gelu_tanh = op("gelu_tanh", gelu_tanh_values, E, node="GeluBackward0", refuse=refuse.integers("GeluKernelImpl"), x=gelu_tanh_rule)
 
 
 # -- absolute values, choices ------------------------------------------------------------------
 
 # At 0 the gradient of abs is sign(0) = 0.
-abs = op("abs", lambda x: np.abs(x), E, numpy=np.absolute, x=lambda g, x: g * np.sign(x))
+abs = op("abs", lambda x: np.abs(x), E, numpy=np.absolute, refuse=refuse.bools("abs_cpu"), x=lambda g, x: g * np.sign(x))
 sign = op("sign", lambda x: np.sign(x), E, numpy=np.sign, x=lambda g: np.zeros_like(g))
 # A tie gives each side half of the gradient; beside a nan both get all of it.
 maximum = op(
@@ -212,7 +219,7 @@ ge = op("ge", lambda x, y: x >= y, E, numpy=np.greater_equal)
 bitwise_and = op("bitwise_and", lambda x, y: x & y, E, numpy=np.bitwise_and)
 bitwise_or = op("bitwise_or", lambda x, y: x | y, E, numpy=np.bitwise_or)
 bitwise_xor = op("bitwise_xor", lambda x, y: x ^ y, E, numpy=np.bitwise_xor)
-bitwise_not = op("bitwise_not", lambda x: ~x, E, numpy=np.invert)
+bitwise_not = op("bitwise_not", lambda x: ~x, E, numpy=np.invert, refuse=refuse.floats_to_invert)
 logical_and = op("logical_and", lambda x, y: np.logical_and(x, y), E, numpy=np.logical_and)
 logical_or = op("logical_or", lambda x, y: np.logical_or(x, y), E, numpy=np.logical_or)
 logical_not = op("logical_not", lambda x: np.logical_not(x), E, numpy=np.logical_not)

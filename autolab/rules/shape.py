@@ -81,11 +81,11 @@ def part(g, axis, start, stop):
 
 
 concatenate = op(
-    "cat", lambda *xs, axis: np.concatenate(xs, axis), L, numpy=np.concatenate,
+    "cat", lambda *xs, axis=0: np.concatenate(xs, axis), L, numpy=np.concatenate,
     xs=cut,
 )  # fmt: skip
 stack = op(
-    "stack", lambda *xs, axis: np.stack(xs, axis), L, numpy=np.stack,
+    "stack", lambda *xs, axis=0: np.stack(xs, axis), L, numpy=np.stack,
     xs=lambda g, xs_shape, axis: [g[(..., i, *(slice(None),) * (-axis - 1))] for i in range(len(xs_shape))],
 )  # fmt: skip
 split = op(

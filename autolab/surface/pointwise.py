@@ -12,6 +12,7 @@ from autolab.engine.apply import apply
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise as rows
+from autolab.rules.refuse import floats
 from autolab.surface.device import require_cpu
 from autolab.surface.dims import require_tensor, to_floats, whole
 
@@ -64,6 +65,20 @@ def binary(name: str, row: Op, doc: str, numbers: str = "either") -> Any:
     return function
 
 
+def bitwise(name: str, row: Op, doc: str) -> Any:
+    """PyTorch's function on the bits of integers and bools."""
+    refuse = floats(f"{name}_cpu")
+
+    def function(input: Any, other: Any) -> Tensor:
+        operands(name, input, other)
+        refuse(*(getattr(t, "payload", t) for t in (input, other)))
+        return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{doc} Integers and bools only. Entry by entry; shapes broadcast."
+    return function
+
+
 exp = unary("exp", rows.exp, "e to the power of the input.")
 expm1 = unary("expm1", rows.expm1, "exp(input) - 1, exact for small inputs.")
 log = unary("log", rows.log, "Natural logarithm; -inf at 0, nan below.")
@@ -101,9 +116,9 @@ gt = binary("gt", rows.gt, "Whether greater.", "second")
 ge = binary("ge", rows.ge, "Whether greater or equal.", "second")
 logical_and = binary("logical_and", rows.logical_and, "Whether both are nonzero.", "none")
 logical_or = binary("logical_or", rows.logical_or, "Whether one is nonzero.", "none")
-bitwise_and = binary("bitwise_and", rows.bitwise_and, "Bitwise and.")
-bitwise_or = binary("bitwise_or", rows.bitwise_or, "Bitwise or.")
-bitwise_xor = binary("bitwise_xor", rows.bitwise_xor, "Bitwise exclusive or.")
+bitwise_and = bitwise("bitwise_and", rows.bitwise_and, "Bitwise and.")
+bitwise_or = bitwise("bitwise_or", rows.bitwise_or, "Bitwise or.")
+bitwise_xor = bitwise("bitwise_xor", rows.bitwise_xor, "Bitwise exclusive or.")
 remainder = binary("remainder", rows.remainder, "input - other * floor(input / other): has the sign of other.")
 floor_divide = binary("floor_divide", rows.floor_divide, "The quotient rounded down.")
 

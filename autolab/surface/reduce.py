@@ -6,17 +6,20 @@ import builtins
 import warnings
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from autolab.engine import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
 from autolab.rules import nn as nn_rows
 from autolab.rules import reduce as rows
-from autolab.surface.dims import Dims, axes_of, axis_of, require_tensor
+from autolab.surface.dims import Dims, axes_of, axis_of, require_floats, require_tensor, to_floats, whole
 from autolab.surface.pointwise import maximum, minimum, to
 
 
-def _reduce(row: Op, input: Tensor, dim: Dims, keepdim: bool, **settings: Any) -> Tensor:
+def _reduce(row: Op, input: Tensor, dim: Any, keepdim: bool, **settings: Any) -> Tensor:
+    require_tensor(input, row.name)
     return apply(row, (input,), {"axis": axes_of(dim, input.ndim), "keepdims": keepdim, **settings})  # type: ignore[no-any-return]
 
 
@@ -36,18 +39,15 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
 
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of all entries, or along dim(s). Raises RuntimeError for integers."""
+    require_tensor(input, "mean")
     if dtype is not None:
         input = to(input, dtype)
-    _need_floats("mean", input)
-    return _reduce(rows.mean, input, dim, keepdim)
-
-
-def _need_floats(name: str, input: Tensor) -> None:
     if input.payload.dtype not in dtypes.FLOATING:
         raise RuntimeError(
-            f"{name}(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
-            f"Got: {input.dtype.title}. Convert it first: t.float().{name}()."
+            "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
+            f"Got: {input.dtype.title}. Convert it first: t.float().mean()."
         )
+    return _reduce(rows.mean, input, dim, keepdim)
 
 
 def _spread(row: Op, name: str) -> Any:
@@ -57,7 +57,11 @@ def _spread(row: Op, name: str) -> Any:
             dim, unbiased = None, dim
         if correction is None:
             correction = 1 if unbiased is None else int(unbiased)
-        _need_floats(name, input)
+        if require_tensor(input, name).payload.dtype not in dtypes.FLOATING:
+            raise RuntimeError(
+                f"std and var only support floating point and complex dtypes, but got {input.dtype.title}. "
+                f"Convert it first: t.float().{name}()."
+            )
         result = _reduce(row, input, dim, keepdim, correction=correction)
         if result.payload.size and input.payload.size // result.payload.size <= correction:
             warnings.warn(
@@ -80,6 +84,8 @@ std.__doc__ = "Standard deviation over all entries or along dim(s): the root of 
 
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product of all entries, or along one dim. Its gradient is right at zeros too."""
+    require_tensor(input, "prod")
+    dim = None if dim is None else whole(dim, "prod(): argument 'dim'")
     if dtype is not None:
         input = to(input, dtype)
     elif input.payload.dtype not in dtypes.FLOATING:
@@ -103,22 +109,37 @@ class min_result(NamedTuple):
         return f"torch.return_types.min(\nvalues={self.values!r},\nindices={self.indices!r})"
 
 
-def _extreme(name: str, whole: Op, along: Op, pairwise: Any, result: Any) -> Any:
+def _extreme(name: str, of_all: Op, along: Op, pairwise: Any, result: Any) -> Any:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         if isinstance(dim, Tensor) or other is not None:
             return pairwise(input, dim if other is None else other)
-        if builtins.min(input.shape, default=1) == 0 and dim is None:
-            raise RuntimeError(
-                f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with "
-                "the 'dim' argument."
-            )
+        require_tensor(input, name)
         if dim is None:
-            return apply(whole, (input,), {})
+            _need_entries(name, input, None)
+            return apply(of_all, (input,), {})
         axis = axis_of(dim, input.ndim)
+        _need_entries(name, input, axis)
         return result(*apply(along, (input,), {"axis": axis, "keepdims": keepdim}))
 
     function.__name__ = function.__qualname__ = name
     return function
+
+
+def _need_entries(name: str, input: Tensor, axis: Any, error: type[Exception] = RuntimeError) -> None:
+    """Raise PyTorch's error if there is nothing to choose from: in the whole tensor (axis None) or along axes."""
+    shape = input.payload.shape
+    if 0 not in shape:
+        return
+    if axis is None:
+        raise error(
+            f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
+            f"argument; the shape is {list(shape)}."
+        )
+    for a in (axis,) if isinstance(axis, int) else axis:
+        if shape[a] == 0:
+            raise IndexError(
+                f"{name}(): Expected reduction dim {a + len(shape)} to have non-zero size. The shape is {list(shape)}."
+            )
 
 
 max = _extreme("max", rows.max_of_all, rows.max_along, maximum, max_result)
@@ -133,17 +154,20 @@ Over the whole tensor ties share the gradient; along a dim the entry at `indices
 
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """The largest entries along dim(s); ties share the gradient."""
+    _need_entries("amax", require_tensor(input, "amax"), axes_of(dim, input.ndim))
     return _reduce(rows.amax, input, dim, keepdim)
 
 
 def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """The smallest entries along dim(s); ties share the gradient."""
+    _need_entries("amin", require_tensor(input, "amin"), axes_of(dim, input.ndim))
     return _reduce(rows.amin, input, dim, keepdim)
 
 
 def _where_is(row: Op, name: str, doc: str) -> Any:
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-        axis = None if dim is None else axis_of(dim, input.ndim)
+        axis = None if dim is None else axis_of(dim, require_tensor(input, name).ndim)
+        _need_entries(name, input, axis, IndexError)
         return apply(row, (input,), {"axis": axis, "keepdims": keepdim})  # type: ignore[no-any-return]
 
     function.__name__ = function.__qualname__ = name
@@ -156,22 +180,31 @@ argmin = _where_is(rows.argmin, "argmin", "The index of the smallest entry (of t
 
 
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether every entry is nonzero."""
-    return _reduce(rows.all, input, dim, keepdim)
+    """Whether every entry is nonzero (as uint8 for uint8)."""
+    return _truth(rows.all, input, dim, keepdim)
 
 
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether some entry is nonzero."""
-    return _reduce(rows.any, input, dim, keepdim)
+    """Whether some entry is nonzero (as uint8 for uint8)."""
+    return _truth(rows.any, input, dim, keepdim)
+
+
+def _truth(row: Op, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    if isinstance(dim, list | tuple) and not dim:  # no dim, not all of them, as in PyTorch
+        result = input != 0
+    else:
+        result = _reduce(row, input, dim, keepdim)
+    return to(result, dtypes.uint8) if input.payload.dtype == np.uint8 else result
 
 
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """log(sum(exp(input))) along dim(s), without overflow."""
-    return _reduce(rows.logsumexp, input, dim, keepdim)
+    return _reduce(rows.logsumexp, to_floats(require_tensor(input, "logsumexp")), dim, keepdim)
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running sums along dim."""
+    require_tensor(input, "cumsum")
     if dtype is not None:
         input = to(input, dtype)
     elif input.payload.dtype not in dtypes.FLOATING:
@@ -181,13 +214,15 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """exp(input) scaled to add up to 1 along dim."""
-    input = input if dtype is None else to(input, dtype)
+    input = require_tensor(input, "softmax") if dtype is None else to(input, dtype)
+    require_floats(input, "softmax_lastdim_kernel_impl")
     return apply(nn_rows.softmax, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """log(softmax(input)) along dim, without losing small probabilities."""
-    input = input if dtype is None else to(input, dtype)
+    input = require_tensor(input, "log_softmax") if dtype is None else to(input, dtype)
+    require_floats(input, "log_softmax_lastdim_kernel_impl")
     return apply(nn_rows.log_softmax, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
 
 

@@ -1,0 +1,81 @@
+"""What PyTorch refuses although NumPy would take it. Rows call these on their raw operands, before they are joined."""
+
+import numpy as np
+
+from autolab.engine.dtypes import FLOATING, of, result_type
+
+INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
+
+
+def is_bool(a):
+    return type(a) is bool or getattr(a, "dtype", None) == np.bool_
+
+
+def bools_to_subtract(x, y):
+    if is_bool(x) and is_bool(y):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead."
+        )
+    if is_bool(x) or is_bool(y):
+        raise RuntimeError(f"Subtraction, the `-` operator, with a bool tensor is not supported. {INVERT}")
+
+
+def bools_to_negate(x):
+    if is_bool(x):
+        raise RuntimeError(f"Negation, the `-` operator, on a bool tensor is not supported. {INVERT}")
+
+
+def bools(kernel):
+    """For functions of numbers."""
+
+    def check(*operands):
+        if all(map(is_bool, operands)):
+            raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'. Convert it first: t.int() or t.float().")
+
+    return check
+
+
+def integers(kernel):
+    """For functions that are not whole at whole numbers."""
+
+    def check(x):
+        if x.dtype not in FLOATING:
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{of(x.dtype).title}'. Convert it first: t.float().")
+
+    return check
+
+
+def floats(kernel):
+    """For functions of bits."""
+
+    def check(*operands):
+        common = result_type(list(operands))
+        if common in FLOATING:
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{of(common).title}'. Bits are for integers and bools.")
+
+    return check
+
+
+def floats_to_invert(x):
+    if x.dtype in FLOATING:
+        raise TypeError(
+            f"~ (operator.invert) is only implemented on integer and Boolean-type tensors; this one is {of(x.dtype)!r}. "
+            "Compare first: ~(t > 0)."
+        )
+
+
+def whole_division_by_zero(kernel):
+    """For functions of a quotient of integers. Floats give inf or nan."""
+
+    def check(x, y):
+        bools(kernel)(x, y)
+        if result_type([x, y]) not in FLOATING and np.any(np.equal(y, 0)):
+            raise RuntimeError("ZeroDivisionError: an integer is divided by 0. Convert to floating point for inf and nan.")
+
+    return check
+
+
+def whole_negative_powers(x, y):
+    bools("pow")(x, y)
+    if result_type([x, y]) not in FLOATING and np.any(np.less(y, 0)):
+        raise RuntimeError("Integers to negative integer powers are not allowed. Convert to floating point first: t.float().")
