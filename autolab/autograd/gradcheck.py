@@ -83,6 +83,7 @@ def _check(
                     f"different values, although analytical gradient matches numerical gradient. The tolerance for "
                     f"nondeterminism was {nondet_tol}."
                 )
+    _check_proportional(func, inputs, checked, positions)
     if check_undefined_grad:
         _check_undefined(func, inputs, checked, positions)
     return True
@@ -212,6 +213,18 @@ def guess(a: Any, n: Any) -> str:
     if ratio.size and np.allclose(ratio, ratio[0], rtol=1e-3) and np.allclose(a[np.abs(n) <= 1e-4], 0, atol=1e-4):
         return f" Backward is {ratio[0]:.4g} times the right gradient everywhere: a constant factor."
     return ""
+
+
+def _check_proportional(func: Any, inputs: tuple[Any, ...], checked: list[int], positions: list[int]) -> None:
+    """Where nothing comes in, nothing may go out."""
+    outputs = results(func, inputs)
+    zeros = [fresh(np.zeros_like(outputs[p].payload)[()]) for p in positions]
+    gs = grad([outputs[p] for p in positions], [inputs[i] for i in checked], zeros, allow_unused=True)
+    for i, g in zip(checked, gs):
+        if g is not None and np.any(g.payload):
+            raise GradcheckError(
+                f"backward not multiplied by grad_output: for an incoming gradient of zeros, input {i} got {g.payload.tolist()}"
+            )
 
 
 class Undefined(Function):
