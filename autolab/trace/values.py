@@ -3,6 +3,7 @@
 import hashlib
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -120,6 +121,11 @@ class Value:
         return cls(tuple(d["shape"]), d["dtype"], d["text"], data=d.get("data"), **d.get("summary", {}))
 
 
+@cache
+def _name(dtype):
+    return dtype.name  # which NumPy works out anew each time
+
+
 def value_of(raw):
     """Summarise an ndarray or a NumPy scalar.
 
@@ -129,7 +135,7 @@ def value_of(raw):
     '[64, 10], all 0'
     """
     array = np.asarray(raw)
-    dtype = array.dtype.name
+    dtype = _name(array.dtype)
     if array.ndim == 0:
         item = array.item() if array.dtype.kind in "biuf" else float(array)
         return Value((), dtype, number(item), data=_plain(item))
