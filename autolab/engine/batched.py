@@ -135,7 +135,8 @@ class Batch(Level):
         out = []
         for i, (a, v, b) in enumerate(zip(args, values, batched)):
             if b and a.ndim < most:
-                if op.promote and a.ndim == 0 and i in op.together:  # a 0-d tensor bows to the others' dtype; its samples together must not count for more
+                # A 0-d tensor bows to the others' dtype; its samples together must not count for more.
+                if op.promote and a.ndim == 0 and i in op.together:
                     v = v.astype(result_type([args[k] for k in op.together]))
                 v = np.reshape(v, (self.size, *(1,) * (most - a.ndim), *a.shape))
             out.append(v)

@@ -122,7 +122,8 @@ def checked_outputs(name: str, out: Any, out_dims: Any) -> list[tuple[Any, int |
     for o, d in zip(outs, out_dims):
         if not isinstance(o, Tensor) and d is not None:
             raise ValueError(
-                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(o)}. Did you mean to set out_dims= to None for output?"
+                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(o)}. "
+                "Did you mean to set out_dims= to None for output?"
             )
     return list(zip(outs, out_dims))
 

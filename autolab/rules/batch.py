@@ -2,8 +2,8 @@
 
 Nothing stands here for elementwise rows, nor for rows whose settings count axes from the end. A function receives by name: the inputs,
 each with the samples along axis 0 (as they came if it asks for `batched`, which says for each whether it has that axis); the settings;
-`size`, the number of samples; `row` and `settings`, to call the row itself. It is made of rows, so it can be differentiated and batched again.
-A general row without a function here would run in a loop over the samples; there is none at present.
+`size`, the number of samples; `row` and `settings`, to call the row itself. It is made of rows, so it can be differentiated and
+batched again. A general row without a function here would run in a loop over the samples; there is none at present.
 """
 
 import math

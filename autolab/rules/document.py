@@ -23,12 +23,14 @@ What stands here is the text of the code that runs.
 How to read a row:
 
 - **forward** computes the result from raw arrays, in NumPy's words.
-- **backward** gives the gradient of each input from `g`, the gradient of the result (`u` where an input is itself called `g`). `x:` says for
-  which input, if there are several.
-- **remembers** is what the result keeps for it: `out` is the result, an input's own name its value, `x_shape` only its shape. Settings of the
-  call, such as `axis`, are kept too. An input that needs no gradient costs nothing: if only `x` needs one, `mul` keeps only `y`.
-- **kind** gives the other modes. *elementwise*: axes stretched by broadcasting are summed by the engine, so no formula mentions them. *linear*:
-  the rule is the transpose. *bilinear*: linear in each of two inputs. *general*: only the rule is known. A *view* looks into its input's memory.
+- **backward** gives the gradient of each input from `g`, the gradient of the result (`u` where an input is itself called `g`).
+  `x:` says for which input, if there are several.
+- **remembers** is what the result keeps for it: `out` is the result, an input's own name its value, `x_shape` only its shape.
+  Settings of the call, such as `axis`, are kept too. An input that needs no gradient costs nothing: if only `x` needs one, `mul`
+  keeps only `y`.
+- **kind** gives the other modes. *elementwise*: axes stretched by broadcasting are summed by the engine, so no formula mentions them.
+  *linear*: the rule is the transpose. *bilinear*: linear in each of two inputs. *general*: only the rule is known. A *view* looks
+  into its input's memory.
 - A formula that is longer than a line is a function; its text stands below its table.
 """
 

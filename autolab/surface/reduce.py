@@ -94,6 +94,8 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 
 
 class max_result(NamedTuple):
+    """What max along a dim returns: the largest entries and where they are."""
+
     values: Tensor
     indices: Tensor
 
@@ -102,6 +104,8 @@ class max_result(NamedTuple):
 
 
 class min_result(NamedTuple):
+    """What min along a dim returns: the smallest entries and where they are."""
+
     values: Tensor
     indices: Tensor
 
