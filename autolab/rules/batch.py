@@ -16,6 +16,7 @@ from autolab.rules import elementwise as e
 from autolab.rules import index as i
 from autolab.rules import linalg, nn, reduce, shape
 
+
 def batch(*rows):
     """Decorate the function that runs these rows on a batch."""
 
