@@ -71,7 +71,8 @@ def bitwise(name: str, row: Op, doc: str) -> Any:
 
     def function(input: Any, other: Any) -> Tensor:
         operands(name, input, other)
-        refuse(*(getattr(t, "payload", t) for t in (input, other)))
+        if not builtins.max(getattr(input, "level", 0), getattr(other, "level", 0)):
+            refuse(*(getattr(t, "payload", t) for t in (input, other)))
         return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
 
     function.__name__ = function.__qualname__ = name
