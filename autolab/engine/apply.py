@@ -74,7 +74,7 @@ def narrowest(op: Op, raw: list[Any]) -> np.dtype[Any] | None:
     for a in raw:
         dtype = getattr(a, "dtype", None)
         if dtype in NARROW:
-            return np.dtype(dtype)
+            return np.dtype(dtype)  # type: ignore[no-any-return]
     return None
 
 
@@ -94,7 +94,7 @@ def join(op: Op, raw: list[Any]) -> list[Any]:
     return raw
 
 
-def explained(op: Op, error: ValueError, raw: list[Any]) -> Exception:
+def explained(op: Op, error: Exception, raw: list[Any]) -> Exception:
     """NumPy's complaint about shapes that do not broadcast in PyTorch's words, with both shapes and what to do; else as it is."""
     shapes = [np.shape(a) for a in raw]
     for a, b in itertools.combinations(shapes if op.kind == "elementwise" else [], 2):

@@ -112,7 +112,7 @@ def schedule(roots: list[Node]) -> tuple[list[Node], dict[Any, int]]:
         order.append(node)
         for edge in node.edges:
             if edge is not None:
-                child = edge[0] if type(edge) is tuple else edge
+                child: Any = edge[0] if type(edge) is tuple else edge
                 if type(child) is AccumulateGrad:
                     waiting[child] = waiting.get(child, 0) + 1
                 elif child not in seen:

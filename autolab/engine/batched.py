@@ -66,7 +66,7 @@ class Batched(Box):
         inner = self.value.payload
         return Face(inner.shape[1:], inner.dtype)
 
-    @property
+    @property  # type: ignore[misc]
     def requires_grad(self) -> bool:
         return self.value.requires_grad  # type: ignore[no-any-return]
 

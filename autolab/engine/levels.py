@@ -66,11 +66,11 @@ class Box(Tensor):
         "backward() called inside a functorch transform. This is not supported: the transform decides what is differentiated. "
         "Use func.grad or func.vjp inside, or call backward() outside of the function being transformed."
     )
-    requires_grad_ = refuse(  # type: ignore[assignment]
+    requires_grad_ = refuse(
         "You are attempting to call Tensor.requires_grad_() inside of a function being transformed by a functorch transform. This is "
         "unsupported: make the tensor an argument of the function, or call requires_grad_() outside of it."
     )
-    register_hook = retain_grad = refuse(  # type: ignore[assignment]
+    register_hook = retain_grad = refuse(
         "hooks and retain_grad() are not supported inside a function being transformed: its tensors have no .grad. "
         "Return what you want to look at (has_aux=True)."
     )
