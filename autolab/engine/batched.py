@@ -1,11 +1,11 @@
-"""8c. vmap: each operation runs once, on all samples, with one axis more in front. The kind of a row says how it bears that axis.
+"""8c. vmap: each operation runs once, on all samples, with one axis more in front. The kind of a row says how it bears it.
 
-    elementwise        arguments of fewer axes get axes of length 1 behind the leading one, so that they broadcast as they would alone
-    linear, bilinear   an axis more in front changes nothing where settings count axes from the end
-    general            a loop over the samples, stacked; slow, and right for every row
+    elementwise   arguments of fewer axes get axes of length 1 behind the leading one, to broadcast as they would alone
+    linear        an axis more in front changes nothing where settings count axes from the end
+    general       a loop over the samples, stacked: slow, and right for every row
 
-A row with settings that are shapes or keys, and a general row that can do better than the loop, has its own function: `op.batch`. They
-all stand in `autolab.rules.batch`.
+Rows whose settings are shapes or keys, products, and general rows that can do better than the loop have a function of
+their own, `op.batch`. These stand in `autolab.rules.batch`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from autolab.engine.apply import apply, explained
 from autolab.engine.dtypes import result_type
 from autolab.engine.dual import call, parameters
 from autolab.engine.levels import Box, Level, Settings, as_tensor, several
-from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
+from autolab.engine.op import ELEMENTWISE, LINEAR
 from autolab.engine.tensor import TABLE
 
 if TYPE_CHECKING:
@@ -42,16 +42,18 @@ class Face:
 
     def item(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(
-            "vmap: It looks like you're calling .item() on a Tensor, or asking for its numbers in another way. Inside vmap a tensor "
-            "stands for all samples at once. Compute with tensors (torch.where, torch.gather), or do this outside of vmap."
+            "vmap: It looks like you're calling .item() on a Tensor, or asking for its numbers in another way. Inside vmap "
+            "a tensor stands for all samples at once. Compute with tensors (torch.where, torch.gather), or do this outside "
+            "of vmap."
         )
 
     __int__ = __index__ = __float__ = __array__ = item
 
     def __bool__(self) -> bool:
         raise RuntimeError(
-            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. Inside vmap a tensor stands for "
-            "all samples at once, and they may disagree. Compute both sides and choose: torch.where(condition, a, b)."
+            "vmap: It looks like you're attempting to use a Tensor in some data-dependent control flow. Inside vmap a "
+            "tensor stands for all samples at once, and they may disagree. Compute both sides and choose: "
+            "torch.where(condition, a, b)."
         )
 
 
@@ -65,10 +67,6 @@ class Batched(Box):
         self.home.check_active()
         inner = self.value.payload
         return Face(inner.shape[1:], inner.dtype)
-
-    @property  # type: ignore[misc]
-    def requires_grad(self) -> bool:
-        return self.value.requires_grad  # type: ignore[no-any-return]
 
     def detach(self) -> Any:
         return self.home.put(self.value.detach())
@@ -99,8 +97,8 @@ class Batch(Level):
     def before_random(self) -> None:
         if self.randomness == "error":
             raise RuntimeError(
-                "vmap: called random operation while in randomness error mode. Please either use the 'same' randomness flag on vmap "
-                "or perform the randomness operation out of vmap, and map over its result too."
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' randomness flag "
+                "on vmap or perform the randomness operation out of vmap, and map over its result too."
             )
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
@@ -111,8 +109,8 @@ class Batch(Level):
             try:
                 outputs = apply(op, self.aligned(op, args, values, batched), settings)
             except RuntimeError as error:
-                raise explained(op, error, args) from None  # in the shapes of one sample
-        elif op.kind in (LINEAR, BILINEAR):
+                raise explained(op, error, list(args)) from None  # in the shapes of one sample
+        elif op.kind == LINEAR:
             ndim = max(a.ndim for a, b in zip(args, batched) if b)
             counted = {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}
             outputs = apply(op, [v if b else self.lead(v) for v, b in zip(values, batched)], counted)
@@ -121,13 +119,14 @@ class Batch(Level):
         return tuple(self.put(as_tensor(out)) for out in several(op, outputs))
 
     def by_rule(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
-        """Call `op.batch` with what it asks for by name. Unless it asks which are `batched`, all inputs get the leading axis."""
+        """Call `op.batch` with what it asks for by name. All inputs get the leading axis, unless it asks which have it."""
         assert op.batch is not None
         if "batched" not in parameters(op.batch):
             values = [v if b else self.lead(v) for v, b in zip(values, batched)]
         names: Settings = {op.inputs[0]: values} if op.variadic else dict(zip(op.inputs, values))
         settings = op.settings | settings
-        return call(op.batch, settings | names | {"batched": batched, "size": self.size, "row": op, "settings": settings})
+        names |= {"batched": batched, "size": self.size, "row": op, "settings": settings}
+        return call(op.batch, settings | names)
 
     def aligned(self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...]) -> list[Any]:
         """Arguments of fewer axes get axes of length 1 behind the leading one."""
@@ -146,10 +145,10 @@ class Batch(Level):
         """Sample by sample."""
         loops[op.name] += 1
         if not self.size:
-            raise RuntimeError(f"vmap: {op.name} runs sample by sample, and without a sample the shape of its result is unknown")
+            raise RuntimeError(f"vmap: {op.name} runs sample by sample; without a sample the shape of its result is unknown")
         made = []
         for i in range(self.size):
-            one = [TABLE["select"](v, key=(..., i, *(slice(None),) * (v.ndim - 1))) if b else v for v, b in zip(values, batched)]
+            one = [v[i] if b else v for v, b in zip(values, batched)]
             made.append(several(op, apply(op, one, settings)))
         stacked = [TABLE["stack"](*outs, axis=-outs[0].ndim - 1) for outs in zip(*made)]
         return stacked[0] if op.outputs == 1 else stacked

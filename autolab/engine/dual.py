@@ -1,6 +1,6 @@
-"""8b. Forward mode: values that carry their tangent along. No rule is stated twice: the kind of a row says how the tangent moves.
+"""8b. Forward mode: values that carry their tangent along. The kind of a row says how; no rule is stated twice.
 
-    elementwise   the backward formula with the tangent in place of g: the Jacobian is diagonal, and so its own transpose
+    elementwise   the backward formula with the tangent in place of g: a diagonal Jacobian is its own transpose
     linear        the operation itself, on the tangent
     bilinear      op(dx, y) + op(x, dy)
     general       the transpose of the backward rule, which is linear in g; or the row's own `jvp=`
@@ -56,7 +56,7 @@ class Push(Level):
         return tuple(out if t is None else self.moving(out, t) for out, t in zip(outputs, moved))
 
     def moving(self, out: Any, tangent: Any) -> Any:
-        """A result with its tangent, which gets the shape and dtype of the result: it may come from an input that was stretched or cast."""
+        """A result with its tangent, in the result's shape and dtype: it may come from an input that was stretched or cast."""
         if out.payload.dtype not in FLOATING:
             return out
         if tangent.shape != out.shape:
@@ -73,7 +73,7 @@ def tangents(op: Op, values: list[Any], given: list[Any], outputs: tuple[Any, ..
         moving = {f"d{name}": still(v) if t is None else t for name, v, t in zip(op.inputs, values, given)}
         return several(op, call(op.jvp, names | moving))
     if op.kind == LINEAR:
-        moved = [v if rule_of(op, i) is None else still(v) if t is None else t for i, (v, t) in enumerate(zip(values, given))]
+        moved = [t if t is not None else still(v) if rule_of(op, i) else v for i, (v, t) in enumerate(zip(values, given))]
         return several(op, apply(op, moved, settings))
     if op.kind == BILINEAR:
         terms = [apply(op, [*values[:i], t, *values[i + 1 :]], settings) for i, t in enumerate(given) if t is not None]
@@ -111,10 +111,12 @@ def rule_of(op: Op, i: int) -> Any:
 
 def known(op: Op, values: list[Any], outputs: tuple[Any, ...], settings: Settings) -> Settings:
     """All that a rule may ask for, by name."""
-    names: Settings = {op.inputs[0]: values} if op.variadic else dict(zip(op.inputs, values))
-    shapes = [np.shape(v) for v in values]
-    names |= {f"{op.inputs[0]}_shape": tuple(shapes)} if op.variadic else {f"{x}_shape": s for x, s in zip(op.inputs, shapes)}
-    return names | {f"out_{k}": out for k, out in enumerate(outputs)} | {"out": outputs[0]} | op.settings | settings
+    shapes = tuple(np.shape(v) for v in values)
+    per_input: list[Any] = [(op.inputs[0], values, shapes)] if op.variadic else list(zip(op.inputs, values, shapes))
+    names: Settings = {"out": outputs[0]} | {f"out_{k}": out for k, out in enumerate(outputs)}
+    for name, value, shape in per_input:
+        names |= {name: value, f"{name}_shape": shape}
+    return names | op.settings | settings
 
 
 def still(v: Any) -> Any:

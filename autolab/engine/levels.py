@@ -1,9 +1,10 @@
 """8. What happens at `x * y` inside a transform of `autolab.func`: levels, and the boxes that belong to them.
 
-A transform opens a *level* and puts its inputs into *boxes* of that level. A box is a Tensor around a `value` of the levels below, with
-what its own level adds: a place on a tape, a tangent, or the knowledge that axis 0 of the value runs over the samples of a batch. An
-operation goes to the highest level among its arguments. That level takes its own boxes off, runs the same operation on the values (the
-level below sees to those), and puts the results into boxes. Tensors outside of boxes are of level 0, which knows nothing of all this.
+A transform opens a *level* and puts its inputs into *boxes* of that level. A box is a Tensor around a `value` of the
+levels below, with what its own level adds: a place on a tape, a tangent, or the knowledge that axis 0 of the value runs
+over the samples of a batch. An operation goes to the highest level among its arguments. That level takes its own boxes
+off, runs the same operation on the values (the level below sees to those), and puts the results into boxes. Tensors
+outside of boxes are of level 0, which knows nothing of all this.
 
 Here stand what all levels share, and reverse mode; `dual` is forward mode, `batched` is vmap.
 """
@@ -62,13 +63,14 @@ class Box(Tensor):
         return self.value.detach()
 
     data = property(detach)
+    requires_grad = property(lambda self: self.flag or self.edge is not None or self.value.requires_grad)
     backward = refuse(
-        "backward() called inside a functorch transform. This is not supported: the transform decides what is differentiated. "
-        "Use func.grad or func.vjp inside, or call backward() outside of the function being transformed."
+        "backward() called inside a functorch transform. This is not supported: the transform decides what is "
+        "differentiated. Use func.grad or func.vjp inside, or call backward() outside of the function being transformed."
     )
     requires_grad_ = refuse(
-        "You are attempting to call Tensor.requires_grad_() inside of a function being transformed by a functorch transform. This is "
-        "unsupported: make the tensor an argument of the function, or call requires_grad_() outside of it."
+        "You are attempting to call Tensor.requires_grad_() inside of a function being transformed by a functorch "
+        "transform. This is unsupported: make the tensor an argument of the function, or call it outside."
     )
     register_hook = retain_grad = refuse(
         "hooks and retain_grad() are not supported inside a function being transformed: its tensors have no .grad. "
@@ -106,8 +108,9 @@ class Level:
     def check_active(self) -> None:
         if not self.active:
             raise RuntimeError(
-                f"a tensor of level {self.number} was used after the transform that made it had ended. It got out of the function "
-                "in another way than by return: through a global, a list or an attribute. Return it (has_aux=True for extras)."
+                f"a tensor of level {self.number} was used after the transform that made it had ended. It got out of the "
+                "function in another way than by return: through a global, a list or an attribute. Return it "
+                "(has_aux=True for extras)."
             )
 
     def before_random(self) -> None:
@@ -156,17 +159,18 @@ def zeros(like: Any) -> Tensor:
 
 
 def rewrite(target: Any, result: Any) -> Any:
-    """What writing in place means inside a transform: the box takes over what the operation computed. No memory is written."""
+    """What writing in place means inside a transform: the box takes over what the operation computed."""
     if result.level > target.level:
         raise RuntimeError(
-            "During a transform (vmap, grad, vjp, jvp, ...), the function provided attempted to call an in-place operation that would "
-            f"mutate a captured Tensor: a tensor of level {target.level} cannot take a value of level {result.level}. "
-            "Use the out-of-place form, or make the tensor an argument of the function."
+            "During a transform (vmap, grad, vjp, jvp, ...), the function provided attempted to call an in-place "
+            f"operation that would mutate a captured Tensor: a tensor of level {target.level} cannot take a value of level "
+            f"{result.level}. Use the out-of-place form, or make the tensor an argument of the function."
         )
     if target.shared:
         raise RuntimeError(
-            "inside a transform, an in-place operation on an argument of the function, on a view, or on a tensor that has views is "
-            "not supported yet. Use the out-of-place form (`y = y * 2` instead of `y.mul_(2)`; torch.where, cat or stack for parts)."
+            "inside a transform, an in-place operation on an argument of the function, on a view, or on a tensor that "
+            "has views is not supported yet. Use the out-of-place form (`y = y * 2` instead of `y.mul_(2)`; torch.where, "
+            "cat or stack for parts)."
         )
     if result.dtype != target.dtype:
         writable_as(np.empty(0, result.payload.dtype), target)
@@ -181,7 +185,7 @@ def rewrite(target: Any, result: Any) -> Any:
 
 
 class Taped(Box):
-    """A value with a place on its level's tape: `edge` as on level 0, with tensors of the levels below where that has arrays."""
+    """A value with a place on its level's tape: an `edge` as on level 0, to nodes that hold tensors of the levels below."""
 
     __slots__ = ()
 
@@ -212,15 +216,16 @@ class Tape(Level):
             record(op, args, values, settings, results, self.number)
         return tuple(out if box.edge is None else box for box, out in zip(results, outputs))
 
-    def pull(self, outputs: list[Any], gradients: list[Any], inputs: list[Any], retain_graph: bool = False) -> list[Any]:
+    def pull(self, outputs: Any, gradients: Any, inputs: Any, retain_graph: bool = False) -> list[Any]:
         """The gradients of the inputs: the one backward pass, over this tape, on tensors of the levels below."""
-        roots = [(edge_of(out), g) for out, g in zip(outputs, gradients) if self.owns(out) and edge_of(out) is not None]
+        roots = [(out, g) for out, g in zip(outputs, gradients) if self.owns(out) and edge_of(out) is not None]
+        starts, gs = [out for out, _ in roots], [g for _, g in roots]
         edges: list[Any] = [edge_of(box) for box in inputs]
         found: dict[Any, Any] = {}
-        starts, gs = [edge for edge, _ in roots], [g for _, g in roots]
         walk = steps(starts, gs, retain_graph=retain_graph, inputs=edges, accumulate=False, captured=found)
         deque(walk, maxlen=0)
-        return [as_tensor(found[edge]) if found.get(edge) is not None else zeros(box.value) for edge, box in zip(edges, inputs)]
+        gradients = [found.get(edge) for edge in edges]
+        return [zeros(box.value) if g is None else as_tensor(g) for g, box in zip(gradients, inputs)]
 
 
 def as_tensor(g: Any) -> Tensor:
