@@ -26,7 +26,9 @@ endif
 help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
+# Pictures saved in a notebook are shown at once only if it is trusted; these come from the clone itself.
 lab: $(VENV)/lab.stamp
+	@$(BIN)/jupyter trust notebooks/*.ipynb exercises/source/*/*.ipynb >/dev/null
 	@$(BIN)/jupyter lab $(JUPYTER) $(ARGS)
 
 test: $(VENV)/test.stamp
