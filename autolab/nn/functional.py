@@ -107,7 +107,9 @@ def _activated(row: Op, input: Tensor, inplace: bool, settings: dict[str, Any]) 
     if not inplace:
         return row.run(input, settings=settings)  # type: ignore[no-any-return]
     check_may_write(input)
-    return overwrite(input, row.run(input, settings=settings))
+    # A rule that asks for the input must find it as it was.
+    source = input if row is elementwise.relu else input.clone()  # type: ignore[attr-defined]
+    return overwrite(input, row.run(source, settings=settings))
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:

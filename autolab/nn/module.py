@@ -90,13 +90,13 @@ class Module:
         elif kind is Parameter:
             self._forget(name, but=self._parameters)
             self.register_parameter(name, value)
-        elif kind is Module:
-            self._forget(name, but=self._modules)
-            self.add_module(name, value)
         elif name in self._parameters:
             if value is not None:
                 raise TypeError(f"cannot assign '{torch_name(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)")
             self._parameters[name] = None
+        elif kind is Module:
+            self._forget(name, but=self._modules)
+            self.add_module(name, value)
         elif name in self._modules:
             if value is not None:
                 raise TypeError(f"cannot assign '{torch_name(value)}' as child module '{name}' (torch.nn.Module or None expected)")
