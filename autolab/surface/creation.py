@@ -194,19 +194,19 @@ def _floating(dtype: Any) -> Any:
     return dtypes.default.floating if dtype is None else numpy_dtype(dtype, "tensor")
 
 
-def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def empty(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Uninitialised memory of the given sizes."""
-    return finish(np.empty(lengths_of(size, "empty"), _floating(dtype)), requires_grad, device)
+    return finish(np.empty(lengths_of(sizes, "empty", size), _floating(dtype)), requires_grad, device)
 
 
-def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Zeros of the given sizes."""
-    return finish(np.zeros(lengths_of(size, "zeros"), _floating(dtype)), requires_grad, device)
+    return finish(np.zeros(lengths_of(sizes, "zeros", size), _floating(dtype)), requires_grad, device)
 
 
-def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones of the given sizes."""
-    return finish(np.ones(lengths_of(size, "ones"), _floating(dtype)), requires_grad, device)
+    return finish(np.ones(lengths_of(sizes, "ones", size), _floating(dtype)), requires_grad, device)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -260,15 +260,17 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     return finish(np.eye(n, m, dtype=_floating(dtype)), requires_grad, device)
 
 
-def rand(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
+def rand(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+         generator: Any = None) -> Tensor:  # fmt: skip
     """Uniform in [0, 1)."""
-    array = np.asarray(_source(generator).random(lengths_of(size, "rand")))
+    array = np.asarray(_source(generator).random(lengths_of(sizes, "rand", size)))
     return finish(array.astype(_only_floats(dtype, "check_uniform_bounds")), requires_grad, device)
 
 
-def randn(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
+def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+          generator: Any = None) -> Tensor:  # fmt: skip
     """Normal with mean 0 and variance 1."""
-    array = np.asarray(_source(generator).standard_normal(lengths_of(size, "randn")))
+    array = np.asarray(_source(generator).standard_normal(lengths_of(sizes, "randn", size)))
     return finish(array.astype(_only_floats(dtype, "normal_kernel_cpu")), requires_grad, device)
 
 

@@ -49,8 +49,13 @@ def whole(value: Any, what: str) -> int:
         raise TypeError(f"{what} must be int, not {type(value).__name__}") from None
 
 
-def sizes_of(args: tuple[Any, ...], function: str = "view", argument: str = "size") -> tuple[int, ...]:
-    """Sizes given one by one or as one sequence: view(2, 3) and view((2, 3)). Raises TypeError for what are no integers."""
+def sizes_of(args: tuple[Any, ...], function: str, argument: str = "size", named: Any = None) -> tuple[int, ...]:
+    """Sizes given one by one, as one sequence, or by name: view(2, 3), view((2, 3)), view(size=(2, 3)).
+
+    Raises TypeError for what are no integers.
+    """
+    if named is not None and not args:
+        args = (named,)
     if len(args) == 1 and type(args[0]) is not int:
         if isinstance(args[0], list | tuple):
             args = tuple(args[0])
@@ -71,9 +76,9 @@ def _is_whole(n: Any) -> bool:
     return hasattr(n, "__index__") and not (isinstance(n, Tensor) and n.payload.dtype in dtypes.FLOATING)
 
 
-def lengths_of(args: tuple[Any, ...], function: str) -> tuple[int, ...]:
+def lengths_of(args: tuple[Any, ...], function: str, named: Any = None) -> tuple[int, ...]:
     """The sizes of a new tensor. Raises RuntimeError for a negative one."""
-    sizes = sizes_of(args, function)
+    sizes = sizes_of(args, function, named=named)
     for n in sizes:
         if n < 0:
             if function == "zeros":

@@ -9,8 +9,8 @@ import numpy as np
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import index as rows
-from autolab.surface.dims import axis_of
-from autolab.surface.shape import expand, squeeze, unsqueeze
+from autolab.surface.dims import axis_of, require_tensor, whole
+from autolab.surface.shape import common_shape, expand, squeeze, unsqueeze
 
 Key = tuple[Any, ...]
 
@@ -20,8 +20,8 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 
     Raises IndexError out of bounds, ValueError for a negative step.
     """
-    if type(key) is int:
-        return select(self, 0, key)
+    if type(key) is int and self.ndim:
+        return _select(self, -self.ndim, key)
     items = expand_key(self, key if type(key) is tuple else (key,))
     out, dim, advanced = self, 0, []
     for item in items:
@@ -39,7 +39,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
             advanced.append(item)
             dim += item.ndim if item.dtype == np.bool_ else 1
         else:
-            out = select(out, dim, item)
+            out = _select(out, dim - out.ndim, item)
     if any(isinstance(a, np.ndarray) for a in advanced):
         return pick(out, tuple(advanced))
     return out.view_as(out) if out is self else out  # type: ignore[attr-defined,no-any-return]
@@ -47,7 +47,18 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 
 def expand_key(self: Tensor, key: Key) -> list[Any]:
     """The key with one item for each dim: Ellipsis and missing dims become full slices, tensors and lists become arrays."""
+    if len(key) == 1 and type(key[0]) is list and any(isinstance(k, list | tuple | slice | Tensor) for k in key[0]):
+        key = tuple(key[0])  # as PyTorch: a list of lists is a list of indices, one for each dim
     key = tuple(as_index(k) for k in key)
+    if sum(k is ... for k in key) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if self.ndim == 0 and any(type(k) is int for k in key):
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+            "tensor to a number"
+        )
+    if self.ndim == 0 and any(isinstance(k, slice) for k in key):
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     used = sum(k.ndim if isinstance(k, np.ndarray) and k.dtype == np.bool_ else 1 for k in key if k is not None and k is not ...)
     if used > self.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
@@ -66,7 +77,7 @@ def as_index(k: Any) -> Any:
         if k.level and k.ndim == 0 and k.payload.dtype.kind in "iu":
             return k
         return int(k.payload) if k.ndim == 0 and k.payload.dtype.kind in "iu" else np.asarray(k.payload)
-    if isinstance(k, list | range):
+    if isinstance(k, list | tuple | range):
         return np.asarray([as_index(i) if isinstance(i, Tensor) else i for i in k], None if len(k) else np.int64)
     if isinstance(k, bool):
         return np.asarray(k)
@@ -74,7 +85,8 @@ def as_index(k: Any) -> Any:
         return k
     if isinstance(k, np.integer):
         return int(k)
-    raise TypeError(
+    error = TypeError if isinstance(k, str) else IndexError
+    raise error(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
         f"(got {type(k).__name__})"
     )
@@ -87,11 +99,19 @@ def from_the_end(ndim: int, dim: int, item: Any) -> Key:
 
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The slice at one index of a dim, which disappears: a view. Raises IndexError out of bounds."""
-    axis = axis_of(dim, input.ndim)
+    axis = axis_of(dim, require_tensor(input, "select").ndim)
     if axis is None:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    n = input.shape[axis]
-    index = int(index)
+    index = whole(index, "select(): argument 'index'")
+    if not -input.shape[axis] <= index < input.shape[axis]:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {axis + input.ndim}"
+        )
+    return _select(input, axis, index)
+
+
+def _select(input: Tensor, axis: int, index: int) -> Tensor:
+    n = input.payload.shape[axis]
     if not -n <= index < n:
         raise IndexError(f"index {index} is out of bounds for dimension {axis + input.ndim} with size {n}")
     return apply(rows.select, (input,), {"key": (..., index, *(slice(None),) * (-axis - 1))})  # type: ignore[no-any-return]
@@ -101,18 +121,27 @@ def cut(input: Tensor, dim: int, piece: slice) -> Tensor:
     """x[start:stop:step] along one dim: a view; the tensor itself for a full slice."""
     if piece == slice(None):
         return input
-    ends = [int(e.payload) if isinstance(e, Tensor) else e for e in (piece.start, piece.stop, piece.step)]
-    if ends[2] is not None and ends[2] <= 0:
+    ends = [None if e is None else whole(e, "a slice's end") for e in (piece.start, piece.stop, piece.step)]
+    if ends[2] == 0:
+        raise ValueError("slice step cannot be zero")
+    if ends[2] is not None and ends[2] < 0:
         raise ValueError("step must be greater than zero: use flip() to reverse a dim")
     return apply(rows.slice_, (input,), {"key": from_the_end(input.ndim, dim, slice(*ends))})  # type: ignore[no-any-return]
 
 
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries of a dim from `start` on: a view."""
-    d = axis_of(dim, input.ndim) + input.ndim  # type: ignore[operator]
-    n, start = input.shape[d], int(start)
+    axis = axis_of(dim, require_tensor(input, "narrow").ndim)
+    if axis is None:
+        raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    d = axis + input.ndim
+    n, start, length = input.shape[d], whole(start, "narrow(): argument 'start'"), whole(length, "narrow(): argument 'length'")
+    if length < 0:
+        raise RuntimeError(f"narrow(): length must be non-negative, but got {length}.")
+    if not -n <= start <= n:
+        raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
     start = start + n if start < 0 else start
-    if start + length > n or length < 0:
+    if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
     return cut(input, d, slice(start, start + length))
 
@@ -139,10 +168,12 @@ def pick(input: Tensor, key: Key) -> Tensor:
 
 
 def index_tensor(index: Any, name: str) -> Tensor:
-    if not isinstance(index, Tensor) or index.payload.dtype.kind not in "iu":
-        kind = index.dtype if isinstance(index, Tensor) else type(index).__name__
-        raise RuntimeError(f"{name}(): Expected dtype int64 for index, got {kind}")
-    return index
+    """Raise PyTorch's errors if `index` is no tensor of integers."""
+    require_tensor(index, name, "index", 3)
+    if index.payload.dtype.kind not in "iu":
+        expected = f"{name}(): Expected dtype int32/int64 for index"
+        raise RuntimeError(f"{expected}, but got {index.dtype}. Convert it first: index.long().")
+    return index  # type: ignore[no-any-return]
 
 
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
@@ -151,6 +182,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     Shapes: index has as many dims as input, and is no longer in the other dims; the result has its shape.
     """
     index_tensor(index, "gather")
+    require_tensor(input, "gather")
     if index.ndim != max(input.ndim, 1) and input.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     axis = axis_of(dim, input.ndim)
@@ -174,8 +206,23 @@ def check_range(index: Tensor, input: Tensor, axis: int | None) -> None:
 
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """input with each entry of src added where index says along dim: the transpose of gather."""
-    index_tensor(index, "scatter_add")
-    axis = axis_of(dim, input.ndim)
+    index_tensor(index, "scatter")
+    require_tensor(src, "scatter_add", "src", 4)
+    axis = axis_of(dim, require_tensor(input, "scatter_add").ndim)
+    for name, t in (("self", input), ("src", src)):
+        if max(index.ndim, 1) != max(t.ndim, 1):
+            raise RuntimeError(
+                f"Index tensor must have the same number of dimensions as {name} tensor: {index.ndim} and {t.ndim}"
+            )
+    if src.payload.dtype != input.payload.dtype:
+        raise RuntimeError(f"scatter(): Expected self.dtype to be equal to src.dtype, but got {input.dtype} and {src.dtype}")
+    if input.ndim and src.ndim and index.ndim and index.payload.size:
+        for a in range(-index.ndim, 0):
+            if (a != axis and index.shape[a] > input.shape[a]) or index.shape[a] > src.shape[a]:
+                raise RuntimeError(
+                    f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from dimension "
+                    f"{dim} and to be no larger size than src {list(src.shape)}"
+                )
     check_range(index, input, axis)
     return apply(rows.scatter_add, (input, index, src), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
 
@@ -183,27 +230,52 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of a dim that a 1-d index lists, in its order."""
     index_tensor(index, "index_select")
+    require_tensor(input, "index_select")
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     axis = axis_of(dim, input.ndim)
     i = index.numbers()
     if axis is not None and i.size and not (0 <= i.min() and i.max() < input.shape[axis]):
-        raise IndexError("index out of range in self")
+        raise IndexError(f"index out of range in self: found {i.min()} to {i.max()} for {input.shape[axis]} entries")
     return apply(rows.index_select, (input, index if index.ndim else unsqueeze(index, 0)), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
 
 
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """input with the slices of source added where a 1-d index says along dim."""
-    index_tensor(index, "index_add")
-    axis = axis_of(dim, input.ndim)
-    check_range(index, input, axis)
+    index_tensor(index, "index_add_")
+    require_tensor(source, "index_add", "source", 4)
+    axis = axis_of(dim, require_tensor(input, "index_add").ndim)
+    if index.ndim > 1:
+        raise IndexError("index_add_(): Index is supposed to be a vector")
+    if source.payload.dtype != input.payload.dtype:
+        raise RuntimeError(
+            f"index_add_(): self ({input.dtype.title}) and source ({source.dtype.title}) must have the same scalar type"
+        )
+    if axis is not None:
+        if source.ndim != input.ndim or any(
+            source.shape[a] != input.shape[a] for a in range(-input.ndim, 0) if a != axis
+        ):
+            raise RuntimeError(
+                f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+                f"{list(input.shape)} source.shape = {list(source.shape)}"
+            )
+        if source.shape[axis] != index.payload.size:
+            raise RuntimeError(
+                f"index_add_(): Number of indices ({index.payload.size}) should be equal to source.size(dim): "
+                f"({source.shape[axis]}), for dim: {dim}"
+            )
+        i = np.asarray(index.payload)
+        if i.size and not (0 <= i.min() and i.max() < input.shape[axis]):
+            raise IndexError(f"index out of range in self: found {i.min()} to {i.max()} for {input.shape[axis]} entries")
     source = source if alpha == 1 else source * alpha  # type: ignore[operator]
     return apply(rows.index_add, (input, index, source), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
 
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The entries where the boolean mask holds, in one dim."""
-    shape = np.broadcast_shapes(tuple(input.shape), tuple(mask.shape))
+    if require_tensor(mask, "masked_select", "mask", 2).payload.dtype != np.bool_:
+        raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
+    shape = common_shape(input, mask)
     return getitem(expand(input, shape), expand(mask, shape))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from typing import Any
 
@@ -13,6 +14,8 @@ from autolab.surface.dims import require_tensor
 from autolab.surface.shape import reshape, unsqueeze
 
 NONE: dict[str, Any] = {}
+# The names of dtypes in C++, which PyTorch uses in one message.
+CPP = {"Float": "float", "Double": "double", "Half": "c10::Half", "BFloat16": "c10::BFloat16", "Long": "long int", "Int": "int"}
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
@@ -23,6 +26,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     require_tensor(input, "matmul")
     require_tensor(other, "matmul", "other", 2)
     a, b = input.payload.ndim, other.payload.ndim
+    if input.payload.dtype != other.payload.dtype:
+        raise _dtypes_differ(input, other, {(1, 1): "dot", (2, 1): "mv", (2, 2): "mm"}.get((a, b), "bmm"))
     try:
         if a == 2 and b == 2:
             return apply(rows.mm, (input, other), NONE)  # type: ignore[no-any-return]
@@ -50,23 +55,47 @@ def _mismatch(input: Tensor, other: Tensor) -> RuntimeError:
         )
     if len(b) == 1:
         return RuntimeError(f"size mismatch, got input ({a[0]}), mat ({a[0]}x{a[1]}), vec ({b[0]})")
-    inner = f"the inner lengths {a[-1]} and {b[-2]} differ" if a[-1] != b[-2] else "the leading dims do not broadcast"
-    rows_a = 1
-    for n in a[:-1]:
-        rows_a *= n
+    if len(a) == 1:
+        return RuntimeError(f"mat1 and mat2 shapes cannot be multiplied (1x{a[0]} and {b[-2]}x{b[-1]}): from {a} and {b}.")
+    if a[-1] == b[-2]:
+        for back, (m, n) in enumerate(zip(reversed(a[:-2]), reversed(b[:-2])), 1):
+            if m != n and 1 not in (m, n):
+                return RuntimeError(
+                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
+                    f"{max(len(a), len(b)) - 2 - back}: the leading dims of {a} and {b} do not broadcast."
+                )
+    if len(a) == len(b) == 3:
+        return RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{a[0]}, {a[2]}] but got: [{b[0]}, {b[1]}]. "
+            f"The shapes are {a} and {b}; transpose one of them (.mT) if its layout is the other way round."
+        )
+    rows_a = math.prod(a[:-1])
     return RuntimeError(
-        f"mat1 and mat2 shapes cannot be multiplied ({rows_a}x{a[-1]} and {b[-2]}x{b[-1]}): from {a} and {b}, {inner}. "
-        "Transpose one of them if its layout is the other way round."
+        f"mat1 and mat2 shapes cannot be multiplied ({rows_a}x{a[-1]} and {b[-2]}x{b[-1]}): the inner lengths of {a} and {b} "
+        f"are {a[-1]} and {b[-2]}. Transpose one of them if its layout is the other way round."
     )
+
+
+def _dtypes_differ(input: Tensor, other: Tensor, name: str) -> RuntimeError:
+    """PyTorch has other words for each pairing of ranks."""
+    x, y = input.dtype, other.dtype
+    what = {
+        "dot": f"dot : expected both vectors to have same dtype, but found {x.title} and {y.title}",
+        "mv": f"addmv input tensors must have the same dtype, but got {y.title} for the vector and {x.title} for the matrix",
+        "mm": f"expected m1 and m2 to have the same dtype, but got: {CPP.get(x.title, x.title)} != {CPP.get(y.title, y.title)}",
+    }.get(name, f"expected scalar type {x.title} but found {y.title}")
+    return RuntimeError(f"{what}. Convert one of them: .to({x!r}).")
 
 
 def _of_rank(name: str, row: Op, ranks: tuple[int, int], messages: tuple[str, str], doc: str) -> Any:
     def function(input: Tensor, other: Tensor) -> Tensor:
+        require_tensor(input, name)
+        require_tensor(other, name, "other", 2)
         for t, rank, message in zip((input, other), ranks, messages):
             if t.payload.ndim != rank:
                 raise RuntimeError(message.format(t.payload.ndim))
         if input.payload.dtype != other.payload.dtype:
-            raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {input.dtype.title} != {other.dtype.title}")
+            raise _dtypes_differ(input, other, name)
         try:
             return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
         except ValueError:
@@ -94,6 +123,9 @@ bmm = _of_rank(
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
+    for name, t in (("self", require_tensor(input, "outer")), ("vec2", require_tensor(vec2, "outer", "vec2", 2))):
+        if t.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
     return reshape(input, -1, 1) * vec2  # type: ignore[operator,no-any-return]
 
 
@@ -111,13 +143,16 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     """
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
+    for i, x in enumerate(operands):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type(x).__name__}")
+    for x in operands[1:]:
+        if x.payload.dtype != operands[0].payload.dtype:
+            raise _dtypes_differ(operands[0], x, "einsum")
     equation = equation.replace(" ", "")
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
-    if len(terms) != len(operands):
-        raise RuntimeError(
-            f"einsum(): the number of subscripts in the equation ({len(terms)}) does not match the number of operands ({len(operands)})"
-        )
+    check_letters(equation, terms, right, len(operands))
     used = set(equation)
     free = [c for c in string.ascii_letters if c not in used]
     most = 0
@@ -153,6 +188,26 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     expanded = [x if tuple(x.shape) == tuple(sizes[c] for c in term) else x.expand(*[sizes[c] for c in term]) for term, x in ready]
     final = ",".join(term for term, _ in ready) + "->" + right
     return apply(rows.einsum, tuple(expanded), {"equation": final})  # type: ignore[no-any-return]
+
+
+def check_letters(equation: str, terms: list[str], right: str, count: int) -> None:
+    """Raise RuntimeError in PyTorch's words for an equation that means nothing."""
+    if len(terms) != count:
+        fewer = "fewer" if count < len(terms) else "more"
+        raise RuntimeError(
+            f"einsum(): {fewer} operands were provided than specified in the equation: {count} for {len(terms)} terms"
+        )
+    for at, letter in enumerate(equation.replace("...", "").replace("->", "").replace(",", "")):
+        if letter not in string.ascii_letters:
+            raise RuntimeError(
+                f"einsum(): invalid subscript given at index {at} in the equation string, subscripts must be in [a-zA-Z], "
+                f"but found {letter!r}"
+            )
+    for letter in right.replace("...", ""):
+        if right.count(letter) > 1:
+            raise RuntimeError(f"einsum(): output subscript {letter} appears more than once in the output")
+        if not any(letter in term for term in terms):
+            raise RuntimeError(f"einsum(): output subscript {letter} does not appear in the equation for any input operand")
 
 
 def _without_repeats(term: str, x: Tensor) -> tuple[str, Tensor]:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
+from autolab.engine import dtypes
 from autolab.engine.apply import apply
-from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import shape as rows
-from autolab.surface.dims import axes_of, axis_of, sizes_of
+from autolab.surface.dims import axes_of, axis_of, require_tensor, sizes_of
 
 
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or the length of one dim."""
-    return self.shape if dim is None else self.shape[dim]
+    if dim is None:
+        return self.shape
+    axis = axis_of(dim, self.ndim)
+    if axis is None:
+        raise IndexError(f"dimension specified as {dim} but tensor has no dimensions")
+    return self.shape[axis]
 
 
 def numel(self: Tensor) -> int:
@@ -29,22 +37,27 @@ def _complete(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
     known = math.prod(s for s in shape if s != -1)
     holes = shape.count(-1)
     if holes > 1:
-        raise RuntimeError("only one dimension can be inferred")
+        raise RuntimeError(f"only one dimension can be inferred, but {list(shape)} leaves {holes} open")
+    if holes and not known and not n:
+        raise RuntimeError(
+            f"cannot reshape tensor of 0 elements into shape {list(shape)} because the unspecified dimension size -1 can be any "
+            "value and is ambiguous"
+        )
     if (n != known) if not holes else (known == 0 or n % known):
         raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {n}")
     return tuple(n // known if s == -1 else s for s in shape)
 
 
-def reshape(input: Tensor, *shape: Any) -> Tensor:
+def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """The same entries in another shape; one length may be -1. Shares memory where it can, copies where it must."""
-    return apply(rows.reshape, (input,), {"shape": _complete(sizes_of(shape), input.shape.numel())})  # type: ignore[no-any-return]
+    return apply(rows.reshape, (input,), {"shape": _complete(sizes_of(sizes, "reshape", "shape", shape), input.shape.numel())})  # type: ignore[no-any-return]
 
 
-def view(self: Tensor, *shape: Any) -> Tensor:
-    """The same memory in another shape. Raises RuntimeError if that needs a copy: then use reshape()."""
-    if len(shape) == 1 and not isinstance(shape[0], int | tuple | list):
-        return self.to(shape[0])  # type: ignore[attr-defined,no-any-return]
-    wanted = _complete(sizes_of(shape), self.shape.numel())
+def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
+    """The same memory in another shape, or read as another dtype. Raises RuntimeError if that needs a copy: then use reshape()."""
+    if len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
+        return _as_bits(self, shape[0])
+    wanted = _complete(sizes_of(shape, "view", named=size), self.shape.numel())
     out = apply(rows.reshape, (self,), {"shape": wanted})
     if out.window is None and not self.level and self.shape.numel():
         raise RuntimeError(
@@ -54,14 +67,29 @@ def view(self: Tensor, *shape: Any) -> Tensor:
     return out  # type: ignore[no-any-return]
 
 
+def _as_bits(self: Tensor, dtype: dtypes.dtype) -> Tensor:
+    """The same memory read as another dtype. It has no gradient."""
+    if self.requires_grad:
+        raise RuntimeError("view(dtype) reads bits, which have no gradient. Use .to(dtype) to convert, or .detach() first.")
+    own = self.dtype
+    if own.itemsize != dtype.itemsize and (not self.ndim or self.shape[-1] * own.itemsize % dtype.itemsize):
+        raise RuntimeError(
+            f"self.size(-1) must be divisible by {dtype.itemsize // own.itemsize} to view {own.title} as {dtype.title} (different "
+            f"element sizes), but got {self.shape[-1] if self.ndim else 'a 0-d tensor'}"
+        )
+    out = fresh(self.box().view(dtype.numpy))
+    out.version = self.version
+    return out
+
+
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """view(other.shape)."""
-    return view(self, other.shape)
+    return view(self, require_tensor(other, "view_as", "other").shape)
 
 
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """reshape(other.shape)."""
-    return reshape(self, other.shape)
+    return reshape(self, require_tensor(other, "reshape_as", "other").shape)
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
@@ -86,7 +114,14 @@ def ravel(input: Tensor) -> Tensor:
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Split one dim into several; one of the sizes may be -1."""
     d = axis_of(dim, input.ndim) + input.ndim  # type: ignore[operator]
-    return reshape(input, (*input.shape[:d], *_complete(tuple(sizes), input.shape[d]), *input.shape[d + 1 :]))
+    wanted = sizes_of((sizes,), "unflatten", "sizes")
+    n = input.shape[d]
+    known = math.prod(s for s in wanted if s != -1)
+    if wanted.count(-1) > 1 or (known != n if -1 not in wanted else not known or n % known):
+        raise RuntimeError(
+            f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
+        )
+    return reshape(input, (*input.shape[:d], *_complete(wanted, n), *input.shape[d + 1 :]))
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
@@ -118,9 +153,12 @@ def t(input: Tensor) -> Tensor:
     return apply(rows.t, (input,), {})  # type: ignore[no-any-return]
 
 
-def permute(input: Tensor, *dims: Any) -> Tensor:
+def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The dims in another order."""
-    axes = axes_of(sizes_of(dims), input.ndim) or ()
+    wanted = sizes_of(order, "permute", "dims", dims)
+    axes = tuple(axis_of(d, input.ndim) for d in wanted)
+    if len(axes) == input.ndim > len(set(axes)):
+        raise RuntimeError(f"permute(): duplicate dims are not allowed. The dims are {list(wanted)}.")
     if len(axes) != input.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
@@ -134,10 +172,19 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     n = input.ndim
     sources = axes_of(source, n) or ()
     destinations = axes_of(destination, n) or ()
+    if len(sources) != len(destinations):
+        raise RuntimeError(
+            f"movedim: Invalid source or destination dims: source ([{_listed(source)}] dims) should contain the same number of "
+            f"dims as destination ([{_listed(destination)}] dims)"
+        )
     order = [a for a in range(-n, 0) if a not in sources]
     for at, what in sorted(zip((d + n for d in destinations), sources)):
         order.insert(at, what)
     return permute(input, order)
+
+
+def _listed(dims: Any) -> str:
+    return ", ".join(map(str, dims if isinstance(dims, list | tuple) else [dims]))
 
 
 def T(self: Tensor) -> Tensor:
@@ -152,14 +199,18 @@ def mT(self: Tensor) -> Tensor:
     return transpose(self, -2, -1)
 
 
-def expand(self: Tensor, *sizes: Any) -> Tensor:
+def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """Repeat dims of length 1 without copying; -1 keeps a length, and new dims may be put in front."""
-    wanted = sizes_of(sizes)
+    wanted = sizes_of(sizes, "expand", named=size)
     extra = len(wanted) - self.ndim
     if extra < 0:
         raise RuntimeError(
             f"expand(torch.FloatTensor{{{list(self.shape)}}}, size={list(wanted)}): the number of sizes provided "
             f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
+        )
+    if -1 in wanted[:extra]:
+        raise RuntimeError(
+            f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {wanted.index(-1)}"
         )
     shape = tuple(self.shape[i - extra] if s == -1 else s for i, s in enumerate(wanted))
     for i, (s, own) in enumerate(zip(shape[extra:], self.shape)):
@@ -173,23 +224,40 @@ def expand(self: Tensor, *sizes: Any) -> Tensor:
 
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """expand(other.shape)."""
-    return expand(self, other.shape)
+    return expand(self, require_tensor(other, "expand_as", "other").shape)
 
 
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """expand(size)."""
-    return expand(input, size)
+    return expand(input, *sizes_of((size,), "broadcast_to"))
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """All tensors expanded to their common shape."""
-    shape = np.broadcast_shapes(*[tuple(t.shape) for t in tensors])
+    shape = common_shape(*tensors)
     return tuple(expand(t, shape) for t in tensors)
+
+
+def common_shape(*tensors: Tensor) -> tuple[int, ...]:
+    """The shape that all broadcast to. Raises RuntimeError if there is none."""
+    shape: tuple[int, ...] = ()
+    for t in tensors:
+        own = tuple(t.shape)
+        for back, (m, n) in enumerate(zip(reversed(shape), reversed(own)), 1):
+            if m != n and 1 not in (m, n):
+                raise RuntimeError(
+                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
+                    f"{builtins.max(len(shape), len(own)) - back}. The shapes are {list(shape)} and {list(own)}."
+                )
+        shape = np.broadcast_shapes(shape, own)
+    return shape
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along a dim they already have; the other lengths must agree."""
     tensors = _several("cat", tensors)
+    if any(x.ndim > 1 for x in tensors):  # PyTorch leaves out empty lists: cat([tensor([]), m]) is m
+        tensors = [x for x in tensors if tuple(x.shape) != (0,)]
     axis = axis_of(dim, tensors[0].ndim)
     for i, x in enumerate(tensors):
         first = tensors[0]
@@ -222,11 +290,13 @@ def _several(name: str, tensors: Any) -> list[Tensor]:
     if isinstance(tensors, Tensor):
         raise TypeError(f"{name}(): argument 'tensors' (position 1) must be tuple of Tensors, not Tensor")
     tensors = list(tensors)
+    if not tensors and name == "cat":
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
     if not tensors:
-        raise RuntimeError(f"{name} expects a non-empty list of Tensors" if name == "cat" else "stack expects a non-empty TensorList")
-    from functools import reduce
-
-    from autolab.engine import dtypes
+        raise RuntimeError("stack expects a non-empty TensorList")
+    for i, x in enumerate(tensors):
+        if not isinstance(x, Tensor):
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
     from autolab.surface.pointwise import to
 
     common = dtypes.of(reduce(dtypes.promote_types, [x.payload.dtype for x in tensors]))
@@ -241,11 +311,17 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     n = tensor.shape[axis]
     if isinstance(split_size_or_sections, int):
         step = split_size_or_sections
-        if step <= 0:
+        if step < 0:
             raise RuntimeError(f"split expects split_size be non-negative, but got split_size={step}")
-        sizes = [min(step, n - start) for start in range(0, n, step)] or [0]
+        if step == 0 and n:
+            raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
+        sizes = [min(step, n - start) for start in range(0, n, step or 1)] or [0]
     else:
-        sizes = [int(s) for s in split_size_or_sections]
+        sizes = list(sizes_of((split_size_or_sections,), "split", "split_sizes"))
+        if min(sizes, default=0) < 0:
+            raise RuntimeError(
+                f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={sizes}"
+            )
         if sum(sizes) != n:
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), "
@@ -258,7 +334,11 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut along a dim into at most so many pieces of equal length (the last may be shorter)."""
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
-    return split(input, max(1, -(-input.shape[dim] // chunks)), dim)
+    axis = axis_of(dim, input.ndim)
+    if axis is None:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    n = input.shape[axis]
+    return split(input, [0] * chunks, dim) if n == 0 else split(input, -(-n // chunks), dim)
 
 
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
@@ -269,15 +349,18 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return apply(rows.unbind, (input,), {"axis": axis})  # type: ignore[no-any-return]
 
 
-def flip(input: Tensor, *dims: Any) -> Tensor:
+def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """Reverse the order along dims (a copy)."""
-    return apply(rows.flip, (input,), {"axis": axes_of(sizes_of(dims), input.ndim) or ()})  # type: ignore[no-any-return]
+    axes = axes_of(sizes_of(order, "flip", "dims", dims), input.ndim) or ()
+    return apply(rows.flip, (input,), {"axis": axes})  # type: ignore[no-any-return]
 
 
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Shift entries along dims, wrapping around; without dims, over the flattened tensor."""
-    shifts = (shifts,) if isinstance(shifts, int) else tuple(shifts)
+    shifts = sizes_of((shifts,), "roll", "shifts")
     if dims is None:
+        if len(shifts) != 1:
+            raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
         flat = apply(rows.roll, (reshape(input, -1),), {"shift": shifts, "axis": (-1,)})
         return reshape(flat, input.shape)
     axes = axes_of(dims, input.ndim)
@@ -286,9 +369,12 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     return apply(rows.roll, (input,), {"shift": shifts, "axis": axes})  # type: ignore[no-any-return]
 
 
-def repeat(self: Tensor, *repeats: Any) -> Tensor:
+def repeat(self: Tensor, *times: Any, repeats: Any = None) -> Tensor:
     """Copies of the whole tensor side by side, so many along each dim; more numbers than dims put new dims in front."""
-    times = sizes_of(repeats)
+    times = sizes_of(times, "repeat", "repeats", repeats)
+    if min(times, default=0) < 0:
+        lengths = [t * n for t, n in zip(times, (1,) * (len(times) - self.ndim) + tuple(self.shape))]
+        raise RuntimeError(f"Trying to create tensor with negative dimension {min(lengths)}: {lengths}")
     if len(times) < self.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
@@ -297,25 +383,34 @@ def repeat(self: Tensor, *repeats: Any) -> Tensor:
     return apply(rows.repeat, (self,), {"repeats": times})  # type: ignore[no-any-return]
 
 
-def tile(input: Tensor, *dims: Any) -> Tensor:
+def tile(input: Tensor, *times: Any, dims: Any = None) -> Tensor:
     """`repeat` that puts ones in front when there are fewer numbers than dims."""
-    times = sizes_of(dims)
+    times = sizes_of(times, "tile", "dims", dims)
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
 
 
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal along two dims, as the last dim of a view."""
     settings = {"offset": offset, "axis1": axis_of(dim1, input.ndim), "axis2": axis_of(dim2, input.ndim)}
+    if settings["axis1"] == settings["axis2"]:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return apply(rows.diagonal, (input,), settings)  # type: ignore[no-any-return]
 
 
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle of the matrices, zeros above."""
+    _need_matrix("tril", input)
     return apply(rows.tril, (input,), {"k": diagonal})  # type: ignore[no-any-return]
+
+
+def _need_matrix(name: str, input: Tensor) -> None:
+    if input.ndim < 2:
+        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, but it has shape {list(input.shape)}")
 
 
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of the matrices, zeros below."""
+    _need_matrix("triu", input)
     return apply(rows.triu, (input,), {"k": diagonal})  # type: ignore[no-any-return]
 
 
@@ -335,4 +430,9 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
     """Steps between neighbours along each dim, counted in entries."""
     a = np.asarray(self.payload)
     steps = tuple(s // a.itemsize for s in a.strides)
-    return steps if dim is None else steps[dim]
+    if dim is None:
+        return steps
+    axis = axis_of(dim, self.ndim)
+    if axis is None:
+        raise IndexError(f"dimension specified as {dim} but tensor has no dimensions")
+    return steps[axis]
