@@ -104,7 +104,7 @@ tanh = op("tanh", lambda x: np.tanh(x), E, numpy=np.tanh, promote="float", x=lam
 
 sigmoid = op("sigmoid", lambda x: 1 / (1 + np.exp(-x)), E, promote="float", x=lambda g, out: g * ((1 - out) * out))
 # At 0 the gradient of relu is 0; leaky_relu takes the negative slope there.
-relu = op("relu", lambda x: np.maximum(x, 0), E, refuse=refuse.bools("relu"), x=lambda g, out: keep(g, out > 0))
+relu = op("relu", lambda x: np.maximum(x, 0), E, refuse=refuse.bools_to_relu, x=lambda g, out: keep(g, out > 0))
 leaky_relu = op(
     "leaky_relu", lambda x, *, negative_slope: np.where(x > 0, x, x * negative_slope)[()], E,
     refuse=refuse.integers("leaky_relu_cpu"),
@@ -220,7 +220,7 @@ ge = op("ge", lambda x, y: x >= y, E, numpy=np.greater_equal)
 bitwise_and = op("bitwise_and", lambda x, y: x & y, E, numpy=np.bitwise_and)
 bitwise_or = op("bitwise_or", lambda x, y: x | y, E, numpy=np.bitwise_or)
 bitwise_xor = op("bitwise_xor", lambda x, y: x ^ y, E, numpy=np.bitwise_xor)
-bitwise_not = op("bitwise_not", lambda x: ~x, E, numpy=np.invert, refuse=refuse.floats_to_invert)
+bitwise_not = op("bitwise_not", lambda x: ~x, E, numpy=np.invert)
 logical_and = op("logical_and", lambda x, y: np.logical_and(x, y), E, numpy=np.logical_and)
 logical_or = op("logical_or", lambda x, y: np.logical_or(x, y), E, numpy=np.logical_or)
 logical_not = op("logical_not", lambda x: np.logical_not(x), E, numpy=np.logical_not)

@@ -25,6 +25,11 @@ def bools_to_negate(x):
         raise RuntimeError(f"Negation, the `-` operator, on a bool tensor is not supported. {INVERT}")
 
 
+def bools_to_relu(x):
+    if is_bool(x):
+        raise RuntimeError("Boolean inputs not supported for relu. Convert it first: t.int() or t.float().")
+
+
 def bools(kernel):
     """For functions of numbers."""
 

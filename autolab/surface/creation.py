@@ -263,14 +263,14 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 def rand(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
          generator: Any = None) -> Tensor:  # fmt: skip
     """Uniform in [0, 1)."""
-    array = np.asarray(_source(generator).random(lengths_of(sizes, "rand", size)))
+    array = np.asarray(source(generator).random(lengths_of(sizes, "rand", size)))
     return finish(array.astype(_only_floats(dtype, "check_uniform_bounds")), requires_grad, device)
 
 
 def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
           generator: Any = None) -> Tensor:  # fmt: skip
     """Normal with mean 0 and variance 1."""
-    array = np.asarray(_source(generator).standard_normal(lengths_of(sizes, "randn", size)))
+    array = np.asarray(source(generator).standard_normal(lengths_of(sizes, "randn", size)))
     return finish(array.astype(_only_floats(dtype, "normal_kernel_cpu")), requires_grad, device)
 
 
@@ -290,14 +290,14 @@ def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, 
         raise TypeError(f"randint(): argument 'size' (position 2) must be tuple of ints, not {type(size).__name__}")
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    array = np.asarray(_source(generator).integers(low, high, lengths_of((size,), "randint")))
+    array = np.asarray(source(generator).integers(low, high, lengths_of((size,), "randint")))
     return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randint")), requires_grad, device)
 
 
 def randperm(n: int, *, dtype: Any = None, device: Any = None, generator: Any = None) -> Tensor:
     """The integers 0 to n-1 in random order."""
     lengths_of((n,), "randperm")
-    array = _source(generator).permutation(n)
+    array = source(generator).permutation(n)
     return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randperm")), device=device)
 
 
@@ -307,10 +307,11 @@ def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
     p = np.asarray(input.payload)
     if not ((p >= 0) & (p <= 1)).all():
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: the probabilities must lie in [0, 1].")
-    return finish(np.asarray(_source(generator).random(p.shape) < p).astype(p.dtype))
+    return finish(np.asarray(source(generator).random(p.shape) < p).astype(p.dtype))
 
 
-def _source(g: Any) -> np.random.Generator:
+def source(g: Any) -> np.random.Generator:
+    """The generator to use: the one given, or the common one."""
     default = generator()
     return default if g is None else g
 

@@ -148,6 +148,12 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 def pick(input: Tensor, key: Key) -> Tensor:
     """x[key] with integer or boolean arrays among the items: a copy."""
+    check_key(input, key)
+    return apply(rows.index, (input,), {"key": key})  # type: ignore[no-any-return]
+
+
+def check_key(input: Tensor, key: Key) -> None:
+    """Raise IndexError for an index out of bounds, and for a mask of another shape."""
     at = 0
     for item in key:
         if isinstance(item, np.ndarray):
@@ -164,7 +170,6 @@ def pick(input: Tensor, key: Key) -> Tensor:
                 if not -n <= worst < n:
                     raise IndexError(f"index {worst} is out of bounds for dimension {at} with size {n}")
         at += item.ndim if isinstance(item, np.ndarray) and item.dtype == np.bool_ else 1
-    return apply(rows.index, (input,), {"key": key})  # type: ignore[no-any-return]
 
 
 def index_tensor(index: Any, name: str) -> Tensor:

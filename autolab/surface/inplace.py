@@ -9,11 +9,13 @@ import numpy as np
 
 from autolab.engine import dtypes
 from autolab.engine.inplace import check_may_write, overwrite
+from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise
 from autolab.rules import index as index_rows
 from autolab.surface import creation, pointwise, reduce, shape
-from autolab.surface.index import expand_key, getitem
+from autolab.surface.dims import require_floats, require_tensor
+from autolab.surface.index import check_key, expand_key, getitem
 
 # Every name here gets a twin with an underscore; the function's first argument is the tensor that is written to.
 TWINS: dict[str, Callable[..., Any]] = {
@@ -27,12 +29,33 @@ TWINS["cumsum"] = reduce.cumsum
 TWINS["tril"], TWINS["triu"] = shape.tril, shape.triu
 
 
+def may_write(self: Tensor) -> None:
+    """Raise PyTorch's errors for a tensor that may not be written to."""
+    check_may_write(self)
+    view, raw = self.window, self.payload
+    if view is not None and modes.grad and view.base.requires_grad:
+        for op, _, output in view.path:
+            if output is not None:
+                raise RuntimeError(
+                    f"Output {output} of {op.node_name} is a view and is being modified inplace. This view is the output of a "
+                    "function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
+                    "You should replace the inplace operation by an out-of-place one."
+                )
+    if type(raw) is np.ndarray and not raw.flags.writeable:
+        if 0 in raw.strides and raw.size > 1:
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+                "Please clone() the tensor before performing the operation."
+            )
+        raise RuntimeError("the memory of this tensor is read-only: clone() it before writing to it.")
+
+
 def twin(name: str) -> Callable[..., Any]:
     """The in-place form of a function."""
     function = TWINS[name]
 
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        check_may_write(self)
+        may_write(self)
         return overwrite(self, function(self, *args, **kwargs))
 
     in_place.__name__ = in_place.__qualname__ = f"{name}_"
@@ -42,13 +65,22 @@ def twin(name: str) -> Callable[..., Any]:
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Write the entries of src, broadcast and cast, into this tensor."""
-    check_may_write(self)
+    require_tensor(src, "copy_", "other")
+    may_write(self)
+    if src.shape != self.shape:
+        common = shape.common_shape(self, src)
+        if common != tuple(self.shape):
+            raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(common)}")
     return overwrite(self, elementwise.copy(self, src))
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one number into every entry."""
-    check_may_write(self)
+    may_write(self)
+    if not isinstance(value, Tensor | int | float | np.generic):
+        raise TypeError(
+            f"fill_() received an invalid combination of arguments - got ({type(value).__name__}), but expected a Tensor or a Number"
+        )
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return overwrite(self, elementwise.fill(self, value))
@@ -61,29 +93,46 @@ def zero_(self: Tensor) -> Tensor:
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
     """x[key] = value: through a view for integers and slices, entry by entry for index arrays."""
-    check_may_write(self)
-    items = expand_key(self, key if type(key) is tuple else (key,))
     if not isinstance(value, Tensor):
-        value = fresh(np.asarray(value, self.payload.dtype)[()])
-    if any(isinstance(item, np.ndarray) for item in items):
-        if value.payload.dtype != self.payload.dtype:
-            value = pointwise.to(value, self.dtype)
-        overwrite(self, index_rows.index_put(self, value, key=tuple(items)))
+        if not isinstance(value, int | float | np.generic):
+            raise TypeError(
+                f"can't assign a {type(value).__name__} to a torch.{self.dtype.title}Tensor. Make it a tensor first: torch.tensor(...)."
+            )
+        value = fresh(np.asarray(value).astype(self.payload.dtype)[()])
+    items = expand_key(self, key if type(key) is tuple else (key,))
+    if not any(isinstance(item, np.ndarray) for item in items):
+        part = getitem(self, tuple(items)) if items else self
+        while value.ndim > part.ndim and value.shape[0] == 1:
+            value = value[0]  # type: ignore[index]
+        copy_(part, value if value.shape == part.shape else shape.expand(value, part.shape))
         return
-    part = getitem(self, tuple(items)) if items else self
-    while value.ndim > part.ndim and value.shape[0] == 1:
-        value = value[0]  # type: ignore[index]
-    copy_(part, value)
+    may_write(self)
+    check_key(self, tuple(items))
+    value = pointwise.to(value, self.dtype)
+    try:
+        result = index_rows.index_put(self, value, key=tuple(items))
+    except ValueError:
+        picked = list(self.payload[tuple(items)].shape)
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {picked}"
+        ) from None
+    overwrite(self, result)
 
 
 def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with uniform numbers from [a, b)."""
-    return _fill_with(self, a + (b - a) * creation.generator().random(tuple(self.shape)))
+    require_floats(self, "check_uniform_bounds")
+    if a > b:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
+    return _fill_with(self, a + (b - a) * creation.source(generator).random(tuple(self.shape)))
 
 
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with normal numbers."""
-    return _fill_with(self, mean + std * creation.generator().standard_normal(tuple(self.shape)))
+    require_floats(self, "normal_kernel_cpu")
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return _fill_with(self, mean + std * creation.source(generator).standard_normal(tuple(self.shape)))
 
 
 def _fill_with(self: Tensor, values: Any) -> Tensor:

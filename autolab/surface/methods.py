@@ -75,7 +75,10 @@ def _pow(self: Tensor, exponent: Any) -> Any:
 
 
 def _matmul(self: Tensor, other: Any) -> Any:
-    if isinstance(other, Tensor) and self.payload.ndim == 2 and other.payload.ndim == 2:
+    if (
+        isinstance(other, Tensor) and self.payload.ndim == 2 and other.payload.ndim == 2
+        and self.payload.dtype == other.payload.dtype
+    ):  # fmt: skip
         try:
             return linalg_rows.mm.run(self, other, settings=NONE)
         except ValueError:
@@ -119,6 +122,41 @@ def item(self: Tensor) -> Any:
         )
     value = self.payload.item()
     return builtins.float(value) if self.payload.dtype in dtypes.FLOATING else value
+
+
+def _number(convert: Callable[..., Any]) -> Callable[..., Any]:
+    """float(t) and int(t)."""
+
+    def number(self: Tensor) -> Any:
+        if self.payload.size != 1:
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars; this one has shape {list(self.shape)}. "
+                "Reduce it first, for example with .sum() or .mean(), or use .tolist()."
+            )
+        return convert(item(self))
+
+    return number
+
+
+def _index(self: Tensor) -> int:
+    if self.payload.size != 1 or self.payload.dtype in dtypes.FLOATING:
+        raise TypeError(
+            "only integer tensors of a single element can be converted to an index; this one is "
+            f"{self.dtype} of shape {list(self.shape)}"
+        )
+    return int(self.payload.item())
+
+
+def type_name(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's type ("torch.FloatTensor"), or the tensor in another dtype. Raises ValueError for an unknown name."""
+    if dtype is None:
+        return f"torch.{self.dtype.title}Tensor"
+    if isinstance(dtype, str):
+        named = {f"torch.{d.title}Tensor": d for d in dtypes.ALL}
+        if dtype not in named:
+            raise ValueError(f"invalid type: '{dtype}'. The names are {', '.join(named)}.")
+        dtype = named[dtype]
+    return pointwise.to(self, dtype)
 
 
 def numpy(self: Tensor, *, force: bool = False) -> Any:
@@ -215,11 +253,11 @@ SPECIAL: dict[str, Any] = {
     "new_full": lambda self, size, value, **k: creation.full(size, value, **{"dtype": self.dtype, **k}),
     "new_empty": lambda self, *size, **k: creation.empty(*size, **{"dtype": self.dtype, **k}),
     "__array__": _array, "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
-    "__hash__": lambda self: id(self), "__float__": lambda self: builtins.float(item(self)), "__int__": lambda self: int(item(self)),
-    "__index__": lambda self: item(self).__index__(), "__format__": _format, "__deepcopy__": _deepcopy, "__reduce_ex__": _reduce,
+    "__hash__": lambda self: id(self), "__float__": _number(builtins.float), "__int__": _number(int), "__index__": _index,
+    "__format__": _format, "__deepcopy__": _deepcopy, "__reduce_ex__": _reduce,
     "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),
     "bfloat16": _as_type(dtypes.bfloat16), "long": _as_type(dtypes.int64), "int": _as_type(dtypes.int32),
-    "short": _as_type(dtypes.int16), "bool": _as_type(dtypes.bool_), "type": pointwise.to,
+    "short": _as_type(dtypes.int16), "bool": _as_type(dtypes.bool_), "type": type_name,
     "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.T), "device": property(lambda self: creation.CPU),
     "is_cuda": False, "is_sparse": False, "names": None,
     "itemsize": property(lambda self: self.payload.dtype.itemsize), "nbytes": property(lambda self: self.payload.nbytes),

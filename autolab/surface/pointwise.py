@@ -12,7 +12,7 @@ from autolab.engine.apply import apply
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise as rows
-from autolab.rules.refuse import floats
+from autolab.rules.refuse import floats, floats_to_invert
 from autolab.surface.device import require_cpu
 from autolab.surface.dims import require_tensor, to_floats, whole
 
@@ -104,7 +104,15 @@ isnan = unary("isnan", rows.isnan, "Whether an entry is nan.")
 isinf = unary("isinf", rows.isinf, "Whether an entry is infinite.")
 isfinite = unary("isfinite", rows.isfinite, "Whether an entry is a finite number.")
 logical_not = unary("logical_not", rows.logical_not, "Whether an entry is zero.")
-bitwise_not = unary("bitwise_not", rows.bitwise_not, "Bitwise not of integers, logical not of bools.")
+
+
+def bitwise_not(input: Tensor) -> Tensor:
+    """Bitwise not of integers, logical not of bools. Raises TypeError for floats."""
+    if not require_tensor(input, "bitwise_not").level:
+        floats_to_invert(input.payload)
+    return apply(rows.bitwise_not, (input,), NONE)  # type: ignore[no-any-return]
+
+
 
 mul = binary("mul", rows.mul, "Product.")
 maximum = binary("maximum", rows.maximum, "The larger of two; a tie shares the gradient.", "none")
