@@ -40,3 +40,9 @@ def test_the_image_holds_the_repository_with_extras_that_exist(root, pyproject):
 def test_the_badge_opens_a_lesson_that_exists(root, readme):
     path = re.search(r"mybinder[^)]*urlpath=lab/tree/([^)\s]+)", readme).group(1)
     assert (root / path).is_file()
+
+
+def test_what_runs_after_the_build_can_be_run(root):
+    script = root / "binder" / "postBuild"
+    assert script.stat().st_mode & 0o111
+    assert script.read_text().startswith("#!")
