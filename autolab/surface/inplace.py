@@ -37,7 +37,7 @@ def may_write(self: Tensor) -> None:
         for op, _, output in view.path:
             if output is not None:
                 raise RuntimeError(
-                    f"Output {output} of {op.node_name} is a view and is being modified inplace. This view is the output of a "
+                    f"Output {output} of {op.name.capitalize()} is a view and is being modified inplace. This view is the output of a "
                     "function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
                     "You should replace the inplace operation by an out-of-place one."
                 )

@@ -204,7 +204,9 @@ def _contains(self: Tensor, value: Any) -> bool:
 
 
 def _format(self: Tensor, spec: str) -> str:
-    return item(self).__format__(spec) if self.ndim == 0 and spec else repr(self)
+    if self.ndim == 0 and type(self) is Tensor:
+        return item(self).__format__(spec)  # type: ignore[no-any-return]
+    return object.__format__(self, spec)
 
 
 def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:

@@ -37,33 +37,26 @@ def set_printoptions(
 
 
 class Formatter:
-    """One format for all numbers of a tensor: integers with a point, fixed decimals, or scientific, all of one width."""
+    """One format for all numbers of a tensor: integers with a point, fixed decimals, or scientific, all of one width.
+
+    As in PyTorch, the format follows from the entries that are finite and not 0; `inf`, `nan` and `-0.` may stick out.
+    """
 
     def __init__(self, values: Any) -> None:
         self.floating = values.dtype in dtypes.FLOATING
-        self.whole = self.scientific = False
-        self.width = 1
+        self.whole, self.scientific, self.width = True, False, 1
         values = values.reshape(-1)
-        if not self.floating:
-            self.width = max((len(str(v)) for v in values.tolist()), default=1)
-            return
-        values = values.astype(np.float64)
-        real = np.abs(values[np.isfinite(values) & (values != 0)])
-        if real.size:
-            self.whole = bool(np.all(real == np.ceil(real)))
-            low, high = float(real.min()), float(real.max())
-            spread = high / low > 1000
-            self.scientific = high > 1e8 or spread if self.whole else spread or high > 1e8 or low < 1e-4
-            if self.whole and not self.scientific:
-                self.scientific = False
-        else:
-            self.whole = not values.size or bool(np.all(np.isfinite(values)))
-        if Options.sci_mode is not None:
-            self.scientific = Options.sci_mode
-        shown = values[np.isfinite(values)] if self.whole and not self.scientific else values
-        self.width = max((len(self.text(float(v))) for v in (shown if shown.size else values)), default=1)
-        if self.whole and not self.scientific and not np.all(np.isfinite(values)):
-            self.width = max(self.width, *(len(self.text(float(v))) for v in values))
+        if self.floating:
+            values = values.astype(np.float64)
+            values = values[np.isfinite(values) & (values != 0)]
+            if values.size:
+                sizes = np.abs(values)
+                low, high = float(sizes.min()), float(sizes.max())
+                self.whole = bool(np.all(sizes == np.ceil(sizes)))
+                self.scientific = high / low > 1000 or high > 1e8 or (low < 1e-4 and not self.whole)
+            if Options.sci_mode is not None:
+                self.scientific = Options.sci_mode
+        self.width = max((len(self.text(v)) for v in values.tolist()), default=1)
 
     def text(self, v: Any) -> str:
         if not self.floating:
@@ -145,9 +138,10 @@ def tensor_repr(self: Tensor) -> str:
 
 
 def _join(text: str, suffixes: list[str]) -> str:
-    last = len(text) - text.rfind("\n") - 1
+    """Put what is said about a tensor behind its numbers, on a new line where it does not fit."""
+    last = len(text) - text.rfind("\n") + 1
     for suffix in suffixes:
-        if last + len(suffix) + 3 > Options.linewidth:
+        if last + len(suffix) + 2 > Options.linewidth:
             text, last = text + ",\n" + " " * 7 + suffix, 7 + len(suffix)
         else:
             text, last = f"{text}, {suffix}", last + len(suffix) + 2
