@@ -157,8 +157,7 @@ def numerical_jacobians(func: Any, inputs: tuple[Any, ...], i: int, positions: l
     def values() -> list[Any]:
         moved[i] = fresh(array.copy()[()]).requires_grad_()
         outputs = results(func, tuple(moved))
-        # Copies: an output that looks into the input would move with it.
-        return [np.array(outputs[k].payload).reshape(-1) for k in positions]
+        return [np.asarray(outputs[k].payload).reshape(-1) for k in positions]
 
     for at in itertools.product(*map(range, array.shape)):
         before = array[at]

@@ -118,7 +118,7 @@ class Optimizer:
         """The state by parameter number, and the groups with numbers for parameters. The tensors are not copied."""
         numbers = {id(p): i for i, p in enumerate(p for g in self.param_groups for p in g["params"])}
         return {
-            "state": {numbers[id(p)]: dict(s) for p, s in self.state.items() if s},
+            "state": {numbers[id(p)]: dict(s) for p, s in self.state.items()},
             "param_groups": [{**g, "params": [numbers[id(p)] for p in g["params"]]} for g in self.param_groups],
         }
 

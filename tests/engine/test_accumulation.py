@@ -198,6 +198,15 @@ def test_accumulation_writes_into_the_gradient_that_is_there(lib):
     assert first.tolist() == [8.0, 12.0]
 
 
+def test_accumulation_is_a_write_that_is_noticed(lib):
+    x, w = lib.tensor([2.0, 3.0], requires_grad=True), lib.ones(2, requires_grad=True)
+    (x * x).sum().backward()
+    penalty = (w * x.grad).sum()
+    (x * x).sum().backward()
+    with pytest.raises(RuntimeError, match="has been modified by an inplace operation"):
+        penalty.backward()
+
+
 def test_a_gradient_that_the_user_assigned_is_added_to_in_place(lib):
     x, mine = lib.tensor([2.0, 3.0], requires_grad=True), lib.tensor([10.0, 10.0])
     x.grad = mine

@@ -1,5 +1,6 @@
 """Several threads at once: modes are each thread's own, gradients of a shared leaf add up."""
 
+import contextlib
 import sys
 import threading
 
@@ -59,14 +60,22 @@ def test_gradients_from_several_threads_into_one_leaf_add_up(lib):
     assert x.grad.tolist() == [1600.0, 1600.0]
 
 
-@pytest.mark.usefixtures("_switching_all_the_time")
-def test_no_first_gradient_is_lost_between_threads():
+def test_no_first_gradient_is_lost_between_threads(monkeypatch):
     import autolab as torch
+    from autolab.engine import node
 
-    for _ in range(100):
-        x = torch.tensor(1.0, requires_grad=True)
-        in_threads(2, lambda k, x=x: (x * 2).backward())
-        assert x.grad.item() == 4.0
+    # Between "there is no gradient yet" and "this is it" comes a call of fresh(): hold each thread up there.
+    make, other = node.fresh, threading.Barrier(2)
+
+    def fresh(payload):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            other.wait(0.2)
+        return make(payload)
+
+    monkeypatch.setattr(node, "fresh", fresh)
+    x = torch.tensor(1.0, requires_grad=True)
+    in_threads(2, lambda k: (x * 2).backward())
+    assert x.grad.item() == 4.0
 
 
 def test_one_retained_graph_may_be_walked_by_several_threads(lib):
@@ -88,6 +97,23 @@ def test_grad_mode_belongs_to_the_thread(lib):
         in_threads(1, lambda k: seen.append((lib.is_grad_enabled(), (x * 2).requires_grad)))
         assert not lib.is_grad_enabled()
     assert seen == [(True, True)]
+
+
+def test_one_decorated_function_may_run_in_threads_of_different_modes(lib):
+    here, there, after = threading.Event(), threading.Event(), []
+
+    @lib.no_grad()
+    def quiet(mine, other):
+        mine.set()
+        other.wait(10)
+
+    def work(k):
+        lib.set_grad_enabled(k == 0)
+        quiet(*((here, there) if k == 0 else (there, here)))
+        after.append((k, lib.is_grad_enabled()))
+
+    in_threads(2, work)
+    assert sorted(after) == [(0, True), (1, False)]
 
 
 def test_no_grad_in_one_thread_does_not_stop_the_recording_of_another():
