@@ -89,6 +89,13 @@ def test_several_roots_add_up_even_if_one_is_inside_the_other(lib):
     assert x.grad.tolist() == [18.0, 32.0]
 
 
+def test_a_root_given_twice_counts_twice(lib):
+    x = lib.tensor(3.0, requires_grad=True)
+    y = x * x
+    lib.autograd.backward([y, y])
+    assert x.grad.item() == 12.0
+
+
 def test_backward_from_a_leaf_gives_it_the_gradient_itself(lib):
     x = lib.tensor(2.0, requires_grad=True)
     x.backward()

@@ -100,20 +100,25 @@ def test_grad_mode_belongs_to_the_thread(lib):
 
 
 def test_one_decorated_function_may_run_in_threads_of_different_modes(lib):
-    here, there, after = threading.Event(), threading.Event(), []
+    first_inside, second_inside, first_left, after = *(threading.Event() for _ in range(3)), {}
 
     @lib.no_grad()
-    def quiet(mine, other):
-        mine.set()
-        other.wait(10)
+    def quiet(inside, go_on):
+        inside.set()
+        go_on.wait(10)
 
     def work(k):
-        lib.set_grad_enabled(k == 0)
-        quiet(*((here, there) if k == 0 else (there, here)))
-        after.append((k, lib.is_grad_enabled()))
+        if k == 0:
+            quiet(first_inside, second_inside)
+            first_left.set()
+        else:
+            first_inside.wait(10)
+            lib.set_grad_enabled(False)
+            quiet(second_inside, first_left)
+        after[k] = lib.is_grad_enabled()
 
     in_threads(2, work)
-    assert sorted(after) == [(0, True), (1, False)]
+    assert after == {0: True, 1: False}
 
 
 def test_no_grad_in_one_thread_does_not_stop_the_recording_of_another():
