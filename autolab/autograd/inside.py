@@ -86,7 +86,7 @@ def apply_inside(function: type[Function], level: Level, args: tuple[Any, ...]) 
 def run(function: type[Function], level: Tape, ctx: FunctionCtx, values: list[Any]) -> Any:
     """The outputs, on the levels below, and ctx filled with their tensors."""
     if function.sets_up_apart():
-        with recording(level.outside):
+        with level.below():
             outputs = function.apply(*values)
         with recording(False):
             function.setup_context(ctx, tuple(values), outputs)

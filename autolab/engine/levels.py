@@ -209,12 +209,16 @@ class Tape(Level):
         return box
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
-        with recording(self.outside):
+        with self.below():
             outputs = several(op, apply(op, values, settings))
         results = tuple(self.put(out) for out in outputs)
         if modes.grad:
             record(op, args, values, settings, results, self.number)
         return tuple(out if box.edge is None else box for box, out in zip(results, outputs))
+
+    def below(self) -> Any:
+        """Whether the levels below record: as outside of the transform, and not within a no_grad."""
+        return recording(self.outside and modes.grad)
 
     def pull(self, outputs: Any, gradients: Any, inputs: Any, retain_graph: bool = False) -> list[Any]:
         """The gradients of the inputs: the one backward pass, over this tape, on tensors of the levels below."""
