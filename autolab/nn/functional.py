@@ -272,10 +272,10 @@ def binary_cross_entropy_with_logits(
 
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """Integers as rows with a single 1: (...) -> (..., num_classes)."""
-    i = np.asarray(input.payload)
+    i = input.numbers()
     n = int(i.max()) + 1 if num_classes == -1 else num_classes
     if i.size and i.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if i.size and i.max() >= n:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return fresh((np.arange(n) == i[..., None]).astype(np.int64))
+    return (input.unsqueeze(-1) == fresh(np.arange(n))).long()  # type: ignore[attr-defined,no-any-return]

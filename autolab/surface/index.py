@@ -269,7 +269,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
                 f"index_add_(): Number of indices ({index.payload.size}) should be equal to source.size(dim): "
                 f"({source.shape[axis]}), for dim: {dim}"
             )
-        i = np.asarray(index.payload)
+        i = index.numbers()
         if i.size and not (0 <= i.min() and i.max() < input.shape[axis]):
             raise IndexError(f"index out of range in self: found {i.min()} to {i.max()} for {input.shape[axis]} entries")
     source = source if alpha == 1 else source * alpha  # type: ignore[operator]
@@ -286,5 +286,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the entries that are not zero: (count, ndim), or one index tensor for each dim."""
-    found = np.nonzero(np.atleast_1d(input.payload))
-    return tuple(fresh(i) for i in found) if as_tuple else fresh(np.stack(found, -1))
+    found = np.nonzero(np.atleast_1d(require_tensor(input, "nonzero").payload))
+    if as_tuple:
+        return tuple(fresh(i) for i in found)
+    return fresh(np.stack(found, -1) if input.ndim else np.zeros((len(found[0]), 0), np.int64))
