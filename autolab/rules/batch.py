@@ -164,7 +164,7 @@ def product(x, y, batched):
     most = max(a, b)
     x, y = (widened(z, most) if own else z for z, own in zip((x, y), batched))
     # An outer product for each sample: multiplying is three times as fast as a loop of products with one term.
-    return x * y if x.shape[-1] == y.shape[-2] == 1 else linalg.matmul(x, y)
+    return x * y if x.shape[-1] == 1 else linalg.matmul(x, y)
 
 
 @batch(linalg.linear)

@@ -108,6 +108,7 @@ CASES = [
     (lambda: grad(lambda x: __import__("numpy").asarray(x))(X), RuntimeError, "Can't call numpy() on a Tensor inside"),
     (lambda: grad(write(autolab.zeros(3), None))(X), RuntimeError, "mutate a captured Tensor", "level 0", "level 1", "out-of-place"),
     (lambda: vmap(write(autolab.zeros(()), None))(X), RuntimeError, "mutate a captured Tensor"),
+    (lambda: grad(autolab.no_grad(lambda x: x.mul_(2)))(X), RuntimeError, "in-place operation on an argument"),
     (lambda: jvp(lambda x: x.mul_(2), (X,), (X,)), RuntimeError, "in-place operation on an argument", "out-of-place"),
     (lambda: grad(view_and_write)(X), RuntimeError, "on a view", "torch.where, cat or stack"),
     (lambda: jvp(Round.apply, (X,), (X,)), NotImplementedError, "custom autograd.Function Round inside jvp", "comes later"),

@@ -120,6 +120,19 @@ def test_a_no_grad_within_is_respected():
     assert func.grad(lambda x: func.vmap(f)(x).sum())(X).tolist() == [1, 1, 1]
 
 
+def test_a_no_grad_within_holds_on_every_level():
+    w = autolab.tensor(3.0, requires_grad=True)
+
+    def f(x):
+        with autolab.no_grad():
+            constant = w * x
+        return x * constant
+
+    g = func.grad(f)(autolab.tensor(2.0))
+    assert g == 6 and not g.requires_grad
+    assert func.grad(func.grad(f))(autolab.tensor(2.0)) == 0
+
+
 def test_detach_cuts_every_level():
     def f(x):
         return x * x.detach()
@@ -270,6 +283,8 @@ def test_a_custom_function_is_differentiated_by_its_rule(function):
 def test_a_custom_function_with_setup_context_serves_every_tape():
     w = autolab.tensor(3.0, requires_grad=True)
     assert func.grad(func.grad(Apart.apply))(autolab.tensor(1.0)) == 2
+    # y = round(x), y' = 2 x by its rule: (y^2)' = 4 x y, (y^2)'' = 4 y + 8 x^2
+    assert func.grad(func.grad(lambda x: Apart.apply(x) ** 2))(autolab.tensor(1.0)) == 12
     func.grad(lambda x: Apart.apply(x * w))(autolab.tensor(1.0)).backward()  # 2 x w^2, and d/dw = 4 x w
     assert w.grad == 12
 
@@ -288,6 +303,7 @@ def test_a_custom_functions_outputs_without_gradient():
 
     def f(x):
         scaled, whole = Split.apply(x, 3)
+        assert scaled.requires_grad and not whole.requires_grad
         return scaled * whole
 
     assert func.grad(f)(autolab.tensor(2.5)) == 10
