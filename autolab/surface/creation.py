@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 import warnings
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -120,11 +121,20 @@ def _from_lists(data: Any, wanted: Any) -> Any:
                 f"value cannot be converted to type {wanted} without overflow: found {array.min()} to {array.max()}, "
                 f"{wanted} holds {limits.min} to {limits.max}."
             )
-    if wanted is not None or isinstance(sample, np.generic | np.ndarray | Tensor):
+    if wanted is not None:
         return array
+    if isinstance(sample, np.generic | np.ndarray | Tensor):
+        return array.astype(_common_dtype(data), copy=False)
     if array.dtype.kind == "f" or array.size == 0:
         return array.astype(dtypes.default.floating)
     return array if array.dtype.kind == "b" else array.astype(np.int64)
+
+
+def _common_dtype(data: Any) -> Any:
+    """The dtype that arrays and numbers in nested lists are promoted to."""
+    if isinstance(data, list | tuple):
+        return reduce(dtypes.promote_types, dict.fromkeys(map(_common_dtype, data)))
+    return dtypes.result_type([np.asarray(data) if isinstance(data, np.generic) else data])
 
 
 _OVERFLOW = "Overflow when unpacking long long: an integer is beyond 64 bits. Write it as a float (2.0**70)."
@@ -226,11 +236,14 @@ def _number(value: Any, what: str) -> Any:
     return value
 
 
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
+def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
            requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Numbers from `start` (default 0) up to, not including, `end`."""
     if end is None:
         start, end = 0, start
+    if end is None:
+        raise TypeError("arange() received an invalid combination of arguments - got (), but expected at least the end")
+    start = 0 if start is None else start
     start, end, step = (
         _number(v, f"arange(): argument '{name}'") for v, name in zip((start, end, step), ("start", "end", "step"))
     )

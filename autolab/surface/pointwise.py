@@ -96,7 +96,16 @@ sigmoid = unary("sigmoid", rows.sigmoid, "1 / (1 + exp(-input)).")
 relu = unary("relu", rows.relu, "max(input, 0); the gradient at 0 is 0.")
 erf = unary("erf", rows.erf, "The error function.")
 abs = unary("abs", rows.abs, "Absolute value; the gradient at 0 is 0.")
-sign = unary("sign", rows.sign, "-1, 0 or 1.")
+sign_of_number = unary("sign", rows.sign, "-1, 0 or 1.")
+
+
+def sign(input: Tensor) -> Tensor:
+    """-1, 0 or 1; a bool is its own sign. Entry by entry; result of the same shape."""
+    if isinstance(input, Tensor) and input.payload.dtype == np.bool_:
+        return clone(input)
+    return sign_of_number(input)  # type: ignore[no-any-return]
+
+
 floor = unary("floor", rows.float_floor, "The largest integer not above.")
 ceil = unary("ceil", rows.ceil, "The smallest integer not below.")
 trunc = unary("trunc", rows.trunc, "The integer part.")
