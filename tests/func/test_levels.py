@@ -106,8 +106,9 @@ def test_backward_goes_through_transforms_to_captured_tensors(per_sample):
 def test_a_no_grad_around_a_transform_does_not_matter_to_it_but_its_result_is_not_recorded():
     x = autolab.tensor(3.0, requires_grad=True)
     with autolab.no_grad():
-        g = func.grad(lambda x: x * x)(x)
-    assert g == 6 and not g.requires_grad
+        g, value = func.grad_and_value(lambda x: x * x)(x)
+    assert g == 6 and value == 9
+    assert not g.requires_grad and not value.requires_grad
 
 
 def test_a_no_grad_within_is_respected():
