@@ -1,0 +1,15 @@
+"""What stands behind `autolab`: the options that all commands share, and the list of commands."""
+
+import click
+
+from autolab.cli.rules import rules
+from autolab.version import __version__
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.version_option(__version__, prog_name="autolab")
+def group() -> None:
+    """Automatic differentiation to read, step through and be graded on."""
+
+
+group.add_command(rules)
