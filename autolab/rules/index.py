@@ -66,6 +66,12 @@ def sum_back(g, shape):
     return sum_to(g, shape)
 
 
+def add_flat(out, positions, g):
+    """Add g at positions counted over all entries. One index array is several times faster for np.add.at than a tuple of them."""
+    np.add.at(out.reshape(-1), positions.reshape(-1), g.reshape(-1))
+    return out
+
+
 def grid(index, axis):
     """The full key of a gather: `index` along `axis`, every other axis where it is."""
     axis = axis % max(index.ndim, 1)
@@ -79,11 +85,10 @@ def gather_values(x, index, *, axis):
 
 
 def scatter_add_values(x, index, src, *, axis):
-    out = np.array(x)
     if not index.ndim or not x.ndim:
-        return out + np.sum(src)
-    np.add.at(out, grid(index, axis), src[tuple(slice(n) for n in index.shape)])
-    return out
+        return x + np.sum(src)
+    positions = np.ravel_multi_index(grid(index, axis), x.shape)
+    return add_flat(np.array(x, order="C"), positions, src[tuple(slice(n) for n in index.shape)])
 
 
 gather = op(
@@ -124,9 +129,8 @@ index_add = op(
 
 def embedding_back_values(g, index, *, rows):
     """Row i of the result is the sum of the gradients of all places that looked up row i."""
-    out = np.zeros((rows, g.shape[-1]), g.dtype)
-    np.add.at(out, index.reshape(-1), g.reshape(-1, g.shape[-1]))
-    return out
+    width = g.shape[-1]
+    return add_flat(np.zeros((rows, width), g.dtype), index.reshape(-1, 1) * width + np.arange(width), g)
 
 
 embedding = op(

@@ -54,8 +54,8 @@ class Formatter:
                 low, high = float(sizes.min()), float(sizes.max())
                 self.whole = bool(np.all(sizes == np.ceil(sizes)))
                 self.scientific = high / low > 1000 or high > 1e8 or (low < 1e-4 and not self.whole)
-            if Options.sci_mode is not None:
-                self.scientific = Options.sci_mode
+                if Options.sci_mode is not None:
+                    self.scientific = Options.sci_mode
         self.width = max((len(self.text(v)) for v in values.tolist()), default=1)
 
     def text(self, v: Any) -> str:

@@ -121,7 +121,7 @@ def test_what_a_tensor_says_of_its_history(torch, name):
     {"precision": 2}, {"precision": 8}, {"linewidth": 40}, {"edgeitems": 1}, {"threshold": 5}, {"sci_mode": True}, {"sci_mode": False},
     {"profile": "short"}, {"profile": "full"}, {"precision": 3, "linewidth": 120},
 ], ids=str)  # fmt: skip
-@pytest.mark.parametrize("name", ["floats", "random", "1001 entries", "a row that wraps", "wide range", "inf and fractions"])
+@pytest.mark.parametrize("name", ["floats", "random", "1001 entries", "a row that wraps", "wide range", "inf and fractions", "zeros"])
 def test_printing_can_be_set(torch, name, options):
     try:
         for T in (autolab, torch):
