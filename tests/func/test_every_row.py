@@ -176,3 +176,57 @@ def test_forward_over_reverse_is_reverse_over_forward(sample, case):
     forward = func.jvp(func.grad(loss, every), xs, vs)[1]
     for a, b in zip(forward, func.grad(moved, every)(*xs), strict=True):
         close(a, b, rtol=tolerance, atol=tolerance)
+
+
+def stacked(sample, case, i, *lead):
+    """The i-th input of many samples, along leading axes."""
+    arrays = [sample.arrays(case, seed)[i] for seed in range(int(np.prod(lead)))]
+    return autolab.tensor(np.stack(arrays).reshape(*lead, *arrays[0].shape))
+
+
+NOT_WRITING = [p for p in CASES if p.values[0].row not in ("copy", "fill")]
+
+
+@pytest.mark.parametrize(("sample", "case"), NOT_WRITING)
+def test_vmap_in_vmap_is_two_loops(sample, case):
+    f, n = (lambda *xs: sample.here(autolab, *xs)), len(sample.arrays(case))
+    xs = [stacked(sample, case, i, 2, SIZE) for i in range(n)]
+    expected = np.stack([np.stack([f(*[x[a, b] for x in xs]).numpy() for b in range(SIZE)]) for a in range(2)])
+    loops.clear()
+    close(func.vmap(func.vmap(f))(*xs), expected)
+    close(func.vmap(func.vmap(f), 1, 1)(*xs), expected)
+    # The first input has samples in the outer batch only, the others in the inner.
+    ys = [x[:, 0] if i == 0 else x[0] for i, x in enumerate(xs)]
+    shared = (None,) * (n - 1)
+    if n > 1:
+        expected = np.stack([np.stack([f(ys[0][a], *[y[b] for y in ys[1:]]).numpy() for b in range(SIZE)]) for a in range(2)])
+        close(func.vmap(func.vmap(f, (None, *(0,) * (n - 1))), (0, *shared))(*ys), expected)
+    assert not loops
+
+
+@pytest.mark.parametrize(("sample", "case"), SMALL)
+def test_forward_mode_and_vmap_nest_both_ways(sample, case):
+    n, places = len(sample.arrays(case)), floats(sample.arrays(case))
+    if not places:
+        pytest.skip("the sample has no floating input")
+    xs = [stacked(sample, case, i, SIZE) for i in range(n)]
+    vs = directions(autolab, [xs[i] for i in places])
+
+    def push(f, xs, vs):
+        full = lambda *moving: f(*(dict(enumerate(xs)) | dict(zip(places, moving))).values())
+        return func.jvp(full, tuple(xs[i] for i in places), tuple(vs))[1]
+
+    f = lambda *xs: sample.here(autolab, *xs)
+    expected = np.stack([push(f, [x[k] for x in xs], [v[k] for v in vs]).numpy() for k in range(SIZE)])
+    close(func.vmap(lambda *a: push(f, a[:n], a[n:]))(*xs, *vs), expected)
+    close(push(func.vmap(f), xs, vs), expected)
+
+
+@pytest.mark.parametrize(("sample", "case"), SMALL)
+def test_forward_and_reverse_give_one_jacobian(sample, case):
+    f, xs = of_floats(sample.here, autolab, sample.arrays(case))
+    if not xs:
+        pytest.skip("the sample has no floating input")
+    every, tolerance = tuple(range(len(xs))), (1e-6 if sample.row == "to" else 1e-9)
+    for a, b in zip(func.jacfwd(f, every)(*xs), func.jacrev(f, every)(*xs), strict=True):
+        close(a.double(), b.double(), rtol=tolerance, atol=tolerance)
