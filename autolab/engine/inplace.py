@@ -80,6 +80,8 @@ def overwrite(target: Tensor, result: Tensor) -> Tensor:
         return rewrite(target, result)  # type: ignore[no-any-return]
     if new.dtype != old.dtype:
         new = writable_as(new, target)
+    if result.edge is not None:
+        keep_what_was(result.edge[0], target)
     if type(old) is np.ndarray:
         old[...] = new
     else:
@@ -129,6 +131,14 @@ def check_may_write(target: Tensor) -> None:
             "a leaf Variable that requires grad is being used in an in-place operation. "
             "Write inside `with torch.no_grad():`, or to a clone()."
         )
+
+
+def keep_what_was(node: Any, target: Tensor) -> None:
+    """If the node saved numbers that are about to be overwritten by its own result, let it keep a copy of them."""
+    saved = getattr(node, "saved", None) or ()
+    for k, version in enumerate(saved):
+        if version is target.version and isinstance(saved[k - 1], np.ndarray | np.generic):
+            node.saved = (*node.saved[: k - 1], saved[k - 1].copy(), [0], 0, *node.saved[k + 2 :])
 
 
 def adopt_saved_result(result: Tensor, target: Tensor) -> None:

@@ -253,6 +253,8 @@ class AccumulateGrad(Node):
 
     def add(self, g: Any, create_graph: bool) -> None:
         leaf = self.variable
+        if not leaf.flag:  # it was told since to require no grad
+            return
         with self.lock:
             if create_graph:
                 leaf._grad = g.clone() if leaf._grad is None else g + leaf._grad
