@@ -8,6 +8,7 @@ import numpy as np
 from autolab.engine.backward import steps
 from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad
+from autolab.engine.source import expression
 from autolab.engine.tensor import Tensor
 from autolab.trace.values import value_of
 
@@ -139,6 +140,11 @@ def _argument(node, input_name):
 def formula(node, input_name):
     """The source of the rule for an input; None if the row has none."""
     return _formula(node.op, _argument(node, input_name))
+
+
+def is_expression(node, input_name):
+    """Whether the rule for an input is one expression. Of a longer function the name and the arguments are shown."""
+    return expression(node.op.rules[_argument(node, input_name)].function) is not None
 
 
 def gradient_name(node, input_name):

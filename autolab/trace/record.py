@@ -5,7 +5,7 @@ import numpy as np
 from autolab.trace import adapter
 from autolab.trace.model import Accumulated, Edge, Node, Rule, Saved, Sent, Step, Trace
 from autolab.trace.names import find_names
-from autolab.trace.sentences import filled, spoken, symbol
+from autolab.trace.sentences import filled, spoken, stretched, symbol
 from autolab.trace.values import shape_text, value_of
 
 RECOMPUTE = 4096  # a result that nobody remembers is computed again if its inputs are known and this small
@@ -216,12 +216,12 @@ class _Recorder:
         if node.op is None or node.outputs > 1 or adapter.has_post_hooks(node):
             return Sent(edge.id, value)
         formula = adapter.formula(node, edge.input)
-        if formula is None:
-            return Sent(edge.id, value)
+        if formula is None or not adapter.is_expression(node, edge.input):
+            return Sent(edge.id, value, formula)
         known = {**adapter.settings_of(node), **self.saved[node]}
         known[adapter.gradient_name(node, edge.input)] = incoming[0]
-        summed = node.op.kind == "elementwise" and received[0].shape != value.shape
-        return Sent(edge.id, value, formula, filled(formula, known, value, summed))
+        axes = stretched(value.shape, received[0].shape) if node.op.kind == "elementwise" else ()
+        return Sent(edge.id, value, formula, filled(formula, known, value, axes))
 
 
 def _labels(named):

@@ -14,7 +14,7 @@ SYMBOLS = {
     "abs": "|x|", "exp": "eˣ", "log": "ln",
 }  # fmt: skip
 
-SUMMED = ", summed over the broadcast axes"
+SUMMED = ", summed over "
 SPOKEN = 60  # a longer rule is left to the eye; the sentence says its result
 
 NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w)(?!\s*=(?!=))")
@@ -90,17 +90,33 @@ def _shown(value):
     return f"{dtype.name}{shape_text(value.shape)}"
 
 
-def filled(formula, values, sent, summed):
+def filled(formula, values, sent, axes=()):
     """The rule with its numbers and what comes out: "10 * 3 = 30".
 
-    `sent` is the Value that goes along the edge; `summed` says that broadcast axes were summed on the way.
+    `sent` is the Value that goes along the edge; `axes` are the broadcast ones, which were summed on the way.
     """
     left = fill(taken(formula, values), values)
-    end = SUMMED if summed else ""
+    end = SUMMED + axes_text(axes) if axes else ""
     result = sent.text if sent.complete and len(sent.text) <= 40 else f"{sent.dtype}{shape_text(sent.shape)}"
     if left == result:
         return left + end
     return f"{left}{end} = {result}" if not end else f"{left} -> {result}{end}"
+
+
+def stretched(shape, to):
+    """The axes along which an array of `shape` was stretched to the shape `to`, counted in `to`.
+
+    >>> stretched((3, 1), (2, 3, 4))
+    (0, 2)
+    """
+    extra = len(to) - len(shape)
+    return tuple(i for i, n in enumerate(to) if i < extra or shape[i - extra] != n)
+
+
+def axes_text(axes):
+    """Axes in words: "axis 0", "axes 0, 1 and 2"."""
+    *others, last = map(str, axes)
+    return f"axes {', '.join(others)} and {last}" if others else f"axis {last}"
 
 
 def spoken(node, incoming, sent, grad):
@@ -133,4 +149,5 @@ def _share(value, rule):
     rule = rule.replace(" * ", " × ").replace("np.", "")
     if value.complete and len(rule) <= SPOKEN:
         return rule
-    return value.spoken + (SUMMED if rule.endswith(SUMMED) else "")
+    _, summed, axes = rule.partition(SUMMED)
+    return value.spoken + summed + axes

@@ -193,10 +193,29 @@ def test_the_trace_of_lesson_4():
     ]
 
 
-def test_a_sum_over_broadcast_axes_is_said():
-    b = leaf([0.5, -0.5])
+@pytest.mark.parametrize(("shape", "axes"), [
+    ((2,), "axis 0"), ((3, 1), "axis 1"), ((1, 1), "axes 0 and 1"), ((), "axes 0 and 1"),
+])  # fmt: skip
+def test_a_sum_over_broadcast_axes_says_which(shape, axes):
+    b = torch.full(shape, 0.5, requires_grad=True)
     trace = record((torch.ones(3, 2) * b).sum())
-    assert "summed over the broadcast axes" in trace.steps[1].sentence
+    assert trace.steps[1].sentence.endswith(f", summed over {axes}.")
+    assert f", summed over {axes}" in trace.steps[1].outgoing[0].filled
+
+
+def test_an_axis_of_length_one_that_was_not_stretched_is_not_summed():
+    b = leaf([0.5])
+    trace = record((torch.ones(3, 1) * b).sum())
+    assert trace.steps[1].sentence.endswith("summed over axis 0.")
+
+
+def test_a_rule_of_several_lines_keeps_its_names():
+    scores = torch.zeros(3, 10, requires_grad=True)
+    nll, *_ = record(torch.nn.functional.nll_loss(scores, torch.tensor([0, 1, 2]))).steps
+    (sent,) = nll.outgoing
+    assert sent.formula.startswith("nll_rule(g, x_shape, target, ")
+    assert sent.filled is None
+    assert nll.sentence == "NllLossBackward0 receives 1; scores gets a tensor [3, 10], -0.333333 to 0."
 
 
 def test_an_input_without_gradient_is_said():
