@@ -281,8 +281,20 @@ def _slider(name, given, stops):
     # Rounded, so that the stop at 1.1 is 1.1 and not 1.1000000000000005.
     digits = max(0, 4 - int(np.floor(np.log10((high - low) / (stops - 1)))))
     places = [round(low + (high - low) * i / (stops - 1), digits) for i in range(stops)]
-    # Two thirds up: the middle of (-3, 3) would be zero, where many gradients vanish.
-    return _described(name, places, places[round((stops - 1) * 2 / 3)])
+    return _described(name, places, _start(places))
+
+
+def _start(places):
+    """Where a slider opens: a number with few digits, about two thirds up. The middle of (-3, 3) is zero, where many gradients vanish."""
+    low, high = places[0], places[-1]
+    aim, reach = low + (high - low) * 2 / 3, (high - low) / 6
+
+    def effort(place):
+        digits = number(place).partition("e")[0].replace(".", "").strip("-0")
+        return len(digits), len(number(place)), abs(place - aim)
+
+    near = [place for place in places if place and abs(place - aim) <= reach * (1 + 1e-9)]
+    return min(near or places, key=effort)
 
 
 def _round_stops(low, high, most):
@@ -346,5 +358,3 @@ def _check(result):
             f"explore shows functions with a single number as result; this one has shape {list(result.shape)}. "
             "Reduce it: explore(lambda x: f(x).sum(), x=(-3, 3))."
         )
-
-

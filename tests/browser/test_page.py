@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 import autolab as torch
-from autolab.widgets.base import MODULE
+from autolab.widgets.base import CSS, MODULE
 
 pytestmark = pytest.mark.browser
 pytest.importorskip("anywidget")
@@ -163,6 +163,44 @@ def test_nothing_moves_by_itself_where_motion_is_reduced(open_page):
     page = open_page(square())
     page.emulate_media(reduced_motion="reduce")
     assert page.evaluate("getComputedStyle(document.querySelector('.al-box')).transitionDuration") == "0s"
+
+
+IN_FRAME = """() => {
+    const frame = document.querySelector(".al-graph"), outer = frame.getBoundingClientRect();
+    const node = document.querySelector(".al-chosen").getBoundingClientRect();
+    return frame.scrollHeight > frame.clientHeight + 100 && node.top >= outer.top && node.bottom <= outer.bottom;
+}"""
+
+
+@pytest.mark.parametrize("reduced", ["reduce", "no-preference"])
+def test_the_node_that_fires_is_scrolled_into_view_and_the_page_stays(open_page, reduced):
+    page = open_page(network())
+    page.emulate_media(reduced_motion=reduced)
+    page.set_viewport_size({"width": 1000, "height": 500})
+    for _ in range(8):
+        page.get_by_role("button", name="Step", exact=True).press("ArrowRight")
+        page.wait_for_function(IN_FRAME)
+    assert page.evaluate("scrollY") == 0
+
+
+def test_the_node_that_fires_first_is_in_view_though_the_widget_is_attached_late(page):
+    # as JupyterLab does it
+    page.set_viewport_size({"width": 1000, "height": 500})
+    page.goto("about:blank")
+    page.add_style_tag(content=CSS)
+    page.evaluate(
+        """async ([code, data]) => {
+            const url = URL.createObjectURL(new Blob([code], {type: "text/javascript"}));
+            const module = (await import(url)).default;
+            const model = {get: (k) => data[k], set() {}, save_changes() {}, on() {}, off() {}};
+            const el = document.createElement("div");
+            module.render({model, el});
+            await new Promise(requestAnimationFrame);
+            document.body.append(el);
+        }""",
+        [MODULE, network().offline()],
+    )
+    page.wait_for_function(IN_FRAME)
 
 
 def test_many_on_a_page_and_each_cleans_up(page):

@@ -54,6 +54,14 @@ def test_stops_are_round_numbers(given, stops):
     assert explorer.inputs[0]["stops"][-1] == given[1]
 
 
+@pytest.mark.parametrize(("given", "start"), [
+    ((-3, 3), 1), ((0, 5), 3), ((-2, 2), 1), ((0, 1), 0.7), ((0, 7, 0.3), 4.5), ((-10, 10), 3), ((0, 1000), 700), ((-1, 0), -0.3),
+    ((0, 1, 1), 0),
+])  # fmt: skip
+def test_a_slider_opens_at_a_number_with_few_digits(given, start):
+    assert torch.explore(lambda x: x * 1, x=given).values == {"x": start}
+
+
 def test_a_function_with_an_if_has_a_picture_for_each_branch():
     explorer = torch.explore(lambda x: x.exp() if x > 0 else x * 2, x=(-1, 1))
     assert len(explorer.pictures) == 2

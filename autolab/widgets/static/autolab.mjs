@@ -2,6 +2,7 @@
 // them, moves through them and tells Python what the learner did. It never computes a value or a gradient.
 
 const PERIOD = 1400; // milliseconds per step at speed 1
+const EDGE = 40; // pixels around a node that is scrolled into view
 const SPEEDS = [0.5, 1, 2, 4];
 
 // ---- elements -------------------------------------------------------------------------------------------------
@@ -122,7 +123,7 @@ class Graph {
     g.setAttribute("aria-label", g.querySelector("title").textContent + grad);
   }
 
-  select(id, showIt) {
+  select(id) {
     for (const key of [this.selected, id]) {
       const g = this.nodes.get(key);
       if (!g) continue;
@@ -130,17 +131,21 @@ class Graph {
       g.setAttribute("tabindex", key === id ? "0" : "-1");
     }
     this.selected = id;
-    if (showIt) this.reveal(this.nodes.get(id));
   }
 
-  // Scrolls the graph's own frame, never the page.
-  reveal(g) {
-    if (!g) return;
-    const inner = g.getBoundingClientRect(), outer = this.el.getBoundingClientRect();
-    if (inner.left < outer.left) this.el.scrollLeft -= outer.left - inner.left + 40;
-    if (inner.right > outer.right) this.el.scrollLeft += inner.right - outer.right + 40;
-    if (inner.top < outer.top) this.el.scrollTop -= outer.top - inner.top + 40;
-    if (inner.bottom > outer.bottom) this.el.scrollTop += inner.bottom - outer.bottom + 40;
+  // Scrolls the graph's own frame, never the page, until all these nodes are in it; the last one wins.
+  reveal(ids, behavior) {
+    const outer = this.el.getBoundingClientRect(), { clientWidth, clientHeight } = this.el;
+    let left = 0, top = 0;
+    const by = (low, high, size) => (low < 0 ? low - EDGE : high > size ? high - size + EDGE : 0);
+    for (const id of ids) {
+      const inner = this.nodes.get(id)?.getBoundingClientRect();
+      if (!inner) continue;
+      const x = inner.left - outer.left - left, y = inner.top - outer.top - top;
+      left += by(x, x + inner.width, clientWidth);
+      top += by(y, y + inner.height, clientHeight);
+    }
+    if (left || top) this.el.scrollBy({ left, top, behavior });
   }
 
   // Replaces the numbers in place; `texts` are what Python wrote for this position of the sliders.
@@ -230,10 +235,15 @@ function stepper(model, el) {
     return position() ? steps[position() - 1].node : trace.root;
   }
 
+  // What fires next is worth seeing, what fired last more, and what was chosen most.
+  const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+  const reveal = (behavior) => graph.reveal([steps[position()]?.node, shown()], behavior);
+
   function draw() {
     const at = position();
     graph.moveTo(at);
-    graph.select(shown(), true);
+    graph.select(shown());
+    reveal(calm.matches ? "auto" : "smooth");
     count.textContent = `Step ${at} of ${last}`;
     const said = at ? steps[at - 1].sentence : `Ready. ${byId.get(trace.root).name} fires first.`;
     if (status.textContent !== said) status.textContent = said;
@@ -316,7 +326,14 @@ function stepper(model, el) {
     follow(model, ["playing", "speed"], run),
     follow(model, ["speed"], () => { speed.value = String(model.get("speed")); }),
   ];
-  return () => { clearInterval(timer); stop.forEach((f) => f()); root.remove(); };
+  // Nothing can be scrolled before the page has given the graph its size.
+  const sized = new ResizeObserver(() => {
+    if (!graph.el.clientHeight) return;
+    reveal("auto");
+    sized.disconnect();
+  });
+  sized.observe(graph.el);
+  return () => { clearInterval(timer); sized.disconnect(); stop.forEach((f) => f()); root.remove(); };
 }
 
 // ---- explore --------------------------------------------------------------------------------------------------
