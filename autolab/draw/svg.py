@@ -13,7 +13,8 @@ CHAR = 7.3  # width of a character at 12 px in the widest of the fonts asked for
 SMALL = 6.7  # at 11 px
 ROOM = 15  # characters of a value or a gradient inside a box
 NAME = 30  # characters of a name; a longer one is shortened in the picture and whole in its title
-HEIGHT = 64
+HEIGHT = 64  # of a box with three lines; without a backward pass there is no gradient to write
+LOW = 47
 WIDE = 1000  # a picture wider than this goes from top to bottom instead
 MARGIN = 14
 
@@ -90,6 +91,7 @@ class _Plan:
     width: float
     height: float
     right: bool
+    line: float  # height of a box with one edge
 
 
 def render(trace, step="end", direction="auto", legend=True, style=None, room=None):
@@ -113,7 +115,7 @@ def render(trace, step="end", direction="auto", legend=True, style=None, room=No
         parts.append(_edge(trace, edge, plan, i, at, state(at), sent.get(edge.id), room))
     for node, centre, size in zip(trace.nodes, plan.centres, plan.sizes):
         at = fires.get(node.id)
-        parts.append(_node(trace, node, centre, size, at, state(at), received.get(node.id)))
+        parts.append(_node(trace, node, centre, size, plan.line, at, state(at), received.get(node.id)))
     width, height = plan.width, plan.height
     if legend:
         key, key_width = _legend(trace, height)
@@ -161,20 +163,21 @@ def _plan(trace, direction):
     for _, target in edges:
         inputs[target] += 1
     names = [_width(node) for node in trace.nodes]
+    line = HEIGHT if trace.steps else LOW
     if direction != "down":
-        plan = _run(names, inputs, edges, True, 100 if trace.steps else 56)
+        plan = _run(names, inputs, edges, True, 100 if trace.steps else 56, line)
         if direction == "right" or plan.width <= WIDE:
             return plan
-    return _run(names, inputs, edges, False, 62 if trace.steps else 42)
+    return _run(names, inputs, edges, False, 62 if trace.steps else 36, line)
 
 
-def _run(names, inputs, edges, right, gap):
+def _run(names, inputs, edges, right, gap, line):
     port = 24 if right else 78
     if right:
-        sizes = [(w, max(HEIGHT, k * port + 8)) for w, k in zip(names, inputs)]
+        sizes = [(w, max(line, k * port + 8)) for w, k in zip(names, inputs)]
         boxes = [Box(w, h) for w, h in sizes]
     else:
-        sizes = [(max(w, k * port if k > 1 else 0), HEIGHT) for w, k in zip(names, inputs)]
+        sizes = [(max(w, k * port if k > 1 else 0), line) for w, k in zip(names, inputs)]
         boxes = [Box(h, w) for w, h in sizes]
     made = layout(boxes, edges, gap, port)
 
@@ -190,7 +193,7 @@ def _run(names, inputs, edges, right, gap):
     for source, _ in edges:
         (x, y), (w, h) = centres[source], sizes[source]
         starts.append((x + w / 2, y) if right else (x, y + h / 2))
-    return _Plan(sizes, centres, routes, trunks, starts, width + MARGIN, height + MARGIN, right)
+    return _Plan(sizes, centres, routes, trunks, starts, width + MARGIN, height + MARGIN, right, line)
 
 
 def _width(node):
@@ -206,13 +209,13 @@ def _symbol_width(node):
 # -- boxes -----------------------------------------------------------------------------------------
 
 
-def _node(trace, node, centre, size, at, state, step):
+def _node(trace, node, centre, size, line, at, state, step):
     (x, y), (w, h) = centre, size
     left, top = x - w / 2, y - h / 2
     root = node.id == trace.root
     kind = "leaf" if node.kind == "leaf" else "out" if root else node.kind
     pad = 15 if node.kind == "leaf" else 11
-    base = top + (h - HEIGHT) / 2
+    base = top + (h - line) / 2
     fires = "" if at is None else f' data-at="{at}"'
     return "".join([
         f'<g class="al-node al-{kind}{state}" data-node="{node.id}"{fires}><title>{escape(title_of(node))}</title>',
@@ -220,8 +223,9 @@ def _node(trace, node, centre, size, at, state, step):
         _heading(node, left + pad, base + 20),
         f'<text class="al-value" data-value="{node.id}" x="{_n(left + pad)}" y="{_n(base + 38)}">',
         f"{escape(value_line(node))}</text>",
-        f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + pad)}" y="{_n(base + 55)}">',
-        f"{escape(grad_line(node, step))}</text></g>",
+        "" if line < HEIGHT else f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + pad)}" y="{_n(base + 55)}">'
+        f"{escape(grad_line(node, step))}</text>",
+        "</g>",
     ])  # fmt: skip
 
 

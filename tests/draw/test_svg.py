@@ -178,6 +178,14 @@ def test_a_long_name_is_whole_in_the_title():
     assert next(nodes["n1"].iter(f"{NS}text")).text.endswith("…")
 
 
+def test_boxes_without_gradients_are_low():
+    x = leaf(2.0)
+    y = (3 * x + 1) ** 2
+    seen, walked = ([*parts(svg(what))[1].values()] for what in (y, record(y)))
+    assert [len(list(node.iter(f"{NS}text"))) for node in seen] == [3, 3, 3, 2]
+    assert float(seen[0].find(f"{NS}rect").get("height")) < float(walked[0].find(f"{NS}rect").get("height"))
+
+
 def test_wide_graphs_go_down():
     x = leaf(1.0)
     y = x
