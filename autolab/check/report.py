@@ -110,8 +110,7 @@ class Report:
             f"<div class='autolab-report'><style>{CSS}</style>"
             f"<p><b>{html.escape(self.exercise)}</b>: {_number(self.points)} of {_number(self.max_points)} points</p>"
             f"{''.join(map(_diagnosis, self.diagnoses))}"
-            f"<table><thead><tr><th scope='col'>verdict</th><th scope='col'>property</th><th scope='col'>points</th>"
-            f"<th scope='col'>reason</th></tr></thead><tbody>{rows}</tbody></table></div>"
+            f"<table class='autolab-verdicts'><thead><tr>{HEAD}</tr></thead><tbody>{rows}</tbody></table></div>"
         )
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
@@ -149,9 +148,13 @@ def _number(value: float) -> str:
     return f"{round(value, 2):g}"
 
 
+HEAD = "".join(f"<th scope='col'>{title}</th>" for title in ("verdict", "property", "points", "reason"))
+
+# JupyterLab aligns the cells of a table to the right with a selector of two classes, so these have three.
 CSS = (
-    ".autolab-report table{border-collapse:collapse}"
-    ".autolab-report td,.autolab-report th{text-align:left;vertical-align:top;padding:.15em .8em .15em 0;"
+    ".autolab-report table.autolab-verdicts{border-collapse:collapse}"
+    ".autolab-report table.autolab-verdicts.autolab-verdicts :is(td,th)"
+    "{text-align:left;vertical-align:top;padding:.15em .8em .15em 0;"
     "font-weight:normal;background:none;color:var(--jp-ui-font-color1,inherit)}"
-    ".autolab-report thead th{border-bottom:1px solid var(--jp-border-color1,#999)}"
+    ".autolab-report table.autolab-verdicts.autolab-verdicts thead th{border-bottom:1px solid var(--jp-border-color1,#999)}"
 )
