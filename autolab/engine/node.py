@@ -209,6 +209,8 @@ class MultiOpNode(OpNode):
     outputs_like: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
 
     def gradients(self, g: Any, create_graph: bool) -> list[Any]:
+        if self.outputs == 1:  # a split into one piece
+            g = (g,)
         if all(gk is None for gk in g):
             return [None] * len(self.edges)
         zeros = (np.zeros(shape, dtype) for shape, dtype in self.outputs_like)  # an output that nobody used

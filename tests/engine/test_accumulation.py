@@ -74,6 +74,14 @@ def test_an_output_nobody_used_contributes_zeros(lib):
     assert x.grad.tolist() == [0.0, 0.0, 6.0, 8.0]
 
 
+@pytest.mark.parametrize("one", [lambda x: x.split(5), lambda x: x.chunk(1), lambda x: x[:1].unbind()])
+def test_a_split_into_one_piece_is_differentiated_like_any_other(lib, one):
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    (piece,) = one(x)
+    (piece * piece).sum().backward()
+    assert x.grad.tolist()[0] == 2.0
+
+
 def test_max_over_a_dim_sends_its_gradient_to_the_entry_it_took(lib):
     x = lib.tensor([[1.0, 5.0, 3.0], [9.0, 2.0, 8.0]], requires_grad=True)
     values, indices = x.max(dim=1)
