@@ -6,7 +6,6 @@ forward takes ctx can fill only one ctx, so it works while no level below wants 
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -47,9 +46,14 @@ class InsideNode(FunctionNode):
         return tuple([self.checked(i, gi, True) for i, gi in enumerate(gs)])
 
 
-@functools.cache
 def node_class(function: type[Function]) -> type[InsideNode]:
-    return type(function._node_class.__name__, (InsideNode,), {"__slots__": (), "__module__": function.__module__})
+    """A class of nodes for each Function, named as its nodes on level 0 are. The Function keeps it."""
+    cls = function.__dict__.get("_inside_class")
+    if cls is None:
+        members = {"__slots__": (), "__module__": function.__module__}
+        cls = type(function._node_class.__name__, (InsideNode,), members)
+        function._inside_class = cls  # type: ignore[attr-defined]
+    return cls
 
 
 def apply_inside(function: type[Function], level: Level, args: tuple[Any, ...]) -> Any:

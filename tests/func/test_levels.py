@@ -1,6 +1,8 @@
 """Levels: what a transform leaves behind, what it keeps apart, and what passes through it."""
 
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -221,6 +223,25 @@ def test_one_sample_shows_its_own_shape():
         return x
 
     func.vmap(f)(autolab.ones(2, 3))
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_boxes_and_tapes_are_freed_without_the_collector(name):
+    seen = []
+
+    def f(x):
+        y = (x * x).sin() * 2
+        seen.extend([weakref.ref(x), weakref.ref(y), weakref.ref(y.home)])
+        return y
+
+    gc.collect()
+    gc.disable()
+    try:
+        results = TRANSFORMS[name](f)
+        del results
+        assert len(seen) >= 3 and [reference() for reference in seen] == [None] * len(seen)
+    finally:
+        gc.enable()
 
 
 def test_random_numbers_may_be_the_same_for_all_samples():
