@@ -27,9 +27,10 @@ help:
 	@sed -n 's/^# \(make .*\)/\1/p' Makefile
 
 # Pictures saved in a notebook are shown at once only if it is trusted; these come from the clone itself.
+# Formgrader finds the course through Jupyter's configuration path.
 lab: $(VENV)/lab.stamp
 	@$(BIN)/jupyter trust notebooks/*.ipynb exercises/source/*/*.ipynb >/dev/null
-	@$(BIN)/jupyter lab $(JUPYTER) $(ARGS)
+	@JUPYTER_CONFIG_PATH=$(CURDIR)/exercises:$$JUPYTER_CONFIG_PATH $(BIN)/jupyter lab $(JUPYTER) $(ARGS)
 
 test: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest $(ARGS)

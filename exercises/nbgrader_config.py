@@ -1,5 +1,7 @@
 """The course for nbgrader: run its commands in this folder, such as `nbgrader generate_assignment ps2`."""
 
+from pathlib import Path
+
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import (
     AssignLatePenalties,
@@ -18,6 +20,7 @@ from autolab.course.preprocessors import HideHiddenTests, RequireVerdict, Restor
 c = get_config()  # noqa: F821
 
 c.CourseDirectory.course_id = "autolab"
+c.CourseDirectory.root = str(Path(__file__).resolve().parent)  # also for Formgrader in a JupyterLab started elsewhere
 c.ClearSolutions.code_stub = {"python": "# your code here\nraise NotImplementedError"}
 c.ClearSolutions.text_stub = "Your answer here."
 
