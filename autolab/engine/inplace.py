@@ -87,12 +87,13 @@ def overwrite(target: Tensor, result: Tensor) -> Tensor:
     else:
         target.payload = new[()]
     target.version[0] += 1
-    retains = target.retains_grad
-    if retains:  # the gradient to keep is that of the new value
-        target.edge[0].hooks.retain.pop(target.edge[1], None)  # type: ignore[index,union-attr]
+    changed = (target,) if target.window is None else (target, target.window.base)
+    retaining = [t for t in changed if t.retains_grad]
+    for t in retaining:  # the gradient to keep is that of the new value
+        t.edge[0].hooks.retain.pop(t.edge[1], None)  # type: ignore[index,union-attr]
     rebase(target, result)
-    if retains:
-        target.retain_grad()
+    for t in retaining:
+        t.retain_grad()
     return target
 
 

@@ -82,6 +82,15 @@ def test_a_retained_gradient_is_that_of_the_tensor_as_it_is_now(x):
     assert x.grad.tolist() == [10.0, 10.0]
 
 
+def test_a_retained_gradient_is_that_of_the_tensor_as_it_is_after_a_write_through_a_view(x):
+    y = x * 2
+    y.retain_grad()
+    y[0] = 7.0
+    (y * y).sum().backward()
+    assert y.grad.tolist() == [14.0, 8.0]
+    assert x.grad.tolist() == [0.0, 16.0]
+
+
 def test_a_tensor_hook_stays_with_the_value_it_was_registered_on(x):
     seen = []
     y = x * 2
