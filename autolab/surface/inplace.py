@@ -10,7 +10,6 @@ import numpy as np
 from autolab.engine import dtypes
 from autolab.engine.inplace import check_may_write, overwrite
 from autolab.engine.modes import modes
-from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise
 from autolab.rules import index as index_rows
@@ -51,23 +50,13 @@ def may_write(self: Tensor) -> None:
         raise RuntimeError("the memory of this tensor is read-only: clone() it before writing to it.")
 
 
-def before(self: Tensor) -> Tensor:
-    """The tensor as it was: its numbers, copied, with its history. A rule may ask for them after they were written over."""
-    edge = edge_of(self) if modes.grad and not self.level else None
-    if edge is None:
-        return self
-    old = fresh(np.array(self.payload)[()])
-    old.edge = edge
-    return old
-
-
 def twin(name: str) -> Callable[..., Any]:
     """The in-place form of a function."""
     function = TWINS[name]
 
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         may_write(self)
-        return overwrite(self, function(before(self), *args, **kwargs))
+        return overwrite(self, function(self, *args, **kwargs))
 
     in_place.__name__ = in_place.__qualname__ = f"{name}_"
     in_place.__doc__ = f"`{name}`, written into this tensor. Raises RuntimeError for a leaf that requires grad."

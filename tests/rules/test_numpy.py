@@ -69,3 +69,32 @@ def test_a_numpy_function_without_a_row_says_so():
         np.median(autolab.ones(3))
     with pytest.raises(TypeError, match="numpy.arctan2 has no differentiation rule"):
         np.arctan2(autolab.ones(3), autolab.ones(3))
+
+
+AXES = {
+    "stack": lambda np, x, k: np.stack([x, x * 2], k),
+    "concatenate": lambda np, x, k: np.concatenate([x, x * 2], k),
+    "sum": lambda np, x, k: np.sum(x, k),
+    "mean": lambda np, x, k: np.mean(x, axis=(k,), keepdims=True),
+    "max": lambda np, x, k: np.max(x, axis=k),
+    "prod": lambda np, x, k: np.prod(x, k),
+    "cumsum": lambda np, x, k: np.cumsum(x, k),
+    "flip": lambda np, x, k: np.flip(x, k),
+    "roll": lambda np, x, k: np.roll(x, 1, k),
+    "expand_dims": lambda np, x, k: np.expand_dims(x, k),
+    "squeeze": lambda np, x, k: np.squeeze(np.expand_dims(x, k), k),
+    "swapaxes": lambda np, x, k: np.swapaxes(x, 0, k),
+    "moveaxis": lambda np, x, k: np.moveaxis(x, k, 0),
+    "transpose": lambda np, x, k: np.transpose(x, (k, (k + 1) % 3, (k + 2) % 3)),
+    "take_along_axis": lambda np, x, k: np.take_along_axis(x, np.zeros([1 if a == k else n for a, n in enumerate((2, 3, 2))], int), k),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("name", AXES)
+def test_axes_may_be_counted_from_the_front(name, axis, rng):
+    array = rng.standard_normal((2, 3, 2))
+    x = autolab.tensor(array, requires_grad=True)
+    out = AXES[name](np, x, axis)
+    np.testing.assert_allclose(out.detach().numpy(), AXES[name](np, array, axis))
+    assert autolab.autograd.gradcheck(lambda t: AXES[name](np, t, axis), x)

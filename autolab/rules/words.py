@@ -1,0 +1,53 @@
+"""NumPy's words for the rows: `np.stack([x, y], 1)`. NumPy counts axes from either end and takes a number or several; rows have
+negative axes, so that a leading axis added by vmap changes nothing."""
+
+import numpy as np
+
+from autolab.engine.tensor import NUMPY_FUNCTIONS
+
+AXES = {"axis", "axes", "axis1", "axis2", "source", "destination"}
+# These settings are tuples in a row.
+TUPLES = {np.roll: ("shift", "axis"), np.flip: ("axis",)}
+
+
+def from_the_end(axis, ndim):
+    if isinstance(axis, int | np.integer):
+        return int(axis) if axis < 0 else int(axis) - ndim
+    return axis if axis is None else tuple(from_the_end(a, ndim) for a in axis)
+
+
+def in_words(function, row):
+    """The row as called by NumPy's name: settings by position or name, axes from either end."""
+    count = 1 if row.variadic else len(row.inputs)
+
+    def call(*args, **settings):
+        arrays = tuple(args[0]) if row.variadic else args[:count]
+        settings = {**dict(zip(row.settings, args[count:])), **settings}
+        if row.settings.get("axis") is not None:
+            settings.setdefault("axis", row.settings["axis"])
+        for name in TUPLES.get(function, ()):
+            if isinstance(settings.get(name), int | np.integer):
+                settings[name] = (settings[name],)
+        ndim = np.ndim(arrays[0]) + added_axes(function, settings)
+        for name in AXES & settings.keys():
+            settings[name] = from_the_end(settings[name], ndim)
+        return row(*arrays, **settings)
+
+    return call
+
+
+def added_axes(function, settings):
+    """How many axes more the result has, where an axis means one of the result."""
+    if function is np.stack:
+        return 1
+    if function is np.expand_dims:
+        axis = settings["axis"]
+        return 1 if isinstance(axis, int | np.integer) else len(axis)
+    return 0
+
+
+for function, entry in list(NUMPY_FUNCTIONS.items()):
+    row = getattr(entry, "__self__", None)
+    if row is not None and AXES & row.settings.keys():
+        NUMPY_FUNCTIONS[function] = in_words(function, row)
+del function, entry, row
