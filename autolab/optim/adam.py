@@ -56,7 +56,8 @@ class Adam(Optimizer):
         if group["decoupled_weight_decay"]:
             x *= 1 - lr * group["weight_decay"]
             group = {**group, "weight_decay": 0}
-        g = self.regularized(x, g, group)
+        if group["weight_decay"] or group["maximize"]:
+            g = self.regularized(x, g, group)
         u = self.scratch(x)
         np.multiply(g, 1 - b1, out=u)
         m *= b1

@@ -84,7 +84,9 @@ class Optimizer:
         for group in self.param_groups:
             for p in group["params"]:
                 if p._grad is not None:
-                    x, g = p.box(), np.asarray(p._grad.payload)
+                    x, g = p.payload, p._grad.payload
+                    if type(x) is not np.ndarray:  # a 0-d parameter is a number, which cannot be written to
+                        x, g = p.box(), np.asarray(g)
                     if x.itemsize >= 4:
                         self.update(p, x, g, group)
                     else:  # half precision has too few digits for sums of squares: compute in float32, round once
@@ -108,8 +110,6 @@ class Optimizer:
 
     def regularized(self, x: Any, g: Any, group: dict[str, Any]) -> Any:
         """The gradient as the step uses it: sign turned for `maximize`, weight_decay * x added."""
-        if not group["maximize"] and not group["weight_decay"]:
-            return g
         u = self.scratch(x, 1)
         np.multiply(x, group["weight_decay"], out=u)
         return np.subtract(u, g, out=u) if group["maximize"] else np.add(u, g, out=u)

@@ -41,7 +41,8 @@ class SGD(Optimizer):
 
     def update(self, p: Tensor, x: Any, g: Any, group: dict[str, Any]) -> None:
         """x -= lr * g, with what the settings put in the place of g."""
-        g = self.regularized(x, g, group)
+        if group["weight_decay"] or group["maximize"]:
+            g = self.regularized(x, g, group)
         u = self.scratch(x)
         momentum = group["momentum"]
         if momentum:
