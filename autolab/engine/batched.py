@@ -20,7 +20,7 @@ from autolab.engine.apply import apply, explained
 from autolab.engine.dtypes import result_type
 from autolab.engine.dual import call, parameters
 from autolab.engine.levels import Box, Level, Settings, as_tensor, several
-from autolab.engine.op import ELEMENTWISE, LINEAR
+from autolab.engine.op import ELEMENTWISE, LINEAR, from_the_end
 from autolab.engine.tensor import TABLE
 
 if TYPE_CHECKING:
@@ -152,10 +152,3 @@ class Batch(Level):
             made.append(several(op, apply(op, one, settings)))
         stacked = [TABLE["stack"](*outs, axis=-outs[0].ndim - 1) for outs in zip(*made)]
         return stacked[0] if op.outputs == 1 else stacked
-
-
-def from_the_end(axis: Any, ndim: int) -> Any:
-    """An axis, or several, counted from the end, where an axis more in front changes nothing. None stays None."""
-    if isinstance(axis, int | np.integer):
-        return int(axis) if axis < 0 else int(axis) - ndim
-    return axis if axis is None else tuple(from_the_end(a, ndim) for a in axis)

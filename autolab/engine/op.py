@@ -192,6 +192,13 @@ def slot_for(op: Op, name: str) -> Slot:
     raise TypeError(f"op {op.name!r}: a rule asks for {name!r}, which is no input, shape, setting or `out`")
 
 
+def from_the_end(axis: Any, ndim: int) -> Any:
+    """An axis, or several, as rows have them: counted from the end, so that an axis more in front changes nothing."""
+    if isinstance(axis, int | np.integer):
+        return int(axis) if axis < 0 else int(axis) - ndim
+    return axis if axis is None else tuple(from_the_end(a, ndim) for a in axis)
+
+
 NEVER = [0]  # the version counter of what is no tensor: numbers and arrays
 NEVER_WRITTEN = (NEVER, 0)
 

@@ -11,7 +11,8 @@ import string
 
 import numpy as np
 
-from autolab.engine.batched import from_the_end, loops
+from autolab.engine.batched import loops
+from autolab.engine.op import from_the_end
 from autolab.rules import elementwise as e
 from autolab.rules import index as i
 from autolab.rules import linalg, nn, reduce, shape

@@ -3,17 +3,12 @@ negative axes, so that a leading axis added by vmap changes nothing."""
 
 import numpy as np
 
+from autolab.engine.op import from_the_end
 from autolab.engine.tensor import NUMPY_FUNCTIONS
 
 AXES = {"axis", "axes", "axis1", "axis2", "source", "destination"}
 # These settings are tuples in a row.
 TUPLES = {np.roll: ("shift", "axis"), np.flip: ("axis",)}
-
-
-def from_the_end(axis, ndim):
-    if isinstance(axis, int | np.integer):
-        return int(axis) if axis < 0 else int(axis) - ndim
-    return axis if axis is None else tuple(from_the_end(a, ndim) for a in axis)
 
 
 def in_words(function, row):
