@@ -7,6 +7,7 @@ A leaf tensor has no node of its own; gradients for it go to its *accumulator*, 
 
 from __future__ import annotations
 
+import functools
 import itertools
 import threading
 import weakref
@@ -220,11 +221,23 @@ class MultiOpNode(OpNode):
 
 def fit(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
     """Undo on the way back what broadcasting and promotion did on the way in: sum the stretched axes, restore the dtype."""
-    if type(g) is np.ndarray and g.shape[1:] == shape:  # a bias under a batch, most often
-        g = add_reduce(g, 0)
+    if type(g) is np.ndarray and g.ndim == 2 and g.shape[1:] == shape:  # a bias under a batch, most often
+        g = column_sums(g)
     else:
         g = sum_to(g, shape)
     return g if g.dtype == dtype else g.astype(dtype)
+
+
+def column_sums(g: Any) -> Any:
+    """The sum of a matrix over its rows; of an array as a product with ones, for which BLAS needs half the time of np.sum."""
+    if type(g) is np.ndarray and (g.dtype == np.float32 or g.dtype == np.float64):
+        return ones(g.shape[0], g.dtype).dot(g)
+    return g.sum(-2)
+
+
+@functools.lru_cache(maxsize=64)
+def ones(length: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    return np.ones(length, dtype)
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 
 @cache
 def functions_by_line(file: str) -> dict[int, list[ast.Lambda | ast.FunctionDef]]:
@@ -61,15 +63,28 @@ def inlined(function: Callable[..., Any], arguments: dict[str, str], names: dict
         if names.setdefault(name, function.__globals__[name]) is not function.__globals__[name]:
             return None
     copy = _Rename(arguments).visit(ast.parse(ast.unparse(found), mode="eval"))
-    return ast.unparse(copy)
+    return ast.unparse(ast.fix_missing_locations(copy))
+
+
+def product(a: Any, b: Any) -> Any:
+    """What stands for `a @ b` in a shortcut: for two matrices ndarray.dot gives the same, and starts in half the time."""
+    return a.dot(b) if type(a) is type(b) is np.ndarray and a.ndim == b.ndim == 2 else a @ b
 
 
 class _Rename(ast.NodeTransformer):
+    """Other names for the arguments, and `product` in place of `@`."""
+
     def __init__(self, names: dict[str, str]) -> None:
         self.names = names
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         return ast.Name(self.names.get(node.id, node.id), node.ctx)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.MatMult):
+            return ast.Call(ast.Name("product", ast.Load()), [node.left, node.right], [])
+        return node
 
 
 def _spans(node: ast.Lambda, code: Any) -> bool:

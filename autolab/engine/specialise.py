@@ -18,7 +18,7 @@ from autolab.engine.inplace import View
 from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import FREED, OpNode, accumulator, fit, next_number
 from autolab.engine.op import NEVER_WRITTEN
-from autolab.engine.source import inlined
+from autolab.engine.source import inlined, product
 from autolab.engine.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ GENERATED.update(
         "NEVER_WRITTEN": NEVER_WRITTEN, "Tensor": Tensor, "View": View, "accumulator": accumulator, "explained": explained,
         "f32": np.float32, "f64": np.float64, "fit": fit, "general_gradients": OpNode.gradients, "generally": generally,
         "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__,
-        "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "shape_of": np.shape,
+        "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "product": product, "shape_of": np.shape,
         "stretched": stretched,
     }
 )  # fmt: skip

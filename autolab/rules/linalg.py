@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from autolab.engine.node import sum_to
+from autolab.engine.node import column_sums, sum_to
 from autolab.engine.op import BILINEAR, GENERAL, op
+from autolab.engine.source import product
 
 B = BILINEAR
 
@@ -26,7 +27,7 @@ def flat(x):
 
 
 def linear_values(x, weight, bias):
-    out = x @ weight.T
+    out = product(x, weight.T)
     out += bias
     return out
 
@@ -35,7 +36,7 @@ linear = op(
     "linear", linear_values, GENERAL, node="AddmmBackward0",
     x=lambda g, weight: g @ weight,
     weight=lambda g, x: flat(g).mT @ flat(x),
-    bias=lambda g: flat(g).sum(-2),
+    bias=lambda g: column_sums(flat(g)),
 )  # fmt: skip
 
 
