@@ -101,9 +101,10 @@ class Report:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f"<tr><td>{MARKS[v.passed]} {WORDS[v.passed]}</td><th scope='row'>{html.escape(v.name)}</th>"
-            f"<td>{_number(v.points)}&nbsp;of&nbsp;{_number(v.max_points)}</td>"
-            f"<td>{html.escape(v.reason)}</td></tr>"
+            f"<tr><td {LEFT}>{MARKS[v.passed]}&nbsp;{WORDS[v.passed]}</td>"
+            f"<th scope='row' {LEFT}>{html.escape(v.name)}</th>"
+            f"<td {LEFT}>{_number(v.points)}&nbsp;of&nbsp;{_number(v.max_points)}</td>"
+            f"<td {LEFT}>{html.escape(v.reason)}</td></tr>"
             for v in self.verdicts
         )
         return (
@@ -148,13 +149,15 @@ def _number(value: float) -> str:
     return f"{round(value, 2):g}"
 
 
-HEAD = "".join(f"<th scope='col'>{title}</th>" for title in ("verdict", "property", "points", "reason"))
+# JupyterLab aligns cells to the right, and drops <style> until a notebook is trusted; what is in the cell stays.
+LEFT = "style='text-align:left'"
+HEAD = "".join(f"<th scope='col' {LEFT}>{title}</th>" for title in ("verdict", "property", "points", "reason"))
 
-# JupyterLab aligns the cells of a table to the right with a selector of two classes, so these have three.
+# JupyterLab styles the cells of a table with a selector of two classes, so these have three.
 CSS = (
     ".autolab-report table.autolab-verdicts{border-collapse:collapse}"
     ".autolab-report table.autolab-verdicts.autolab-verdicts :is(td,th)"
-    "{text-align:left;vertical-align:top;padding:.15em .8em .15em 0;"
+    "{vertical-align:top;padding:.15em .8em .15em 0;"
     "font-weight:normal;background:none;color:var(--jp-ui-font-color1,inherit)}"
     ".autolab-report table.autolab-verdicts.autolab-verdicts thead th{border-bottom:1px solid var(--jp-border-color1,#999)}"
 )

@@ -164,7 +164,8 @@ def run_notebook(page, jupyter, source, last):
 CELLS = [
     """\
 import ipywidgets
-import autolab as torch""",
+import autolab as torch
+from autolab.check import check""",
     """\
 x = torch.tensor(1.0, requires_grad=True)
 y = (3 * x + 2) ** 2
@@ -180,6 +181,7 @@ second = torch.Stepper((w * torch.tensor([2.0, 3.0]) + 1).relu().sum())
 second""",
     "torch.explore(lambda x, y: x * y + x**2, x=(-3, 3), y=2.0)",
     "torch.explore(lambda a, b: (a * b).sin(), a=(0, 2), b=(-1, 1))",
+    'check("square", (lambda x: x * x, lambda g, x: g * x))',
     'print("-".join(["all", "cells", "ran"]))',
 ]
 

@@ -173,7 +173,7 @@ def two_sliders(notebook):
     widget.status = widget.root.get_by_role("status")
     widget.root.scroll_into_view_if_needed()
     widget.button("Reset").click()
-    widget.says("a = 1.35, b = 0.35: the result is 0.455114")
+    widget.says("a = 1, b = 0.3: the result is 0.29552")
     return widget
 
 
@@ -199,7 +199,7 @@ def test_a_slider_is_moved_by_mouse(one_slider, notebook, screenshot):
 def test_python_is_asked_where_nothing_is_computed_in_advance(two_sliders):
     two_sliders.root.get_by_role("slider", name="a").focus()
     two_sliders.page.keyboard.press("Home")
-    two_sliders.says("a = 0, b = 0.35: the result is 0; its gradient is 0.35 for a and 0 for b.")
+    two_sliders.says("a = 0, b = 0.3: the result is 0; its gradient is 0.3 for a and 0 for b.")
     two_sliders.root.get_by_role("slider", name="b").focus()
     two_sliders.page.keyboard.press("End")
     two_sliders.says("a = 0, b = 1: the result is 0; its gradient is 1 for a and 0 for b.")
@@ -219,3 +219,10 @@ def test_the_theme_of_the_notebook_is_followed(notebook):
     assert page.evaluate(colour) != light
     page.evaluate(switch, "true")
     assert page.evaluate(colour) == light
+
+
+def test_the_cells_of_a_report_are_aligned_to_the_left(notebook):
+    table = notebook[1].locator(".autolab-report table")
+    aligned = "cells => [...new Set([...cells].map((cell) => getComputedStyle(cell).textAlign))]"
+    expect(table).to_contain_text("passed")
+    assert table.locator("th, td").evaluate_all(aligned) == ["left"]
