@@ -1,7 +1,12 @@
 """A graph as a tree of text, and a backward pass as a table: for terminals, logs and notebooks without pictures."""
 
+import itertools
+
 from autolab.trace.model import Trace
 from autolab.trace.record import graph
+from autolab.trace.sentences import sum_of
+
+WIDTH = 96  # characters of a line that a notebook shows whole
 
 
 def text(loss, limit=200):
@@ -96,22 +101,31 @@ def _line(node, number):
     return "  ".join(parts)
 
 
-def _sends(trace, sent):
-    what = sent.filled or ("no gradient" if sent.value is None else sent.value.text)
-    return f"{trace.node(trace.edge(sent.edge).source).called}: {what}"
+def _sends(trace, sent, room):
+    value = "no gradient" if sent.value is None else sent.value.text
+    to, rule = trace.node(trace.edge(sent.edge).source).called, sent.filled or value
+    return f"{to}: {rule}" if len(to) + 2 + len(rule) <= room else f"{to}: {value}{sum_of(rule)}"
 
 
 def table(trace):
-    """The lines of the table of a backward pass: step, node, what it receives, what it sends, by which rule."""
-    rows = [("step", "node", "receives", "sends")]
+    """The lines of the table of a backward pass: step, node, what it receives, what it sends, by which rule.
+
+    Each gradient that is sent has a line. Where the rule would make it too long, only the result is shown.
+    """
+    rows = [("step", "node", "receives")]
     for i, step in enumerate(trace.steps, 1):
         node = trace.node(step.node)
         received = ", ".join("-" if v is None else v.text for v in step.incoming)
-        if step.grad is not None:
-            sends = f"{node.label}.grad = {step.grad.after.text}"
-        else:
-            sends = "; ".join(_sends(trace, one) for one in step.outgoing)
-        rows.append((str(i), node.called if node.kind == "leaf" else node.name, received, sends))
+        rows.append((str(i), node.called if node.kind == "leaf" else node.name, received))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
-    for row in rows:
-        yield "  ".join([*(cell.ljust(w) for cell, w in zip(row, widths)), row[3]]).rstrip()
+    room = WIDTH - sum(widths) - 6
+    told = [["sends"]]
+    for step in trace.steps:
+        if step.grad is not None:
+            told.append([f"{trace.node(step.node).label}.grad = {step.grad.after.text}"])
+        else:
+            told.append([_sends(trace, one, room) for one in step.outgoing])
+    for row, sends in zip(rows, told):
+        first = "  ".join(cell.ljust(w) for cell, w in zip(row, widths))
+        for start, send in itertools.zip_longest([first], sends or [""], fillvalue=" " * len(first)):
+            yield f"{start}  {send}".rstrip()

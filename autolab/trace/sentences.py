@@ -149,5 +149,10 @@ def _share(value, rule):
     rule = rule.replace(" * ", " × ").replace("np.", "")
     if value.complete and len(rule) <= SPOKEN:
         return rule
+    return value.spoken + sum_of(rule)
+
+
+def sum_of(rule):
+    """The end of a filled rule that says over which axes was summed; "" if over none."""
     _, summed, axes = rule.partition(SUMMED)
-    return value.spoken + summed + axes
+    return summed + axes

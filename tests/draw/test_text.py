@@ -1,5 +1,7 @@
 """The graph as text."""
 
+import re
+
 import pytest
 
 import autolab as torch
@@ -61,6 +63,31 @@ step  node          receives  sends
 2     AddBackward0  14        MulBackward0: 14
 3     MulBackward0  14        x: 14 * 3 = 42
 4     x             42        x.grad = 42"""
+
+
+def test_each_gradient_that_is_sent_has_a_line():
+    w, x, b = leaf(3.0), leaf(2.0), leaf(1.0)
+    assert text(record(w * x + b)).partition("\n\n")[2] == """\
+step  node          receives  sends
+1     AddBackward0  1         MulBackward0: 1
+                              b: 1
+2     b             1         b.grad = 1
+3     MulBackward0  1         w: 1 * 2 = 2
+                              x: 1 * 3 = 3
+4     w             2         w.grad = 2
+5     x             3         x.grad = 3"""
+
+
+def test_where_a_rule_is_too_long_the_result_is_shown_and_the_summed_axes():
+    scores, bias = torch.zeros(300, 400).requires_grad_(), torch.zeros(400).requires_grad_()
+    table = text(record(((scores + bias) * 1.5).log_softmax(1).sum())).partition("\n\n")[2]
+    assert "np." not in table
+    assert re.search(r"bias: .*, summed over axis 0\n", table)
+
+
+def test_a_rule_that_fits_is_shown():
+    x, b = torch.ones(3, 4).requires_grad_(), leaf([0.5, 1.0, 2.0, 4.0])
+    assert "x: float32[3, 4] * [0.5, 1, 2, 4] = [3, 4], 0.5 to 4\n" in text(record((x * b).sum()))
 
 
 def test_a_prompt_shows_the_text_itself():
