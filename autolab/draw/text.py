@@ -5,6 +5,7 @@ import itertools
 from autolab.trace.model import Trace
 from autolab.trace.record import graph
 from autolab.trace.sentences import sum_of
+from autolab.trace.values import shape_text
 
 WIDTH = 96  # characters of a line that a notebook shows whole
 
@@ -102,15 +103,22 @@ def _line(node, number):
 
 
 def _sends(trace, sent, room):
-    value = "no gradient" if sent.value is None else sent.value.text
-    to, rule = trace.node(trace.edge(sent.edge).source).called, sent.filled or value
-    return f"{to}: {rule}" if len(to) + 2 + len(rule) <= room else f"{to}: {value}{sum_of(rule)}"
+    to = trace.node(trace.edge(sent.edge).source).called
+    if sent.value is None:
+        return f"{to}: no gradient"
+    over = sum_of(sent.filled or "")
+    forms = [sent.filled or sent.value.text, sent.value.text + over, shape_text(sent.value.shape) + over]
+    return _first_that_fits([f"{to}: {form}" for form in forms], room)
+
+
+def _first_that_fits(texts, room):
+    return next((text for text in texts if len(text) <= room), texts[-1])
 
 
 def table(trace):
     """The lines of the table of a backward pass: step, node, what it receives, what it sends, by which rule.
 
-    Each gradient that is sent has a line. Where the rule would make it too long, only the result is shown.
+    Each gradient that is sent has a line. Where the rule would make it too long, the result is shown, or its shape.
     """
     rows = [("step", "node", "receives")]
     for i, step in enumerate(trace.steps, 1):
@@ -122,7 +130,9 @@ def table(trace):
     told = [["sends"]]
     for step in trace.steps:
         if step.grad is not None:
-            told.append([f"{trace.node(step.node).label}.grad = {step.grad.after.text}"])
+            after = step.grad.after
+            forms = [f"{trace.node(step.node).label}.grad = {form}" for form in (after.text, shape_text(after.shape))]
+            told.append([_first_that_fits(forms, room)])
         else:
             told.append([_sends(trace, one, room) for one in step.outgoing])
     for row, sends in zip(rows, told):

@@ -81,6 +81,7 @@ step  node          receives  sends
 def test_where_a_rule_is_too_long_the_result_is_shown_and_the_summed_axes():
     scores, bias = torch.zeros(300, 400).requires_grad_(), torch.zeros(400).requires_grad_()
     table = text(record(((scores + bias) * 1.5).log_softmax(1).sum())).partition("\n\n")[2]
+    assert max(map(len, table.splitlines())) <= 96
     assert "np." not in table
     assert re.search(r"bias: .*, summed over axis 0\n", table)
 
