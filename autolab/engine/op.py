@@ -25,6 +25,9 @@ from autolab.engine.tensor import NUMPY_FUNCTIONS, TABLE, Tensor, fresh
 ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "general"
 
 
+NO_SETTINGS: dict[str, Any] = {}
+
+
 class Rule:
     """A backward rule for one input: the function, and the names of what it asks for besides `g`."""
 
@@ -95,7 +98,15 @@ class Op:
         if specialise.can_specialise(self):
             self.run = specialise.compile_forward(self)
         else:
-            self.run = lambda *args, settings: generally(self, args, settings)
+            count = len(self.inputs)
+
+            def run(*args: Any, settings: dict[str, Any] = NO_SETTINGS) -> Any:  # a function: operators bind it as a method
+                if not self.variadic and len(args) > count:  # a shortcut takes the settings by position, too
+                    settings = args[count]
+                    args = args[:count]
+                return generally(self, args, settings)
+
+            self.run = run
         return self.run(*args, settings=settings)
 
     def as_numpy(self, *args: Any, **settings: Any) -> Any:
