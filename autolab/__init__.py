@@ -19,30 +19,15 @@ from autolab.surface.creation import (
     linspace, manual_seed, ones, ones_like, rand, rand_like, randint, randint_like, randn, randn_like, randperm,
     set_default_dtype, tensor, zeros, zeros_like,
 )  # fmt: skip
-from autolab.surface.index import gather, index_add, index_select, masked_select, narrow, nonzero, scatter_add, select
-from autolab.surface.linalg import addmm, bmm, dot, einsum, matmul, mm, mv, outer
-from autolab.surface.pointwise import (
-    abs, add, allclose, bitwise_and, bitwise_not, bitwise_or, bitwise_xor, ceil, clamp, clone, cos, div, eq, equal, erf, exp,
-    expm1, floor, floor_divide, ge, gt, isfinite, isinf, isnan, le, log, log1p, logical_and, logical_not, logical_or, lt,
-    masked_fill, maximum, minimum, mul, ne, neg, pow, reciprocal, relu, remainder, round, rsqrt, sigmoid, sign, sin, sqrt,
-    square, sub, tan, tanh, trunc, where,
-)  # fmt: skip
+from autolab.surface.methods import MODULES as _MODULES
 from autolab.surface.printing import set_printoptions
-from autolab.surface.reduce import (
-    all, amax, amin, any, argmax, argmin, count_nonzero, cumsum, log_softmax, logsumexp, max, mean, min, norm, prod, softmax,
-    std, sum, var,
-)  # fmt: skip
-from autolab.surface.shape import (
-    broadcast_tensors, broadcast_to, cat, chunk, diagonal, flatten, flip, movedim, numel, permute, ravel, reshape, roll, split,
-    squeeze, stack, t, tile, transpose, tril, triu, unbind, unflatten, unsqueeze,
-)  # fmt: skip
 from autolab.version import __version__
 
 float, double, half = float32, float64, float16
 int, long, short = int32, int64, int16
-concat = concatenate = cat
-multiply, subtract, divide, absolute, clip, negative = mul, sub, div, abs, clamp, neg
-swapaxes, moveaxis = transpose, movedim
+for _module in _MODULES:  # PyTorch's functions, a module a family
+    globals().update({_name: getattr(_module, _name) for _name in _module.FUNCTIONS.split()})
+    globals().update({_alias: globals()[_name] for _alias, _name in getattr(_module, "ALIASES", {}).items()})
 
 # Loaded when first used: subpackages, and what a learner calls in one line.
 _LAZY = {

@@ -12,6 +12,10 @@ from autolab.rules import index as rows
 from autolab.surface.dims import axis_of, require_tensor, whole
 from autolab.surface.shape import common_shape, expand, squeeze, unsqueeze
 
+# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
+FUNCTIONS = "gather index_add index_select masked_select narrow nonzero scatter_add select"
+METHODS = "index_add index_select gather masked_select narrow nonzero scatter_add select"
+
 Key = tuple[Any, ...]
 
 

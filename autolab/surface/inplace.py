@@ -13,20 +13,11 @@ from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise
 from autolab.rules import index as index_rows
-from autolab.surface import creation, pointwise, reduce, shape
+from autolab.surface import creation, pointwise, shape
 from autolab.surface.dims import require_floats, require_tensor
 from autolab.surface.index import check_key, expand_key, getitem
 
-# Every name here gets a twin with an underscore; the function's first argument is the tensor that is written to.
-TWINS: dict[str, Callable[..., Any]] = {
-    name: getattr(pointwise, name)
-    for name in (
-        "abs add ceil clamp div exp expm1 floor floor_divide log log1p masked_fill mul neg pow reciprocal relu remainder round "
-        "rsqrt sigmoid sign sin cos sqrt square sub tan tanh trunc"
-    ).split()
-}
-TWINS["cumsum"] = reduce.cumsum
-TWINS["tril"], TWINS["triu"] = shape.tril, shape.triu
+METHODS = "copy_ detach detach_ fill_ normal_ uniform_ zero_"
 
 
 def may_write(self: Tensor) -> None:
@@ -50,9 +41,8 @@ def may_write(self: Tensor) -> None:
         raise RuntimeError("the memory of this tensor is read-only: clone() it before writing to it.")
 
 
-def twin(name: str) -> Callable[..., Any]:
-    """The in-place form of a function."""
-    function = TWINS[name]
+def twin(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The in-place form of a function: a name that a module lists in IN_PLACE gets one."""
 
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         may_write(self)
@@ -160,7 +150,7 @@ def detach_(self: Tensor) -> Tensor:
 
 def augmented(name: str) -> Callable[..., Any]:
     """`x += y` and its kin."""
-    write = twin(name)
+    write = twin(name, getattr(pointwise, name))
 
     def operator(self: Tensor, other: Any) -> Any:
         return write(self, other) if isinstance(other, Tensor | int | float | np.generic | np.ndarray) else NotImplemented

@@ -13,6 +13,10 @@ from autolab.rules import linalg as rows
 from autolab.surface.dims import require_tensor
 from autolab.surface.shape import reshape, unsqueeze
 
+# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
+FUNCTIONS = "addmm bmm dot einsum matmul mm mv outer"
+METHODS = "addmm bmm dot matmul mm mv outer"
+
 NONE: dict[str, Any] = {}
 # The names of dtypes in C++, which PyTorch uses in one message.
 CPP = {"Float": "float", "Double": "double", "Half": "c10::Half", "BFloat16": "c10::BFloat16", "Long": "long int", "Int": "int"}

@@ -15,22 +15,8 @@ from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
 from autolab.surface import creation, index, inplace, linalg, pointwise, printing, reduce, shape
 
-# Functions of a module that are methods under the same name.
-METHODS = {
-    pointwise: "abs add allclose astype bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clone cos div eq equal erf exp "
-    "expm1 floor floor_divide ge gt isfinite isinf isnan le log log1p logical_and logical_not logical_or lt masked_fill maximum "
-    "minimum mul ne neg pow reciprocal relu remainder round rsqrt sigmoid sign sin sqrt square sub tan tanh to trunc",
-    reduce: "all amax amin any argmax argmin count_nonzero cumsum log_softmax logsumexp max mean min norm prod softmax std sum var",
-    shape: "broadcast_to chunk contiguous diagonal expand expand_as flatten flip is_contiguous movedim numel permute ravel repeat "
-    "reshape reshape_as roll size split squeeze stride t tile transpose tril triu unbind unflatten unsqueeze view view_as",
-    index: "gather index_add index_select masked_select narrow nonzero scatter_add select",
-    linalg: "addmm bmm dot matmul mm mv outer",
-    inplace: "copy_ detach detach_ fill_ normal_ uniform_ zero_",
-}  # fmt: skip
-ALIASES = {
-    "absolute": "abs", "clip": "clamp", "multiply": "mul", "subtract": "sub", "divide": "div", "true_divide": "div",
-    "negative": "neg", "nelement": "numel", "type_as": "to", "swapaxes": "transpose", "moveaxis": "movedim",
-}  # fmt: skip
+# The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
+MODULES: tuple[Any, ...] = (pointwise, reduce, shape, index, linalg)
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 
@@ -247,6 +233,7 @@ def _as_type(d: dtypes.dtype) -> Callable[..., Any]:
 SPECIAL: dict[str, Any] = {
     "item": item, "numpy": numpy, "tolist": tolist, "dim": lambda self: self.ndim, "ndimension": lambda self: self.ndim,
     "is_floating_point": lambda self: self.payload.dtype in dtypes.FLOATING,
+    "nelement": shape.numel, "type_as": pointwise.to,
     "element_size": lambda self: self.payload.dtype.itemsize, "cpu": lambda self: self,
     "data_ptr": lambda self: self.box().__array_interface__["data"][0], "_is_view": lambda self: self.window is not None,
     "new_tensor": lambda self, data, **k: creation.tensor(data, **{"dtype": self.dtype, **k}),
@@ -267,14 +254,18 @@ SPECIAL: dict[str, Any] = {
 
 
 def bind() -> None:
-    """Give Tensor everything in the tables above."""
-    for module, names in METHODS.items():
-        for name in names.split():
+    """Give Tensor what the modules name in METHODS, IN_PLACE and ALIASES, and everything in the tables above."""
+    for module in MODULES:
+        for name in module.METHODS.split():
             setattr(Tensor, name, getattr(module, name))
-    for alias, name in ALIASES.items():
-        setattr(Tensor, alias, getattr(Tensor, name))
-    for name in inplace.TWINS:
-        setattr(Tensor, f"{name}_", inplace.twin(name))
+        for name in getattr(module, "IN_PLACE", "").split():
+            setattr(Tensor, f"{name}_", inplace.twin(name, getattr(module, name)))
+        for alias, name in getattr(module, "ALIASES", {}).items():
+            for ending in ("", "_"):
+                if hasattr(Tensor, name + ending):
+                    setattr(Tensor, alias + ending, getattr(Tensor, name + ending))
+    for name in inplace.METHODS.split():
+        setattr(Tensor, name, getattr(inplace, name))
     for table in (OPERATORS, SPECIAL):
         for name, function in table.items():
             setattr(Tensor, name, function)

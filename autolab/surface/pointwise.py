@@ -16,6 +16,28 @@ from autolab.rules.refuse import floats, floats_to_invert
 from autolab.surface.device import require_cpu
 from autolab.surface.dims import require_tensor, to_floats, whole
 
+# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
+FUNCTIONS = (
+    "abs add allclose bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clone cos div eq equal "
+    "erf exp expm1 floor floor_divide ge gt isfinite isinf isnan le log log1p logical_and logical_not "
+    "logical_or lt masked_fill maximum minimum mul ne neg pow reciprocal relu remainder round rsqrt "
+    "sigmoid sign sin sqrt square sub tan tanh trunc where"
+)
+METHODS = (
+    "abs add allclose astype bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clone cos div eq "
+    "equal erf exp expm1 floor floor_divide ge gt isfinite isinf isnan le log log1p logical_and "
+    "logical_not logical_or lt masked_fill maximum minimum mul ne neg pow reciprocal relu remainder round "
+    "rsqrt sigmoid sign sin sqrt square sub tan tanh to trunc"
+)
+IN_PLACE = (
+    "abs add ceil clamp div exp expm1 floor floor_divide log log1p masked_fill mul neg pow reciprocal "
+    "relu remainder round rsqrt sigmoid sign sin cos sqrt square sub tan tanh trunc"
+)
+ALIASES = {
+    "absolute": "abs", "clip": "clamp", "multiply": "mul", "subtract": "sub",
+    "divide": "div", "true_divide": "div", "negative": "neg",
+}  # fmt: skip
+
 NONE: dict[str, Any] = {}
 
 

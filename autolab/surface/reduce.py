@@ -17,6 +17,17 @@ from autolab.rules import reduce as rows
 from autolab.surface.dims import Dims, axes_of, axis_of, require_floats, require_tensor, to_floats, whole
 from autolab.surface.pointwise import maximum, minimum, to
 
+# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
+FUNCTIONS = (
+    "all amax amin any argmax argmin count_nonzero cumsum log_softmax logsumexp max mean min norm prod "
+    "softmax std sum var"
+)
+METHODS = (
+    "all amax amin any argmax argmin count_nonzero cumsum log_softmax logsumexp max mean min norm prod "
+    "softmax std sum var"
+)
+IN_PLACE = "cumsum"
+
 
 def _reduce(row: Op, input: Tensor, dim: Any, keepdim: bool, **settings: Any) -> Tensor:
     require_tensor(input, row.name)

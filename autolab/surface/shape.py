@@ -17,6 +17,19 @@ from autolab.rules import elementwise as copies
 from autolab.rules import shape as rows
 from autolab.surface.dims import axes_of, axis_of, require_tensor, sizes_of
 
+# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
+FUNCTIONS = (
+    "broadcast_tensors broadcast_to cat chunk diagonal flatten flip movedim numel permute ravel reshape "
+    "roll split squeeze stack t tile transpose tril triu unbind unflatten unsqueeze"
+)
+METHODS = (
+    "broadcast_to chunk contiguous diagonal expand expand_as flatten flip is_contiguous movedim numel "
+    "permute ravel repeat reshape reshape_as roll size split squeeze stride t tile transpose tril triu "
+    "unbind unflatten unsqueeze view view_as"
+)
+IN_PLACE = "tril triu"
+ALIASES = {"concat": "cat", "concatenate": "cat", "swapaxes": "transpose", "moveaxis": "movedim"}
+
 
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or the length of one dim."""
