@@ -1,0 +1,333 @@
+"""PyTorch's own sample inputs for its operators, run on both sides: value, dtype, gradient, second gradient, method, in-place twin, errors.
+
+    python -m tests.oracle.compare tanh nn.functional.conv2d     what fails, sample by sample
+    python -m tests.oracle.compare --all                         one line for each operator that fails
+"""
+
+import itertools
+import sys
+import warnings
+
+import numpy as np
+
+import autolab
+
+LIMIT = 40  # samples of one operator
+
+
+def operators():
+    """PyTorch's operators by name; those with variants are listed as name, name#1 ..."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from torch.testing._internal.common_methods_invocations import op_db
+    found = {}
+    for info in op_db:
+        name = info.name if info.name not in found else next(f"{info.name}#{i}" for i in itertools.count(1) if f"{info.name}#{i}" not in found)
+        found[name] = info
+    return found
+
+
+def here(info):
+    """Our function for an operator, or None."""
+    name = info.name.split("#")[0]
+    if name.startswith("__") or name in ("H", "T", "mH", "mT"):
+        if not hasattr(autolab.Tensor, name):
+            return None
+        if name in ("H", "T", "mH", "mT"):
+            return lambda x: getattr(x, name)
+        return lambda x, *a, **k: getattr(x, name)(*a, **k)
+    at = autolab
+    for part in name.split("."):
+        at = getattr(at, part, None)
+        if at is None:
+            return getattr(autolab.Tensor, name, None)
+    return at
+
+
+def ours(value):
+    """A PyTorch value as ours; tensors become leaves."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        with torch.no_grad():
+            array = value.detach().to(torch.float32).numpy() if value.dtype == torch.bfloat16 else value.detach().numpy()
+        made = autolab.tensor(np.array(array), dtype=getattr(autolab, str(value.dtype).removeprefix("torch.").replace("bool", "bool")))
+        return made.requires_grad_(value.requires_grad)
+    if isinstance(value, torch.dtype):
+        return getattr(autolab, str(value).removeprefix("torch."))
+    if isinstance(value, torch.Size):
+        return autolab.Size(value)
+    if isinstance(value, torch.device):
+        return autolab.device("cpu")
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(ours, value))
+    if isinstance(value, list | tuple):
+        return type(value)(map(ours, value))
+    if isinstance(value, dict):
+        return {k: ours(v) for k, v in value.items()}
+    return value
+
+
+def leaves(*values):
+    """The tensors in a nest of lists, tuples and dicts."""
+    for value in values:
+        if isinstance(value, list | tuple):
+            yield from leaves(*value)
+        elif isinstance(value, dict):
+            yield from leaves(*value.values())
+        elif hasattr(value, "requires_grad"):
+            yield value
+
+
+def theirs_again(value):
+    """The sample's tensors as fresh leaves, so that a run leaves nothing behind."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone().requires_grad_(value.requires_grad)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*map(theirs_again, value))
+    if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
+        return type(value)(map(theirs_again, value))
+    if isinstance(value, dict):
+        return {k: theirs_again(v) for k, v in value.items()}
+    return value
+
+
+def numbers(tensor):
+    t = tensor.detach()
+    if str(t.dtype).endswith("bfloat16"):
+        t = t.float()
+    return t.numpy(force=True)
+
+
+def gradients(T, outputs, inputs, second):
+    """First gradients for fixed incoming gradients, and the gradients of their sum of squares."""
+    outputs = [o for o in outputs if o.requires_grad]
+    if not outputs or not inputs:
+        return [], []
+    incoming = [T.tensor(np.random.default_rng(i).standard_normal(tuple(o.shape)), dtype=o.dtype) for i, o in enumerate(outputs)]
+    first = T.autograd.grad(outputs, inputs, incoming, create_graph=second, allow_unused=True)
+    again = [g for g in first if g is not None and g.requires_grad]
+    if not second or not again:
+        return first, []
+    return first, T.autograd.grad(sum((g * g).sum() for g in again), inputs, allow_unused=True)
+
+
+def differ(what, a, b, tolerance):
+    """What differs between our tensors and PyTorch's, as a sentence; None if nothing does."""
+    a, b = list(leaves(a)), list(leaves(b))
+    if len(a) != len(b):
+        return f"{what}: {len(a)} tensors against {len(b)}"
+    for x, y in zip(a, b, strict=True):
+        if tuple(x.shape) != tuple(y.shape):
+            return f"{what}: shape {tuple(x.shape)} against {tuple(y.shape)}"
+        if str(x.dtype) != str(y.dtype):
+            return f"{what}: {x.dtype} against {y.dtype}"
+        if what == "value" and x.requires_grad != y.requires_grad:
+            return f"{what}: requires_grad {x.requires_grad} against {y.requires_grad}"
+        x, y = numbers(x), numbers(y)
+        if not np.allclose(x, y, rtol=tolerance, atol=tolerance, equal_nan=True):
+            with np.errstate(all="ignore"):
+                return f"{what}: off by {np.nanmax(np.abs(np.asarray(x, dtype=float) - np.asarray(y, dtype=float))):.3g}"
+    return None
+
+
+def none_as_zero(grads, inputs, T):
+    return [T.zeros_like(x) if g is None else g for g, x in zip(grads, inputs, strict=True)]
+
+
+def problems_of_sample(info, ours_fn, theirs_fn, sample, tolerance, second=True):
+    """Sentences: how our function differs from PyTorch's on one sample."""
+    import torch
+
+    args_t = theirs_again((sample.input, *sample.args)), theirs_again(sample.kwargs)
+    args_o = ours((sample.input, *sample.args)), ours(sample.kwargs)
+    torch.manual_seed(0)
+    try:
+        expected = theirs_fn(*args_t[0], **args_t[1])
+    except Exception:
+        return  # not one of PyTorch's own good days
+    try:
+        got = ours_fn(*args_o[0], **args_o[1])
+    except Exception as e:
+        yield f"raises {type(e).__name__}: {str(e)[:160]}"
+        return
+    if not any(True for _ in leaves(expected)):
+        if repr(got) != repr(expected):
+            yield f"value: {got!r} against {expected!r}"
+        return
+    if isinstance(expected, tuple) and hasattr(expected, "_fields") and getattr(got, "_fields", None) != expected._fields:
+        yield f"value: fields {getattr(got, '_fields', None)} against {expected._fields}"
+    expected_all, got_all = list(leaves(expected)), list(leaves(got))
+    trouble = differ("value", got_all, expected_all, tolerance)
+    if trouble:
+        yield trouble
+        return
+    ins_t = [t for t in leaves(*args_t) if t.requires_grad]
+    ins_o = [t for t in leaves(*args_o) if t.requires_grad]
+    if not ins_t or not any(o.requires_grad for o in expected_all):
+        return
+    out_t, out_o = expected_all, got_all
+    if sample.output_process_fn_grad is not None:
+        try:
+            out_t, out_o = list(leaves(sample.output_process_fn_grad(expected))), list(leaves(sample.output_process_fn_grad(got)))
+        except Exception:
+            pass
+    second = second and info.supports_gradgrad
+    try:
+        first_t, second_t = gradients(torch, out_t, ins_t, second)
+    except Exception:
+        second = False
+        try:
+            expected = theirs_fn(*args_t[0], **args_t[1])
+            first_t, second_t = gradients(torch, list(leaves(expected)), ins_t, False)
+        except Exception:
+            return
+    try:
+        first_o, second_o = gradients(autolab, out_o, ins_o, second)
+    except Exception as e:
+        yield f"gradient raises {type(e).__name__}: {str(e)[:160]}"
+        return
+    if first_t:
+        trouble = differ("gradient", none_as_zero(first_o, ins_o, autolab), none_as_zero(first_t, ins_t, torch), tolerance * 10)
+        if trouble:
+            yield trouble
+            return
+    if second_t or second_o:
+        if not second_o or not second_t:
+            second_o, second_t = second_o or [None] * len(ins_o), second_t or [None] * len(ins_t)
+        trouble = differ("second gradient", none_as_zero(second_o, ins_o, autolab), none_as_zero(second_t, ins_t, torch), tolerance * 100)
+        if trouble:
+            yield trouble
+
+
+def problems(info, dtypes=("float64", "float32", "int64", "bool"), limit=LIMIT, errors=True):
+    """Sentences: how our operator differs from PyTorch's."""
+    import torch
+
+    function = here(info)
+    if function is None:
+        yield "absent"
+        return
+    supported = {str(d).removeprefix("torch.") for d in info.supported_dtypes("cpu")}
+    for dtype in dtypes:
+        if dtype not in supported:
+            continue
+        d = getattr(torch, dtype)
+        with_grad = dtype == "float64" and d in info.supported_backward_dtypes("cpu") and info.supports_autograd
+        torch.manual_seed(0)
+        tolerance = {"float64": 1e-7, "float32": 2e-4}.get(dtype, 1e-7)
+        try:
+            samples = list(itertools.islice(info.sample_inputs("cpu", d, requires_grad=with_grad), limit))
+        except Exception:
+            continue
+        for i, sample in enumerate(samples):
+            said = f"{dtype} sample {i}: "
+            for p in problems_of_sample(info, function, info.op, sample, tolerance):
+                yield f"{said}{p}   [{describe(sample)}]"
+            if dtype != "float64":
+                continue
+            for kind, ours_variant, theirs_variant in variants(info):
+                if kind == "in-place" and (with_grad or sample.broadcasts_input):
+                    sample_n = theirs_again_no_grad(sample)
+                else:
+                    sample_n = sample
+                if kind == "in-place" and sample.broadcasts_input:
+                    continue
+                for p in problems_of_sample(info, ours_variant, theirs_variant, sample_n, tolerance, second=False):
+                    yield f"{said}{kind}: {p}   [{describe(sample)}]"
+    if errors and info.error_inputs_func is not None:
+        yield from wrong_calls(info, function)
+
+
+def theirs_again_no_grad(sample):
+    import torch
+
+    def plain(t):
+        return t.detach().clone() if isinstance(t, torch.Tensor) else t
+
+    return sample.transform(plain)
+
+
+def variants(info):
+    """The method and the in-place twin, where PyTorch has them."""
+    name = info.name
+    if info.get_method() is not None:
+        method = getattr(autolab.Tensor, getattr(info.get_method(), "__name__", name), None)
+        yield "method", method or missing("method", name), info.get_method()
+    if info.get_inplace() is not None:
+        twin_name = getattr(info.get_inplace(), "__name__", name + "_")
+        yield "in-place", getattr(autolab.Tensor, twin_name, None) or missing("in-place twin", twin_name), info.get_inplace()
+
+
+def missing(kind, name):
+    def absent(*args, **kwargs):
+        raise AttributeError(f"no {kind} {name}")
+
+    return absent
+
+
+def wrong_calls(info, function):
+    """Wrong calls must raise the same type with the same opening words; `info.error_inputs` says which."""
+    import re
+
+    try:
+        wrong = list(itertools.islice(info.error_inputs("cpu"), LIMIT))
+    except Exception:
+        return
+    for i, case in enumerate(wrong):
+        sample = case.sample_input
+        try:
+            args = ours((sample.input, *sample.args)), ours(sample.kwargs)
+        except Exception:
+            continue  # dtypes and layouts that are not here
+        try:
+            function(*args[0], **args[1])
+        except Exception as e:
+            kind = case.error_type
+            if not isinstance(e, kind):
+                yield f"error {i}: {type(e).__name__} ({str(e)[:80]}) against {kind} ({case.error_regex})   [{describe(sample)}]"
+            elif not re.search(case.error_regex, str(e)):
+                yield f"error {i}: says {str(e)[:100]!r} against {case.error_regex!r}   [{describe(sample)}]"
+        else:
+            yield f"error {i}: nothing raised against {case.error_type} {case.error_regex!r}   [{describe(sample)}]"
+
+
+def describe(sample):
+    """A sample in one line."""
+
+    def short(v):
+        if hasattr(v, "requires_grad"):
+            return f"T{list(v.shape)}" + ("" if "float64" in str(v.dtype) else f":{str(v.dtype).removeprefix('torch.')}")
+        if isinstance(v, list | tuple):
+            return "(" + ", ".join(map(short, v)) + ")"
+        return repr(v)[:60]
+
+    return ", ".join([short(sample.input), *map(short, sample.args), *(f"{k}={short(v)}" for k, v in sample.kwargs.items())])
+
+
+def main(names):
+    warnings.simplefilter("ignore")
+    found = operators()
+    if names == ["--all"]:
+        bad = absent = 0
+        for name, info in found.items():
+            trouble = list(itertools.islice(problems(info), 200))
+            if trouble == ["absent"]:
+                absent += 1
+                print("absent", name)
+            elif trouble:
+                bad += 1
+                print(f"{name}: {len(trouble)}: {trouble[0]}", flush=True)
+        print(f"{len(found)} operators, {absent} absent, {bad} with differences")
+        return
+    for name in names:
+        for key, info in found.items():
+            if key.split("#")[0] == name:
+                for trouble in problems(info):
+                    print(f"{key}: {trouble}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
