@@ -15,9 +15,11 @@ from autolab.engine.dtypes import bfloat16, bool_ as bool, dtype, float16, float
 from autolab.engine.modes import is_grad_enabled
 from autolab.engine.tensor import Size, Tensor
 from autolab.surface.creation import (
-    arange, as_tensor, bernoulli, device, empty, empty_like, eye, from_numpy, full, full_like, get_default_dtype, is_tensor,
-    linspace, manual_seed, ones, ones_like, rand, rand_like, randint, randint_like, randn, randn_like, randperm,
-    set_default_dtype, tensor, zeros, zeros_like,
+    arange, as_tensor, device, empty, empty_like, eye, from_numpy, full, full_like, get_default_dtype, is_tensor, linspace,
+    ones, ones_like, set_default_dtype, tensor, zeros, zeros_like,
+)  # fmt: skip
+from autolab.surface.generator import (
+    Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
 )  # fmt: skip
 from autolab.surface.methods import MODULES as _MODULES
 from autolab.surface.printing import set_printoptions
@@ -33,6 +35,7 @@ for _module in _MODULES:  # PyTorch's functions, a module a family
 _LAZY = {
     "datasets": "autolab.datasets", "trace": "autolab.trace", "draw": "autolab.draw", "widgets": "autolab.widgets",
     "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules",
+    "random": "autolab.surface.generator",
 }  # fmt: skip
 _LAZY_NAMES = {"Stepper": "autolab.widgets", "explore": "autolab.widgets"}
 

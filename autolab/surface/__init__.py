@@ -3,6 +3,20 @@
 One file a family. `methods` gives `Tensor` its methods and operators from a table, so that the class itself stays small.
 """
 
-from autolab.surface import creation, index, inplace, linalg, methods, pointwise, printing, reduce, shape
+from autolab.surface import (
+    creation,
+    generator,
+    index,
+    inplace,
+    linalg,
+    methods,
+    pointwise,
+    printing,
+    random,
+    reduce,
+    shape,
+)
 
-__all__ = ["creation", "index", "inplace", "linalg", "methods", "pointwise", "printing", "reduce", "shape"]
+__all__ = [
+    "creation", "generator", "index", "inplace", "linalg", "methods", "pointwise", "printing", "random", "reduce", "shape",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tensors out of nothing, numbers, lists and arrays; random ones from one generator."""
+"""Tensors out of nothing, numbers, lists and arrays."""
 
 from __future__ import annotations
 
@@ -11,31 +11,12 @@ from typing import Any
 import numpy as np
 
 from autolab.engine import dtypes
-from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.device import CPU, device, require_cpu
-from autolab.surface.dims import lengths_of, require_floats, require_tensor, whole
+from autolab.surface.dims import lengths_of, require_tensor, whole
+from autolab.surface.generator import generator, manual_seed
 
-__all__ = ["CPU", "device"]
-
-_generator: np.random.Generator | None = None  # made when first used: numpy.random takes as long to import as this package
-
-
-def manual_seed(seed: int) -> None:
-    """Make the random functions repeatable. The numbers are NumPy's, not PyTorch's bit stream."""
-    global _generator
-    _generator = np.random.default_rng(int(seed) % 2**64)
-
-
-def generator() -> np.random.Generator:
-    """The generator behind all random functions. Raises RuntimeError inside vmap, unless it was told what random means there."""
-    global _generator
-    for level in modes.levels:
-        level.before_random()
-    if _generator is None:
-        _generator = np.random.default_rng()
-    return _generator
-
+__all__ = ["CPU", "device", "generator", "manual_seed"]
 
 def finish(array: Any, requires_grad: bool = False, device: Any = None) -> Tensor:
     """A leaf around an array; 0-d arrays become NumPy scalars, which are much faster.
@@ -273,67 +254,13 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     return finish(np.eye(n, m, dtype=_floating(dtype)), requires_grad, device)
 
 
-def rand(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-         generator: Any = None) -> Tensor:  # fmt: skip
-    """Uniform in [0, 1)."""
-    array = np.asarray(source(generator).random(lengths_of(sizes, "rand", size)))
-    return finish(array.astype(_only_floats(dtype, "check_uniform_bounds")), requires_grad, device)
-
-
-def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-          generator: Any = None) -> Tensor:  # fmt: skip
-    """Normal with mean 0 and variance 1."""
-    array = np.asarray(source(generator).standard_normal(lengths_of(sizes, "randn", size)))
-    return finish(array.astype(_only_floats(dtype, "normal_kernel_cpu")), requires_grad, device)
-
-
-def _only_floats(dtype: Any, kernel: str) -> Any:
-    found = _floating(dtype)
-    if found not in dtypes.FLOATING:
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of(found).title}'. Use randint for integers.")
-    return found
-
-
-def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
-            requires_grad: bool = False, generator: Any = None) -> Tensor:  # fmt: skip
-    """Integers in [low, high), or in [0, low) when called as randint(high, size)."""
-    if size is None:
-        low, high, size = 0, low, high
-    if not isinstance(size, list | tuple):
-        raise TypeError(f"randint(): argument 'size' (position 2) must be tuple of ints, not {type(size).__name__}")
-    if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    array = np.asarray(source(generator).integers(low, high, lengths_of((size,), "randint")))
-    return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randint")), requires_grad, device)
-
-
-def randperm(n: int, *, dtype: Any = None, device: Any = None, generator: Any = None) -> Tensor:
-    """The integers 0 to n-1 in random order."""
-    lengths_of((n,), "randperm")
-    array = source(generator).permutation(n)
-    return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randperm")), device=device)
-
-
-def bernoulli(input: Tensor, *, generator: Any = None) -> Tensor:
-    """1 with the probability given by each entry, else 0."""
-    require_floats(require_tensor(input, "bernoulli"), "bernoulli_tensor_cpu_p_")
-    p = np.asarray(input.payload)
-    if not ((p >= 0) & (p <= 1)).all():
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: the probabilities must lie in [0, 1].")
-    return finish(np.asarray(source(generator).random(p.shape) < p).astype(p.dtype))
-
-
-def source(g: Any) -> np.random.Generator:
-    """The generator to use: the one given, or the common one."""
-    default = generator()
-    return default if g is None else g
-
-
 def _like(make: Any) -> Any:
-    def like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    def like(
+        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **generator: Any
+    ) -> Tensor:
         require_tensor(input, f"{make.__name__}_like")
         dtype = input.dtype if dtype is None else dtype
-        return make(tuple(input.shape), dtype=dtype, device=device, requires_grad=requires_grad)  # type: ignore[no-any-return]
+        return make(tuple(input.shape), dtype=dtype, device=device, requires_grad=requires_grad, **generator)  # type: ignore[no-any-return]
 
     like.__name__ = f"{make.__name__}_like"
     like.__doc__ = f"`{make.__name__}` with the shape, and by default the dtype, of another tensor."
@@ -341,7 +268,6 @@ def _like(make: Any) -> Any:
 
 
 empty_like, zeros_like, ones_like = _like(empty), _like(zeros), _like(ones)
-rand_like, randn_like = _like(rand), _like(randn)
 
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -350,12 +276,6 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any 
     value = _number(fill_value, "full_like(): argument 'fill_value' (position 2)")
     dtype = input.dtype if dtype is None else dtype
     return full(tuple(input.shape), value, dtype=dtype, device=device, requires_grad=requires_grad)
-
-
-def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None) -> Tensor:
-    """`randint` with the shape, and by default the dtype, of another tensor."""
-    low, high = (0, low) if high is None else (low, high)
-    return randint(low, high, tuple(input.shape), dtype=input.dtype if dtype is None else dtype, device=device)
 
 
 def get_default_dtype() -> dtypes.dtype:

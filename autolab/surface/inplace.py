@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
 from autolab.engine.inplace import check_may_write, overwrite
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise
 from autolab.rules import index as index_rows
-from autolab.surface import creation, pointwise, shape
-from autolab.surface.dims import require_floats, require_tensor
+from autolab.surface import pointwise, shape
+from autolab.surface.dims import require_tensor
 from autolab.surface.index import check_key, expand_key, getitem
 
-METHODS = "copy_ detach detach_ fill_ normal_ uniform_ zero_"
+METHODS = "copy_ detach detach_ fill_ zero_"
 
 
 def may_write(self: Tensor) -> None:
@@ -107,26 +106,6 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
             f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {picked}"
         ) from None
     overwrite(self, result)
-
-
-def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with uniform numbers from [a, b)."""
-    require_floats(self, "check_uniform_bounds")
-    if a > b:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
-    return _fill_with(self, a + (b - a) * creation.source(generator).random(tuple(self.shape)))
-
-
-def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with normal numbers."""
-    require_floats(self, "normal_kernel_cpu")
-    if std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return _fill_with(self, mean + std * creation.source(generator).standard_normal(tuple(self.shape)))
-
-
-def _fill_with(self: Tensor, values: Any) -> Tensor:
-    return copy_(self, fresh(dtypes.cast(np.asarray(values), self.payload.dtype)))
 
 
 def detach(self: Tensor) -> Tensor:

@@ -13,10 +13,10 @@ from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
-from autolab.surface import creation, index, inplace, linalg, pointwise, printing, reduce, shape
+from autolab.surface import creation, index, inplace, linalg, pointwise, printing, random, reduce, shape
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
-MODULES: tuple[Any, ...] = (pointwise, reduce, shape, index, linalg)
+MODULES: tuple[Any, ...] = (pointwise, reduce, shape, index, linalg, random)
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 
