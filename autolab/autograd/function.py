@@ -17,8 +17,8 @@ import numpy as np
 
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.modes import modes, recording
-from autolab.engine.node import FREED, AccumulateGrad, Edge, Node, Saved, edge_of, next_number, sum_to
-from autolab.engine.op import check, keep, show_value
+from autolab.engine.node import AccumulateGrad, Edge, Node, edge_of, next_number, sum_to
+from autolab.engine.saved import FREED, Saved, check, keep, show_value
 from autolab.engine.tensor import Tensor, fresh
 
 

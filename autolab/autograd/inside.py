@@ -16,7 +16,7 @@ from autolab.engine.dual import Push
 from autolab.engine.levels import Box, Level, Tape, as_tensor
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
-from autolab.engine.op import check
+from autolab.engine.saved import check
 from autolab.engine.tensor import Tensor
 
 

@@ -13,12 +13,13 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
 from autolab.engine.dtypes import narrowed, widened
 from autolab.engine.modes import recording
+from autolab.engine.saved import FREED, Saved, look_up, pytorchs_name
 from autolab.engine.tensor import Tensor, fresh
 
 if TYPE_CHECKING:
@@ -29,29 +30,6 @@ Edge = Union["Node", tuple["Node", int]]
 add_reduce = np.add.reduce  # np.sum without its wrapper, which costs as much as a small sum
 next_number = itertools.count().__next__
 hook_number = itertools.count().__next__
-
-FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
-    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
-    "tensors after calling backward."
-)
-
-
-class Saved(NamedTuple):
-    """One remembered value as seen from outside: its name in the rule, the value (None once freed), whether it is unmodified."""
-
-    name: str
-    value: Any
-    version_ok: bool
-
-
-class Packed(NamedTuple):
-    """Stands in for a saved array that a saved-tensor hook took away; `unpack(ticket)` brings it back."""
-
-    ticket: Any
-    unpack: Callable[[Any], Any]
-
 
 class Hooks:
     """What a user hung on one node: hooks on its outputs (`tensor`), before it (`pre`) and after it (`post`) runs."""
@@ -199,6 +177,12 @@ class OpNode(Node):
         if self.saved is None:
             return [Saved(slot.name, None, True) for slot in self.plan.slots]
         return [slot.show(self) for slot in self.plan.slots]
+
+    def __getattr__(self, name: str) -> Any:
+        return look_up(self, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(f"_saved_{pytorchs_name(self, slot)}" for slot in self.plan.slots)]
 
 
 class MultiOpNode(OpNode):

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.apply import generally
-from autolab.engine.dtypes import FLOATING
-from autolab.engine.modes import modes
-from autolab.engine.node import MultiOpNode, Node, OpNode, Packed, Saved
-from autolab.engine.tensor import NUMPY_FUNCTIONS, TABLE, Tensor, fresh
+from autolab.engine.node import MultiOpNode, OpNode
+from autolab.engine.saved import NEVER, Saved, SavedTensor, check, keep, revive, show_value
+from autolab.engine.tensor import NUMPY_FUNCTIONS, TABLE, Tensor
 
 ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "general"
 
@@ -210,10 +209,6 @@ def from_the_end(axis: Any, ndim: int) -> Any:
     return axis if axis is None else tuple(from_the_end(a, ndim) for a in axis)
 
 
-NEVER = [0]  # the version counter of what is no tensor: numbers and arrays
-NEVER_WRITTEN = (NEVER, 0)
-
-
 class Slot:
     """One thing that a node remembers: how to take it when the operation runs, and how to give it back to a rule."""
 
@@ -236,6 +231,25 @@ class Slot:
 
     def show(self, node: OpNode) -> Saved:
         return Saved(self.name, self.kept(node)[0], True)
+
+    def handles(self, node: OpNode) -> list[SavedTensor] | None:
+        """What a user may hang hooks on; None if this is no tensor."""
+        return None
+
+    def handle(self, node: OpNode, edge: Any, k: int | None = None) -> SavedTensor:
+        """A handle on the value kept in this slot, or on the k-th of several."""
+
+        def read() -> Any:
+            return None if node.saved is None else self.kept(node) if k is None else self.kept(node)[0][k]
+
+        def write(kept: Any) -> None:
+            assert node.saved is not None
+            if k is not None:
+                several = self.kept(node)[0]
+                kept = ((*several[:k], kept, *several[k + 1 :]),)
+            node.saved = (*node.saved[: self.start], *kept, *node.saved[self.start + self.width :])
+
+        return SavedTensor(node, self.name, edge, read, write)
 
     def source(self, op: Op, mask: int) -> str:
         """`take` as an expression, for the shortcut of rows of fixed inputs."""
@@ -298,6 +312,9 @@ class Value(Slot):
     def show(self, node: OpNode) -> Saved:
         return show_value(self.name, self.kept(node))
 
+    def handles(self, node: OpNode) -> list[SavedTensor] | None:
+        return [self.handle(node, node.edges[self.index])]
+
     def source(self, op: Op, mask: int) -> str:
         x = op.inputs[self.index]
         if mask >> self.index & 1:
@@ -313,7 +330,7 @@ class Out(Slot):
 
     def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
         result: Any = results[self.index]
-        return keep(result, result.value if result.level else result.payload)
+        return keep(result, result.value if result.level else result.payload, is_result=True)
 
     def unpack(self, node: OpNode, create_graph: bool) -> Any:
         raw, version = check(node, self.name, self.kept(node))
@@ -321,6 +338,9 @@ class Out(Slot):
 
     def show(self, node: OpNode) -> Saved:
         return show_value(self.name, self.kept(node))
+
+    def handles(self, node: OpNode) -> list[SavedTensor] | None:
+        return [self.handle(node, (node, self.index) if self.index else node)]
 
     def source(self, op: Op, mask: int) -> str:
         return "out, t.version, 0"
@@ -344,51 +364,8 @@ class Values(Slot):
         shown = [show_value(self.name, one) for one in self.kept(node)[0]]
         return Saved(self.name, [one.value for one in shown], all(one.version_ok for one in shown))
 
-
-def keep(tensor: Any, raw: Any) -> tuple[Any, list[int], int]:
-    """What is stored for a value: the numbers, the version counter it shares, and what that counter said."""
-    if not isinstance(tensor, Tensor):
-        return raw, NEVER, 0
-    version = tensor.version
-    if modes.saved_hooks and tensor.level == 0:
-        pack, unpack = modes.saved_hooks[-1]
-        # ~version is negative: no counter ever says so, and the shortcut leaves such a value to `check`.
-        return Packed(pack(revive(raw, None, version)), unpack), version, ~version[0]
-    return raw, version, version[0]
-
-
-def bring_back(raw: Any) -> Any:
-    """The numbers of a saved value, from the saved-tensor hook that took them if there is one."""
-    return raw.unpack(raw.ticket).payload if type(raw) is Packed else raw
-
-
-def show_value(name: str, saved: tuple[Any, ...]) -> Saved:
-    raw, version, expected = saved
-    return Saved(name, bring_back(raw), version[0] == (~expected if expected < 0 else expected))
-
-
-def check(node: Node, name: str, saved: tuple[Any, ...]) -> tuple[Any, list[int]]:
-    """The numbers of a saved value, if nobody wrote over them since; and their version counter."""
-    raw, version, expected = saved
-    raw = bring_back(raw)
-    expected = ~expected if expected < 0 else expected
-    if version[0] != expected:
-        raise RuntimeError(
-            "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"`{name}` of {node.name()}, {raw.dtype} of shape {list(raw.shape)}, is at version {version[0]}; "
-            f"expected version {expected} instead.\n"
-            "Use the out-of-place form (`y = y * 2` instead of `y.mul_(2)`), or clone before modifying."
-        )
-    return raw, version
-
-
-def revive(raw: Any, edge: Any, version: list[int]) -> Any:
-    """A saved value as a tensor with its history, for a rule that is itself to be recorded. Masks and indices stay as they are."""
-    if raw.dtype not in FLOATING:
-        return raw
-    t = fresh(raw)
-    t.edge, t.version = edge, version
-    return t
+    def handles(self, node: OpNode) -> list[SavedTensor] | None:
+        return [self.handle(node, edge, k) for k, edge in enumerate(node.edges)]
 
 
 def op(name: str, forward: Callable[..., Any], kind: str = GENERAL, **details: Any) -> Op:

@@ -16,8 +16,8 @@ from autolab.engine.apply import explained, generally, looks_into, stretched
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.inplace import View
 from autolab.engine.modes import GENERATED, modes
-from autolab.engine.node import FREED, OpNode, accumulator, fit, next_number
-from autolab.engine.op import NEVER_WRITTEN
+from autolab.engine.node import OpNode, accumulator, fit, next_number
+from autolab.engine.saved import FREED, NEVER_WRITTEN
 from autolab.engine.source import inlined, product
 from autolab.engine.tensor import Tensor
 
