@@ -1,8 +1,8 @@
 """7. What the thread is doing: recording or not, at which level, with which hooks.
 
-One thread-local object holds it all. `fast` is true when there is nothing to look at but the tensors themselves: recording is on,
-no transform is active, nobody wants to see saved values. Reading a thread-local costs as much as multiplying two numbers, so the
-shortcuts of `specialise` first look at a plain global: how many threads are not fast at the moment.
+One thread-local object holds it all. `fast` is true when there is nothing to look at but the tensors themselves: no transform is
+active, nobody wants to see saved values. Reading a thread-local costs as much as multiplying two numbers, so the shortcuts of
+`specialise` first look at a plain global: how many threads are not fast, or do not record, at the moment.
 """
 
 from __future__ import annotations
@@ -27,15 +27,16 @@ class Modes(threading.local):
         self.saved_hooks: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
         self.anomaly = False
         self.watch: Callable[[Any, Any], None] | None = None  # told of each node and its results, as they are recorded
-        self.fast = True
+        self.fast = self.usual = True
 
     def settle(self) -> None:
-        """Work out `fast` again, after any of the others has changed."""
-        fast = self.grad and not self.levels and not self.saved_hooks and not self.anomaly and self.watch is None
-        if fast != self.fast:
-            self.fast = fast
+        """Work out `fast` and `usual` again, after any of the others has changed."""
+        self.fast = not (self.levels or self.saved_hooks or self.anomaly or self.watch)
+        usual = self.fast and self.grad
+        if usual != self.usual:
+            self.usual = usual
             with _counting:
-                GENERATED["slow_threads"] += -1 if fast else 1
+                GENERATED["slow_threads"] += -1 if usual else 1
 
 
 modes = Modes()

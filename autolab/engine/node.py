@@ -209,19 +209,25 @@ def fit(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         g = column_sums(g)
     else:
         g = sum_to(g, shape)
-    return g if g.dtype == dtype else g.astype(dtype)
+    return g if g.dtype is dtype or g.dtype == dtype else g.astype(dtype)
+
+
+F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+ONES: dict[Any, dict[int, Any]] = {F32: {}, F64: {}}  # a vector of ones for each length asked for
 
 
 def column_sums(g: Any) -> Any:
     """The sum of a matrix over its rows; of an array as a product with ones, for which BLAS needs half the time of np.sum."""
-    if type(g) is np.ndarray and (g.dtype == np.float32 or g.dtype == np.float64):
-        return ones(g.shape[0], g.dtype).dot(g)
+    if type(g) is np.ndarray and (g.dtype is F32 or g.dtype is F64):
+        n = len(g)
+        known = ONES[g.dtype]
+        ones = known.get(n)
+        if ones is None:
+            if len(known) > 64:
+                known.clear()
+            ones = known[n] = np.ones(n, g.dtype)
+        return ones.dot(g)
     return g.sum(-2)
-
-
-@functools.lru_cache(maxsize=64)
-def ones(length: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    return np.ones(length, dtype)
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:

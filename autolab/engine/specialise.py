@@ -2,7 +2,7 @@
 
 For a row of fixed inputs and one result, the general way of `apply.py` and `node.py` is spelled out as Python source: no loops
 over inputs, no plan to look up, no list to build. It does the same things in the same order; `source(op)` shows it. Whatever is
-not usual (recording is off, a transform is active, a saved value was written to) goes back to the general way.
+not usual (a transform is active, a saved value was written to) goes back to the general way.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def can_specialise(op: Op) -> bool:
 
 
 def forward_source(op: Op, names: dict[str, Any]) -> str:
-    """The text of `run(x, y, settings)`: compute, wrap, record; fills `names` with what it needs."""
+    """The text of `run(x, y, settings)`: compute, wrap, record; fills `names` with what it needs.
+
+    A row of `matrices` takes the shortcut for two matrices of one dtype, and calls `otherwise(x, y)` for all else.
+    """
     xs = op.inputs
     first = xs[0]
     args = ", ".join(xs)
@@ -72,7 +75,14 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
     call = f"forward({raws}{', **settings' if op.settings else ''})"
     if not op.settings:
         call = inlined(op.forward, {x: f"raw_{x}" for x in xs}, names) or call
-    if op.kind == "elementwise" and len(xs) > 1:
+    if op.matrices:
+        lines += [
+            "    try:",
+            f"        out = raw_{first}.dot(raw_{xs[1]})",
+            "    except ValueError:",
+            f"        return otherwise({args})",
+        ]
+    elif op.kind == "elementwise" and len(xs) > 1:
         lines += [
             "    try:",
             f"        out = {call}",
@@ -96,6 +106,8 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
         ]
     else:
         lines.append("    t.version = [0]")
+    if op.mask:
+        lines += ["    if slow_threads and not modes.grad:", "        return t"]
     if "dtype" in op.settings:
         lines += ["    if out.dtype not in FLOATING:", "        return t"]
     differentiable = [x for x in xs if x in op.rules]
@@ -125,6 +137,13 @@ def promotion(op: Op) -> list[str]:
     watched = [op.inputs[i] for i in op.together] if op.promote else [x for x in op.inputs if x in op.rules][:1]
     if op.view or not watched:
         return lines
+    if op.matrices:
+        a, b = (f"raw_{x}" for x in op.inputs)
+        return [
+            f"    if not (type({a}) is type({b}) is ndarray and {a}.ndim == {b}.ndim == 2 and {a}.dtype is {b}.dtype",
+            f"            and ({a}.dtype is F32 or {a}.dtype is F64)):",
+            f"        return otherwise({', '.join(op.inputs)})",
+        ]
     first, *others = watched
     generally = f"return generally(op, ({', '.join(op.inputs)},), settings)"
     number = "kind_{0} is float or kind_{0} is int"
@@ -242,9 +261,11 @@ def compile_gradients(op: Op, plan: Plan) -> Callable[..., Any]:
     return define("gradients", gradients_source(op, plan, names), names, f"<gradients of {op.name}>")
 
 
-def compile_forward(op: Op) -> Callable[..., Any]:
+def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """The function written by `forward_source`."""
     names = {"op": op, "forward": op.forward, "node_class": op.node_class, "name": op.namer}
+    if op.matrices:
+        names["otherwise"] = otherwise or (lambda *args: generally(op, args, {}))
     if not op.namer:
         for mask in range(1, 1 << len(op.inputs)):
             if not mask & ~op.mask:

@@ -9,7 +9,7 @@ from autolab.engine.source import product
 B = BILINEAR
 
 
-mm = op("mm", lambda x, y: x @ y, B, x=lambda g, y: g @ y.T, y=lambda g, x: x.T @ g)
+mm = op("mm", lambda x, y: x @ y, B, matrices=True, x=lambda g, y: g @ y.T, y=lambda g, x: x.T @ g)
 bmm = op("bmm", lambda x, y: x @ y, B, x=lambda g, y: g @ y.mT, y=lambda g, x: x.mT @ g)
 mv = op("mv", lambda x, y: x @ y, B, x=lambda g, y: g[..., None] * y, y=lambda g, x: x.mT @ g)
 dot = op("dot", lambda x, y: x @ y, B, x=lambda g, y: g * y, y=lambda g, x: g * x)

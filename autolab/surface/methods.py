@@ -10,6 +10,7 @@ import numpy as np
 
 from autolab.engine import dtypes
 from autolab.engine.op import Op
+from autolab.engine.specialise import compile_forward
 from autolab.engine.tensor import Tensor
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
@@ -61,15 +62,13 @@ def _pow(self: Tensor, exponent: Any) -> Any:
 
 
 def _matmul(self: Tensor, other: Any) -> Any:
-    if (
-        isinstance(other, Tensor) and self.payload.ndim == 2 and other.payload.ndim == 2
-        and self.payload.dtype == other.payload.dtype
-    ):  # fmt: skip
-        try:
-            return linalg_rows.mm.run(self, other, settings=NONE)
-        except ValueError:
-            pass  # matmul says what does not fit
     return linalg.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+def _matmul_first(self: Tensor, other: Any) -> Any:
+    """x @ y: the shortcut for two matrices, put in place of this stand-in when it is first used."""
+    Tensor.__matmul__ = compile_forward(linalg_rows.mm, _matmul)  # type: ignore[attr-defined]
+    return _matmul(self, other)
 
 
 def _rmatmul(self: Tensor, other: Any) -> Any:
@@ -85,7 +84,7 @@ ROWS = {
 OPERATORS: dict[str, Callable[..., Any]] = {
     **{name: operator(name, row) for name, row in ROWS.items()},
     "__rtruediv__": _rtruediv, "__rfloordiv__": reflected(rows.floor_divide), "__rmod__": reflected(rows.remainder),
-    "__pow__": _pow, "__rpow__": reflected(rows.pow), "__matmul__": _matmul, "__rmatmul__": _rmatmul,
+    "__pow__": _pow, "__rpow__": reflected(rows.pow), "__matmul__": _matmul_first, "__rmatmul__": _rmatmul,
     "__and__": bits(pointwise.bitwise_and), "__rand__": bits(pointwise.bitwise_and), "__or__": bits(pointwise.bitwise_or),
     "__ror__": bits(pointwise.bitwise_or), "__xor__": bits(pointwise.bitwise_xor), "__rxor__": bits(pointwise.bitwise_xor),
     "__neg__": pointwise.neg, "__pos__": lambda self: self, "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
