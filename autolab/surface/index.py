@@ -138,10 +138,12 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     axis = axis_of(dim, require_tensor(input, "narrow").ndim)
     if axis is None:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
+    if isinstance(start, Tensor) and (start.ndim or start.payload.dtype.kind not in "iu"):
+        raise RuntimeError(f"start must be an 0-dim integral Tensor. It is {start.dtype} of shape {list(start.shape)}.")
     d = axis + input.ndim
     n, start, length = input.shape[d], whole(start, "narrow(): argument 'start'"), whole(length, "narrow(): argument 'length'")
     if length < 0:
-        raise RuntimeError(f"narrow(): length must be non-negative, but got {length}.")
+        raise RuntimeError(f"narrow(): length must be non-negative. It is {length}.")
     if not -n <= start <= n:
         raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
     start = start + n if start < 0 else start

@@ -14,10 +14,10 @@ from autolab.engine.specialise import compile_forward
 from autolab.engine.tensor import Tensor
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
-from autolab.surface import creation, index, inplace, linalg, pointwise, printing, random, reduce, shape
+from autolab.surface import arrange, creation, index, inplace, linalg, pointwise, printing, random, reduce, shape
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
-MODULES: tuple[Any, ...] = (pointwise, reduce, shape, index, linalg, random)
+MODULES: tuple[Any, ...] = (pointwise, reduce, shape, index, arrange, linalg, random)
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 
@@ -246,7 +246,8 @@ SPECIAL: dict[str, Any] = {
     "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),
     "bfloat16": _as_type(dtypes.bfloat16), "long": _as_type(dtypes.int64), "int": _as_type(dtypes.int32),
     "short": _as_type(dtypes.int16), "bool": _as_type(dtypes.bool_), "type": type_name,
-    "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.T), "device": property(lambda self: creation.CPU),
+    "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.H), "mH": property(shape.mT),
+    "device": property(lambda self: creation.CPU),
     "is_cuda": False, "is_sparse": False, "names": None,
     "itemsize": property(lambda self: self.payload.dtype.itemsize), "nbytes": property(lambda self: self.payload.nbytes),
 }  # fmt: skip

@@ -19,11 +19,11 @@ from autolab.surface.dims import axes_of, axis_of, require_tensor, sizes_of
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
 FUNCTIONS = (
-    "broadcast_tensors broadcast_to cat chunk diagonal flatten flip movedim numel permute ravel reshape "
+    "adjoint broadcast_tensors broadcast_to cat chunk diagonal flatten flip movedim numel permute ravel reshape "
     "roll split squeeze stack t tile transpose tril triu unbind unflatten unsqueeze"
 )
 METHODS = (
-    "broadcast_to chunk contiguous diagonal expand expand_as flatten flip is_contiguous movedim numel "
+    "adjoint broadcast_to chunk contiguous diagonal expand expand_as flatten flip is_contiguous movedim numel "
     "permute ravel repeat reshape reshape_as roll size split squeeze stride t tile transpose tril triu "
     "unbind unflatten unsqueeze view view_as"
 )
@@ -184,21 +184,30 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Move dims to other positions."""
     n = input.ndim
-    sources = axes_of(source, n) or ()
-    destinations = axes_of(destination, n) or ()
+    sources, destinations = ([axis_of(d, n) for d in _list(dims)] for dims in (source, destination))
+    if n and len(sources) == len(destinations):
+        for name, given, axes in (("source", source, sources), ("destination", destination, destinations)):
+            if len(set(axes)) < len(axes):
+                raise RuntimeError(f"movedim: repeated dim in `{name}` ({_list(given)})")
     if len(sources) != len(destinations):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ([{_listed(source)}] dims) should contain the same number of "
             f"dims as destination ([{_listed(destination)}] dims)"
         )
+    if not n:
+        return reshape(input, ())
     order = [a for a in range(-n, 0) if a not in sources]
-    for at, what in sorted(zip((d + n for d in destinations), sources)):
-        order.insert(at, what)
+    for at, what in sorted(zip((d + n for d in destinations), sources)):  # type: ignore[operator,type-var]
+        order.insert(at, what)  # type: ignore[arg-type]
     return permute(input, order)
 
 
+def _list(dims: Any) -> list[int]:
+    return list(dims) if isinstance(dims, list | tuple) else [dims]
+
+
 def _listed(dims: Any) -> str:
-    return ", ".join(map(str, dims if isinstance(dims, list | tuple) else [dims]))
+    return ", ".join(map(str, _list(dims)))
 
 
 def T(self: Tensor) -> Tensor:
@@ -211,6 +220,23 @@ def mT(self: Tensor) -> Tensor:
     if self.ndim < 2:
         raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
     return transpose(self, -2, -1)
+
+
+def H(self: Tensor) -> Tensor:
+    """The transpose of a matrix (its conjugate, too, were there complex numbers)."""
+    if self.ndim not in (0, 2):
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
+            + (" For batches of matrices, consider using tensor.mH" if self.ndim > 2 else "")
+        )
+    return permute(self, tuple(range(-1, -self.ndim - 1, -1)))
+
+
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dims swapped (and conjugated, were there complex numbers)."""
+    if input.ndim < 2:
+        raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor.")
+    return transpose(input, -2, -1)
 
 
 def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
@@ -372,11 +398,15 @@ def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Shift entries along dims, wrapping around; without dims, over the flattened tensor."""
     shifts = sizes_of((shifts,), "roll", "shifts")
+    if not shifts:
+        raise RuntimeError("`shifts` required: by how many places to shift along each dim")
     if dims is None:
         if len(shifts) != 1:
             raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:0")
         flat = apply(rows.roll, (reshape(input, -1),), {"shift": shifts, "axis": (-1,)})
         return reshape(flat, input.shape)
+    if not input.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     axes = axes_of(dims, input.ndim)
     if len(shifts) != len(axes or ()):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(axes or ())}")

@@ -1,0 +1,40 @@
+"""The settings of optimizers: which values are in range, and which only choose among PyTorch's implementations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autolab.engine.tensor import Tensor
+
+# No setting of these may be negative; the name is the one in PyTorch's message.
+NOT_NEGATIVE = {
+    "lr": "learning rate", "eps": "epsilon value", "momentum": "momentum value", "weight_decay": "weight_decay value",
+    "alpha": "alpha value", "lr_decay": "lr_decay value", "momentum_decay": "momentum_decay value",
+    "initial_accumulator_value": "initial_accumulator_value value",
+}  # fmt: skip
+
+
+def settings(given: dict[str, Any], unchecked: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The settings among the arguments of an __init__ (its `locals()`), checked.
+
+    `foreach`, `fused` and `capturable` choose among PyTorch's implementations of one result: kept for show. Raises ValueError for
+    what is out of range, NotImplementedError for differentiable=True, RuntimeError for contradictions, as PyTorch does.
+    """
+    found = {name: value for name, value in given.items() if name not in ("self", "params", "__class__")}
+    lr, foreach, fused = found["lr"], found.get("foreach"), found.get("fused")
+    if isinstance(lr, Tensor) and lr.numel() != 1:  # type: ignore[attr-defined]
+        raise ValueError(f"Tensor lr must be 1-element; this one has shape {list(lr.shape)}")
+    for name, value in found.items():
+        if name in NOT_NEGATIVE and name not in unchecked and not 0 <= value:
+            raise ValueError(f"Invalid {NOT_NEGATIVE[name]}: {value}")
+    if "betas" in found:
+        for i, beta in enumerate(found["betas"]):
+            if not 0 <= beta < 1:
+                raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+    if found.get("differentiable"):
+        if fused:
+            raise RuntimeError("`fused` does not support `differentiable`")
+        raise NotImplementedError("steps write in place and are not recorded, so differentiable=True is not offered")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    return found
