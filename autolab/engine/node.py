@@ -7,7 +7,6 @@ A leaf tensor has no node of its own; gradients for it go to its *accumulator*, 
 
 from __future__ import annotations
 
-import functools
 import itertools
 import threading
 import weakref
