@@ -74,7 +74,11 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
         lines.append(f"    raw_{first} = {first}.box()")
     call = f"forward({raws}{', **settings' if op.settings else ''})"
     if not op.settings:
-        call = inlined(op.forward, {x: f"raw_{x}" for x in xs}, names) or call
+        given = {x: f"raw_{x}" for x in xs}
+        call = inlined(op.forward, given, names) or call
+        typed = inlined(op.forward, given, names, xs) if len(xs) == 1 and not op.view else None
+        if typed not in (call, None):
+            call = f"{typed} if kind_{first} is ndarray and dtype is F32 else {call}"
     if op.matrices:
         lines += [
             "    try:",
@@ -243,9 +247,15 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
     for i, _, wanted in plan.rules:
         x = op.inputs[i]
         given = dict(zip((op.rules[x].incoming, *op.rules[x].needs), ("g", *(values[k] for k in wanted))))
-        call = f"rule_{x}({', '.join(given.values())})"
-        lines.append(f"    g_{x} = {inlined(op.rules[x].function, given, names) or call}")
+        rule = op.rules[x].function
+        text = inlined(rule, given, names) or f"rule_{x}({', '.join(given.values())})"
+        # Saved values have the dtype of g where they were brought to one; `like` then says what to give back.
+        typed = inlined(rule, given, names, arrays_of(op, given)) if op.promote or len(op.inputs) == 1 else text
         returned[i] = f"g_{x}"
+        if typed in (text, None):
+            lines.append(f"    g_{x} = {text}")
+        else:
+            lines.append(f"    g_{x} = {typed} if type(g) is ndarray and g.dtype is F32 else {text}")
     if keeps_like(op):
         lines += ["    if node.like is not None:", f"        {', '.join(f'like_{x}' for x in op.inputs)} = node.like"]
         for i, _, _ in plan.rules:
@@ -253,6 +263,11 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
             lines += [f"        if like_{x} is not None:", f"            g_{x} = fit(g_{x}, *like_{x})"]
     lines.append(f"    return {', '.join(returned)},")
     return "\n".join(lines) + "\n"
+
+
+def arrays_of(op: Op, names: Any) -> set[str]:
+    """Those among the names a rule asks for that are arrays like the result: the gradient, the result, the inputs."""
+    return {name for name in names if name not in op.settings and not name.endswith("_shape")}
 
 
 def compile_gradients(op: Op, plan: Plan) -> Callable[..., Any]:
