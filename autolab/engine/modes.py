@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -26,12 +27,19 @@ class Modes(threading.local):
         self.levels: list[Any] = []
         self.saved_hooks: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
         self.anomaly = False
+        self.check_nan = True  # in anomaly mode: also refuse gradients that are nan
         self.watch: Callable[[Any, Any], None] | None = None  # told of each node and its results, as they are recorded
+        self.profiler: Any = None  # runs each operation (`operation`) and each backward pass (`walk`), and times them
+        # Gives the version counters of new results where they are not ordinary: in inference mode, and in a Function's forward.
+        self.counter: Callable[[Any, list[int]], list[int]] | None = None
+        self.inference = False
+        self.autocast: Any = None  # says in which dtype each operation is to run, where that is not the tensors' own
         self.fast = self.usual = True
 
     def settle(self) -> None:
         """Work out `fast` and `usual` again, after any of the others has changed."""
-        self.fast = not (self.levels or self.saved_hooks or self.anomaly or self.watch)
+        watched = self.levels or self.saved_hooks or self.anomaly or self.watch or self.profiler or self.counter or self.autocast
+        self.fast = not watched
         usual = self.fast and self.grad
         if usual != self.usual:
             self.usual = usual
@@ -40,6 +48,19 @@ class Modes(threading.local):
 
 
 modes = Modes()
+
+
+class Untracked(list[int]):
+    """The version counter of an inference tensor: it counts nothing, so outside of inference mode nobody may rely on it."""
+
+    def __getitem__(self, i: Any) -> Any:
+        if not modes.inference:
+            raise RuntimeError(
+                "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "
+                "tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in autograd, or use "
+                "`torch.no_grad()` instead of `torch.inference_mode()`."
+            )
+        return super().__getitem__(i)
 
 
 class recording:
@@ -88,6 +109,13 @@ class _GradMode:
         return type(self)()
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isclass(function):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+                "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method.",
+                FutureWarning,
+                stacklevel=2,
+            )
         if inspect.isgeneratorfunction(function):
             return self._around_generator(function)
 
@@ -145,6 +173,53 @@ class enable_grad(no_grad):
     """Within it, results are recorded again, also inside `no_grad`."""
 
     value = True
+
+
+def untracked(args: Any, counter: list[int]) -> list[int]:
+    """What inference mode gives to new tensors."""
+    return Untracked(counter)
+
+
+def is_inference_mode_enabled() -> bool:
+    """True if new tensors of this thread are inference tensors."""
+    return modes.inference
+
+
+class inference_mode(_GradMode):
+    """`no_grad`, and more: new tensors are inference tensors, which count no writes and can never take part in a graph.
+
+    `inference_mode(False)` within it goes back to normal.
+
+    >>> with inference_mode():
+    ...     t = tensor([1.0])
+    >>> t.is_inference()
+    True
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        self = super().__new__(cls)
+        if callable(mode):  # used as a bare decorator: @inference_mode
+            self.__init__()  # type: ignore[misc]
+            return self(mode)
+        return self
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+        self._outside: list[tuple[bool, bool, Any]] = []
+
+    def __enter__(self) -> None:
+        self._outside.append((modes.grad, modes.inference, modes.counter))
+        if self.mode != modes.inference:
+            modes.grad, modes.inference, modes.counter = not self.mode, self.mode, untracked if self.mode else None
+            modes.settle()
+
+    def __exit__(self, *exc: object) -> None:
+        modes.grad, modes.inference, modes.counter = self._outside.pop()
+        modes.settle()
+
+    def _again(self) -> _GradMode:
+        return inference_mode(self.mode)  # type: ignore[no-any-return]
 
 
 class set_grad_enabled(_GradMode):
