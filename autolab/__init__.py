@@ -35,7 +35,8 @@ for _module in _MODULES:  # PyTorch's functions, a module a family
 _LAZY = {
     "datasets": "autolab.datasets", "trace": "autolab.trace", "draw": "autolab.draw", "widgets": "autolab.widgets",
     "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules",
-    "random": "autolab.surface.generator",
+    "random": "autolab.surface.generator", "utils": "autolab.utils",
+    "testing": "autolab.testing",
 }  # fmt: skip
 _LAZY_NAMES = {"Stepper": "autolab.widgets", "explore": "autolab.widgets"}
 
