@@ -265,6 +265,10 @@ class Slot:
         """`take` as an expression, for the shortcut of rows of fixed inputs."""
         raise NotImplementedError
 
+    def revived(self, k: int) -> str:
+        """The k-th value with its history, as an expression; "" for what has none."""
+        return ""
+
 
 class Setting(Slot):
     """A keyword of the call, or its default."""
@@ -331,6 +335,9 @@ class Value(Slot):
             return f"raw_{x}, {x}.version, {x}.version[0]"
         return f"raw_{x}, *(({x}.version, {x}.version[0]) if is_{x} else NEVER_WRITTEN)"
 
+    def revived(self, k: int) -> str:
+        return f"v{k} if version{k} is NEVER else revive(v{k}, node.edges[{self.index}], version{k})"
+
 
 class Out(Slot):
     """The result itself. The node holds its numbers, not the tensor, so that neither keeps the other alive."""
@@ -354,6 +361,9 @@ class Out(Slot):
 
     def source(self, op: Op, mask: int) -> str:
         return "out, t.version, 0"
+
+    def revived(self, k: int) -> str:
+        return f"revive(v{k}, node, version{k})"
 
 
 class Values(Slot):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -105,7 +106,7 @@ class _Typed(ast.NodeTransformer):
     def beside(self, number: ast.expr, other: ast.expr) -> ast.expr:
         if not isinstance(number, ast.Constant) or type(number.value) not in (int, float) or not self.is_array(other):
             return number
-        name = f"f32_{number.value}".replace(".", "_").replace("-", "_")
+        name = "f32_" + re.sub(r"\W", "_", repr(number.value))
         self.names[name] = np.array(number.value, np.float32)
         return ast.Name(name, ast.Load())
 

@@ -17,7 +17,7 @@ from autolab.engine.dtypes import FLOATING
 from autolab.engine.inplace import View
 from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import OpNode, accumulator, fit, next_number
-from autolab.engine.saved import FREED, NEVER_WRITTEN
+from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, revive
 from autolab.engine.source import inlined, product
 from autolab.engine.tensor import Tensor
 
@@ -35,7 +35,8 @@ def not_a_tensor(op: Op, x: Any) -> str:
 GENERATED.update(
     {
         "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
-        "NEVER_WRITTEN": NEVER_WRITTEN, "Tensor": Tensor, "View": View, "accumulator": accumulator, "explained": explained,
+        "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "revive": revive,
+        "Tensor": Tensor, "View": View, "accumulator": accumulator, "explained": explained,
         "f32": np.float32, "f64": np.float64, "fit": fit, "general_gradients": OpNode.gradients, "generally": generally,
         "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__,
         "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "product": product, "shape_of": np.shape,
@@ -60,7 +61,7 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
     lines = [
         f"def {op.name}({args}, settings={{}}):",
         "    if slow_threads and not modes.fast:",
-        f"        return generally(op, ({args},), settings)",
+        f"        return {f'otherwise({args})' if op.matrices else f'generally(op, ({args},), settings)'}",
     ]
     for x in xs:
         lines += [
@@ -227,7 +228,7 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
     """The text of a node's `gradients`: check the saved values, run the rules, undo broadcasting; fills `names`."""
     lines = [
         "def gradients(node, g, create_graph):",
-        "    if create_graph or g is None:",
+        "    if g is None:",
         "        return general_gradients(node, g, create_graph)",
     ]
     if plan.holds_values:
@@ -243,6 +244,9 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         lines.append(f"    {', '.join(targets)}, = node.saved")
     if guards:
         lines += [f"    if {' or '.join(guards)}:", "        return general_gradients(node, g, create_graph)"]
+    revived = [f"        v{k} = {slot.revived(k)}" for k, slot in enumerate(plan.slots) if slot.revived(k)]
+    if revived:
+        lines += ["    if create_graph:", *revived]
     returned = ["None"] * len(op.inputs)
     for i, _, wanted in plan.rules:
         x = op.inputs[i]

@@ -10,12 +10,25 @@ from autolab.rules.elementwise import keep, or_one
 
 def restore(a, shape, axis, keepdims):
     """Give a reduced array its axes back, as length 1, so that it broadcasts against what was reduced."""
-    return a if keepdims or not shape or axis is None else np.expand_dims(a, axis)
+    if keepdims or not shape or axis is None:
+        return a
+    lengths = list(shape)
+    for i in (axis,) if isinstance(axis, int) else axis:
+        lengths[i] = 1
+    return np.reshape(a, tuple(lengths))
+
+
+SMALL = 1 << 14  # entries: up to here it is faster to write all of them than to arrange for them to be read over and over
 
 
 def spread(g, x_shape, axis, keepdims):
     """The gradient of a sum: every entry gets the gradient of the sum it went into."""
-    return np.broadcast_to(restore(g, x_shape, axis, keepdims), x_shape)
+    g = restore(g, x_shape, axis, keepdims)
+    if isinstance(g, np.ndarray | np.generic) and math.prod(x_shape) <= SMALL:
+        out = np.empty(x_shape, g.dtype)
+        out[...] = g
+        return out[()]
+    return np.broadcast_to(g, x_shape)
 
 
 def count(shape, axis):
@@ -30,12 +43,13 @@ def by_axis(name):
     return lambda x, *, axis=None, **_: f"{name}Backward{0 if axis is None else 1}"
 
 
+add_up = np.add.reduce  # np.sum without its wrapper: axis, dtype, out, keepdims by position
 sum = op(
-    "sum", lambda x, *, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims), LINEAR, numpy=np.sum,
+    "sum", lambda x, *, axis=None, keepdims=False: add_up(x, axis, None, None, keepdims), LINEAR, numpy=np.sum,
     node=by_axis("Sum"), x=spread,
 )  # fmt: skip
 mean = op(
-    "mean", lambda x, *, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis), LINEAR,
+    "mean", lambda x, *, axis=None, keepdims=False: add_up(x, axis, None, None, keepdims) / count(x.shape, axis), LINEAR,
     numpy=np.mean,
     node=by_axis("Mean"),
     x=lambda g, x_shape, axis, keepdims: spread(g / count(x_shape, axis), x_shape, axis, keepdims),

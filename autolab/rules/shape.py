@@ -29,7 +29,12 @@ transpose = op(
 
 def inverse(axes):
     """The permutation that undoes another; negative axes stay negative."""
-    return axes if axes is None else tuple(int(a) - len(axes) for a in np.argsort([a % len(axes) for a in axes]))
+    if axes is None:
+        return None
+    back = [0] * len(axes)
+    for place, a in enumerate(axes):
+        back[a] = place - len(axes)
+    return tuple(back)
 
 
 moveaxis = op(

@@ -164,7 +164,7 @@ def t(input: Tensor) -> Tensor:
     """The transpose of a matrix. Raises RuntimeError for more than two dims."""
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return apply(rows.t, (input,), {})  # type: ignore[no-any-return]
+    return rows.t.run(input, settings={})  # type: ignore[no-any-return]
 
 
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
@@ -210,8 +210,13 @@ def _listed(dims: Any) -> str:
     return ", ".join(map(str, _list(dims)))
 
 
+TURNED: dict[str, Any] = {"axes": (-1, -2)}
+
+
 def T(self: Tensor) -> Tensor:
     """The dims in reverse order."""
+    if self.payload.ndim == 2:
+        return rows.transpose.run(self, settings=TURNED)  # type: ignore[no-any-return]
     return permute(self, tuple(range(-1, -self.ndim - 1, -1)))
 
 
