@@ -4,13 +4,14 @@ import inspect
 import types
 
 from autolab.engine.op import Op
-from autolab.rules import elementwise, index, linalg, nn, reduce, shape
+from autolab.rules import elementwise, index, linalg, nn, reduce, scatter, shape
 
 FAMILIES = {
     elementwise: "Entry by entry",
     reduce: "Fewer numbers out of many",
     shape: "Other shapes, other orders",
     index: "Picking entries, and putting them back",
+    scatter: "Writing at places that an index names",
     linalg: "Products of matrices",
     nn: "Networks",
 }

@@ -86,7 +86,7 @@ def gather_values(x, index, *, axis):
 
 def scatter_add_values(x, index, src, *, axis):
     if not index.ndim or not x.ndim:
-        return x + np.sum(src)
+        return x + np.sum(src, dtype=x.dtype)
     positions = np.ravel_multi_index(grid(index, axis), x.shape)
     return add_flat(np.array(x, order="C"), positions, src[tuple(slice(n) for n in index.shape)])
 
@@ -114,11 +114,10 @@ index_select = op(
 
 
 def index_add_values(x, index, src, *, axis):
-    out = np.array(x)
     if not x.ndim:
-        return out + np.sum(src)
-    np.add.at(np.moveaxis(out, axis, 0), index, np.moveaxis(src, axis, 0))
-    return out
+        return x + np.sum(src, dtype=x.dtype)
+    positions = np.take(np.arange(x.size).reshape(x.shape), index, axis)
+    return add_flat(np.array(x, order="C"), positions, src)
 
 
 index_add = op(

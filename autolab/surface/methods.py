@@ -14,10 +14,22 @@ from autolab.engine.specialise import compile_forward
 from autolab.engine.tensor import Tensor
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
-from autolab.surface import arrange, creation, index, inplace, linalg, pointwise, printing, random, reduce, shape
+from autolab.surface import (
+    arrange,
+    creation,
+    index,
+    inplace,
+    linalg,
+    pointwise,
+    printing,
+    random,
+    reduce,
+    scatter,
+    shape,
+)
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
-MODULES: tuple[Any, ...] = (pointwise, reduce, shape, index, arrange, linalg, random)
+MODULES: tuple[Any, ...] = (pointwise, reduce, shape, index, scatter, arrange, linalg, random)
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 

@@ -5,6 +5,8 @@ and `expression` writes it out. A node is named as PyTorch names it, unless `nam
 """
 
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -329,3 +331,7 @@ NETWORKS = [
 SAMPLES = [
     *ARITHMETIC, *TRANSCENDENTAL, *CHOICES, *COMPARISONS, *REDUCTIONS, *SHAPES, *INDEXING, *PRODUCTS, *NETWORKS,
 ]  # fmt: skip
+
+# Families in files of their own, beside this one.
+for family in sorted(Path(__file__).parent.glob("samples_*.py")):
+    SAMPLES += import_module(f"{__package__}.{family.stem}").SAMPLES
