@@ -4,7 +4,7 @@ import inspect
 import types
 
 from autolab.engine.op import Op
-from autolab.rules import arithmetic, elementwise, index, linalg, nn, reduce, scatter, shape, smooth
+from autolab.rules import arithmetic, elementwise, index, linalg, nn, reduce, scatter, shape, smooth, strided
 
 FAMILIES = {
     elementwise: "Entry by entry",
@@ -15,6 +15,7 @@ FAMILIES = {
     index: "Picking entries, and putting them back",
     scatter: "Writing at places that an index names",
     linalg: "Products of matrices",
+    strided: "Views by strides",
     nn: "Networks",
 }
 

@@ -21,18 +21,6 @@ def place_values(g, *, key, shape):
 
 
 place = op("place", place_values, L, g=lambda u, key: u[key])
-put = op(
-    "put", lambda x, y, *, view: put_values(x, y, view), L, node="CopySlices",
-    x=lambda g, y_shape, view: put(g, np.zeros(y_shape, g.dtype), view=view),
-    y=lambda g, view: view.through(g),
-)  # fmt: skip
-
-
-def put_values(x, y, view):
-    """A copy of the base in which the part that a view looks at has new values."""
-    out = np.array(x)
-    view.through(out)[...] = y
-    return out
 
 
 # -- integer and boolean arrays ------------------------------------------------------------------

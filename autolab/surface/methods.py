@@ -27,10 +27,11 @@ from autolab.surface import (
     reduce,
     scatter,
     shape,
+    views,
 )
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
-MODULES: tuple[Any, ...] = (pointwise, functions, reduce, shape, index, scatter, arrange, linalg, random)
+MODULES: tuple[Any, ...] = (pointwise, functions, reduce, shape, index, scatter, arrange, linalg, random, views)
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 
@@ -251,10 +252,11 @@ SPECIAL: dict[str, Any] = {
     "element_size": lambda self: self.payload.dtype.itemsize, "cpu": lambda self: self,
     "data_ptr": lambda self: self.box().__array_interface__["data"][0], "_is_view": lambda self: self.window is not None,
     "new_tensor": lambda self, data, **k: creation.tensor(data, **{"dtype": self.dtype, **k}),
-    "new_zeros": lambda self, *size, **k: creation.zeros(*size, **{"dtype": self.dtype, **k}),
-    "new_ones": lambda self, *size, **k: creation.ones(*size, **{"dtype": self.dtype, **k}),
-    "new_full": lambda self, size, value, **k: creation.full(size, value, **{"dtype": self.dtype, **k}),
-    "new_empty": lambda self, *size, **k: creation.empty(*size, **{"dtype": self.dtype, **k}),
+    "new_zeros": lambda self, *size, **k: creation.new(self, creation.zeros, size, k),
+    "new_ones": lambda self, *size, **k: creation.new(self, creation.ones, size, k),
+    "new_full": lambda self, size, value, **k: creation.new(
+        self, lambda *size, **k: creation.full(size, value, **k), tuple(size), k),
+    "new_empty": lambda self, *size, **k: creation.new(self, creation.empty, size, k),
     "__array__": _array, "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
     "__hash__": lambda self: id(self), "__float__": _number(builtins.float), "__int__": _number(int), "__index__": _index,
     "__format__": _format, "__deepcopy__": _deepcopy, "__reduce_ex__": _reduce,
