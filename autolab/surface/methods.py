@@ -23,6 +23,7 @@ from autolab.surface import (
     linalg,
     pointwise,
     printing,
+    products,
     random,
     reduce,
     scatter,
@@ -31,7 +32,7 @@ from autolab.surface import (
 )
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
-MODULES: tuple[Any, ...] = (pointwise, functions, reduce, shape, index, scatter, arrange, linalg, random, views)
+MODULES: tuple[Any, ...] = (pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views)
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 
