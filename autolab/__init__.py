@@ -22,6 +22,7 @@ from autolab.surface.generator import (
     Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
 )  # fmt: skip
 from autolab.surface.methods import MODULES as _MODULES
+from autolab.surface.out import with_out as _with_out
 from autolab.surface.printing import set_printoptions
 from autolab.version import __version__
 
@@ -29,6 +30,7 @@ float, double, half = float32, float64, float16
 int, long, short = int32, int64, int16
 for _module in _MODULES:  # PyTorch's functions, a module a family
     globals().update({_name: getattr(_module, _name) for _name in _module.FUNCTIONS.split()})
+    globals().update({_name: _with_out(getattr(_module, _name)) for _name in getattr(_module, "OUT", "").split()})
     globals().update({_alias: globals()[_name] for _alias, _name in getattr(_module, "ALIASES", {}).items()})
 
 # Loaded when first used: subpackages, and what a learner calls in one line.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autolab.engine import anomaly
 from autolab.engine.dtypes import FLOATING, NARROW, narrowed, promote, widened
 from autolab.engine.inplace import View
 from autolab.engine.modes import modes
@@ -33,6 +34,16 @@ def apply(op: Op, args: Any, settings: dict[str, Any]) -> Any:
 
 def generally(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     """The general way, for every row, in every mode."""
+    if not modes.fast:
+        if modes.autocast is not None:
+            args = modes.autocast.cast(op.name, args)
+        if modes.profiler is not None:
+            return modes.profiler.operation(op, args, lambda: at_work(op, args, settings))
+    return at_work(op, args, settings)
+
+
+def at_work(op: Op, args: Any, settings: dict[str, Any]) -> Any:
+    """Hand over to the highest transform among the arguments; if there is none, compute and record."""
     if modes.levels:
         top: Any = max((a for a in args if isinstance(a, Tensor)), key=attrgetter("level"), default=Tensor)
         if top.level:
@@ -53,15 +64,19 @@ def generally(op: Op, args: Any, settings: dict[str, Any]) -> Any:
         outputs = narrowed(outputs, narrow) if op.outputs == 1 else [narrowed(out, narrow) for out in outputs]
     if op.outputs == 1:
         result = fresh(outputs)
+        if modes.counter is not None:
+            result.version = modes.counter(args, result.version)
         if op.view and looks_into(outputs, raw[0]):
-            result.window, result.version = View.of(args[0], op, settings), args[0].version
+            result.window, result.version = View.of(args[0]), args[0].version
         if modes.grad:
             record(op, args, raw, settings, (result,), narrow=narrow is not None)
         return result
     results = tuple(fresh(out) for out in outputs)
+    for result in results if modes.counter is not None else ():
+        result.version = modes.counter(args, result.version)
     if op.view:
-        for k, result in enumerate(results):
-            result.window, result.version = View.of(args[0], op, settings, k), args[0].version
+        for result in results:
+            result.window, result.version = View.of(args[0], several=True), args[0].version
     if modes.grad:
         record(op, args, raw, settings, results, narrow=narrow is not None)
     return results
@@ -146,6 +161,8 @@ def record(
             result.edge = (node, k) if k else node
     if modes.watch is not None:
         modes.watch(node, results)
+    if modes.anomaly:
+        anomaly.remember(node)
 
 
 def stretched(args: Any, raw: list[Any], result: Tensor) -> Any:

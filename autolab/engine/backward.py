@@ -4,21 +4,26 @@ A node is created after everything it points to, so reverse creation order is a 
 number, and each fires exactly once, when its whole incoming gradient is there. No recursion: a chain of a million nodes is a long
 list. An accumulator has no place in that order (it outlives graphs); it fires as soon as the last edge into it has delivered.
 
-`steps` is the one engine. `.backward()` runs it dry; the stepping widget and the profiler walk the very same generator.
+`steps` is the one engine. `.backward()` runs it dry; the stepping widget and the profiler walk the very same generator. It is plain
+Python: a breakpoint in a rule, a hook or a Function's backward stops there, in the thread that called `.backward()`.
 """
 
 from __future__ import annotations
 
+import itertools
+import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
 
+from autolab.engine import anomaly
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import AccumulateGrad, Edge, Node, check_replacement, edge_of, run_tensor_hooks
 from autolab.engine.tensor import Tensor, fresh
 
 Step = tuple[Node, tuple[Any, ...], Any]
+next_pass = itertools.count().__next__
 
 
 def steps(
@@ -39,25 +44,30 @@ def steps(
     """
     starts: list[Edge] = [edge_of(r) if isinstance(r, Tensor) else r for r in roots]  # type: ignore[misc]
     pending: dict[Any, Any] = {}  # gradients on their way, by node (first output) or by edge (further outputs)
+    number, node = next_pass(), None  # noqa: F841  for `running`
     order, waiting = schedule([start[0] for start in starts])
     wanted: dict[Node, list[Edge]] = {}
     for target in inputs or ():
         wanted.setdefault(target[0], []).append(target)
     needed = paths_to(wanted, order) if wanted else set()
+    if accumulate:
+        needed.update(wanted)
     for start, g in zip(starts, gradients):
         there = pending.get(start)
         pending[start] = g if there is None else there + g
     for leaf in [leaf for leaf, count in waiting.items() if not count]:  # a root that is itself a leaf
         if inputs is None or leaf in wanted:
+            node = leaf
             yield leaf, (finish(leaf, pending.pop(leaf), wanted, captured, accumulate, create_graph),), ()
 
     take, arrived = pending.pop, pending.get
+    plain = inputs is None and not modes.anomaly
     for node in order:
         g = take(node, None)
         several = node.outputs != 1
         if several:
             g = (g, *[take((node, k), None) for k in range(1, node.outputs)])
-        if node.hooks is None and inputs is None:
+        if plain and node.hooks is None:
             outgoing = node.gradients(g, create_graph)
         else:
             g, outgoing = attended(node, g, wanted, needed, captured, create_graph)
@@ -80,19 +90,50 @@ def steps(
                     ready += (child,)
         if ready:
             g = gi = there = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
-            for leaf in ready:
-                if leaf in pending and (inputs is None or leaf in wanted):
-                    yield leaf, (finish(leaf, take(leaf), wanted, captured, accumulate, create_graph),), ()
+            for node in ready:
+                if inputs is None or node in wanted:
+                    yield node, (finish(node, take(node, None), wanted, captured, accumulate, create_graph),), ()
 
 
 def run(roots: list[Any], gradients: list[Any], **options: Any) -> None:
     """The whole backward pass. The rules are recorded themselves if `create_graph`, and not otherwise."""
+    afterwards: list[Callable[[], Any]] = []
     walk = steps(roots, gradients, **options)
+    if modes.profiler is not None:
+        walk = modes.profiler.walk(walk)
     if modes.grad == bool(options.get("create_graph")):
         deque(walk, maxlen=0)  # runs it dry without holding on to anything
     else:
         with recording(not modes.grad):
             deque(walk, maxlen=0)
+    while afterwards:
+        afterwards.pop(0)()
+
+
+def running(function: Callable[..., Any] = steps) -> dict[str, Any] | None:
+    """What the innermost pass of this thread is doing: the variables of `steps` (or `run`), which Python's stack already holds.
+
+    `number` tells passes apart, `node` is the one that fires. None outside of a pass.
+    """
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code is not function.__code__:
+        frame = frame.f_back  # type: ignore[assignment]
+    return None if frame is None else frame.f_locals
+
+
+def will_run(node: Node, now: dict[str, Any]) -> bool:
+    """Whether the pass `now` runs a node, or would pass its tensor hooks: not if no path leads there, or to a wanted input."""
+    if now["inputs"] is not None:
+        return (node in now["needed"] or node in now["wanted"]) and (node in now["waiting"] or node in now["order"])
+    return node in now["waiting"] or node in now["order"]
+
+
+def queue_callback(callback: Callable[[], Any]) -> None:
+    """Call callback() when the running pass has ended. Raises RuntimeError outside of a pass."""
+    now = running(run)
+    if now is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    now["afterwards"].append(callback)
 
 
 def schedule(roots: list[Node]) -> tuple[list[Node], dict[Any, int]]:
@@ -141,11 +182,11 @@ def finish(leaf: Any, g: Any, wanted: Any, captured: Any, accumulate: bool, crea
     if wanted and captured is not None:
         captured[wanted[leaf][0]] = g
     if accumulate:
-        if leaf.hooks is None:
-            leaf.add(g, create_graph)
-        else:
+        if leaf.hooks is not None:
             g = before(leaf, g, create_graph)
+        if g is not None:
             leaf.add(g, create_graph)
+        if leaf.hooks is not None:
             after(leaf, g, (), create_graph)
     return g
 
@@ -154,17 +195,17 @@ def finish(leaf: Any, g: Any, wanted: Any, captured: Any, accumulate: bool, crea
 
 
 def attended(node: Node, g: Any, wanted: Any, needed: Any, captured: Any, create_graph: bool) -> tuple[Any, Any]:
-    """Let a node fire that has hooks, or in a pass for named `inputs`. No outgoing gradients (None) if nothing needs them."""
+    """Let a node fire that has hooks, in a pass for named `inputs`, or in anomaly mode. (g, None) if nothing needs it to fire."""
     if node.hooks is not None:
         g = arrive(node, g, create_graph)
     for target in wanted.get(node, ()):
         captured[target] = g[target[1]] if node.outputs != 1 else g
     if wanted and node not in needed:
         return g, None
-    if node.hooks is None:
-        return g, node.gradients(g, create_graph)
-    g = before(node, g, create_graph)
-    return g, after(node, g, node.gradients(g, create_graph), create_graph)
+    if node.hooks is not None:
+        g = before(node, g, create_graph)
+    outgoing = anomaly.watched(node, g, create_graph) if modes.anomaly else node.gradients(g, create_graph)
+    return g, outgoing if node.hooks is None else after(node, g, outgoing, create_graph)
 
 
 def arrive(node: Node, g: Any, create_graph: bool) -> Any:
@@ -173,8 +214,7 @@ def arrive(node: Node, g: Any, create_graph: bool) -> Any:
     assert hooks is not None
     gs = list(g) if node.outputs != 1 else [g]
     for number, on_tensor in hooks.tensor.items():
-        if gs[number] is not None:
-            gs[number] = run_tensor_hooks(on_tensor, gs[number], create_graph)
+        gs[number] = run_tensor_hooks(on_tensor, gs[number], create_graph)
     for number, reference in hooks.retain.items():
         tensor = reference()
         if tensor is not None and gs[number] is not None:

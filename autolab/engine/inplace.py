@@ -1,59 +1,157 @@
 """6. Writing in place: versions that all views share, and a new history.
 
 An in-place operation is the ordinary operation, written into the buffer. Then the version is counted, and the tensor gets the
-node of the ordinary operation. If the tensor looks into a base, the base gets the node of `put(base, new)`; the base's other views
-find out when they are next used, and look again.
+node of the ordinary operation. If the tensor looks into a base, it is the base that gets a new node, `CopySlices`, which runs the
+rule of the operation on the part that was written to. All views of that base, the written one included, find out when they are
+next used, and look again: `AsStridedBackward0`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from autolab.engine import dtypes
-from autolab.engine.modes import modes, recording
+from autolab.engine.modes import Untracked, modes, recording
+from autolab.engine.node import Edge, Node, edge_of, next_number
+from autolab.engine.saved import FREED, Saved
 from autolab.engine.tensor import TABLE, Tensor
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
 
+# How a view came about through which no write can be recorded.
+SEVERAL, NO_GRAD, FUNCTION, INFERENCE = "several", "no_grad", "function", "inference_mode"
+
+
+class Part(NamedTuple):
+    """Which entries of the memory of an array a view sees, and in which order, counted in entries from the array's first."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    layout: tuple[int, ...]  # the strides of the array itself
+
+
+def address(a: np.ndarray[Any, Any]) -> int:
+    return a.__array_interface__["data"][0]  # type: ignore[no-any-return]
+
+
+def layout_of(a: np.ndarray[Any, Any]) -> tuple[int, ...]:
+    """The strides of an array, in entries."""
+    return tuple(s // a.itemsize for s in a.strides)
+
 
 class View:
-    """How a tensor looks into its base: the row(s) that lead from the base to it, and the write it has caught up with."""
+    """How a tensor looks into its base: the base's memory, how the view was made, and the write it has caught up with."""
 
-    __slots__ = ("base", "path", "seen")
+    __slots__ = ("base", "made", "memory", "seen")
 
-    def __init__(self, base: Tensor, path: tuple[tuple[Op, dict[str, Any], int | None], ...]) -> None:
-        self.base = base
-        self.path = path
+    def __init__(self, base: Tensor, memory: np.ndarray[Any, Any], made: str) -> None:
+        self.base, self.memory, self.made = base, memory, made
         self.seen = base.version[0]
 
     @classmethod
-    def of(cls, source: Tensor, op: Op, settings: dict[str, Any], output: int | None = None) -> View:
-        """The view that `op` makes of `source`; a view of a view looks into the same base."""
-        step = ((op, settings, output),)
-        if source.window is None:
-            return cls(source, step)
-        return cls(source.window.base, source.window.path + step)
+    def of(cls, source: Tensor, several: bool = False) -> View | None:
+        """A view of `source`; a view of a view looks into the same base. Nobody follows views of an inference tensor."""
+        if type(source.version) is Untracked:
+            return None
+        window = source.window
+        made = INFERENCE if modes.inference else NO_GRAD if not modes.grad else SEVERAL if several else ""
+        if window is None:
+            return cls(source, source.payload, made)
+        return cls(window.base, window.memory, window.made or made)
 
-    def through(self, x: Any) -> Any:
-        """The part of `x` (a Tensor or an array shaped like the base) that this view looks at."""
-        for op, settings, output in self.path:
-            x = op(x, **settings)
-            if output is not None:
-                x = x[output]
-        return x
+    def part(self, view: np.ndarray[Any, Any]) -> Part:
+        """Where in the base's memory an array lies."""
+        offset = (address(view) - address(self.memory)) // view.itemsize if view.size else 0
+        return Part(view.shape, layout_of(view), offset, layout_of(self.base.box()))
 
     def catch_up(self, t: Tensor) -> None:
-        """If the base got a new history since, look again: the view's history follows from the base's."""
+        """If the base was written to since, look again: the view's history follows from the base's."""
         base = self.base
-        if self.seen == base.version[0]:
+        if self.seen == base.version[0] or (t.edge is None and base.edge is None and not base.flag):
             return
+        if self.made:
+            self.refuse(t, "its base or another view of its base has been")
         self.seen = base.version[0]
-        if base.edge is not None:
-            with recording(True):
-                t.edge = self.through(base).edge
+        with recording(True):
+            change_history(t, TABLE["as_strided"](base, part=self.part(t.box())).edge)
+
+    def refuse(self, t: Tensor, what: str = "is being") -> NoReturn:
+        """Say why a write through this view, or past it, cannot be recorded."""
+        where = "inference mode and {} modified inplace in normal mode." if self.made == INFERENCE else (
+            "no_grad mode and {} modified inplace with grad mode enabled."
+        )  # fmt: skip
+        said = f"A view was created in {where.format(what)}"
+        if t.edge is not None:
+            said = f"Output {t.edge[1]} of {function_of(t.edge[0])} is a view and {what} modified inplace."
+        raise RuntimeError(f"{said} {REASONS[self.made]}")
+
+
+def function_of(node: Node) -> str:
+    """What ran, from the name of its node: Unbind for UnbindBackward0."""
+    return node.name().rstrip("0123456789").removesuffix("Backward")
+
+
+AMBIGUOUS = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and "
+    "the inplace either both inside the {0} block (if you don't want the inplace to be tracked) or both outside (if you want the "
+    "inplace to be tracked)."
+)
+REASONS = {
+    SEVERAL: "This view is the output of a function that returns multiple views. Such functions do not allow the output views to be "
+    "modified inplace. You should replace the inplace operation by an out-of-place one.",
+    NO_GRAD: AMBIGUOUS.format("no_grad"),
+    INFERENCE: AMBIGUOUS.format("inference_mode"),
+    FUNCTION: "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+    "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect gradients. "
+    "This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
+}
+
+
+class CopySlices(Node):
+    """What a base remembers of a write through a view: which part was written to, and the node of what was written.
+
+    `node` takes the part's old value as its first input. If it does not, it is no part of this node but lies below it.
+    """
+
+    __slots__ = ("freed", "node", "part")
+
+    def __init__(self, base: Tensor, part: Part, written: Edge | None, inside: bool) -> None:
+        self.part = part
+        self.node = written[0] if inside and written is not None else None
+        self.edges = (edge_of(base), *(self.node.edges[1:] if self.node is not None else (written,)))
+        self.freed = False
+        self.hooks = None
+        self.seq = next_number()
+
+    def gradients(self, g: Any, create_graph: bool) -> list[Any]:
+        if g is None:
+            return [None] * len(self.edges)
+        if self.freed:
+            raise RuntimeError(FREED)
+        there = TABLE["as_strided"](g, part=self.part)
+        if type(there) is np.ndarray:
+            there = there.copy()
+        old, *others = (None, there) if self.node is None else self.node.gradients(there, create_graph)
+        if self.edges[0] is None:
+            return [None, *others]
+        if old is None:
+            old = np.zeros(self.part.shape, g.dtype)
+        return [TABLE["as_strided_scatter"](g, old, part=self.part), *others]
+
+    def release(self) -> None:
+        # Let go of the node, but leave it whole: a result that it saved for a second derivative leads back to it.
+        if self.node is not None and self.node.holds_values:
+            self.node, self.freed = None, True
+
+    def is_freed(self) -> bool:
+        return self.freed
+
+    def saved_values(self) -> list[Saved]:
+        return [] if self.node is None else self.node.saved_values()
 
 
 def in_place(op: Op, target: Tensor, args: tuple[Any, ...], settings: dict[str, Any]) -> Tensor:
@@ -61,14 +159,15 @@ def in_place(op: Op, target: Tensor, args: tuple[Any, ...], settings: dict[str, 
 
     Raises RuntimeError for a leaf that requires grad, a view of one, several outputs, a result of another shape or category.
     """
-    check_may_write(target)
+    check_may_write(target, target.requires_grad)
     result = op(target, *args, **settings)
     return overwrite(target, result)
 
 
 def overwrite(target: Tensor, result: Tensor) -> Tensor:
-    """Write `result` into `target`'s memory and pass its history on: to `target`, and to the base it looks into."""
+    """Write `result` into `target`'s memory and pass its history on: to `target`, or to the base it looks into."""
     old, new = target.payload, result.payload
+    check_inference(target)
     if new.shape != old.shape:
         raise RuntimeError(
             f"output with shape {list(old.shape)} doesn't match the broadcast shape {list(new.shape)}. "
@@ -81,36 +180,41 @@ def overwrite(target: Tensor, result: Tensor) -> Tensor:
     if new.dtype != old.dtype:
         new = writable_as(new, target)
     if result.edge is not None:
+        check_may_write(target, True)
         keep_what_was(result.edge[0], target)
     if type(old) is np.ndarray:
         old[...] = new
     else:
         target.payload = new[()]
+    was = edge_of(target) if modes.grad else None
     target.version[0] += 1
-    changed = (target,) if target.window is None else (target, target.window.base)
-    retaining = [t for t in changed if t.retains_grad]
-    for t in retaining:  # the gradient to keep is that of the new value
-        t.edge[0].hooks.retain.pop(t.edge[1], None)  # type: ignore[index,union-attr]
-    rebase(target, result)
-    for t in retaining:
-        t.retain_grad()
+    if modes.grad:
+        if result.edge is not None:
+            adopt_saved_result(result, target)
+        rebase(target, result.edge, was)
     return target
 
 
-def rebase(target: Tensor, result: Tensor) -> None:
-    """The new history of what was written to, and of the base that it looks into."""
+def rebase(target: Tensor, written: Edge | None, was: Edge | None) -> None:
+    """The new history of what was written to: the edge of what was written, where the old value came from `was`."""
     view = target.window
-    if result.edge is not None:
-        adopt_saved_result(result, target)
     if view is None:
-        if modes.grad:
-            target.edge = result.edge
-        return
-    base = view.base
-    if modes.grad and (result.edge is not None or base.edge is not None):
-        base.edge = TABLE["put"](base, result, view=view).edge
-        target.edge = view.through(base).edge if result.edge is None else result.edge
-    view.seen = base.version[0]
+        change_history(target, written)
+    elif written is not None or view.base.edge is not None:
+        inside = written is not None and written[0].outputs == 1 and written[0].edges[0] is was
+        base = view.base
+        change_history(base, CopySlices(base, view.part(target.box()), written, inside))
+        view.catch_up(target)
+
+
+def change_history(t: Tensor, edge: Edge | None) -> None:
+    """Give a tensor another node. A gradient to retain is that of the new value; hooks stay with the old one."""
+    retained = t.edge is not None and t.extra is not None and t.extra.retains
+    if retained:
+        t.edge[0].hooks.retain.pop(t.edge[1], None)  # type: ignore[index,union-attr]
+    t.edge = edge
+    if retained:
+        t.retain_grad()
 
 
 def writable_as(new: Any, target: Tensor) -> Any:
@@ -121,12 +225,25 @@ def writable_as(new: Any, target: Tensor) -> Any:
     return new.astype(target.payload.dtype)
 
 
-def check_may_write(target: Tensor) -> None:
-    """Leaves that require grad, and views of them, may not be written to while operations are recorded."""
-    if not modes.grad:
+def check_inference(target: Tensor) -> None:
+    if type(target.version) is Untracked and not modes.inference:
+        raise RuntimeError(
+            "Inplace update to inference tensor outside InferenceMode is not allowed. You can make a clone to get a normal tensor "
+            "before doing inplace update."
+        )
+
+
+def check_may_write(target: Tensor, recorded: bool) -> None:
+    """Leaves that require grad, and views of them, may not be written to while operations are recorded; nor may views through
+    which a write cannot be followed. `recorded`: whether the target or what is written requires grad."""
+    if target.level or not (modes.grad and recorded):  # transforms check for themselves
         return
-    if target.window is not None and target.window.base.flag:
-        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    view = target.window
+    if view is not None:
+        if view.made:
+            view.refuse(target)
+        if view.base.edge is None and target.requires_grad:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if target.flag and target.edge is None:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation. "

@@ -210,9 +210,10 @@ class inference_mode(_GradMode):
 
     def __enter__(self) -> None:
         self._outside.append((modes.grad, modes.inference, modes.counter))
+        modes.grad = not self.mode
         if self.mode != modes.inference:
-            modes.grad, modes.inference, modes.counter = not self.mode, self.mode, untracked if self.mode else None
-            modes.settle()
+            modes.inference, modes.counter = self.mode, untracked if self.mode else None
+        modes.settle()
 
     def __exit__(self, *exc: object) -> None:
         modes.grad, modes.inference, modes.counter = self._outside.pop()

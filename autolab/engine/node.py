@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Union
 import numpy as np
 
 from autolab.engine.dtypes import narrowed, widened
-from autolab.engine.modes import recording
+from autolab.engine.modes import modes, recording
 from autolab.engine.saved import FREED, Saved, look_up, pytorchs_name
 from autolab.engine.tensor import Tensor, fresh
 
@@ -94,6 +94,18 @@ class Node:
         except AttributeError:
             self._metadata = {}
             return self._metadata
+
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def __call__(self, *grads: Any) -> Any:
+        """Run this one node by hand: gradients of its outputs in, gradients for its edges out."""
+        if len(grads) != self.outputs:
+            raise TypeError(f"expected {self.outputs} arguments, got {len(grads)} instead")
+        given = [g if g is None or modes.grad else g.payload for g in grads]
+        found = self.gradients(tuple(given) if self.outputs != 1 else given[0], modes.grad)
+        results = tuple([g if g is None or isinstance(g, Tensor) else fresh(g) for g in found])
+        return results[0] if len(results) == 1 else results
 
     def gradients(self, g: Any, create_graph: bool) -> Any:
         """The gradients for each edge, from the gradient of the output (a tuple of them when there are several)."""
@@ -271,7 +283,8 @@ class AccumulateGrad(Node):
         if extra is not None and extra.post_hooks:
             with recording(create_graph):
                 for hook in list(extra.post_hooks.values()):
-                    hook(leaf)
+                    if hook(leaf) is not None:
+                        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def add_into(total: Tensor, g: Any) -> None:
@@ -321,17 +334,17 @@ def edge_of(t: Tensor) -> Edge | None:
 
 
 def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], g: Any, create_graph: bool) -> Any:
-    """Pass a gradient through a tensor's hooks; each may return a replacement."""
+    """Pass a gradient (None if none arrived) through a tensor's hooks; each may return a replacement."""
     with recording(create_graph):
         for hook in list(hooks.values()):
-            t = g if isinstance(g, Tensor) else fresh(g)
+            t = g if g is None or isinstance(g, Tensor) else fresh(g)
             result = hook(t)
             if result is None:
                 result = t  # the hook may still have written into it
             elif not isinstance(result, Tensor):
                 raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
             check_replacement(hook, t, result)
-            g = result if create_graph else result.payload
+            g = result if create_graph or result is None else result.payload
     return g
 
 

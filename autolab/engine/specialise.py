@@ -105,7 +105,7 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
     if op.view:
         lines += [
             f"    if looks_into(out, raw_{first}):",
-            f"        t.window, t.version = View.of({first}, op, settings), {first}.version",
+            f"        t.window, t.version = View.of({first}), {first}.version",
             "    else:",
             "        t.version = [0]",
         ]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autolab.engine import dtypes
+from autolab.engine.modes import Untracked, modes
 
 if TYPE_CHECKING:
     from autolab.engine.inplace import View
@@ -112,8 +113,8 @@ class Tensor:
 
     @property
     def requires_grad(self) -> bool:
-        """True if gradients are to be computed for this tensor."""
-        return self.flag or self.grad_fn is not None
+        """True if gradients are to be computed for this tensor; also for what looks into one, though made in no_grad."""
+        return self.flag or self.grad_fn is not None or (self.window is not None and self.window.base.requires_grad)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -131,6 +132,8 @@ class Tensor:
                     "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
                 )
             return self
+        if requires_grad and self.is_inference() and not modes.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if requires_grad and self.payload.dtype not in dtypes.FLOATING:
             raise RuntimeError(
                 "only Tensors of floating point and complex dtype can require gradients; this one is "
@@ -244,7 +247,13 @@ class Tensor:
 
     @property
     def _version(self) -> int:
+        if self.is_inference():
+            raise RuntimeError("Inference tensors do not track version counter.")
         return self.version[0]
+
+    def is_inference(self) -> bool:
+        """True for a tensor made in inference mode: it counts no writes, and cannot be saved for backward."""
+        return type(self.version) is Untracked
 
     @property
     def _base(self) -> Tensor | None:

@@ -11,11 +11,12 @@ import string
 
 import numpy as np
 
-from autolab.engine.batched import loops
+from autolab.engine.batched import Batch
 from autolab.engine.op import from_the_end
+from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise as e
 from autolab.rules import index as i
-from autolab.rules import linalg, nn, reduce, shape
+from autolab.rules import linalg, nn, reduce, shape, strided, written
 
 
 def batch(*rows):
@@ -335,11 +336,36 @@ def layer_norm(x, weight, bias, axes, eps, batched, size):
 # -- writing -----------------------------------------------------------------------------------------
 
 
-@batch(i.put)
-def put(x, y, view, size):
-    """A loop: the recorded steps of a view are of one sample."""
-    loops["put"] += 1
-    return shape.stack(*[i.put(x[k], y[k], view=view) for k in range(size)], axis=-x.ndim)
+@batch(strided.as_strided)
+def as_strided(x, part, size):
+    return strided.as_strided(x, part=strided.of_samples(part, x.shape[1:], size))
+
+
+@batch(strided.as_strided_back)
+def as_strided_back(g, x_shape, part, size):
+    return strided.as_strided_back(g, x_shape=(size, *x_shape), part=strided.of_samples(part, x_shape, size))
+
+
+@batch(strided.as_strided_scatter)
+def as_strided_scatter(x, y, part, size):
+    return strided.as_strided_scatter(x, y, part=strided.of_samples(part, x.shape[1:], size))
+
+
+class LookOfEach:
+    """The part of each sample that a view looks at, where all samples stand in one array."""
+
+    def __init__(self, look, size):
+        self.look, self.size = look, size
+
+    def through(self, x):
+        with Batch(self.size) as level:
+            found = self.look.through(level.input(x if isinstance(x, Tensor) else fresh(x))).value
+        return found if isinstance(x, Tensor) else found.payload
+
+
+@batch(written.put)
+def put(x, y, look, size):
+    return written.put(x, y, look=LookOfEach(look, size))
 
 
 @batch(e.copy)

@@ -4,14 +4,18 @@ import inspect
 import types
 
 from autolab.engine.op import Op
-from autolab.rules import elementwise, index, linalg, nn, reduce, shape
+from autolab.rules import arithmetic, elementwise, index, linalg, nn, reduce, scatter, shape, smooth, strided
 
 FAMILIES = {
     elementwise: "Entry by entry",
+    smooth: "Entry by entry: the functions of a calculus book",
+    arithmetic: "Entry by entry: remainders, choices, bits",
     reduce: "Fewer numbers out of many",
     shape: "Other shapes, other orders",
     index: "Picking entries, and putting them back",
+    scatter: "Writing at places that an index names",
     linalg: "Products of matrices",
+    strided: "Views by strides",
     nn: "Networks",
 }
 

@@ -57,8 +57,15 @@ def log_of_base(x, y):
     return np.log(np.where((x == 0) & (y >= 0), 1, x)).astype(y.dtype)
 
 
+def power(x, y):
+    """x**y; of integers to negative powers what is left of 1 / x**-y without its fraction, as in PyTorch."""
+    if y.dtype.kind != "i" or not np.any(y < 0):
+        return x**y
+    return np.where((y < 0) & (np.abs(x) != 1), 0, x ** np.abs(y))[()]
+
+
 pow = op(
-    "pow", lambda x, y: x**y, E, numpy=np.power, refuse=refuse.whole_negative_powers,
+    "pow", power, E, numpy=np.power, refuse=refuse.bools("pow"),
     node=lambda x, y: "PowBackward2" if is_number(x) else "PowBackward1",
     x=lambda g, x, y: np.where(y == 0, 0, g * (y * x ** np.where(y == 0, 1, y - 1))),
     y=lambda g, x, y, out: g * (out * log_of_base(x, y)),

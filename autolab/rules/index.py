@@ -21,18 +21,6 @@ def place_values(g, *, key, shape):
 
 
 place = op("place", place_values, L, g=lambda u, key: u[key])
-put = op(
-    "put", lambda x, y, *, view: put_values(x, y, view), L, node="CopySlices",
-    x=lambda g, y_shape, view: put(g, np.zeros(y_shape, g.dtype), view=view),
-    y=lambda g, view: view.through(g),
-)  # fmt: skip
-
-
-def put_values(x, y, view):
-    """A copy of the base in which the part that a view looks at has new values."""
-    out = np.array(x)
-    view.through(out)[...] = y
-    return out
 
 
 # -- integer and boolean arrays ------------------------------------------------------------------
@@ -86,7 +74,7 @@ def gather_values(x, index, *, axis):
 
 def scatter_add_values(x, index, src, *, axis):
     if not index.ndim or not x.ndim:
-        return x + np.sum(src)
+        return x + np.sum(src, dtype=x.dtype)
     positions = np.ravel_multi_index(grid(index, axis), x.shape)
     return add_flat(np.array(x, order="C"), positions, src[tuple(slice(n) for n in index.shape)])
 
@@ -114,11 +102,10 @@ index_select = op(
 
 
 def index_add_values(x, index, src, *, axis):
-    out = np.array(x)
     if not x.ndim:
-        return out + np.sum(src)
-    np.add.at(np.moveaxis(out, axis, 0), index, np.moveaxis(src, axis, 0))
-    return out
+        return x + np.sum(src, dtype=x.dtype)
+    positions = np.take(np.arange(x.size).reshape(x.shape), index, axis)
+    return add_flat(np.array(x, order="C"), positions, src)
 
 
 index_add = op(

@@ -80,7 +80,31 @@ def whole_division_by_zero(kernel):
     return check
 
 
-def whole_negative_powers(x, y):
-    bools("pow")(x, y)
-    if result_type([x, y]) not in FLOATING and np.any(np.less(y, 0)):
-        raise RuntimeError("Integers to negative integer powers are not allowed. Convert to floating point first: t.float().")
+def whole(kernel):
+    """For functions of floats, of two operands."""
+
+    def check(*operands):
+        common = result_type(list(operands))
+        if common not in FLOATING:
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{of(common).title}'. Convert first: t.float().")
+
+    return check
+
+
+def all_but_whole(kernel):
+    """For functions of integers, and neither of floats nor of bools."""
+
+    def check(*operands):
+        common = result_type(list(operands))
+        if common in FLOATING or common == np.bool_:
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{of(common).title}'. It is for integers.")
+
+    return check
+
+
+def whole_quotients(x, a, b):
+    if all(t.dtype not in FLOATING for t in (a, b) if hasattr(t, "dtype")):
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
+            "tensor1 and tensor2. Convert first: a.float()."
+        )

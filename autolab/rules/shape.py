@@ -42,8 +42,18 @@ moveaxis = op(
     node="PermuteBackward0", view=True,
     x=lambda g, source, destination: np.moveaxis(g, destination, source),
 )  # fmt: skip
+
+
+def stretched_view(x, shape):
+    """np.broadcast_to, but what is no repetition may be written to."""
+    view = np.broadcast_to(x, shape)
+    if type(x) is np.ndarray and x.flags.writeable:
+        view.flags.writeable = True
+    return view
+
+
 expand = op(
-    "expand", lambda x, *, shape: np.broadcast_to(x, shape), L, numpy=np.broadcast_to, view=True,
+    "expand", lambda x, *, shape: stretched_view(x, shape), L, numpy=np.broadcast_to, view=True,
     x=lambda g, x_shape: sum_to(g, x_shape),
 )  # fmt: skip
 expand_dims = op(

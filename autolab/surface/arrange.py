@@ -13,7 +13,6 @@ from autolab.engine import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Size, Tensor, fresh
 from autolab.rules import elementwise as copies
-from autolab.rules import index as index_rows
 from autolab.rules import shape as rows
 from autolab.surface import creation, index, shape
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
@@ -384,15 +383,16 @@ def argwhere(input: Tensor) -> Tensor:
 # -- written into a copy -------------------------------------------------------------------------
 
 
-def _scattered(input: Tensor, src: Tensor, name: str, look: Callable[[Any], Any]) -> Tensor:
+def _scattered(input: Tensor, src: Tensor, name: str, look: Callable[[Tensor], Tensor]) -> Tensor:
     """A copy of input in which the part that `look` shows has the entries of src."""
-    window = look(fresh(np.empty(input.shape, bool))).window
-    part = list(look(input.detach()).shape)  # type: ignore[attr-defined]
-    if list(require_tensor(src, name, "src", 2).shape) != part:
-        raise RuntimeError(f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {part}")
-    if window is None:  # the part is all of it
-        return clone(src.to(input.dtype))  # type: ignore[attr-defined]
-    return apply(index_rows.put, (input, src.to(input.dtype)), {"view": window})  # type: ignore[attr-defined,no-any-return]
+    out = clone(input)
+    part = look(out)
+    if require_tensor(src, name, "src", 2).shape != part.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(part.shape)}"
+        )
+    part.copy_(src)  # type: ignore[attr-defined]
+    return out
 
 
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:

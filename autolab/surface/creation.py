@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from autolab.engine import dtypes
+from autolab.engine.levels import created, shaped
+from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.device import CPU, device, require_cpu
 from autolab.surface.dims import lengths_of, require_tensor, whole
@@ -26,6 +28,8 @@ def finish(array: Any, requires_grad: bool = False, device: Any = None) -> Tenso
     if device is not None:
         require_cpu(device)
     t = fresh(array[()] if array.ndim == 0 else array)
+    if modes.levels:
+        t = created(t)
     if not requires_grad:
         return t
     if array.dtype not in dtypes.FLOATING:
@@ -254,13 +258,18 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
     return finish(np.eye(n, m, dtype=_floating(dtype)), requires_grad, device)
 
 
-def _like(make: Any) -> Any:
+def _like(make: Any, shared: bool = False) -> Any:
+    """`shared`: inside vmap all samples share one; otherwise each gets its own if `input` differs between them."""
+
     def like(
         input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **generator: Any
     ) -> Tensor:
         require_tensor(input, f"{make.__name__}_like")
-        dtype = input.dtype if dtype is None else dtype
-        return make(tuple(input.shape), dtype=dtype, device=device, requires_grad=requires_grad, **generator)  # type: ignore[no-any-return]
+        options = {"dtype": input.dtype if dtype is None else dtype, "device": device, "requires_grad": requires_grad}
+        made: Tensor = make(tuple(input.shape), **options, **generator) if shared or not input.level else shaped(
+            input, tuple(input.shape), lambda *size: make(size, **options)
+        )
+        return made
 
     like.__name__ = f"{make.__name__}_like"
     like.__doc__ = f"`{make.__name__}` with the shape, and by default the dtype, of another tensor."
@@ -295,3 +304,10 @@ def set_default_dtype(d: dtypes.dtype) -> None:
 def is_tensor(obj: Any) -> bool:
     """True if `obj` is a Tensor."""
     return isinstance(obj, Tensor)
+
+
+def new(like: Tensor, make: Any, sizes: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What new_zeros and its kin do: `make` with another tensor's dtype; inside vmap each sample gets its own."""
+    options = {"dtype": like.dtype, **options}
+    size = lengths_of(sizes, make.__name__, options.pop("size", None))
+    return shaped(like, size, lambda *size: make(*size, **options))

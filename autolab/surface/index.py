@@ -10,11 +10,12 @@ from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import index as rows
 from autolab.surface.dims import axis_of, require_tensor, whole
-from autolab.surface.shape import common_shape, expand, squeeze, unsqueeze
+from autolab.surface.shape import common_shape, expand, reshape, squeeze, unsqueeze
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
 FUNCTIONS = "gather index_add index_select masked_select narrow nonzero scatter_add select"
 METHODS = "index_add index_select gather masked_select narrow nonzero scatter_add select"
+IN_PLACE = "index_add scatter_add"
 
 Key = tuple[Any, ...]
 
@@ -194,6 +195,9 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """
     index_tensor(index, "gather")
     require_tensor(input, "gather")
+    if not index.payload.size:
+        axis_of(dim, input.ndim)
+        return reshape(cut(reshape(input, -1), 0, slice(0, 0)), index.shape)
     if index.ndim != max(input.ndim, 1) and input.ndim:
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     axis = axis_of(dim, input.ndim)
@@ -215,25 +219,33 @@ def check_range(index: Tensor, input: Tensor, axis: int | None) -> None:
         raise RuntimeError(f"index {worst} is out of bounds for dimension {0 if axis is None else axis + input.ndim} with size {n}")
 
 
-def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """input with each entry of src added where index says along dim: the transpose of gather."""
-    index_tensor(index, "scatter")
-    require_tensor(src, "scatter_add", "src", 4)
-    axis = axis_of(dim, require_tensor(input, "scatter_add").ndim)
-    for name, t in (("self", input), ("src", src)):
-        if max(index.ndim, 1) != max(t.ndim, 1):
-            raise RuntimeError(
-                f"Index tensor must have the same number of dimensions as {name} tensor: {index.ndim} and {t.ndim}"
-            )
+def check_scatter(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
+    """Raise PyTorch's errors for shapes and dtypes that a scatter cannot do with."""
+    axis = axis_of(dim, require_tensor(input, name).ndim)
     if src.payload.dtype != input.payload.dtype:
         raise RuntimeError(f"scatter(): Expected self.dtype to be equal to src.dtype, but got {input.dtype} and {src.dtype}")
-    if input.ndim and src.ndim and index.ndim and index.payload.size:
+    if not index.payload.size:
+        return
+    for what, t in (("self", input), ("src", src)):
+        if max(index.ndim, 1) != max(t.ndim, 1):
+            raise RuntimeError(
+                f"Index tensor must have the same number of dimensions as {what} tensor: {index.ndim} and {t.ndim}"
+            )
+    if input.ndim and src.ndim and index.ndim:
         for a in range(-index.ndim, 0):
             if (a != axis and index.shape[a] > input.shape[a]) or index.shape[a] > src.shape[a]:
                 raise RuntimeError(
                     f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from dimension "
                     f"{dim} and to be no larger size than src {list(src.shape)}"
                 )
+
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """input with each entry of src added where index says along dim: the transpose of gather."""
+    index_tensor(index, "scatter")
+    require_tensor(src, "scatter_add", "src", 4)
+    check_scatter("scatter_add", input, dim, index, src)
+    axis = axis_of(dim, input.ndim)
     check_range(index, input, axis)
     return apply(rows.scatter_add, (input, index, src), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.inplace import check_may_write, overwrite
-from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise
 from autolab.rules import index as index_rows
@@ -16,27 +15,21 @@ from autolab.surface import pointwise, shape
 from autolab.surface.dims import require_tensor
 from autolab.surface.index import check_key, expand_key, getitem
 
-METHODS = "copy_ detach detach_ fill_ zero_"
+METHODS = "copy_ fill_ zero_"
 
 
 def may_write(self: Tensor) -> None:
     """Raise PyTorch's errors for a tensor that may not be written to."""
-    check_may_write(self)
-    view, raw = self.window, self.payload
-    if view is not None and modes.grad and view.base.requires_grad:
-        for op, _, output in view.path:
-            if output is not None:
-                raise RuntimeError(
-                    f"Output {output} of {op.name.capitalize()} is a view and is being modified inplace. This view is the output of a "
-                    "function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
-                    "You should replace the inplace operation by an out-of-place one."
-                )
-    if type(raw) is np.ndarray and not raw.flags.writeable:
-        if 0 in raw.strides and raw.size > 1:
-            raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-                "Please clone() the tensor before performing the operation."
-            )
+    check_may_write(self, self.requires_grad)
+    raw = self.payload
+    if type(raw) is not np.ndarray:
+        return
+    if 0 in raw.strides and any(n > 1 and not step for n, step in zip(raw.shape, raw.strides)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    if not raw.flags.writeable:
         raise RuntimeError("the memory of this tensor is read-only: clone() it before writing to it.")
 
 
@@ -106,25 +99,6 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
             f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {picked}"
         ) from None
     overwrite(self, result)
-
-
-def detach(self: Tensor) -> Tensor:
-    """The same memory as a tensor without history. Writes through it are counted, so the graph notices them."""
-    t = fresh(self.box())
-    t.version = self.version
-    return t
-
-
-def detach_(self: Tensor) -> Tensor:
-    """Forget the history of this tensor: it becomes a leaf that does not require grad."""
-    if self.window is not None:
-        raise RuntimeError(
-            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
-            "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
-            "called on these gradients."
-        )
-    self.edge, self.flag = None, False
-    return self
 
 
 def augmented(name: str) -> Callable[..., Any]:

@@ -14,8 +14,8 @@ from autolab.surface.dims import require_tensor
 from autolab.surface.shape import reshape, unsqueeze
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-FUNCTIONS = "addmm bmm dot einsum matmul mm mv outer"
-METHODS = "addmm bmm dot matmul mm mv outer"
+FUNCTIONS = "bmm dot einsum matmul mm mv outer"
+METHODS = "bmm dot matmul mm mv outer"
 
 NONE: dict[str, Any] = {}
 # The names of dtypes in C++, which PyTorch uses in one message.
@@ -133,18 +133,15 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return reshape(input, -1, 1) * vec2  # type: ignore[operator,no-any-return]
 
 
-def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2)."""
-    product = mm(mat1, mat2)
-    product = product if alpha == 1 else product * alpha
-    return (input if beta == 1 else input * beta) + product  # type: ignore[operator,no-any-return]
-
-
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Sums of products named by letters: einsum("ij,jk->ik", a, b) is a @ b. "..." stands for leading dims.
 
+    Numbers may stand for the letters, in a list behind each operand: einsum(a, [0, 1], b, [1, 2], [0, 2]).
+
     Raises RuntimeError if the letters do not fit the operands.
     """
+    if isinstance(equation, Tensor):
+        equation, operands = from_sublists((equation, *operands))
     if len(operands) == 1 and isinstance(operands[0], list | tuple):
         operands = tuple(operands[0])
     for i, x in enumerate(operands):
@@ -192,6 +189,19 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     expanded = [x if tuple(x.shape) == tuple(sizes[c] for c in term) else x.expand(*[sizes[c] for c in term]) for term, x in ready]
     final = ",".join(term for term, _ in ready) + "->" + right
     return apply(rows.einsum, tuple(expanded), {"equation": final})  # type: ignore[no-any-return]
+
+
+def from_sublists(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """einsum's other form, as an equation and its operands."""
+
+    def term(numbers: Any) -> str:
+        for n in numbers:
+            if n is not ... and not 0 <= n < len(string.ascii_letters):
+                raise RuntimeError(f"einsum(): expected subscripts to be within the valid range [0, 52), but got {n}")
+        return "".join("..." if n is ... else string.ascii_letters[n] for n in numbers)
+
+    result = f"->{term(args[-1])}" if len(args) % 2 else ""
+    return ",".join(term(numbers) for numbers in args[1 : len(args) - len(args) % 2 : 2]) + result, args[: len(args) // 2 * 2 : 2]
 
 
 def check_letters(equation: str, terms: list[str], right: str, count: int) -> None:

@@ -14,10 +14,25 @@ from autolab.engine.specialise import compile_forward
 from autolab.engine.tensor import Tensor
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
-from autolab.surface import arrange, creation, index, inplace, linalg, pointwise, printing, random, reduce, shape
+from autolab.surface import (
+    arrange,
+    creation,
+    functions,
+    index,
+    inplace,
+    linalg,
+    pointwise,
+    printing,
+    products,
+    random,
+    reduce,
+    scatter,
+    shape,
+    views,
+)
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
-MODULES: tuple[Any, ...] = (pointwise, reduce, shape, index, arrange, linalg, random)
+MODULES: tuple[Any, ...] = (pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views)
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 
@@ -72,7 +87,7 @@ def _matmul_first(self: Tensor, other: Any) -> Any:
 
 
 def _rmatmul(self: Tensor, other: Any) -> Any:
-    return linalg.matmul(creation.as_tensor(other), self) if isinstance(other, np.ndarray) else NotImplemented
+    return linalg.matmul(creation.as_tensor(other), self) if isinstance(other, np.ndarray | Tensor) else NotImplemented
 
 
 ROWS = {
@@ -83,7 +98,8 @@ ROWS = {
 }  # fmt: skip
 OPERATORS: dict[str, Callable[..., Any]] = {
     **{name: operator(name, row) for name, row in ROWS.items()},
-    "__rtruediv__": _rtruediv, "__rfloordiv__": reflected(rows.floor_divide), "__rmod__": reflected(rows.remainder),
+    "__rtruediv__": _rtruediv, "__rdiv__": _rtruediv,
+    "__rfloordiv__": reflected(rows.floor_divide), "__rmod__": reflected(rows.remainder),
     "__pow__": _pow, "__rpow__": reflected(rows.pow), "__matmul__": _matmul_first, "__rmatmul__": _rmatmul,
     "__and__": bits(pointwise.bitwise_and), "__rand__": bits(pointwise.bitwise_and), "__or__": bits(pointwise.bitwise_or),
     "__ror__": bits(pointwise.bitwise_or), "__xor__": bits(pointwise.bitwise_xor), "__rxor__": bits(pointwise.bitwise_xor),
@@ -226,26 +242,29 @@ def rebuild(cls: type, array: Any, requires_grad: bool) -> Tensor:
 
 
 def _as_type(d: dtypes.dtype) -> Callable[..., Any]:
-    return lambda self: pointwise.to(self, d)
+    return lambda self, memory_format=None: pointwise.to(self, d)
 
 
 SPECIAL: dict[str, Any] = {
     "item": item, "numpy": numpy, "tolist": tolist, "dim": lambda self: self.ndim, "ndimension": lambda self: self.ndim,
     "is_floating_point": lambda self: self.payload.dtype in dtypes.FLOATING,
+    "where": lambda self, condition, other: pointwise.where(condition, self, other),
     "nelement": shape.numel, "type_as": pointwise.to,
     "element_size": lambda self: self.payload.dtype.itemsize, "cpu": lambda self: self,
     "data_ptr": lambda self: self.box().__array_interface__["data"][0], "_is_view": lambda self: self.window is not None,
     "new_tensor": lambda self, data, **k: creation.tensor(data, **{"dtype": self.dtype, **k}),
-    "new_zeros": lambda self, *size, **k: creation.zeros(*size, **{"dtype": self.dtype, **k}),
-    "new_ones": lambda self, *size, **k: creation.ones(*size, **{"dtype": self.dtype, **k}),
-    "new_full": lambda self, size, value, **k: creation.full(size, value, **{"dtype": self.dtype, **k}),
-    "new_empty": lambda self, *size, **k: creation.empty(*size, **{"dtype": self.dtype, **k}),
+    "new_zeros": lambda self, *size, **k: creation.new(self, creation.zeros, size, k),
+    "new_ones": lambda self, *size, **k: creation.new(self, creation.ones, size, k),
+    "new_full": lambda self, size, value, **k: creation.new(
+        self, lambda *size, **k: creation.full(size, value, **k), tuple(size), k),
+    "new_empty": lambda self, *size, **k: creation.new(self, creation.empty, size, k),
     "__array__": _array, "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
     "__hash__": lambda self: id(self), "__float__": _number(builtins.float), "__int__": _number(int), "__index__": _index,
     "__format__": _format, "__deepcopy__": _deepcopy, "__reduce_ex__": _reduce,
     "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),
     "bfloat16": _as_type(dtypes.bfloat16), "long": _as_type(dtypes.int64), "int": _as_type(dtypes.int32),
-    "short": _as_type(dtypes.int16), "bool": _as_type(dtypes.bool_), "type": type_name,
+    "short": _as_type(dtypes.int16), "char": _as_type(dtypes.int8), "byte": _as_type(dtypes.uint8),
+    "bool": _as_type(dtypes.bool_), "type": type_name,
     "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.H), "mH": property(shape.mT),
     "device": property(lambda self: creation.CPU),
     "is_cuda": False, "is_sparse": False, "names": None,

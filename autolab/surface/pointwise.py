@@ -11,10 +11,12 @@ from autolab.engine import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, fresh
+from autolab.rules import arithmetic
 from autolab.rules import elementwise as rows
 from autolab.rules.refuse import floats, floats_to_invert
 from autolab.surface.device import require_cpu
 from autolab.surface.dims import require_tensor, to_floats, whole
+from autolab.surface.out import into
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
 FUNCTIONS = (
@@ -31,8 +33,10 @@ METHODS = (
 )
 IN_PLACE = (
     "abs add ceil clamp div exp expm1 floor floor_divide log log1p masked_fill mul neg pow reciprocal "
-    "relu remainder round rsqrt sigmoid sign sin cos sqrt square sub tan tanh trunc"
+    "relu remainder round rsqrt sigmoid sign sin cos sqrt square sub tan tanh trunc erf eq ne lt le gt ge logical_and logical_or "
+    "logical_not bitwise_and bitwise_or bitwise_xor bitwise_not"
 )
+OUT = "add bitwise_not clamp div masked_fill pow round sign square sub where"  # and those of `unary`, `binary` and `bitwise`
 ALIASES = {
     "absolute": "abs", "clip": "clamp", "multiply": "mul", "subtract": "sub",
     "divide": "div", "true_divide": "div", "negative": "neg",
@@ -52,8 +56,8 @@ def unary(name: str, row: Op, doc: str) -> Any:
 
     run: Any = first_time
 
-    def function(input: Tensor) -> Tensor:
-        return run(input, NONE)  # type: ignore[no-any-return]
+    def function(input: Tensor, *, out: Any = None) -> Tensor:
+        return run(input, NONE) if out is None else into(out, function, input)  # type: ignore[no-any-return]
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{doc} Entry by entry; result of the same shape."
@@ -78,7 +82,9 @@ def operands(name: str, input: Any, other: Any, numbers: str = "either") -> None
 def binary(name: str, row: Op, doc: str, numbers: str = "either") -> Any:
     """PyTorch's function for a row of two inputs that broadcast."""
 
-    def function(input: Any, other: Any) -> Tensor:
+    def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
+        if out is not None:
+            return into(out, function, input, other)  # type: ignore[no-any-return]
         operands(name, input, other, numbers)
         return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
 
@@ -91,7 +97,9 @@ def bitwise(name: str, row: Op, doc: str) -> Any:
     """PyTorch's function on the bits of integers and bools."""
     refuse = floats(f"{name}_cpu")
 
-    def function(input: Any, other: Any) -> Tensor:
+    def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
+        if out is not None:
+            return into(out, function, input, other)  # type: ignore[no-any-return]
         operands(name, input, other)
         if not builtins.max(getattr(input, "level", 0), getattr(other, "level", 0)):
             refuse(*(getattr(t, "payload", t) for t in (input, other)))
@@ -221,16 +229,11 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     require_tensor(input, "clamp")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
-        out = input if min is None else where(input < min, as_operand(min, input), input)
-        return out if max is None else where(out > max, as_operand(max, input), out)
+        out = input if min is None else apply(arithmetic.clamp_min, (input, min), NONE)
+        return out if max is None else apply(arithmetic.clamp_max, (out, max), NONE)  # type: ignore[no-any-return]
     if input.payload.dtype not in dtypes.FLOATING and (isinstance(min, builtins.float) or isinstance(max, builtins.float)):
         input = to_floats(input)
     return apply(rows.clamp, (input,), {"min": min, "max": max})  # type: ignore[no-any-return]
-
-
-def as_operand(value: Any, like: Tensor) -> Tensor:
-    """A number as a 0-d tensor beside `like`."""
-    return value if isinstance(value, Tensor) else fresh(dtypes.cast(value, like.payload.dtype))
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
@@ -252,6 +255,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value` where the boolean mask holds, the input elsewhere. The mask broadcasts; value is a number or a 0-d tensor."""
     require_tensor(mask, "masked_fill", "mask", 2)
+    if isinstance(value, complex):
+        raise RuntimeError(f"value cannot be converted to type {input.dtype.name} without overflow: {value} is complex")
     if not isinstance(value, Tensor | int | builtins.float | np.generic):
         raise TypeError(
             f"masked_fill() received an invalid combination of arguments - got (Tensor, {type(value).__name__}), but expected "
@@ -265,7 +270,20 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
                 f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
             )
         value = to(value, input.dtype)
+    elif input.payload.dtype not in dtypes.FLOATING:
+        value = _fitting(value, input.dtype)
     return apply(rows.masked_fill, (input, mask, value), NONE)
+
+
+def _fitting(value: Any, d: dtypes.dtype) -> Any:
+    """A Python number for a tensor of integers or bools. Raises RuntimeError if the dtype cannot hold it."""
+    if d is dtypes.bool_:
+        return builtins.bool(value)
+    limits = np.iinfo(d.numpy)
+    if not limits.min <= value <= limits.max:
+        c_type = "int64_t" if d is dtypes.int64 else f"{d.name}_t"
+        raise RuntimeError(f"value cannot be converted to type {c_type} without overflow: {value} does not fit {d!r}")
+    return int(value)
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
@@ -273,17 +291,20 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return apply(rows.clone, (input,), NONE)  # type: ignore[no-any-return]
 
 
-def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False) -> Tensor:
+def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
+       memory_format: Any = None) -> Tensor:  # fmt: skip
     """This tensor in another dtype, itself if it has it already.
 
     Called as to(dtype), to(device), to(device, dtype) or to(other). The only device is the CPU; others raise PyTorch's exception.
     """
+    bools = [a for a in args if isinstance(a, bool)]  # non_blocking and copy
+    copy = copy or (len(bools) > 1 and bools[1])
     for a in args:
         if isinstance(a, Tensor):
             dtype = a.dtype
         elif isinstance(a, dtypes.dtype | type):
             dtype = a
-        elif not isinstance(a, bool):  # bools are non_blocking and copy
+        elif not isinstance(a, bool):
             device = a
     if device is not None:
         require_cpu(device)

@@ -82,9 +82,7 @@ def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
 
 
 def _as_bits(self: Tensor, dtype: dtypes.dtype) -> Tensor:
-    """The same memory read as another dtype. It has no gradient."""
-    if self.requires_grad:
-        raise RuntimeError("view(dtype) reads bits, which have no gradient. Use .to(dtype) to convert, or .detach() first.")
+    """The same memory read as another dtype: bits have no gradient, so this is a tensor without history."""
     own = self.dtype
     if own.itemsize != dtype.itemsize and (not self.ndim or self.shape[-1] * own.itemsize % dtype.itemsize):
         raise RuntimeError(

@@ -5,10 +5,13 @@ and `expression` writes it out. A node is named as PyTorch names it, unless `nam
 """
 
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from autolab.engine.inplace import Part
 from autolab.rules import TABLE
 
 
@@ -262,7 +265,17 @@ INDEXING = [
     Sample("slice", lambda T, x: x.narrow(1, 1, 2), "34"),
     Sample("place", placed, "23", ours=row("place", key=(..., slice(1, 3), slice(None, None, 2)), shape=(4, 5)),
            named="written in place"),
-    Sample("put", written_to_view, "34 2"),
+    Sample("as_strided", lambda T, x: x.as_strided((2, 2), (1, 4), 1), "8"),
+    Sample("as_strided", lambda T, x: x.as_strided((2, 3), (1, 1), 1), "6", named="overlapping"),
+    Sample("as_strided", lambda T, x: x.as_strided((), (), 2), "6"),
+    Sample("unfold", lambda T, x: x.unfold(0, 3, 2), "8; 64"),
+    Sample("unfold", lambda T, x: x.unfold(-2, 2, 1), "34"),
+    Sample("unfold_back", lambda T, g: T.zeros(5, dtype=g.dtype).index_add(0, T.tensor([0, 1, 2, 2, 3, 4]), g.reshape(-1)), "23",
+           ours=row("unfold_back", x_shape=(5,), axis=-1, size=3, step=2), named="PyTorch's has no public name"),
+    Sample("as_strided_back", lambda T, g: T.zeros(3, 4, dtype=g.dtype).as_strided_scatter(g, (2, 2), (1, 4), 1), "22",
+           ours=row("as_strided_back", x_shape=(3, 4), part=Part((2, 2), (1, 4), 1, (4, 1))), named="PyTorch's has two inputs"),
+    Sample("as_strided_scatter", written_to_view, "34 2",
+           ours=row("as_strided_scatter", part=Part((2,), (4,), 4, (4, 1))), named="written in place"),
     Sample("index", lambda T, x: x[[0, 2, 2]], "34; 3"),
     Sample("index", lambda T, x: x[:, T.tensor([[0, 1], [1, 1]])], "34; 232"),
     Sample("index", lambda T, x: x[[0, 1], [1, 0]], "34; 232"),
@@ -329,3 +342,7 @@ NETWORKS = [
 SAMPLES = [
     *ARITHMETIC, *TRANSCENDENTAL, *CHOICES, *COMPARISONS, *REDUCTIONS, *SHAPES, *INDEXING, *PRODUCTS, *NETWORKS,
 ]  # fmt: skip
+
+# Families in files of their own, beside this one.
+for family in sorted(Path(__file__).parent.glob("samples_*.py")):
+    SAMPLES += import_module(f"{__package__}.{family.stem}").SAMPLES

@@ -1,0 +1,24 @@
+"""Learning rates that change while training goes on."""
+
+from autolab.optim.lr_scheduler.base import LRScheduler
+from autolab.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
+from autolab.optim.lr_scheduler.factors import (
+    ConstantLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)  # fmt: skip
+from autolab.optim.lr_scheduler.plateau import ReduceLROnPlateau
+from autolab.optim.lr_scheduler.waves import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+
+_LRScheduler = LRScheduler  # its name in programs from before PyTorch 2.0
+
+__all__ = [
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler",
+    "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR",
+    "StepLR",
+]  # fmt: skip

@@ -1,0 +1,106 @@
+"""Rows for the functions of a calculus book, entry by entry: angles, hyperbolas, powers of 2, logarithms.
+
+Where two numbers nearly cancel, the formula is the one that does not lose them; at a point without a slope, the choice stands
+beside the row.
+"""
+
+import math
+
+import numpy as np
+
+from autolab.engine.op import ELEMENTWISE, op
+from autolab.rules.elementwise import or_one
+
+E = ELEMENTWISE
+LN2, LN10 = math.log(2), math.log(10)
+
+
+def smooth(name, forward, rule, numpy=(), **details):
+    """A function of one number; integers become floats."""
+    return op(name, forward, E, numpy=numpy, promote="float", x=rule, **details)
+
+
+# -- angles ------------------------------------------------------------------------------------
+
+acos = smooth("acos", lambda x: np.arccos(x), lambda g, x: -g / np.sqrt(1 - x * x), np.arccos)
+asin = smooth("asin", lambda x: np.arcsin(x), lambda g, x: g / np.sqrt(1 - x * x), np.arcsin)
+atan = smooth("atan", lambda x: np.arctan(x), lambda g, x: g / (x * x + 1), np.arctan)
+atan2 = op(
+    "atan2", lambda y, x: np.arctan2(y, x), E, numpy=np.arctan2, promote="float",
+    y=lambda g, y, x: g * (x / (y * y + x * x)), x=lambda g, y, x: g * (-y / (y * y + x * x)),
+)  # fmt: skip
+hypot = op(
+    "hypot", lambda x, y: np.hypot(x, y), E, numpy=np.hypot,
+    x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out),
+)  # fmt: skip
+
+
+def sinc_rule(g, x):
+    """(cos(pi x) - sinc(x)) / x, and 0 at 0."""
+    a = x * math.pi
+    return g * np.where(x == 0, 0, (a * np.cos(a) - np.sin(a)) / or_one(a * x))
+
+
+sinc = smooth("sinc", lambda x: np.sinc(x), sinc_rule, np.sinc)
+deg2rad = smooth("deg2rad", lambda x: x * (math.pi / 180), lambda g: g * (math.pi / 180), np.deg2rad, node="Deg2RadBackward0")
+rad2deg = smooth("rad2deg", lambda x: x * (180 / math.pi), lambda g: g * (180 / math.pi), np.rad2deg, node="Rad2DegBackward0")
+
+
+# -- hyperbolas --------------------------------------------------------------------------------
+
+cosh = smooth("cosh", lambda x: np.cosh(x), lambda g, x: g * np.sinh(x), np.cosh)
+sinh = smooth("sinh", lambda x: np.sinh(x), lambda g, x: g * np.cosh(x), np.sinh)
+acosh = smooth("acosh", lambda x: np.arccosh(x), lambda g, x: g / np.sqrt(x * x - 1), np.arccosh)
+asinh = smooth("asinh", lambda x: np.arcsinh(x), lambda g, x: g / np.sqrt(x * x + 1), np.arcsinh)
+atanh = smooth("atanh", lambda x: np.arctanh(x), lambda g, x: g / (1 - x * x), np.arctanh)
+
+
+# -- powers and logarithms -------------------------------------------------------------------------
+
+exp2 = smooth("exp2", lambda x: np.exp2(x), lambda g, out: g * (out * LN2), np.exp2)
+log2 = smooth("log2", lambda x: np.log2(x), lambda g, x: g / (x * LN2), np.log2)
+log10 = smooth("log10", lambda x: np.log10(x), lambda g, x: g / (x * LN10), np.log10)
+
+
+def share(x, y, base):
+    """The share of base**x in base**x + base**y; half and half for two infinities of one sign."""
+    return 1 / (1 + np.exp(np.where(x == y, 0, y - x) * base))
+
+
+logaddexp = op(
+    "logaddexp", lambda x, y: np.logaddexp(x, y), E, numpy=np.logaddexp,
+    x=lambda g, x, y: g * share(x, y, 1), y=lambda g, x, y: g * share(y, x, 1),
+)  # fmt: skip
+logaddexp2 = op(
+    "logaddexp2", lambda x, y: np.logaddexp2(x, y), E, numpy=np.logaddexp2,
+    x=lambda g, x, y: g * share(x, y, LN2), y=lambda g, x, y: g * share(y, x, LN2),
+)  # fmt: skip
+
+
+# The probability and its distance from the ends; outside of [eps, 1 - eps] the function is flat, or, without eps, has no value.
+def logit_values(x, *, eps=None):
+    p = x if eps is None else np.clip(x, eps, 1 - eps)
+    return np.log(p / (1 - p))
+
+
+def logit_rule(g, x, eps):
+    low, outside = (0, math.nan) if eps is None else (eps, 0)
+    return np.where((x < low) | (x > 1 - low), outside, g / (x * (1 - x)))
+
+
+logit = smooth("logit", logit_values, logit_rule)
+
+
+# x log(y) is 0 where x is 0, whatever the logarithm; nan stays.
+def times_log(log):
+    return lambda x, y: np.where((x == 0) & ~np.isnan(y), 0, x * log(y)).astype(np.result_type(x, y))[()]
+
+
+xlogy = op(
+    "xlogy", times_log(np.log), E, promote="float",
+    x=lambda g, x, y: g * np.where((x == 0) & (y <= 0), 0, np.log(y)), y=lambda g, x, y: g * (x / y),
+)  # fmt: skip
+xlog1py = op(
+    "xlog1py", times_log(np.log1p), E, promote="float", node="SpecialXlog1PyBackward0",
+    x=lambda g, x, y: g * np.where((x == 0) & (y <= -1), 0, np.log1p(y)), y=lambda g, x, y: g * (x / (y + 1)),
+)  # fmt: skip

@@ -1,0 +1,111 @@
+"""`out=`: the result of a function, written into a tensor that is there already. One mechanism for all functions that have it."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autolab.engine import dtypes
+from autolab.engine.inplace import overwrite
+from autolab.engine.modes import modes
+from autolab.engine.tensor import Tensor
+
+# Reductions and products insist on the dtype of the result; functions of single entries also take one that holds it.
+EXACT = set("cat gather index_select masked_select matmul mm bmm mv dot stack take topk sort kthvalue mode".split())
+
+
+def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with the keyword `out`. Methods and operators are bound to the function without it, and pay nothing."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        return function(*args, **kwargs) if out is None else into(out, function, *args, **kwargs)
+
+    return wrapped
+
+
+def into(out: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call a function and write what it gives into `out`: a tensor, or one for each result.
+
+    Raises RuntimeError if a gradient would be lost, if the dtype does not fit, or if `out` overlaps an input; warns if it is resized.
+    """
+    name = function.__name__
+    outs = out if isinstance(out, list | tuple) else (out,)
+    for o in outs:
+        if not isinstance(o, Tensor):
+            raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(o).__name__}")
+    inputs = list(_tensors(args, kwargs.values()))
+    if modes.grad and any(t.requires_grad for t in (*inputs, *outs)):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
+            "grad. Leave out= away, or compute inside `with torch.no_grad():`."
+        )
+    for o in outs:
+        _check_memory(o, inputs, name)
+    result = function(*args, **kwargs)
+    if isinstance(result, Tensor):
+        return _store(outs[0], result, name)
+    stored = [_store(o, r, name) for o, r in zip(outs, result, strict=True)]
+    return type(result)(*stored) if hasattr(result, "_fields") else tuple(stored)
+
+
+def _tensors(*nests: Any) -> Iterator[Tensor]:
+    for nest in nests:
+        for value in nest:
+            if isinstance(value, Tensor):
+                yield value
+            elif isinstance(value, list | tuple):
+                yield from _tensors(value)
+
+
+def _check_memory(out: Tensor, inputs: list[Tensor], name: str) -> None:
+    a = out.payload
+    if type(a) is not np.ndarray:
+        return
+    if 0 in a.strides and a.size > 1:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() "
+            "the tensor before performing the operation."
+        )
+    for t in inputs:
+        b = t.payload
+        if type(b) is not np.ndarray or not np.may_share_memory(a, b):
+            continue
+        same = a.shape == b.shape and a.strides == b.strides and a.__array_interface__["data"] == b.__array_interface__["data"]
+        if not same or name in EXACT:
+            raise RuntimeError(
+                "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+                "Please clone() the tensor before performing the operation."
+            )
+
+
+def _store(out: Tensor, result: Tensor, name: str) -> Tensor:
+    new, old = result.payload, out.payload
+    if new.dtype != old.dtype:
+        if name in ("amax", "amin"):
+            raise RuntimeError(
+                f"Expected the dtype for input and out to match, but got {result.dtype.title} for input's dtype and {out.dtype.title} "
+                "for out's dtype."
+            )
+        if name in EXACT:
+            raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
+        if dtypes.category(new.dtype) > dtypes.category(old.dtype):
+            raise RuntimeError(f"result type {result.dtype.title} can't be cast to the desired output type {out.dtype.title}")
+    if new.shape == old.shape:
+        return overwrite(out, result)
+    if old.size:
+        warnings.warn(
+            f"An output with one or more elements was resized since it had shape {list(old.shape)}, which does not match the required "
+            f"output shape {list(new.shape)}. This behavior is deprecated, and in a future PyTorch release outputs will not be resized "
+            "unless they have zero elements. You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
+            "t.resize_(0).",
+            UserWarning,
+            stacklevel=4,
+        )
+    out.payload = new.astype(old.dtype)
+    out.version[0] += 1
+    return out

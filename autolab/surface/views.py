@@ -1,0 +1,203 @@
+"""Views by strides, windows that slide, and functions that change in place how a tensor looks into its memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autolab.engine.apply import apply
+from autolab.engine.inplace import Part, change_history, check_may_write, layout_of
+from autolab.engine.modes import modes
+from autolab.engine.tensor import Tensor, fresh
+from autolab.rules import strided as rows
+from autolab.surface import shape
+from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
+
+FUNCTIONS = "as_strided as_strided_scatter detach detach_"
+METHODS = (
+    "as_strided as_strided_ as_strided_scatter detach detach_ resize_ resize_as_ set_ squeeze_ storage_offset swapaxes_ swapdims_ t_ "
+    "transpose_ unfold unsqueeze_"
+)
+
+
+def storage_offset(self: Tensor) -> int:
+    """How many entries lie before this tensor's first one in the memory that it looks into."""
+    return rows.owned(self.box())[1]
+
+
+def part(input: Tensor, size: Any, stride: Any, offset: Any, name: str) -> Part:
+    """The part of a tensor's memory with this size and stride. Raises RuntimeError if it lies outside of the memory."""
+    lengths, steps = sizes_of((size,), name), sizes_of((stride,), name, "stride")
+    if len(lengths) != len(steps):
+        raise RuntimeError(
+            f"mismatch in length of strides and shape: {name} needs a stride for each length, but got {list(lengths)}, {list(steps)}"
+        )
+    for n, what in ((steps, "strides"), (lengths, "sizes")):
+        if any(k < 0 for k in n):
+            raise RuntimeError(f"{name}: Negative {what} are not supported at the moment, got {what}: {list(n)}")
+    if input.level:  # no memory of its own: as if it were one block
+        layout = [1]
+        for n in reversed(input.shape[1:]):
+            layout.insert(0, layout[0] * n)
+        return Part(lengths, steps, 0 if offset is None else whole(offset, "storage_offset"), tuple(layout[: input.ndim]))
+    memory, start = rows.owned(input.box())
+    begin = start if offset is None else whole(offset, "storage_offset")
+    high = rows.span(lengths, steps, begin)[1]
+    if high > memory.size or begin < 0:
+        item = memory.itemsize
+        raise RuntimeError(
+            f"setStorage: sizes {list(lengths)}, strides {list(steps)}, storage offset {begin}, and itemsize {item} requiring a storage "
+            f"size of {high * item} are out of bounds for storage of size {memory.nbytes}"
+        )
+    return Part(lengths, steps, begin - start, layout_of(input.payload))
+
+
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
+    """A view of the memory: entry [i, j] lies at storage_offset + i * stride[0] + j * stride[1], counted in entries.
+
+    Raises RuntimeError outside of the memory. Entries that are seen several times receive the sum of the gradients.
+
+    >>> as_strided(arange(6.), (2, 3), (1, 2))
+    tensor([[0., 2., 4.],
+            [1., 3., 5.]])
+    """
+    where = part(require_tensor(input, "as_strided"), size, stride, storage_offset, "as_strided")
+    return apply(rows.as_strided, (input,), {"part": where})  # type: ignore[no-any-return]
+
+
+def as_strided_scatter(
+    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+) -> Tensor:
+    """A copy of input with src where as_strided(input, size, stride, storage_offset) looks. src has the shape `size`."""
+    where = part(require_tensor(input, "as_strided_scatter"), size, stride, storage_offset, "as_strided_scatter")
+    if tuple(require_tensor(src, "as_strided_scatter", "src", 2).shape) != where.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(where.shape)}"
+        )
+    return apply(rows.as_strided_scatter, (input, src.to(input.dtype)), {"part": where})  # type: ignore[attr-defined,no-any-return]
+
+
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of `size` entries of one dim, `step` apart, in a new last dim: a view.
+
+    Shapes: (..., n, ...) gives (..., (n - size) // step + 1, ..., size).
+    """
+    axis = axis_of(dimension, self.ndim)
+    n = 1 if axis is None else self.shape[axis]
+    size, step = whole(size, "unfold(): argument 'size'"), whole(step, "unfold(): argument 'step'")
+    if size > n:
+        raise RuntimeError(f"maximum size for tensor at dimension {dimension} is {n} but size is {size}")
+    if size < 0 or step <= 0:
+        raise RuntimeError(f"size is {size} but must be >= 0" if size < 0 else f"step is {step} but must be > 0")
+    if axis is None:
+        return shape.reshape(self, (1,)) if size else shape.reshape(self, (1,))[:0]
+    return apply(rows.unfold, (self,), {"axis": axis, "size": size, "step": step})  # type: ignore[no-any-return]
+
+
+# -- in place ----------------------------------------------------------------------------------------
+
+
+def looks_anew(name: str, function: Callable[..., Any], node: str | Callable[..., str]) -> Callable[..., Any]:
+    """The in-place form of a function that gives a view: this tensor itself looks in the other way from now on."""
+
+    def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        check_may_write(self, self.requires_grad)
+        out = function(self, *args, **kwargs)
+        if self.level:
+            from autolab.engine.levels import rewrite
+
+            return rewrite(self, out)  # type: ignore[no-any-return]
+        self.payload = out.payload
+        moved(self, out.edge, node if isinstance(node, str) else node(*args, **kwargs))
+        return self
+
+    in_place.__name__ = in_place.__qualname__ = f"{name}_"
+    in_place.__doc__ = f"`{name}`, of this tensor itself. Raises RuntimeError for a leaf that requires grad."
+    return in_place
+
+
+def moved(self: Tensor, edge: Any, node: str) -> None:
+    """Count the change and record it. The base of a view is as it was: only the view looks anew."""
+    self.version[0] += 1
+    if modes.grad:
+        change_history(self, edge)
+        renamed(edge, node)
+    if self.window is not None:
+        self.window.seen = self.version[0]
+
+
+def renamed(edge: Any, name: str) -> None:
+    """PyTorch counts in-place forms as functions of their own: TBackward1 is t_, where TBackward0 is t."""
+    if edge is not None and edge[0].op is not None:
+        node = edge[0]
+        node.__class__ = node.op.node_class(sum(1 << i for i, e in enumerate(node.edges) if e is not None), name)
+
+
+def squeezed(dim: Any = None) -> str:
+    return "SqueezeBackward3" if dim is None else "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5"
+
+
+as_strided_ = looks_anew("as_strided", as_strided, "AsStridedBackward1")
+squeeze_ = looks_anew("squeeze", shape.squeeze, squeezed)
+swapaxes_ = looks_anew("swapaxes", shape.transpose, "TransposeBackward1")
+swapdims_ = looks_anew("swapdims", shape.transpose, "TransposeBackward1")
+t_ = looks_anew("t", shape.t, "TBackward1")
+transpose_ = looks_anew("transpose", shape.transpose, "TransposeBackward1")
+unsqueeze_ = looks_anew("unsqueeze", shape.unsqueeze, "UnsqueezeBackward1")
+
+
+def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
+    """Look into the memory of `source` from now on (into none without it), and forget the history."""
+    check_may_write(self, self.requires_grad)
+    if source is not None and source.payload.dtype != self.payload.dtype:
+        raise RuntimeError(f"Could not set tensor of type {source.dtype.title} to a tensor of type {self.dtype.title}")
+    self.payload = np.empty(0, self.payload.dtype) if source is None else source.box()
+    self.window = None
+    self.version[0] += 1
+    if modes.grad:
+        change_history(self, None)
+    return self
+
+
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
+    """Another size for the same memory; new memory (with zeros behind the old entries) if that is too small.
+
+    Raises RuntimeError if this tensor requires grad.
+    """
+    if self.requires_grad:
+        raise RuntimeError("cannot resize variables that require grad")
+    wanted = sizes_of(sizes, "resize_")
+    memory, start = rows.owned(self.box())
+    n = int(np.prod(wanted))
+    if start + n > memory.size:
+        memory, start = np.concatenate([memory[start:], np.zeros(start + n - memory.size, memory.dtype)]), 0
+    self.payload = memory[start : start + n].reshape(wanted)
+    return self
+
+
+def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
+    """resize_(other.shape)."""
+    return resize_(self, other.shape)
+
+
+def detach(self: Tensor) -> Tensor:
+    """The same memory as a tensor without history. Writes through it are counted, so the graph notices them."""
+    if self.level:
+        return self.detach()  # type: ignore[attr-defined,no-any-return]
+    t = fresh(self.box())
+    t.version = self.version
+    return t
+
+
+def detach_(self: Tensor) -> Tensor:
+    """Forget the history of this tensor: it becomes a leaf that does not require grad. Raises RuntimeError for a view."""
+    if self.window is not None:
+        raise RuntimeError(
+            "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
+            "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
+            "called on these gradients."
+        )
+    self.edge, self.flag = None, False
+    return self
