@@ -50,24 +50,24 @@ def steps(
     for target in inputs or ():
         wanted.setdefault(target[0], []).append(target)
     needed = paths_to(wanted, order) if wanted else set()
+    if wanted:
+        order = [node for node in order if node in needed or node in wanted]
     if accumulate:
         needed.update(wanted)
     for start, g in zip(starts, gradients):
-        there = pending.get(start)
-        pending[start] = g if there is None else there + g
+        pending[start] = pending[start] + g if start in pending else g
     for leaf in [leaf for leaf, count in waiting.items() if not count]:  # a root that is itself a leaf
         if inputs is None or leaf in wanted:
             node = leaf
             yield leaf, (finish(leaf, pending.pop(leaf), wanted, captured, accumulate, create_graph),), ()
 
-    take, arrived = pending.pop, pending.get
-    plain = inputs is None and not modes.anomaly
+    take, usual = pending.pop, not modes.anomaly
     for node in order:
         g = take(node, None)
         several = node.outputs != 1
         if several:
             g = (g, *[take((node, k), None) for k in range(1, node.outputs)])
-        if plain and node.hooks is None:
+        if usual and node.hooks is None and node not in wanted:
             outgoing = node.gradients(g, create_graph)
         else:
             g, outgoing = attended(node, g, wanted, needed, captured, create_graph)
@@ -75,21 +75,19 @@ def steps(
                 continue
         if not retain_graph and node.holds_values:
             node.release()
+        if wanted:
+            outgoing = [gi if leads_to(edge, needed, wanted) else None for edge, gi in zip(node.edges, outgoing)]
         yield node, (g if several else (g,)), outgoing
         ready: tuple[Any, ...] = ()
         for edge, gi in zip(node.edges, outgoing):
-            if edge is None:
-                continue
-            child = edge[0] if type(edge) is tuple else edge
-            if gi is not None:
-                there = arrived(edge)
-                pending[edge] = gi if there is None else there + gi
-            if child in waiting:
-                left = waiting[child] = waiting[child] - 1
+            if gi is not None and edge is not None:
+                pending[edge] = pending[edge] + gi if edge in pending else gi
+            if edge in waiting:  # an accumulator
+                left = waiting[edge] = waiting[edge] - 1
                 if not left:
-                    ready += (child,)
+                    ready += (edge,)
         if ready:
-            g = gi = there = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
+            g = gi = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
             for node in ready:
                 if inputs is None or node in wanted:
                     yield node, (finish(node, take(node, None), wanted, captured, accumulate, create_graph),), ()
@@ -168,10 +166,16 @@ def paths_to(targets: Any, order: list[Node]) -> set[Node]:
     found: set[Node] = set()
     for node in reversed(order):
         for edge in node.edges:
-            if edge is not None and (edge[0] in targets or edge[0] in found):
+            if leads_to(edge, found, targets):
                 found.add(node)
                 break
     return found
+
+
+def leads_to(edge: Any, needed: Any, targets: Any) -> bool:
+    """Whether a gradient is wanted at the end of an edge, or further on."""
+    child = edge[0] if type(edge) is tuple else edge
+    return child in targets or child in needed
 
 
 def finish(leaf: Any, g: Any, wanted: Any, captured: Any, accumulate: bool, create_graph: bool) -> Any:
