@@ -68,11 +68,6 @@ class Batched(Box):
         inner = self.value.payload
         return Face(inner.shape[1:], inner.dtype)
 
-    def detach(self) -> Any:
-        return self.home.put(self.value.detach())
-
-    data = property(detach)
-
 
 class Batch(Level):
     """vmap over `size` samples."""
@@ -83,12 +78,28 @@ class Batch(Level):
         self.size, self.randomness = size, randomness
 
     def input(self, value: Any) -> Batched:
-        box: Batched = self.put(value)
-        box.shared = True
-        return box
+        return self.put(value)  # type: ignore[no-any-return]
 
     def lift(self, value: Any) -> Batched:
         return self.put(self.lead(value))  # type: ignore[no-any-return]
+
+    def constant(self, t: Any) -> Any:
+        return t
+
+    def look_into(self, box: Any, source: Any, step: Any) -> None:
+        """The value looks into that of the source; here only the count of writes is shared."""
+        box.version = source.version
+
+    def size_below(self, size: tuple[int, ...]) -> tuple[int, ...]:
+        return self.size, *size
+
+    def cannot_be_written_into(self, target: Any) -> str:
+        return (
+            "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in extra_args that has "
+            "more elements than `self`. This happened due to `other` being vmapped over but `self` not being vmapped over: all samples "
+            f"share `self`, of shape {list(target.shape)}. Make it for each sample (x.new_zeros(...), torch.zeros_like(x)), or use the "
+            "out-of-place form."
+        )
 
     def lead(self, v: Any) -> Any:
         """An argument that all samples share, with the leading axis."""
@@ -116,7 +127,9 @@ class Batch(Level):
             outputs = apply(op, [v if b else self.lead(v) for v, b in zip(values, batched)], counted)
         else:
             outputs = self.loop(op, values, batched, settings)
-        return tuple(self.put(as_tensor(out)) for out in several(op, outputs))
+        # A rule may give back an argument as it came; then the result must not share its memory.
+        made = [as_tensor(out) for out in several(op, outputs)]
+        return tuple([self.put(t if op.view or not any(t is v for v in values) else TABLE["clone"](t)) for t in made])
 
     def by_rule(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
         """Call `op.batch` with what it asks for by name. All inputs get the leading axis, unless it asks which have it."""

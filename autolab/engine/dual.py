@@ -19,17 +19,26 @@ from autolab.engine.apply import apply
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.levels import Box, Level, Settings, Tape, several, zeros
 from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
-from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import TABLE, Tensor
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
 
 
 class Dual(Box):
-    """A value with its tangent: the direction in which it moves when the inputs move along theirs."""
+    """A value with its tangent: the direction in which it moves when the inputs move along theirs; None if it does not move."""
 
-    __slots__ = ("tangent",)
-    tangent: Any
+    __slots__ = ("moved",)
+    moved: Any
+
+    @property
+    def tangent(self) -> Any:
+        if self.window is not None:
+            self.window.catch_up(self)
+        return self.moved
+
+    def varies(self) -> bool:
+        return self.tangent is not None or super().varies()
 
 
 class Push(Level):
@@ -37,33 +46,48 @@ class Push(Level):
 
     box = Dual
 
-    def input(self, value: Any, tangent: Any) -> Dual:
-        box: Dual = self.put(value)
-        box.tangent, box.shared = tangent, True
+    def put(self, value: Any) -> Any:
+        box: Dual = super().put(value)
+        box.moved = None
         return box
 
-    def lift(self, value: Any) -> Dual:
+    def input(self, value: Any, tangent: Any) -> Dual:
         box: Dual = self.put(value)
-        box.tangent = zeros(value)
+        box.moved = tangent
         return box
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
         given = [a.tangent if self.owns(a) and rule_of(op, i) is not None else None for i, a in enumerate(args)]
         outputs = several(op, apply(op, values, settings))
         if all(t is None for t in given):
-            return outputs
+            return tuple([self.put(out) for out in outputs])
         moved = tangents(op, values, given, outputs, settings)
-        return tuple(out if t is None else self.moving(out, t) for out, t in zip(outputs, moved))
+        return tuple([self.moving(out, t) for out, t in zip(outputs, moved)])
 
-    def moving(self, out: Any, tangent: Any) -> Any:
+    def moving(self, out: Any, tangent: Any) -> Dual:
         """A result with its tangent, in the result's shape and dtype: it may come from an input that was stretched or cast."""
-        if out.payload.dtype not in FLOATING:
-            return out
+        box: Dual = self.put(out)
+        if tangent is None or out.payload.dtype not in FLOATING:
+            return box
         if tangent.shape != out.shape:
             tangent = np.broadcast_to(tangent, out.shape)
-        box = self.put(out)
-        box.tangent = tangent if tangent.dtype == out.dtype else tangent.astype(out.payload.dtype)
+        box.moved = tangent if tangent.dtype == out.dtype else tangent.astype(out.payload.dtype)
         return box
+
+    def rewritten(self, target: Any, source: Any) -> None:
+        """The target moves as the source does, and so does the part of the base that it looks at."""
+        look, tangent = target.window, source.tangent
+        if look is not None:
+            base = look.base
+            if tangent is not None or base.tangent is not None:
+                part = zeros(source.value) if tangent is None else tangent
+                base.moved = TABLE["put"](zeros(base.value) if base.tangent is None else base.tangent, part, look=look)
+            look.seen = base.version[0]
+        target.moved = tangent
+
+    def look_again(self, box: Any, look: Any) -> None:
+        whole = look.base.tangent
+        box.moved = None if whole is None else look.through(whole)
 
 
 def tangents(op: Op, values: list[Any], given: list[Any], outputs: tuple[Any, ...], settings: Settings) -> Any:

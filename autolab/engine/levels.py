@@ -19,15 +19,16 @@ import numpy as np
 
 from autolab.engine.apply import apply, record
 from autolab.engine.backward import steps
-from autolab.engine.inplace import writable_as
+from autolab.engine.inplace import adopt_saved_result, check_may_write, overwrite, writable_as
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import TABLE, Tensor, fresh
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
 
 Settings = dict[str, Any]
+Step = tuple[Any, dict[str, Any], int | None]  # a row that makes a view, its settings, which of its results
 
 
 def refuse(message: str) -> Callable[..., NoReturn]:
@@ -42,11 +43,10 @@ def refuse(message: str) -> Callable[..., NoReturn]:
 class Box(Tensor):
     """A tensor inside a transform: a value of the levels below, and what its level, `home`, adds to it."""
 
-    __slots__ = ("home", "level", "shared", "value")
+    __slots__ = ("home", "level", "value")
 
     home: Level
     value: Any
-    shared: bool  # other tensors may look at the same entries
 
     @property
     def payload(self) -> Any:
@@ -59,11 +59,29 @@ class Box(Tensor):
         return self.value.numbers()  # type: ignore[no-any-return]
 
     def detach(self) -> Any:
-        """Without history and tangent, on every level."""
-        return self.value.detach()
+        """The same entries without history and tangent, on every level."""
+        box = self.home.put(self.value.detach())
+        box.version = self.version
+        return box
 
     data = property(detach)
     requires_grad = property(lambda self: self.flag or self.edge is not None or self.value.requires_grad)
+
+    def varies(self) -> bool:
+        """Whether a derivative may depend on this value."""
+        return bool(self.requires_grad)
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The numbers of a constant. Raises RuntimeError for what is differentiated, and inside vmap."""
+        if self.varies() and not force:
+            raise RuntimeError(
+                "Can't call numpy() on a Tensor inside a function being transformed: the derivative would get lost. Use "
+                "tensor.detach().numpy() if that is what you want; inside vmap a tensor has no numbers of its own."
+            )
+        return self.numbers() if isinstance(self.payload, np.ndarray | np.generic) else self.payload.item()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.numpy() if dtype is None else self.numpy().astype(dtype)
     backward = refuse(
         "backward() called inside a functorch transform. This is not supported: the transform decides what is "
         "differentiated. Use func.grad or func.vjp inside, or call backward() outside of the function being transformed."
@@ -76,14 +94,44 @@ class Box(Tensor):
         "hooks and retain_grad() are not supported inside a function being transformed: its tensors have no .grad. "
         "Return what you want to look at (has_aux=True)."
     )
-    numpy = __array__ = refuse(
-        "Can't call numpy() on a Tensor inside a function being transformed: the derivative would get lost. "
-        "Use tensor.detach().numpy() if that is what you want; inside vmap a tensor has no numbers of its own."
-    )
 
     def __repr__(self) -> str:
         inner = repr(self.value) if self.home.active else "its transform has ended"
         return f"{type(self).__name__}(level={self.level}, value={inner})"
+
+
+class Look:
+    """How a box looks into another, its base: the rows that lead from the base to it, and the write it has caught up with.
+
+    Inside transforms a view is known by how it was made; where its entries lie in memory is known on level 0 only.
+    """
+
+    __slots__ = ("base", "path", "seen")
+    made = ""
+
+    def __init__(self, base: Any, path: tuple[Step, ...]) -> None:
+        self.base, self.path = base, path
+        self.seen = base.version[0]
+
+    @classmethod
+    def of(cls, source: Any, step: Step) -> Look:
+        """A view of a view looks into the same base."""
+        window = source.window
+        return cls(source, (step,)) if window is None else cls(window.base, (*window.path, step))
+
+    def through(self, x: Any) -> Any:
+        """The part of `x` (a tensor or an array shaped like the base) that this view looks at."""
+        for op, settings, output in self.path:
+            x = op(x, **settings)
+            if output is not None:
+                x = x[output]
+        return x
+
+    def catch_up(self, box: Any) -> None:
+        """If the base was written to since, look again."""
+        if self.seen != self.base.version[0]:
+            self.seen = self.base.version[0]
+            box.home.look_again(box, self)
 
 
 class Level:
@@ -121,12 +169,29 @@ class Level:
         box = object.__new__(self.box)
         box.edge = box.window = box.extra = box._grad = None
         box.flag, box.version = False, [0]
-        box.home, box.level, box.value, box.shared = self, self.number, value, False
+        box.home, box.level, box.value = self, self.number, value
         return box
 
     def lift(self, value: Any) -> Any:
         """A box around a value that is constant for this level."""
         return self.put(value)
+
+    def constant(self, t: Tensor) -> Any:
+        """What becomes of a tensor that is made while this level runs."""
+        return self.put(t)
+
+    def size_below(self, size: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of the value of a box of this shape."""
+        return size
+
+    def cannot_be_written_into(self, target: Any) -> str:
+        """Why a tensor of a lower level cannot take a value of this one."""
+        return (
+            "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place operation that would "
+            f"mutate a captured Tensor: a tensor of level {target.level} cannot take a value of level {self.number}. This is not "
+            "supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) as inputs, or use "
+            "the out-of-place form."
+        )
 
     def owns(self, a: Any) -> bool:
         return isinstance(a, Box) and a.home is self
@@ -140,14 +205,60 @@ class Level:
         self.check_active()
         results = self.run(op, args, [self.take(a) for a in args], settings)
         if op.view:
-            for t in (args[0], *results):
-                if isinstance(t, Box):
-                    t.shared = True
+            for k, t in enumerate(results):
+                self.look_into(t, args[0], (op, settings, None if op.outputs == 1 else k))
         return results[0] if op.outputs == 1 else results
+
+    def look_into(self, box: Any, source: Any, step: Step) -> None:
+        """Remember that `box` shows entries of `source`, and count writes to them together."""
+        box.window, box.version = Look.of(source, step), source.version
+
+    def look_again(self, box: Any, look: Look) -> None:
+        """What this level knows about a box whose base was written to follows from the base."""
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
         """The results, in boxes; `values` are the arguments without the boxes of this level."""
         raise NotImplementedError
+
+    def below(self) -> Any:
+        """Whether the levels below record: as they do now, unless a level has a say in it."""
+        return recording(modes.grad)
+
+    def write(self, target: Any, source: Any) -> None:
+        """Write the value of one box into that of another, on the levels below; the target takes the source's history."""
+        with self.below():
+            self.before_write(target, source)
+            write_below(target.value, source.value)
+        target.version[0] += 1
+        self.rewritten(target, source)
+
+    def before_write(self, target: Any, source: Any) -> None:
+        """Check, and keep, what will be gone."""
+
+    def rewritten(self, target: Any, source: Any) -> None:
+        """What this level knows about the new value, for the target and for what it looks into."""
+
+    def lowered(self) -> Any:
+        """Within it this level and those above are out of sight: what runs there belongs to the levels below."""
+        return Lowered(self)
+
+
+class Lowered:
+    """See `Level.lowered`."""
+
+    __slots__ = ("hidden", "start")
+
+    def __init__(self, level: Level) -> None:
+        self.start = level.number - 1
+
+    def __enter__(self) -> None:
+        self.hidden = modes.levels[self.start :]
+        del modes.levels[self.start :]
+        modes.settle()
+
+    def __exit__(self, *exc: object) -> None:
+        modes.levels[self.start :] = self.hidden
+        modes.settle()
 
 
 def several(op: Op, outputs: Any) -> tuple[Any, ...]:
@@ -158,27 +269,51 @@ def zeros(like: Any) -> Tensor:
     return fresh(np.zeros(like.payload.shape, like.payload.dtype)[()])
 
 
+def created(t: Tensor) -> Tensor:
+    """A tensor made inside transforms, in a box of each that is above it, so that results may be written into it.
+
+    Only vmap leaves it as it is: all samples share it.
+    """
+    for level in modes.levels[t.level :]:
+        t = level.constant(t)
+    return t
+
+
+def shaped(like: Any, size: tuple[int, ...], make: Callable[..., Tensor]) -> Any:
+    """make(*size) in boxes as `like` is: inside vmap each sample gets its own."""
+    if not like.level:
+        return make(*size)
+    with like.home.lowered():
+        inner = shaped(like.value, like.home.size_below(size), make)
+    return created(like.home.put(inner))
+
+
 def rewrite(target: Any, result: Any) -> Any:
-    """What writing in place means inside a transform: the box takes over what the operation computed."""
+    """Write `result` into the box `target`: on the levels below, down to the array, and then in what this level knows."""
     if result.level > target.level:
-        raise RuntimeError(
-            "During a transform (vmap, grad, vjp, jvp, ...), the function provided attempted to call an in-place "
-            f"operation that would mutate a captured Tensor: a tensor of level {target.level} cannot take a value of level "
-            f"{result.level}. Use the out-of-place form, or make the tensor an argument of the function."
-        )
-    if target.shared:
-        raise RuntimeError(
-            "inside a transform, an in-place operation on an argument of the function, on a view, or on a tensor that "
-            "has views is not supported yet. Use the out-of-place form (`y = y * 2` instead of `y.mul_(2)`; torch.where, "
-            "cat or stack for parts)."
-        )
+        raise RuntimeError(result.home.cannot_be_written_into(target))
+    level = target.home
+    level.check_active()
     if result.dtype != target.dtype:
         writable_as(np.empty(0, result.payload.dtype), target)
         result = result.astype(target.payload.dtype)
-    source = result if target.home.owns(result) else target.home.lift(result)
-    for slot in ("value", "edge", *type(target).__slots__):
-        setattr(target, slot, getattr(source, slot))
+    level.write(target, result if level.owns(result) else level.lift(result))
     return target
+
+
+def write_below(target: Any, source: Any) -> None:
+    if source.level > target.level:
+        raise RuntimeError(source.home.cannot_be_written_into(target))
+    if target.level:
+        rewrite(target, source)
+        return
+    check_may_write(target, target.requires_grad or source.requires_grad)
+    if type(target.payload) is np.ndarray and not target.payload.flags.writeable:
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+            "clone() the tensor before performing the operation."
+        )
+    overwrite(target, source)
 
 
 # -- reverse mode ------------------------------------------------------------------------------------
@@ -204,7 +339,7 @@ class Tape(Level):
     def input(self, value: Any) -> Taped:
         """A leaf of this tape."""
         box: Taped = self.put(value)
-        box.flag = box.shared = True
+        box.flag = True
         box.own_extra()
         return box
 
@@ -214,11 +349,39 @@ class Tape(Level):
         results = tuple(self.put(out) for out in outputs)
         if modes.grad:
             record(op, args, values, settings, results, self.number)
-        return tuple(out if box.edge is None else box for box, out in zip(results, outputs))
+        return results
 
     def below(self) -> Any:
         """Whether the levels below record: as outside of the transform, and not within a no_grad."""
         return recording(self.outside and modes.grad)
+
+    def before_write(self, target: Any, source: Any) -> None:
+        base = None if target.window is None else target.window.base
+        for box, what in ((target, "a"), (base, "a view of a")):
+            if modes.grad and box is not None and box.flag and box.edge is None:
+                raise RuntimeError(
+                    f"{what} leaf Variable that requires grad is being used in an in-place operation. Here it is what the transform "
+                    "differentiates: write to a clone() of it."
+                )
+        if source.edge is not None:
+            keep_clone(source.edge[0], target)
+
+    def rewritten(self, target: Any, source: Any) -> None:
+        if source.edge is not None:
+            adopt_saved_result(source, target)
+        if not modes.grad:
+            return
+        look = target.window
+        if look is None:
+            target.edge = source.edge
+        elif source.edge is not None or look.base.edge is not None:
+            look.base.edge = TABLE["put"](look.base, source, look=look).edge
+            look.seen = look.base.version[0]
+            target.edge = look.through(look.base).edge if source.edge is None else source.edge
+
+    def look_again(self, box: Any, look: Look) -> None:
+        with recording(True):
+            box.edge = look.through(look.base).edge
 
     def pull(self, outputs: Any, gradients: Any, inputs: Any, retain_graph: bool = False) -> list[Any]:
         """The gradients of the inputs: the one backward pass, over this tape, on tensors of the levels below."""
@@ -230,6 +393,14 @@ class Tape(Level):
         deque(walk, maxlen=0)
         gradients = [found.get(edge) for edge in edges]
         return [zeros(box.value) if g is None else as_tensor(g) for g, box in zip(gradients, inputs)]
+
+
+def keep_clone(node: Any, target: Any) -> None:
+    """If the node of what will be written saved the value that it replaces, let it keep a copy."""
+    saved = getattr(node, "saved", None) or ()
+    for k, version in enumerate(saved):
+        if version is target.version and isinstance(saved[k - 1], Tensor):
+            node.saved = (*node.saved[: k - 1], TABLE["clone"](saved[k - 1]), [0], 0, *node.saved[k + 2 :])
 
 
 def as_tensor(g: Any) -> Tensor:

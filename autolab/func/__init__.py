@@ -4,13 +4,17 @@
 is forward over reverse. They nest in any order, because each runs on a level of its own (`autolab.engine.levels`), and `backward()`
 goes through their results to captured tensors that require grad.
 
-Not yet as in PyTorch: what is differentiated or mapped must be a Tensor argument of its own (no dicts or lists of tensors), and a function
-returns a Tensor or a tuple of Tensors.
+What is differentiated or mapped may be Tensors in nested tuples, lists, dicts and named tuples; results come in the same form.
+`functional_call` runs a module with other parameters, and `stack_module_state` makes one batch of many modules' parameters.
 """
 
 from autolab.func.forward import jvp
 from autolab.func.jacobian import hessian, jacfwd, jacrev
 from autolab.func.mapped import vmap
-from autolab.func.reverse import grad, grad_and_value, vjp
+from autolab.func.modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
+from autolab.func.reverse import grad, grad_and_value, linearize, vjp
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
+__all__ = [
+    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
+]  # fmt: skip

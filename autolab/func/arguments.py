@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.levels import Level
-from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import Tensor, fresh
+from autolab.func.tree import mapped
 
 Argnums = int | tuple[int, ...]
 
@@ -21,7 +24,7 @@ def chosen(argnums: Any, args: tuple[Any, ...]) -> tuple[int, ...]:
         raise RuntimeError("argnums must be non-empty")
     for n in numbers:
         if not isinstance(n, int):
-            raise RuntimeError(f"argnums must be int or Tuple[int, ...], got a tuple with {type(n)}")
+            raise RuntimeError(f"argnum must be int, got: {type(n)}. argnums is an int or a tuple of them.")
         if not -len(args) <= n < len(args):
             raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
     positions = tuple(n % len(args) for n in numbers)
@@ -30,44 +33,39 @@ def chosen(argnums: Any, args: tuple[Any, ...]) -> tuple[int, ...]:
     return positions
 
 
-def replace(args: tuple[Any, ...], positions: tuple[int, ...], boxes: list[Any]) -> tuple[Any, ...]:
-    """The arguments, with boxes at some positions."""
-    given = dict(zip(positions, boxes))
-    return tuple(given.get(i, a) for i, a in enumerate(args))
+def selected(argnums: Argnums, args: tuple[Any, ...]) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """What argnums names (the argument, or a tuple of them), and a function that gives all arguments with others in its place."""
+    positions = chosen(argnums, args)
+    if isinstance(argnums, int):
+        (i,) = positions
+        return args[i], lambda new: (*args[:i], new, *args[i + 1 :])
+
+    def replaced(new: Any) -> tuple[Any, ...]:
+        given = dict(zip(positions, new))
+        return tuple(given.get(i, a) for i, a in enumerate(args))
+
+    return tuple(args[i] for i in positions), replaced
 
 
-def differentiable(name: str, i: int, x: Any) -> Tensor:
+def differentiable(x: Any) -> Tensor:
     """Raise unless `x` is a tensor of floating point."""
-    if isinstance(x, tuple | list | dict):
-        raise NotImplementedError(
-            f"{name}: argument {i} is a {type(x).__name__}; for now only Tensors can be differentiated. "
-            "Pass its tensors as arguments of their own, and name them: argnums=(0, 1, ...)."
-        )
     if not isinstance(x, Tensor):
-        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)} for argument {i}")
+        raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
     if x.payload.dtype not in FLOATING:
         raise RuntimeError(
-            f"only Tensors of floating point dtype can require gradients; argument {i} of {name} is {x.dtype}. Convert it first: t.float()."
+            "only Tensors of floating point and complex dtype can require gradients; an argument to be differentiated is "
+            f"{x.dtype}. Convert it first: t.float()."
         )
     return x
 
 
-def outputs_of(name: str, out: Any) -> tuple[Tensor, ...]:
-    """What a function returned, as a tuple. Raises for anything but a Tensor or a tuple of Tensors."""
-    outs = (out,) if isinstance(out, Tensor) else out
-    if isinstance(outs, dict) or (isinstance(outs, tuple | list) and any(isinstance(o, tuple | list | dict) for o in outs)):
-        raise NotImplementedError(f"{name}: for now a function returns a Tensor or a tuple of Tensors; this one returned nested containers")
-    if not isinstance(outs, tuple | list):
-        raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(outs)}")
-    for o in outs:
-        if not isinstance(o, Tensor):
-            raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(o)}")
-    return tuple(outs)
-
-
-def as_returned(out: Any, outs: list[Any] | tuple[Any, ...]) -> Any:
-    """One thing for each output, in the form in which the function returned them."""
-    return outs[0] if isinstance(out, Tensor) else tuple(outs)
+def only_tensors(name: str, leaves: list[Any]) -> None:
+    """Raise for outputs that cannot be differentiated."""
+    if not leaves or (len(leaves) == 1 and leaves[0] is None):
+        raise RuntimeError(f"{name}: Expected f to be a function that has non-empty output (got output = {leaves})")
+    for out in leaves:
+        if not isinstance(out, Tensor):
+            raise RuntimeError(f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(out)}")
 
 
 def split_aux(name: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
@@ -80,16 +78,17 @@ def split_aux(name: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
 
 
 def leave(level: Level, x: Any) -> Any:
-    """Take the boxes of a level off all tensors in `x`, which may be nested tuples, lists and dicts."""
-    if isinstance(x, Tensor):
-        return level.take(x)
-    if isinstance(x, dict):
-        return {k: leave(level, v) for k, v in x.items()}
-    if isinstance(x, tuple | list):
-        items = [leave(level, v) for v in x]
-        return type(x)(*items) if hasattr(x, "_fields") else type(x)(items)
-    return x
+    """Take the boxes of a level off all tensors in nested containers."""
+    return mapped(level.take, x)
+
+
+def zeros_like(x: Tensor) -> Tensor:
+    return fresh(np.zeros(tuple(x.shape), x.payload.dtype)[()])
 
 
 def name_of(func: Callable[..., Any]) -> str:
-    return getattr(func, "__name__", type(func).__name__)
+    """How messages call the function."""
+    inner = getattr(func, "func", None)
+    if not hasattr(func, "__name__") and callable(inner):
+        return f"functools.partial({name_of(inner)}, ...)"
+    return getattr(func, "__name__", None) or repr(func)

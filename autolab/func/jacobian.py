@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.tensor import Tensor, fresh
-from autolab.func.arguments import Argnums, as_returned, chosen, outputs_of, replace
+from autolab.func.arguments import Argnums, only_tensors, selected, zeros_like
 from autolab.func.forward import jvp
 from autolab.func.mapped import vmap
 from autolab.func.reverse import vjp
+from autolab.func.tree import flatten, unflatten
 from autolab.surface.shape import reshape
 
 
@@ -22,45 +23,54 @@ def basis(x: Tensor) -> Tensor:
     return fresh(np.eye(n, dtype=x.payload.dtype).reshape(n, *x.shape))
 
 
-def picking(func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], positions: tuple[int, ...]) -> Callable[..., Any]:
-    """func as a function of some of its arguments."""
-    return lambda *some: func(*replace(args, positions, list(some)), **kwargs)
-
-
-def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False) -> Callable[..., Any]:
+def jacrev(
+    func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Callable[..., Any]:  # fmt: skip
     """A function that computes the Jacobian of func, row by row, in reverse mode: cheap for few outputs.
 
-    Result: shape output.shape + input.shape; a tuple for each tuple of outputs, and within it for each tuple of argnums. With
-    has_aux: (Jacobian, aux).
+    Result: in place of each output Tensor, in the form of the outputs, the form of the argument (of a tuple of arguments for a tuple of
+    argnums) with Tensors of shape output.shape + input.shape. With has_aux: (Jacobian, aux).
+    chunk_size: how many rows at a time (default all); smaller needs less memory. Raises ValueError for one below 1.
 
     >>> func.jacrev(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
             [0., 1.]])
     """
+    check_chunk("jacrev", chunk_size)
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        positions = chosen(argnums, args)
-        xs = [args[i] for i in positions]
-        out, back, *aux = vjp(picking(func, args, kwargs, positions), *xs, has_aux=has_aux)
-        outs = outputs_of("jacrev(f)(*args)", out)
+        wanted, replaced = selected(argnums, args)
+        xs, form = flatten(wanted)
+        out, back, *aux = vjp(lambda new: func(*replaced(new), **kwargs), wanted, has_aux=has_aux)
+        outs, out_form = flatten(out)
+        only_tensors("jacrev(f, ...)(*args)", outs)
         rows = []
         for k, one in enumerate(outs):
-            rest = [fresh(np.zeros(o.shape, o.payload.dtype)[()]) for o in outs]
-            gs = vmap(lambda e, k=k, rest=rest: back((*rest[:k], e, *rest[k + 1 :])))(basis(one))
-            blocks = [reshape(g, (*one.shape, *x.shape)) for g, x in zip(gs, xs)]
-            rows.append(blocks[0] if isinstance(argnums, int) else tuple(blocks))
-        result = as_returned(out, rows)
+            rest = [zeros_like(o) for o in outs]
+
+            def row(e: Tensor, k: int = k, rest: list[Any] = rest) -> Any:
+                return flatten(back(unflatten([*rest[:k], e, *rest[k + 1 :]], out_form)))[0]
+
+            gs = vmap(row, chunk_size=chunk_size)(basis(one))
+            rows.append(unflatten([reshape(g, (*one.shape, *x.shape)) for g, x in zip(gs, xs)], form))
+        result = unflatten(rows, out_form)
         return (result, aux[0]) if has_aux else result
 
     return jacobian
 
 
+def check_chunk(name: str, chunk_size: Any) -> None:
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"{name}: `chunk_size` should be greater than 0.")
+
+
 def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Callable[..., Any]:
     """A function that computes the Jacobian of func, column by column, in forward mode: cheap for few inputs.
 
-    Result: shape output.shape + input.shape; a tuple for each tuple of outputs, and within it for each tuple of argnums. With
-    has_aux: (Jacobian, aux).
+    Result: in place of each output Tensor, in the form of the outputs, the form of the argument (of a tuple of arguments for a tuple of
+    argnums) with Tensors of shape output.shape + input.shape. With has_aux: (Jacobian, aux). randomness: as for vmap.
 
     >>> func.jacfwd(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
@@ -69,24 +79,25 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 
     @functools.wraps(func)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        columns = []
-        seen: list[Any] = []
-        for i in chosen(argnums, args):
-            f = picking(func, args, kwargs, (i,))
+        wanted, replaced = selected(argnums, args)
+        xs, form = flatten(wanted)
+        columns, seen = [], []
+        for k, x in enumerate(xs):
 
-            def column(e: Tensor, f: Callable[..., Any] = f, x: Any = args[i]) -> Any:
-                out, tangent, *aux = jvp(f, (x,), (e,), has_aux=has_aux)
-                seen[:] = [out, aux]
-                return tangent
+            def column(e: Tensor, k: int = k) -> Any:
+                tangents = [e if i == k else zeros_like(x) for i, x in enumerate(xs)]
+                out, moved, *aux = jvp(
+                    lambda new: func(*replaced(new), **kwargs), (wanted,), (unflatten(tangents, form),), has_aux=has_aux
+                )
+                seen[:] = [flatten(out)[1], aux]
+                return flatten(moved)[0]
 
-            if not isinstance(args[i], Tensor):
-                jvp(f, (args[i],), (args[i],))  # says what is wrong with it
-            made = vmap(column, out_dims=-1, randomness=randomness)(basis(args[i]))
-            moved = made if isinstance(made, tuple) else (made,)
-            columns.append([reshape(t, (*t.shape[:-1], *args[i].shape)) for t in moved])
-        out, aux = seen
-        rows = [blocks[0] if isinstance(argnums, int) else tuple(blocks) for blocks in zip(*columns)]
-        result = as_returned(out, rows)
+            if not isinstance(x, Tensor):
+                jvp(func, (x,), (x,))  # says what is wrong with it
+            made = vmap(column, out_dims=-1, randomness=randomness)(basis(x))
+            columns.append([reshape(t, (*t.shape[:-1], *x.shape)) for t in made])
+        out_form, aux = seen
+        result = unflatten([unflatten(blocks, form) for blocks in zip(*columns)], out_form)
         return (result, aux[0]) if has_aux else result
 
     return jacobian
@@ -95,7 +106,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """A function that computes the second derivatives of func, forward over reverse: jacfwd(jacrev(func)).
 
-    Result: shape output.shape + input.shape + input.shape.
+    Result: shape output.shape + input.shape + input.shape, in nested containers as jacrev gives them.
 
     >>> func.hessian(lambda x: (x**3).sum())(torch.tensor([1., 2.]))
     tensor([[ 6.,  0.],

@@ -9,57 +9,81 @@ from typing import Any
 from autolab.engine.batched import Batch
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import name_of
+from autolab.func.tree import Form, flatten, mapped, spread, unflatten
 from autolab.rules import batch as _  # noqa: F401 - gives the rows their batching rules
-from autolab.surface.shape import movedim
+from autolab.surface.generator import get_rng_state, set_rng_state
+from autolab.surface.index import narrow
+from autolab.surface.shape import cat, movedim
 
-Dims = int | tuple[int | None, ...] | None
+RANDOMNESS = ("error", "different", "same")
 
 
-def vmap(func: Callable[..., Any], in_dims: Dims = 0, out_dims: Dims = 0, randomness: str = "error") -> Callable[..., Any]:
+def vmap(
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *, chunk_size: int | None = None
+) -> Callable[..., Any]:
     """A function that runs func on all samples at once: each operation runs a single time, with one axis more.
 
     in_dims: for each argument the dim that runs over the samples, None for one that all samples share; an int stands for all.
-    out_dims: where that dim goes in each output; None for an output that does not depend on the sample.
-    randomness: "error" refuses random operations, "same" gives all samples the same numbers.
-    func sees one sample: it returns a Tensor or a tuple of Tensors, and cannot branch on values (use torch.where).
+    Arguments may be nested containers of Tensors; then in_dims may be nested as they are, or less deep.
+    out_dims: where that dim goes in each output, nested likewise; None for an output that does not depend on the sample.
+    randomness: "error" refuses random operations, "same" gives all samples the same numbers, "different" each its own: those that a
+    loop over the samples would draw. chunk_size: how many samples at a time (default all); smaller needs less memory.
+    Keyword arguments are handed on as they are. func sees one sample: it returns Tensors, and cannot branch on values (torch.where).
     Raises ValueError for in_dims, out_dims or sizes that do not fit.
 
     >>> func.vmap(torch.dot)(torch.tensor([[1., 2.], [3., 4.]]), torch.tensor([[1., 1.], [1., 1.]]))
     tensor([3., 7.])
     """
     name = name_of(func)
-    if randomness not in ("error", "same"):
-        if randomness == "different":
-            raise NotImplementedError("vmap: randomness='different' is not supported yet: draw the numbers outside and map over them too")
+    if randomness not in RANDOMNESS:
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
-    if not is_dims(out_dims):
-        raise ValueError(
-            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints representing "
-            "where in the outputs the vmapped dimension should appear."
-        )
+    if chunk_size is not None and chunk_size < 1:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
     @functools.wraps(func)
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        dims = spread_in_dims(name, in_dims, args)
-        level = Batch(common_size(name, dims, args), randomness)
-        with level:
-            boxes = [a if d is None else level.input(movedim(a, d, 0) if d else a) for a, d in zip(args, dims)]
-            out = func(*boxes, **kwargs)
-            outs = checked_outputs(name, out, out_dims)
-            results = tuple(bring_out(name, level, o, d) for o, d in outs)
-        return results[0] if isinstance(out, Tensor) or not isinstance(out, tuple | list) else results
+    def over_samples(*args: Any, **kwargs: Any) -> Any:
+        mapped(lambda d: check_out_dim(name, d, out_dims), out_dims)
+        leaves, form, dims = inputs_of(name, in_dims, args)
+        size = common_size(dims, leaves)
+        run = lambda leaves, size: one_batch(name, func, size, leaves, form, dims, out_dims, randomness, kwargs)
+        if chunk_size is None or chunk_size >= size:
+            outs, out_form, _ = run(leaves, size)
+            return unflatten(outs, out_form)
+        state = get_rng_state() if randomness == "same" else None
+        chunks = []
+        for start in range(0, size, chunk_size):
+            if state is not None:
+                set_rng_state(state)
+            length = min(chunk_size, size - start)
+            chunks.append(run([a if d is None else narrow(a, d, start, length) for a, d in zip(leaves, dims)], length))
+        _, out_form, places = chunks[0]
+        joined = [
+            parts[0] if d is None else cat(list(parts), d) for d, parts in zip(places, zip(*[outs for outs, _, _ in chunks]))
+        ]
+        return unflatten(joined, out_form)
 
-    return mapped
+    return over_samples
 
 
-def is_dims(dims: Any) -> bool:
-    return dims is None or isinstance(dims, int) or (isinstance(dims, tuple) and all(d is None or isinstance(d, int) for d in dims))
+def one_batch(
+    name: str, func: Callable[..., Any], size: int, leaves: list[Any], form: Form, dims: list[int | None], out_dims: Any,
+    randomness: str, kwargs: dict[str, Any],
+) -> tuple[list[Any], Form, list[Any]]:  # fmt: skip
+    """Run func on all samples. Returns the leaves of its outputs, their form, and their out_dims."""
+    with Batch(size, randomness) as level:
+        boxes = [a if d is None else level.input(movedim(a, d, 0) if d else a) for a, d in zip(leaves, dims)]
+        outs, out_form = flatten(func(*unflatten(boxes, form), **kwargs))
+        places = out_dims_of(name, out_dims, out_form)
+        return [bring_out(name, level, o, d) for o, d in zip(outs, places)], out_form, places
 
 
-def spread_in_dims(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[int | None, ...]:
-    """One dim for each argument, checked and counted from the front."""
+# -- inputs ------------------------------------------------------------------------------------------
+
+
+def inputs_of(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], Form, list[int | None]]:
+    """The leaves of the arguments, their form, and a dim for each of them, checked and counted from the front."""
     where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
-    if in_dims is None or not is_dims(in_dims):
+    if not isinstance(in_dims, int | tuple):
         raise ValueError(
             f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
         )
@@ -68,22 +92,21 @@ def spread_in_dims(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[int 
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no "
             "inputs. The latter is unsupported."
         )
-    dims = (in_dims,) * len(args) if isinstance(in_dims, int) else in_dims
-    if len(dims) != len(args):
+    leaves, form = flatten(args)
+    dims = spread(in_dims, form)
+    if dims is None:
         raise ValueError(
-            f"{where}: in_dims is not compatible with the structure of `inputs`: it has {len(dims)} entries for {len(args)} arguments."
+            f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure {flatten(in_dims)[1]} but inputs "
+            f"has structure {form}."
         )
-    return tuple(in_dim(where, d, a) for d, a in zip(dims, args))
+    return leaves, form, [in_dim(where, d, a) for d, a in zip(dims, leaves)]
 
 
-def in_dim(where: str, dim: int | None, a: Any) -> int | None:
+def in_dim(where: str, dim: Any, a: Any) -> int | None:
     if dim is None:
         return None
-    if isinstance(a, tuple | list | dict):
-        raise NotImplementedError(
-            f"{where}: an argument is a {type(a).__name__}; for now vmap runs over Tensors. Pass its tensors as arguments of their own, "
-            "or give None as its in_dim."
-        )
+    if not isinstance(dim, int):
+        raise ValueError(f"{where}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
     if not isinstance(a, Tensor):
         raise ValueError(
             f"{where}: Got in_dim={dim} for an input but the input is of type {type(a)}. We cannot vmap over non-Tensor arguments, "
@@ -97,11 +120,11 @@ def in_dim(where: str, dim: int | None, a: Any) -> int | None:
     return dim % a.ndim
 
 
-def common_size(name: str, dims: tuple[int | None, ...], args: tuple[Any, ...]) -> int:
+def common_size(dims: list[int | None], leaves: list[Any]) -> int:
     """The number of samples, on which all mapped arguments must agree."""
-    sizes = [a.shape[d] for d, a in zip(dims, args) if d is not None]
+    sizes = [a.shape[d] for d, a in zip(dims, leaves) if d is not None]
     if not sizes:
-        raise ValueError(f"vmap({name}): at least one in_dim must be an int; with None for every argument there is nothing to run over")
+        raise ValueError("vmap: Expected at least one Tensor to vmap over; every in_dim is None, or there is no tensor")
     if len(set(sizes)) > 1:
         raise ValueError(
             f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
@@ -109,23 +132,27 @@ def common_size(name: str, dims: tuple[int | None, ...], args: tuple[Any, ...]) 
     return sizes[0]
 
 
-def checked_outputs(name: str, out: Any, out_dims: Any) -> list[tuple[Any, int | None]]:
-    """Each output with its out_dim."""
-    outs = list(out) if isinstance(out, tuple | list) else [out]
-    if not isinstance(out_dims, tuple):
-        out_dims = (out_dims,) * len(outs)
-    if len(out_dims) != len(outs):
+# -- outputs -----------------------------------------------------------------------------------------
+
+
+def check_out_dim(name: str, dim: Any, out_dims: Any) -> None:
+    if dim is not None and not isinstance(dim, int):
         raise ValueError(
-            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`: it has "
-            f"{len(out_dims)} entries for {len(outs)} outputs."
+            f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a python collection of ints representing "
+            "where in the outputs the vmapped dimension should appear."
         )
-    for o, d in zip(outs, out_dims):
-        if not isinstance(o, Tensor) and d is not None:
-            raise ValueError(
-                f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(o)}. "
-                "Did you mean to set out_dims= to None for output?"
-            )
-    return list(zip(outs, out_dims))
+
+
+def out_dims_of(name: str, out_dims: Any, form: Form) -> list[Any]:
+    """An out_dim for each leaf of the outputs."""
+    single = form.kind is None and isinstance(out_dims, tuple) and len(out_dims) == 1
+    places = spread(out_dims[0] if single else out_dims, form)
+    if places is None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. out_dims has "
+            f"structure {flatten(out_dims)[1]} but outputs has structure {form}."
+        )
+    return places
 
 
 def bring_out(name: str, level: Batch, out: Any, dim: int | None) -> Any:
@@ -134,6 +161,10 @@ def bring_out(name: str, level: Batch, out: Any, dim: int | None) -> Any:
         if level.owns(out):
             raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
         return out
+    if not isinstance(out, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(out)}. Did you mean to set out_dims= to None for output?"
+        )
     value = (out if level.owns(out) else level.lift(out)).value
     if not -value.ndim <= dim < value.ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-value.ndim}, {value.ndim - 1}], but got {dim})")

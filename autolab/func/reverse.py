@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from autolab.engine.dtypes import FLOATING
 from autolab.engine.levels import Tape
+from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, fresh
-from autolab.func.arguments import Argnums, as_returned, chosen, differentiable, leave, outputs_of, replace, split_aux
+from autolab.func.arguments import Argnums, differentiable, leave, only_tensors, selected, split_aux, zeros_like
+from autolab.func.tree import flatten, unflatten
 
 
-def vjp(func: Callable[..., Any], *primals: Tensor, has_aux: bool = False) -> Any:
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The output of func, and a function that multiplies a cotangent by its Jacobian: v -> v @ J, for each input.
 
-    func: takes the primals, returns a Tensor or a tuple of Tensors (with has_aux: that, and anything).
-    Returns (output, vjp_fn), or (output, vjp_fn, aux). vjp_fn takes one cotangent, of the output's shape (a tuple of them for a
-    tuple), and returns a tuple with one Tensor for each primal, of its shape. It may be called many times.
+    primals: Tensors, or nested containers of them. func: takes the primals, returns Tensors in nested containers (with has_aux: a
+    tuple of that, and anything). Returns (output, vjp_fn), or (output, vjp_fn, aux). vjp_fn takes cotangents in the form of the
+    output, and returns a tuple with one gradient for each primal, in its form. It may be called many times.
     Raises RuntimeError for outputs or cotangents that do not fit, ValueError for primals that are no Tensors.
 
     >>> out, back = func.vjp(torch.sin, torch.tensor(0.))
@@ -26,25 +29,43 @@ def vjp(func: Callable[..., Any], *primals: Tensor, has_aux: bool = False) -> An
     (tensor(2.),)
     """
     name = "vjp(f, *primals)"
+    leaves, form = flatten(primals)
     with Tape() as tape:
-        boxes = [tape.input(differentiable("vjp", i, x)) for i, x in enumerate(primals)]
-        out, aux = split_aux(name, func(*boxes), has_aux)
-        outs = outputs_of(name, out)
+        boxes = [tape.input(differentiable(x)) for x in leaves]
+        out, aux = split_aux(name, func(*unflatten(boxes, form)), has_aux)
+        outs, out_form = flatten(out)
+        only_tensors(name, outs)
+        settle(outs)
     values = [tape.take(o) for o in outs]
+    for o in values:
+        if o.payload.dtype not in FLOATING:
+            raise RuntimeError(
+                f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {o.dtype}"
+            )
 
-    def back(cotangents: Any, retain_graph: bool = True) -> tuple[Tensor, ...]:
-        given = (cotangents,) if isinstance(cotangents, Tensor) else tuple(cotangents)
+    def back(*cotangents: Any, retain_graph: bool = True, create_graph: bool = True) -> Any:
+        given, given_form = flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
+        if given_form != out_form:
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+                f"cotangents: {given_form}, primal output: {out_form}"
+            )
         check_cotangents(given, values)
-        return tuple(tape.pull(list(outs), list(given), boxes, retain_graph))
+        return unflatten(tape.pull(outs, given, boxes, retain_graph), form)
 
-    result = as_returned(out, values)
+    result = unflatten(values, out_form)
     return (result, back, leave(tape, aux)) if has_aux else (result, back)
 
 
-def check_cotangents(given: tuple[Any, ...], values: list[Tensor]) -> None:
-    """One cotangent for each output, of its shape."""
-    if len(given) != len(values):
-        raise RuntimeError(f"vjp_fn: expected one cotangent for each of the {len(values)} outputs, got {len(given)}")
+def settle(outs: list[Any]) -> None:
+    """Let views among the outputs find out what was written to their base, while the level still runs."""
+    for o in outs:
+        if isinstance(o, Tensor):
+            edge_of(o)
+
+
+def check_cotangents(given: list[Any], values: list[Tensor]) -> None:
+    """Each cotangent is a tensor of its output's shape."""
     for i, (g, out) in enumerate(zip(given, values)):
         if not isinstance(g, Tensor):
             raise TypeError(f"vjp_fn: cotangent {i} must be a Tensor, got {type(g).__name__}")
@@ -58,28 +79,29 @@ def check_cotangents(given: tuple[Any, ...], values: list[Tensor]) -> None:
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that computes the gradient of func, and its value: (gradient, value), or (gradient, (value, aux)).
 
-    func: returns a scalar Tensor (with has_aux: that, and anything). argnums: the argument(s) to differentiate; a tuple of them
-    gives a tuple of gradients. Other arguments may be anything.
+    func: returns a scalar Tensor (with has_aux: that, and anything). argnums: the argument(s) to differentiate, Tensors or nested
+    containers of them; a tuple of positions gives a tuple of gradients. Other arguments may be anything.
     """
     name = "grad_and_value(f)(*args)"
 
     @functools.wraps(func)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        positions = chosen(argnums, args)
+        wanted, replaced = selected(argnums, args)
+        leaves, form = flatten(wanted)
         with Tape() as tape:
-            boxes: list[Any] = [tape.input(differentiable("grad", i, args[i])) for i in positions]
-            out, aux = split_aux(name, func(*replace(args, positions, boxes), **kwargs), has_aux)
+            boxes: list[Any] = [tape.input(differentiable(x)) for x in leaves]
+            out, aux = split_aux(name, func(*replaced(unflatten(boxes, form)), **kwargs), has_aux)
             if not isinstance(out, Tensor):
                 raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(out)}")
             if out.ndim:
                 raise RuntimeError(
-                    f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {out.ndim} dims. "
-                    f"Its shape is {list(out.shape)}: reduce it (.sum()). Maybe you wanted to use the vjp or jacrev APIs instead?"
+                    f"{name}: Expected f(*args) to return a scalar Tensor, got tensor with {out.ndim} dims. Maybe you wanted to use the "
+                    f"vjp or jacrev APIs instead? Its shape is {list(out.shape)}: reduce it (.sum())."
                 )
+            settle([out])
         value = tape.take(out)
         one = fresh(np.ones((), value.payload.dtype)[()])
-        gs = tape.pull([out], [one], boxes)
-        found = gs[0] if isinstance(argnums, int) else tuple(gs)
+        found = unflatten(tape.pull([out], [one], boxes), form)
         return (found, (value, leave(tape, aux))) if has_aux else (found, value)
 
     return gradient
@@ -88,14 +110,15 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that computes the gradient of func, which returns a scalar Tensor (with has_aux: that, and anything).
 
-    argnums: the argument(s) to differentiate; a tuple of them gives a tuple of gradients. Result: the gradient, of the argument's
-    shape, or (gradient, aux). It does not touch `.grad`, and does not care whether the argument requires grad.
+    argnums: the argument(s) to differentiate, Tensors or nested containers of them; a tuple of positions gives a tuple of gradients.
+    Result: the gradient, in the argument's form and shapes, or (gradient, aux). It does not touch `.grad`, and does not care whether
+    the argument requires grad.
     Raises RuntimeError if func does not return a scalar, ValueError for an argument that is no Tensor.
 
     >>> func.grad(torch.sin)(torch.tensor(0.))
     tensor(1.)
-    >>> func.grad(func.grad(lambda x: x**3))(torch.tensor(2.))
-    tensor(12.)
+    >>> func.grad(lambda p: p["w"] * p["b"])({"w": torch.tensor(2.), "b": torch.tensor(3.)})
+    {'w': tensor(3.), 'b': tensor(2.)}
     """
     both = grad_and_value(func, argnums, has_aux)
 
@@ -105,3 +128,37 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
         return (found, value[1]) if has_aux else found
 
     return gradient
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """The output of func, and the linear function that approximates it there: tangents -> J @ tangents.
+
+    primals: Tensors, or nested containers of them; jvp_fn takes as many tangents, in the same form. func runs once: reverse mode gives
+    v -> v @ J, which is linear in v, and reverse mode of that gives its transpose. Use it for many tangents at one point; for a single
+    one `jvp` is cheaper.
+    Returns (output, jvp_fn). Raises RuntimeError for tangents whose form, shape or dtype differs from the primals'.
+
+    >>> out, push = func.linearize(torch.sin, torch.tensor(0.))
+    >>> push(torch.tensor(2.))
+    tensor(2.)
+    """
+    output, back = vjp(func, *primals)
+    outs, out_form = flatten(output)
+    with Tape() as tape:
+        boxes = [tape.input(zeros_like(o)) for o in outs]
+        pulled, _ = flatten(back(unflatten(boxes, out_form)))
+    leaves, form = flatten(primals)
+
+    def push(*tangents: Any) -> Any:
+        given, given_form = flatten(tangents)
+        if given_form != form:
+            raise RuntimeError(f"Expected the tangents {given_form} to have the same argspec as the primals {form}")
+        for i, (t, x) in enumerate(zip(given, leaves)):
+            for what, a, b in (("shape", t.shape, x.shape), ("dtype", t.dtype, x.dtype)):
+                if a != b:
+                    raise RuntimeError(
+                        f"tangent:{i} with {what} {a} in flattened pytree doesn't match the {what} {b} of the corresponding primal."
+                    )
+        return unflatten(tape.pull(pulled, given, boxes, True), out_form)
+
+    return output, push

@@ -12,6 +12,7 @@ from autolab.surface import inplace
 from autolab.surface.creation import _floating, _like, finish, numpy_dtype
 from autolab.surface.dims import lengths_of, require_floats, require_tensor
 from autolab.surface.generator import source
+from autolab.surface.sampling import sampled
 
 # What this module gives: functions of the package, methods of Tensor.
 FUNCTIONS = (
@@ -23,6 +24,7 @@ METHODS = "bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ mult
 # -- new tensors -------------------------------------------------------------------------------------
 
 
+@sampled
 def rand(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
          generator: Any = None, **unused: Any) -> Tensor:  # fmt: skip
     """Uniform in [0, 1)."""
@@ -37,6 +39,7 @@ def _below_one(array: Any, dtype: Any) -> Any:
     return np.minimum(array.astype(dtype), np.asarray(1 - np.exp2(-{2: 8, 4: 24}[dtype.itemsize])).astype(dtype))
 
 
+@sampled
 def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
           generator: Any = None, **unused: Any) -> Tensor:  # fmt: skip
     """Normal with mean 0 and variance 1."""
@@ -51,6 +54,7 @@ def _only_floats(dtype: Any, kernel: str) -> Any:
     return found
 
 
+@sampled
 def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
             requires_grad: bool = False, generator: Any = None) -> Tensor:  # fmt: skip
     """Integers in [low, high), or in [0, low) when called as randint(high, size)."""
@@ -66,6 +70,7 @@ def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, 
     return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randint")), requires_grad, device)
 
 
+@sampled
 def randperm(n: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
     """The integers 0 to n-1 in random order."""
     lengths_of((n,), "randperm")
@@ -73,9 +78,10 @@ def randperm(n: int, *, dtype: Any = None, device: Any = None, requires_grad: bo
     return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randperm")), requires_grad, device)
 
 
-rand_like, randn_like = _like(rand), _like(randn)
+rand_like, randn_like = sampled(_like(rand, shared=True)), sampled(_like(randn, shared=True))
 
 
+@sampled
 def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None,
                  requires_grad: bool = False, generator: Any = None) -> Tensor:  # fmt: skip
     """`randint` with the shape, and by default the dtype, of another tensor."""
@@ -86,6 +92,7 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any
     )
 
 
+@sampled
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """1 with the probability given by each entry (or by p), else 0; of the shape and dtype of input."""
     require_tensor(input, "bernoulli")
@@ -110,6 +117,7 @@ def _probabilities(p: Tensor) -> Any:
     return chances
 
 
+@sampled
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """How many of `count` tries succeed with probability `prob`, entry by entry. Shapes: two that broadcast."""
     require_floats(require_tensor(count, "binomial", "count"), "binomial_cpu")
@@ -117,6 +125,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     return finish(found.astype(count.payload.dtype))
 
 
+@sampled
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Column numbers drawn with chances in proportion to the entries of each row.
 
@@ -155,6 +164,7 @@ def _drawn(weights: Any, rng: Any, n: int) -> Any:
     return np.minimum(places, np.flatnonzero(weights)[-1])
 
 
+@sampled
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None,
            requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Normal numbers. mean and std: two numbers and a size, or tensors that broadcast, each entry for one number."""
@@ -177,6 +187,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     return finish(np.asarray(m + s * source(generator).standard_normal(shape)).astype(kind), requires_grad, device)
 
 
+@sampled
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """How many events come where `input` are expected, entry by entry; of its shape and dtype."""
     require_floats(require_tensor(input, "poisson"), "poisson_cpu")
@@ -193,12 +204,14 @@ def _fill(self: Tensor, values: Any) -> Tensor:
     return inplace.copy_(self, fresh(dtypes.cast(np.asarray(values), self.payload.dtype)))
 
 
+@sampled
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with 1 with probability p (a number, or a tensor that broadcasts), else 0."""
     chances = _probabilities(p) if isinstance(p, Tensor) else _probability(p)
     return _fill(self, source(generator).random(tuple(self.shape)) < chances)
 
 
+@sampled
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with numbers of a Cauchy distribution: median, and half the width between the quartiles."""
     _only_continuous(self, "Cauchy")
@@ -207,6 +220,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     return _fill(self, median + sigma * source(generator).standard_cauchy(tuple(self.shape)))
 
 
+@sampled
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with waiting times at a rate of lambd: mean 1 / lambd."""
     _only_continuous(self, "Exponential")
@@ -223,6 +237,7 @@ def _only_continuous(self: Tensor, name: str) -> None:
         )
 
 
+@sampled
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Fill with the number of tries up to the first success, each with probability p: 1, 2, ..."""
     if not 0 < p < 1:
@@ -230,6 +245,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     return _fill(self, source(generator).geometric(p, tuple(self.shape)))
 
 
+@sampled
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Tensor:
     """Fill with numbers whose logarithm is normal with this mean and standard deviation."""
     require_floats(self, "log_normal_cpu")
@@ -238,6 +254,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     return _fill(self, np.exp(mean + std * source(generator).standard_normal(tuple(self.shape))))
 
 
+@sampled
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with normal numbers."""
     require_floats(self, "normal_kernel_cpu")
@@ -246,6 +263,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     return _fill(self, mean + std * source(generator).standard_normal(tuple(self.shape)))
 
 
+@sampled
 def random_(self: Tensor, *bounds: int, generator: Any = None, **named: int) -> Tensor:
     """Fill with integers in [from, to): random_(to), random_(from, to); by default all that the dtype holds exactly from 0 on."""
     low, high = (0, *bounds)[-2:] if bounds else (named.get("from", 0), named.get("to"))
@@ -263,6 +281,7 @@ def random_(self: Tensor, *bounds: int, generator: Any = None, **named: int) -> 
     return _fill(self, source(generator).integers(low, high - 1, tuple(self.shape), endpoint=True))
 
 
+@sampled
 def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None, **named: float) -> Tensor:
     """Fill with uniform numbers from [a, b). PyTorch's names for the bounds, `from` and `to`, are taken too."""
     a, b = named.get("from", a), named.get("to", b)
