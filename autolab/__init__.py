@@ -38,9 +38,13 @@ _LAZY = {
     "datasets": "autolab.datasets", "trace": "autolab.trace", "draw": "autolab.draw", "widgets": "autolab.widgets",
     "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules",
     "random": "autolab.surface.generator", "utils": "autolab.utils",
-    "testing": "autolab.testing",
+    "testing": "autolab.testing", "amp": "autolab.amp", "cuda": "autolab.cuda", "cpu": "autolab.cpu",
 }  # fmt: skip
-_LAZY_NAMES = {"Stepper": "autolab.widgets", "explore": "autolab.widgets"}
+_LAZY_NAMES = {
+    "autocast": "autolab.amp", "GradScaler": "autolab.amp", "is_autocast_enabled": "autolab.amp.autocast_mode",
+    "get_autocast_dtype": "autolab.amp.autocast_mode", "is_autocast_cache_enabled": "autolab.amp.autocast_mode",
+    "clear_autocast_cache": "autolab.amp.autocast_mode",
+    "Stepper": "autolab.widgets", "explore": "autolab.widgets"}
 
 __all__ = [name for name in dir() if not name.startswith("_")] + [*_LAZY, *_LAZY_NAMES]
 

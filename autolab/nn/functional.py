@@ -13,11 +13,13 @@ import numpy as np
 from autolab.engine import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.inplace import check_may_write, overwrite
+from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise, index, linalg, nn
 from autolab.surface import pointwise
 from autolab.surface.creation import generator
+from autolab.surface.dims import evened_out
 from autolab.surface.linalg import matmul
 from autolab.surface.pointwise import sigmoid, tanh, where
 from autolab.surface.reduce import log_softmax as _log_softmax
@@ -35,7 +37,7 @@ __all__ = [
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias. Shapes: input (..., n), weight (m, n), bias (m,); result (..., m)."""
-    if input.payload.dtype != weight.payload.dtype and input.dtype != weight.dtype:
+    if input.payload.dtype != weight.payload.dtype and input.dtype != weight.dtype and not evened_out("linear", input, weight):
         raise RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {input.dtype.title} and {weight.dtype.title}: convert the input with "
             f".to({weight.dtype}), or the layer with .to({input.dtype})."
@@ -223,6 +225,8 @@ def cross_entropy(
     >>> cross_entropy(tensor([[0., 0.]]), tensor([1]))
     tensor(0.6931)
     """
+    if modes.autocast is not None:
+        input, target = modes.autocast.cast("cross_entropy", (input, target))
     dim = 0 if input.ndim == 1 else 1
     if label_smoothing or target.is_floating_point():  # type: ignore[attr-defined]
         return _soft_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing, dim)

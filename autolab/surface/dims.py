@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autolab.engine import dtypes
+from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 
 Dims = int | Sequence[int] | None
@@ -98,6 +99,11 @@ def require_floats(t: Tensor, kernel: str) -> None:
     """Raise NotImplementedError in PyTorch's words if `t` holds integers or bools."""
     if t.payload.dtype not in dtypes.FLOATING:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{t.dtype.title}'. Convert it first: t.float().")
+
+
+def evened_out(name: str, *tensors: Tensor) -> bool:
+    """Whether autocast is on, and brings these tensors to one dtype for that function: then they may come in several."""
+    return modes.autocast is not None and modes.autocast.evens_out(name, tensors)  # type: ignore[no-any-return]
 
 
 def to_floats(t: Tensor) -> Tensor:

@@ -7,10 +7,11 @@ import string
 from typing import Any
 
 from autolab.engine.apply import apply
+from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
 from autolab.rules import linalg as rows
-from autolab.surface.dims import require_tensor
+from autolab.surface.dims import evened_out, require_tensor
 from autolab.surface.shape import reshape, unsqueeze
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
@@ -29,6 +30,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     """
     require_tensor(input, "matmul")
     require_tensor(other, "matmul", "other", 2)
+    if modes.autocast is not None:
+        input, other = modes.autocast.cast("matmul", (input, other))
     a, b = input.payload.ndim, other.payload.ndim
     if input.payload.dtype != other.payload.dtype:
         raise _dtypes_differ(input, other, {(1, 1): "dot", (2, 1): "mv", (2, 2): "mm"}.get((a, b), "bmm"))
@@ -98,7 +101,7 @@ def _of_rank(name: str, row: Op, ranks: tuple[int, int], messages: tuple[str, st
         for t, rank, message in zip((input, other), ranks, messages):
             if t.payload.ndim != rank:
                 raise RuntimeError(message.format(t.payload.ndim))
-        if input.payload.dtype != other.payload.dtype:
+        if input.payload.dtype != other.payload.dtype and not evened_out(name, input, other):
             raise _dtypes_differ(input, other, name)
         try:
             return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
@@ -148,7 +151,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         if not isinstance(x, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type(x).__name__}")
     for x in operands[1:]:
-        if x.payload.dtype != operands[0].payload.dtype:
+        if x.payload.dtype != operands[0].payload.dtype and not evened_out("einsum", *operands):
             raise _dtypes_differ(operands[0], x, "einsum")
     equation = equation.replace(" ", "")
     left, arrow, right = equation.partition("->")

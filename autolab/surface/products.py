@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine import dtypes
+from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface import arrange, creation, index, pointwise, reduce, shape
 from autolab.surface.dims import axis_of, require_tensor
@@ -28,6 +29,8 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
     def function(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         a, b = (*factors, *(named.pop(n) for n in names[len(factors) :]))
         require_tensor(input, name)
+        if modes.autocast is not None:
+            input, a, b = modes.autocast.cast(name, (input, a, b))
         if input.payload.dtype not in dtypes.FLOATING:  # PyTorch refuses in one of these functions, and cuts off in the others
             for what, number in (("beta", beta), ("alpha", alpha)):
                 if name == "addr" and isinstance(number, float):
@@ -239,6 +242,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
+    if modes.autocast is not None:
+        x1, x2 = modes.autocast.cast("cdist", (x1, x2))
     return reduce.norm(shape.unsqueeze(x1, -2) - shape.unsqueeze(x2, -3), p, -1)  # type: ignore[operator]
 
 
