@@ -128,6 +128,8 @@ def spoken(node, incoming, sent, grad):
     received = " and ".join(v.spoken for v in incoming if v is not None) or "nothing"
     if grad is not None:
         name = node.label
+        if received == "nothing":
+            return f"AccumulateGrad receives nothing; {name}.grad stays {grad.after.spoken if grad.after else 'None'}."
         if grad.before is None:
             return f"AccumulateGrad receives {received}; {name}.grad becomes {grad.after.spoken}."
         return (
