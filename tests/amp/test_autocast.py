@@ -98,8 +98,7 @@ def test_the_values_are_those_of_casting_by_hand(lib):
 def casts_of(lib, w, cache_enabled):
     with lib.autocast("cpu", cache_enabled=cache_enabled):
         a, b = w @ w, w @ w
-    nodes = [n for t in (a, b) for n, _ in t.grad_fn.next_functions]
-    return nodes
+    return [n for t in (a, b) for n, _ in t.grad_fn.next_functions]
 
 
 def test_a_parameter_is_cast_once_in_a_block(lib):
