@@ -1,0 +1,157 @@
+"""A worker: a process that fetches batches ahead of the program that wants them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import random
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autolab.surface.generator import manual_seed
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """What a worker knows of itself: its number, how many there are, its seed, its copy of the data set."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    worker_method: str = "multiprocessing"
+
+
+_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """In a worker of a DataLoader: which one it is. Elsewhere None."""
+    return _info
+
+
+class Fetcher:
+    """Gets the samples of one batch (or one sample, without batches) and collates them."""
+
+    def __init__(self, dataset: Any, iterable: bool, batches: bool, collate_fn: Any, drop_last: bool) -> None:
+        self.dataset, self.batches, self.collate_fn, self.drop_last = dataset, batches, collate_fn, drop_last
+        self.stream = iter(dataset) if iterable else None
+        self.ended = False
+
+    def fetch(self, index: Any) -> Any:
+        """Raises StopIteration when a stream has no more."""
+        return self.collate_fn(self._from_stream(index) if self.stream is not None else self._by_number(index))
+
+    def _by_number(self, index: Any) -> Any:
+        from autolab.utils.data.dataset import fetched
+
+        return fetched(self.dataset, index) if self.batches else self.dataset[index]
+
+    def _from_stream(self, index: Any) -> Any:
+        if self.ended:
+            raise StopIteration
+        if not self.batches:
+            return next(self.stream)  # type: ignore[arg-type]
+        samples: list[Any] = []
+        for _, sample in zip(index, self.stream):  # type: ignore[arg-type]
+            samples.append(sample)
+        self.ended = len(samples) < len(index)
+        if not samples or (self.drop_last and self.ended):
+            raise StopIteration
+        return samples
+
+
+class Failure:
+    """An exception on its way from a worker to the program."""
+
+    def __init__(self, error: BaseException, where: str) -> None:
+        self.kind, self.name, self.where = type(error), type(error).__name__, where
+        self.text = "".join(traceback.format_exception(error))
+
+    def reraise(self) -> None:
+        """Raise the same kind of exception, with the worker's traceback as its message."""
+        message: Any = f"Caught {self.name} {self.where}.\nOriginal {self.text}"
+        if self.kind is KeyError:
+            message = Verbatim(message)
+        try:
+            error = self.kind(message)
+        except Exception:  # it takes other arguments
+            raise RuntimeError(message) from None
+        raise error
+
+
+class Verbatim(str):
+    """A message that KeyError prints as it is, not as a literal."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Ended:
+    """Said by a worker whose stream has no more."""
+
+
+AGAIN = "again"  # asks a worker to begin its stream anew, for the next pass
+
+
+def work(tasks: Any, results: Any, info: WorkerInfo, init: Any, settings: tuple[Any, ...], base_seed: int) -> None:
+    """What a worker does: take (pass, number, index) from tasks, put (pass, number, pickled batch) into results, until None."""
+    global _info
+    _info, parent, where = info, os.getppid(), f"in DataLoader worker process {info.id}"
+    random.seed(info.seed)
+    manual_seed(info.seed)
+    np.random.seed(np.random.SeedSequence([info.id, base_seed]).generate_state(4))  # noqa: NPY002 - data sets use it
+    fetcher = begun(info, init, settings, where)
+    try:
+        while True:
+            try:
+                task = tasks.get(timeout=5)
+            except queue.Empty:
+                if os.getppid() != parent:  # nobody is left to work for
+                    return
+                continue
+            if task is None:
+                return
+            if task == AGAIN:
+                fetcher = begun(info, None, settings, where)
+                continue
+            turn, number, index = task
+            found = fetcher if isinstance(fetcher, Failure) else answer(fetcher, index, where)
+            results.send_bytes(packed((turn, number, found), where))
+    except (KeyboardInterrupt, BrokenPipeError, EOFError):
+        return
+
+
+def begun(info: WorkerInfo, init: Any, settings: tuple[Any, ...], where: str) -> Fetcher | Failure:
+    """A fetcher for a pass over the data, or why there is none."""
+    try:
+        if init is not None:
+            init(info.id)
+        return Fetcher(info.dataset, *settings)
+    except Exception as error:
+        return Failure(error, where)
+
+
+def answer(fetcher: Fetcher, index: Any, where: str) -> Any:
+    try:
+        return fetcher.fetch(index)
+    except Exception as error:
+        if isinstance(error, StopIteration) and fetcher.stream is not None:
+            return Ended()
+        return Failure(error, where)
+
+
+def packed(message: tuple[Any, ...], where: str) -> bytes:
+    """Pickled here, where a failure can still be reported."""
+    try:
+        return pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        failure = message[2] if isinstance(message[2], Failure) else Failure(error, where)
+        failure.kind = RuntimeError  # its class may be what cannot be pickled
+        return pickle.dumps((*message[:2], failure))
