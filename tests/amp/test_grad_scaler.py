@@ -9,7 +9,7 @@ import pytest
 import autolab
 
 INF, NAN = float("inf"), float("nan")
-pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in cast:RuntimeWarning")  # autolab silences it, pytest does not
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # autolab silences NumPy on overflow, pytest does not
 
 
 def scaler_of(lib, **options):
@@ -96,7 +96,7 @@ def test_step_returns_what_the_optimizer_returns(lib):
 
 
 def test_a_new_scale_can_be_set(lib):
-    p, optimizer = parameter(lib)
+    p, _ = parameter(lib)
     scaler = scaler_of(lib)
     scaler.scale(p)
     scaler.update(16.0)
@@ -217,7 +217,7 @@ MISUSE = [
     (lambda lib: scaler_of(lib, growth_factor=1.0), AssertionError, "The growth factor must be > 1.0"),
     (lambda lib: scaler_of(lib, backoff_factor=1.0), AssertionError, "The backoff factor must be < 1.0"),
     (lambda lib: scaler_of(lib).load_state_dict({}), RuntimeError, "The source state dict is empty, possibly because it was saved"),
-    (lambda lib: (s := ready(lib)[0]).update(lib.ones(2)), AssertionError, "new_scale should be a float or a 1-element"),
+    (lambda lib: ready(lib)[0].update(lib.ones(2)), AssertionError, "new_scale should be a float or a 1-element"),
 ]
 
 
