@@ -58,6 +58,27 @@ def test_inputs_and_labels_come_in_pairs(lib, data):
     assert x.tolist() == [[0, 1], [2, 3]] and y.tolist() == [0, 1] and x2.tolist() == [[4, 5]] and y2.tolist() == [2]
 
 
+def test_rows_of_tensors_are_batched_as_samples_are(lib, data):
+    pairs = data.TensorDataset(lib.arange(12.0).reshape(6, 2), lib.arange(6), lib.ones(6, 2, dtype=lib.float16))
+    part = data.Subset(data.Subset(pairs, [5, 3, 1, 0]), [2, 0, 1])
+
+    def one_by_one(batch):
+        return data.default_collate(batch)
+
+    for source in (pairs, part):
+        batches = [list(data.DataLoader(source, batch_size=4, collate_fn=f)) for f in (None, one_by_one)]
+        for a, b in zip(*batches, strict=True):
+            assert [(t.dtype, t.tolist()) for t in a] == [(t.dtype, t.tolist()) for t in b]
+
+
+def test_a_batch_of_rows_keeps_its_history_and_owns_its_memory(lib, data):
+    x, y = lib.ones(3, requires_grad=True), lib.zeros(3)
+    ((a, b),) = data.DataLoader(data.TensorDataset(x * 2, y), batch_size=3)
+    a.sum().backward()
+    b.fill_(5.0)
+    assert x.grad.tolist() == [2.0, 2.0, 2.0] and y.tolist() == [0.0, 0.0, 0.0]
+
+
 def test_a_function_of_ones_own_makes_the_batch(data):
     assert list(data.DataLoader(["a", "bc", "d"], batch_size=2, collate_fn="".join)) == ["abc", "d"]
 

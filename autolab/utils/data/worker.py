@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from autolab.surface.generator import manual_seed
+from autolab.utils.data.collate import default_collate
+from autolab.utils.data.dataset import fetched, rows
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,18 @@ class Fetcher:
     def __init__(self, dataset: Any, iterable: bool, batches: bool, collate_fn: Any, drop_last: bool) -> None:
         self.dataset, self.batches, self.collate_fn, self.drop_last = dataset, batches, collate_fn, drop_last
         self.stream = iter(dataset) if iterable else None
+        self.in_one_piece = batches and not iterable and collate_fn is default_collate
         self.ended = False
 
     def fetch(self, index: Any) -> Any:
         """Raises StopIteration when a stream has no more."""
+        if self.in_one_piece:
+            batch = rows(self.dataset, index)
+            if batch is not None:
+                return batch
         return self.collate_fn(self._from_stream(index) if self.stream is not None else self._by_number(index))
 
     def _by_number(self, index: Any) -> Any:
-        from autolab.utils.data.dataset import fetched
-
         return fetched(self.dataset, index) if self.batches else self.dataset[index]
 
     def _from_stream(self, index: Any) -> Any:
