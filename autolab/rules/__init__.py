@@ -5,6 +5,6 @@ recorded (`create_graph=True`). They are expressions; they write into nothing, a
 """
 
 from autolab.engine.tensor import TABLE
-from autolab.rules import arithmetic, elementwise, index, linalg, nn, reduce, scatter, shape, smooth, strided, words, written
+from autolab.rules import arithmetic, elementwise, index, linalg, nn, order, reduce, scatter, shape, smooth, strided, words, written
 
-__all__ = ["TABLE", "arithmetic", "elementwise", "index", "linalg", "nn", "reduce", "scatter", "shape", "smooth", "strided", "words", "written"]
+__all__ = ["TABLE", "arithmetic", "elementwise", "index", "linalg", "nn", "order", "reduce", "scatter", "shape", "smooth", "strided", "words", "written"]

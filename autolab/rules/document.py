@@ -4,12 +4,13 @@ import inspect
 import types
 
 from autolab.engine.op import Op
-from autolab.rules import arithmetic, elementwise, index, linalg, nn, reduce, scatter, shape, smooth, strided
+from autolab.rules import arithmetic, elementwise, index, linalg, nn, order, reduce, scatter, shape, smooth, strided
 
 FAMILIES = {
     elementwise: "Entry by entry",
     smooth: "Entry by entry: the functions of a calculus book",
     arithmetic: "Entry by entry: remainders, choices, bits",
+    order: "Putting in order",
     reduce: "Fewer numbers out of many",
     shape: "Other shapes, other orders",
     index: "Picking entries, and putting them back",

@@ -216,7 +216,7 @@ def prod_rule(g, x, axis, keepdims):
 
 
 prod = op(
-    "prod", lambda x, *, axis=None, keepdims=False: np.prod(x, axis=axis, keepdims=keepdims), GENERAL, numpy=np.prod,
+    "prod", lambda x, *, axis=None, keepdims=False: np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype), GENERAL, numpy=np.prod,
     node=by_axis("Prod"), x=prod_rule,
 )  # fmt: skip
 cumsum = op(
@@ -236,4 +236,57 @@ logsumexp = op(
     "logsumexp", logsumexp_values, GENERAL,
     x=lambda g, x, out, axis, keepdims: restore(g, x.shape, axis, keepdims)
     * np.exp(x - restore(out, x.shape, axis, keepdims)),
+)  # fmt: skip
+
+
+# -- running products and logarithms, along one negative axis ------------------------------------------
+
+
+def each(x, row, settings):
+    """One axis more in front changes nothing: the axis is counted from the end."""
+    return row(x, **settings)
+
+
+def shifted(a, by):
+    """a[i + by] along the last axis, 0 where there is none."""
+    return np.concatenate([a[..., by:], np.zeros_like(a[..., :by])], -1)
+
+
+def running_back(g, factor):
+    """r[i] = g[i] + factor[i] r[i + 1] along the last axis, by steps that double."""
+    r, step = g, 1
+    while step < g.shape[-1]:
+        r = r + factor * shifted(r, step)
+        factor = factor * shifted(factor, step)
+        step *= 2
+    return r
+
+
+def cumprod_rule(g, x, out, axis):
+    """No division, so it is right at zeros: the product of what comes before, times what the factors behind make of g."""
+    g, x, out = (np.moveaxis(a, axis, -1) for a in (g, x, out))
+    before = np.concatenate([np.zeros_like(out[..., :1]) + 1, out[..., :-1]], -1)
+    return np.moveaxis(before * running_back(g, shifted(x, 1)), -1, axis)
+
+
+cumprod = op(
+    "cumprod", lambda x, *, axis: np.cumprod(x, axis=axis).astype(x.dtype), numpy=np.cumprod, batch=each, x=cumprod_rule,
+)  # fmt: skip
+
+
+def logcumsumexp_rule(g, x, out, axis):
+    """The sum of g[j] exp(x[i] - out[j]) from j = i on, taken from one step to the next: no exponent is above 0."""
+    g, x, out = (np.moveaxis(a, axis, -1) for a in (g, x, out))
+    later = np.concatenate([out[..., 1:], out[..., -1:]], -1)
+    step = np.exp(np.where(out == later, 0, out - later))
+    return np.moveaxis(np.exp(x - out) * running_back(g, step), -1, axis)
+
+
+logcumsumexp = op(
+    "logcumsumexp", lambda x, *, axis: np.logaddexp.accumulate(x, axis), batch=each, x=logcumsumexp_rule,
+)  # fmt: skip
+nansum = op(
+    "nansum", lambda x, *, axis=None, keepdims=False: np.sum(np.where(np.isnan(x), 0, x), axis=axis, keepdims=keepdims),
+    x=lambda g, x, axis, keepdims: keep(spread(g, x.shape, axis, keepdims), ~np.isnan(x)),
+    batch=lambda x, axis, keepdims: nansum(x, axis=tuple(range(1 - x.ndim, 0)) if axis is None else axis, keepdims=keepdims),
 )  # fmt: skip

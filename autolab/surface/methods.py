@@ -21,18 +21,20 @@ from autolab.surface import (
     index,
     inplace,
     linalg,
+    order,
     pointwise,
     printing,
     products,
     random,
     reduce,
     scatter,
+    series,
     shape,
     views,
 )
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
-MODULES: tuple[Any, ...] = (pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views)
+MODULES: tuple[Any, ...] = (pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, order, series)
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 

@@ -15,7 +15,9 @@ from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 
 # Reductions and products insist on the dtype of the result; functions of single entries also take one that holds it.
-EXACT = set("cat gather index_select masked_select matmul mm bmm mv dot stack take topk sort kthvalue mode".split())
+EXACT = set("aminmax cat gather index_select masked_select matmul mm bmm mv dot stack take topk sort kthvalue mode".split())
+
+C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "uint8": "unsigned char"}
 
 
 def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -92,7 +94,8 @@ def _store(out: Tensor, result: Tensor, name: str) -> Tensor:
                 "for out's dtype."
             )
         if name in EXACT:
-            raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
+            expected, found = (C_NAMES.get(d.name, d.name) for d in (result.dtype, out.dtype))
+            raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {found} instead")
         if dtypes.category(new.dtype) > dtypes.category(old.dtype):
             raise RuntimeError(f"result type {result.dtype.title} can't be cast to the desired output type {out.dtype.title}")
     if new.shape == old.shape:

@@ -15,18 +15,16 @@ from autolab.engine.tensor import Tensor
 from autolab.rules import nn as nn_rows
 from autolab.rules import reduce as rows
 from autolab.surface.dims import Dims, axes_of, axis_of, require_floats, require_tensor, to_floats, whole
-from autolab.surface.pointwise import maximum, minimum, to
+from autolab.surface.pointwise import clone, maximum, minimum, to
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-FUNCTIONS = (
-    "all amax amin any argmax argmin count_nonzero cumsum log_softmax logsumexp max mean min norm prod "
-    "softmax std sum var"
-)
 METHODS = (
-    "all amax amin any argmax argmin count_nonzero cumsum log_softmax logsumexp max mean min norm prod "
-    "softmax std sum var"
+    "all amax amin any argmax argmin count_nonzero cumprod cumsum log_softmax logcumsumexp logsumexp max mean min nanmean nansum norm "
+    "prod softmax std sum var"
 )
-IN_PLACE = "cumsum"
+FUNCTIONS = f"{METHODS} std_mean var_mean"
+IN_PLACE = "cumprod cumsum"
+OUT = METHODS  # what takes `out=`
 
 
 def _reduce(row: Op, input: Tensor, dim: Any, keepdim: bool, **settings: Any) -> Tensor:
@@ -53,6 +51,11 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
     require_tensor(input, "mean")
     if dtype is not None:
         input = to(input, dtype)
+        if input.payload.dtype not in dtypes.FLOATING:
+            raise RuntimeError(
+                "mean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
+                f"Got: {input.dtype.title}"
+            )
     if input.payload.dtype not in dtypes.FLOATING:
         raise RuntimeError(
             "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. "
@@ -88,6 +91,22 @@ def _spread(row: Op, name: str) -> Any:
 
 
 var = _spread(rows.var, "var")
+
+
+def std_mean(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    """(std, mean), of all entries or along dim(s); arguments as for `std`."""
+    return std(input, *args, **kwargs), _mean_beside(input, *args, **kwargs)
+
+
+def var_mean(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    """(var, mean), of all entries or along dim(s); arguments as for `var`."""
+    return var(input, *args, **kwargs), _mean_beside(input, *args, **kwargs)
+
+
+def _mean_beside(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Tensor:
+    return mean(input, None if isinstance(dim, bool) else dim, keepdim)
+
+
 var.__doc__ = "Variance over all entries or along dim(s), divided by n - correction (default 1)."
 std = _spread(rows.std, "std")
 std.__doc__ = "Standard deviation over all entries or along dim(s): the root of `var`."
@@ -212,6 +231,23 @@ def _truth(row: Op, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return to(result, dtypes.uint8) if input.payload.dtype == np.uint8 else result
 
 
+def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The sum of the entries that are not nan. Integers and bools are summed as int64."""
+    require_tensor(input, "nansum")
+    if dtype is not None:
+        input = to(input, dtype)
+    if input.payload.dtype not in dtypes.FLOATING:
+        return sum(input, dim, keepdim)
+    return _reduce(rows.nansum, input, dim, keepdim)
+
+
+def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The mean of the entries that are not nan. Raises RuntimeError for integers."""
+    if require_tensor(input, "nanmean").payload.dtype not in dtypes.FLOATING:
+        raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.title}")
+    return nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)  # type: ignore[operator,no-any-return]
+
+
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """log(sum(exp(input))) along dim(s), without overflow."""
     return _reduce(rows.logsumexp, to_floats(require_tensor(input, "logsumexp")), dim, keepdim)
@@ -225,6 +261,24 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     elif input.payload.dtype not in dtypes.FLOATING:
         input = to(input, dtypes.int64)
     return apply(rows.cumsum, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
+
+
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """Running products along dim. The gradient is right at zeros too."""
+    require_tensor(input, "cumprod")
+    if dtype is not None:
+        input = to(input, dtype)
+    elif input.payload.dtype not in dtypes.FLOATING:
+        input = to(input, dtypes.int64)
+    axis = axis_of(dim, input.ndim)
+    return clone(input) if axis is None else apply(rows.cumprod, (input,), {"axis": axis})  # type: ignore[no-any-return]
+
+
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """log of the running sums of exp(input) along dim, without overflow."""
+    require_floats(require_tensor(input, "logcumsumexp"), "logcumsumexp_out_cpu")
+    axis = axis_of(dim, input.ndim)
+    return clone(input) if axis is None else apply(rows.logcumsumexp, (input,), {"axis": axis})  # type: ignore[no-any-return]
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:

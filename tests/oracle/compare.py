@@ -37,6 +37,8 @@ RANDOM = set(
     "nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d nn.functional.rrelu resize_ resize_as_ "
     "nn.functional.multi_head_attention_forward svd_lowrank pca_lowrank".split()
 )
+# Equal entries may be picked or ordered differently: the places of whole numbers are not compared, those of floats are.
+TIES = set("argsort kthvalue mode sort topk".split())
 METHODS_ONLY = set("bfloat16 bool byte char double float half int long short".split())  # as functions these names are dtypes
 
 
@@ -180,6 +182,8 @@ def problems_of_sample(info, ours_fn, theirs_fn, sample, tolerance, second=True)
     if isinstance(expected, tuple) and hasattr(expected, "_fields") and getattr(got, "_fields", None) != expected._fields:
         yield f"value: fields {getattr(got, '_fields', None)} against {expected._fields}"
     expected_all, got_all = list(leaves(expected)), list(leaves(got))
+    if info.name in TIES and not args_t[0][0].is_floating_point():
+        expected_all, got_all = expected_all[:-1], got_all[:-1]
     trouble = differ("value", got_all, expected_all, tolerance, info.name in RANDOM)
     if trouble:
         yield trouble
@@ -296,6 +300,8 @@ def wrong_calls(info, function):
         return
     for i, case in enumerate(wrong):
         sample = case.sample_input
+        if case.error_regex == "unsupported operation":
+            continue  # tensors that share memory, which ours would not: tests/surface/test_out.py has some
         if info.name.startswith("__") and not hasattr(sample.input, "requires_grad"):
             continue  # a method of something that has it not
         try:
