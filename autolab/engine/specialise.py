@@ -49,8 +49,8 @@ def can_specialise(op: Op) -> bool:
     return not op.variadic and op.outputs == 1 and 1 <= len(op.inputs) <= MOST_INPUTS
 
 
-def forward_source(op: Op, names: dict[str, Any]) -> str:
-    """The text of `run(x, y, settings)`: compute, wrap, record; fills `names` with what it needs.
+def forward_source(op: Op, names: dict[str, Any], recorded: bool = True) -> str:
+    """The text of `run(x, y, settings)`: compute, wrap, and record if so asked; fills `names` with what it needs.
 
     A row of `matrices` takes the shortcut for two matrices of one dtype, and calls `otherwise(x, y)` for all else.
     """
@@ -60,9 +60,9 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
     raws = ", ".join(f"raw_{x}" for x in xs)
     lines = [
         f"def {op.name}({args}, settings={{}}):",
-        "    if slow_threads and not modes.fast:",
-        f"        return {f'otherwise({args})' if op.matrices else f'generally(op, ({args},), settings)'}",
     ]
+    if recorded:
+        lines += ["    if slow_threads and not modes.usual:", f"        return unusual({args}, settings)"]
     for x in xs:
         lines += [
             f"    is_{x} = type({x}) is Tensor or isinstance({x}, Tensor)",
@@ -111,8 +111,8 @@ def forward_source(op: Op, names: dict[str, Any]) -> str:
         ]
     else:
         lines.append("    t.version = [0]")
-    if op.mask:
-        lines += ["    if slow_threads and not modes.grad:", "        return t"]
+    if not recorded:
+        return "\n".join([*lines, "    return t"]) + "\n"
     if "dtype" in op.settings:
         lines += ["    if out.dtype not in FLOATING:", "        return t"]
     differentiable = [x for x in xs if x in op.rules]
@@ -282,9 +282,20 @@ def compile_gradients(op: Op, plan: Plan) -> Callable[..., Any]:
 
 def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """The function written by `forward_source`."""
-    names = {"op": op, "forward": op.forward, "node_class": op.node_class, "name": op.namer}
+    names: dict[str, Any] = {"op": op, "forward": op.forward, "node_class": op.node_class, "name": op.namer}
     if op.matrices:
         names["otherwise"] = otherwise or (lambda *args: generally(op, args, {}))
+    unrecorded: list[Callable[..., Any]] = []
+
+    def unusual(*args: Any) -> Any:
+        """Recording is off, or somebody watches."""
+        if not modes.fast:
+            return names["otherwise"](*args[:-1]) if op.matrices else generally(op, args[:-1], args[-1])
+        if not unrecorded:
+            unrecorded.append(define(op.name, forward_source(op, names, recorded=False), names, f"<{op.name}, not recorded>"))
+        return unrecorded[0](*args)
+
+    names["unusual"] = unusual
     if not op.namer:
         for mask in range(1, 1 << len(op.inputs)):
             if not mask & ~op.mask:
