@@ -14,6 +14,7 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import strided as rows
 from autolab.surface import shape
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
+from autolab.surface.inplace import renamed
 
 FUNCTIONS = "as_strided as_strided_scatter detach detach_"
 METHODS = (
@@ -128,13 +129,6 @@ def moved(self: Tensor, edge: Any, node: str) -> None:
         self.window.seen = self.version[0]
 
 
-def renamed(edge: Any, name: str) -> None:
-    """PyTorch counts in-place forms as functions of their own: TBackward1 is t_, where TBackward0 is t."""
-    if edge is not None and edge[0].op is not None:
-        node = edge[0]
-        node.__class__ = node.op.node_class(sum(1 << i for i, e in enumerate(node.edges) if e is not None), name)
-
-
 def squeezed(dim: Any = None) -> str:
     return "SqueezeBackward3" if dim is None else "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5"
 
@@ -200,4 +194,6 @@ def detach_(self: Tensor) -> Tensor:
             "called on these gradients."
         )
     self.edge, self.flag = None, False
+    if self.extra is not None:
+        self.extra.retains = False
     return self
