@@ -223,7 +223,7 @@ class inference_mode(_GradMode):
         modes.settle()
 
     def _again(self) -> _GradMode:
-        return inference_mode(self.mode)  # type: ignore[no-any-return]
+        return inference_mode(self.mode)
 
 
 class set_grad_enabled(_GradMode):
