@@ -253,7 +253,7 @@ def check_may_write(target: Tensor, recorded: bool) -> None:
         )
 
 
-def keep_what_was(node: Any, target: Tensor) -> None:
+def keep_what_was(node: Any, target: Tensor, all_inputs: bool = False) -> None:
     """If the node saved the target as its first input, whose numbers its own result is about to overwrite, let it keep a copy.
 
     Not so for the others: in `x.mul_(x)` the second x is what it will be after the write, and backward refuses.
@@ -262,7 +262,7 @@ def keep_what_was(node: Any, target: Tensor) -> None:
         return
     for slot in node.plan.slots:
         k = slot.start
-        if slot.name == node.op.inputs[0] and node.saved[k + 1] is target.version and isinstance(node.saved[k], np.ndarray | np.generic):
+        if (all_inputs or slot.name == node.op.inputs[0]) and slot.width == 3 and node.saved[k + 1] is target.version and isinstance(node.saved[k], np.ndarray | np.generic):
             node.saved = (*node.saved[:k], node.saved[k].copy(), [0], 0, *node.saved[k + 3 :])
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.inplace import address, check_may_write, overwrite
+from autolab.engine.inplace import address, check_may_write, keep_what_was, overwrite
+from autolab.engine.modes import modes
+from autolab.engine.node import next_number
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise
 from autolab.rules import index as index_rows
@@ -59,11 +61,28 @@ def twin(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         may_write(self)
         apart(self, args)
-        return overwrite(self, function(self, *args, **kwargs))
+        start = next_number()
+        result = function(self, *args, **kwargs)
+        if result.edge is not None:
+            keep_for_composites(result.edge[0], self, start)
+        elif self.requires_grad and modes.grad and not self.level:  # a comparison, say: the old values are gone
+            result = elementwise.copy(self, result)
+            renamed(result.edge, f"{name.title().replace('_', '')}Backward{1 if args and isinstance(args[0], Tensor) else 0}")
+        return overwrite(self, result)
 
     in_place.__name__ = in_place.__qualname__ = f"{name}_"
     in_place.__doc__ = f"`{name}`, written into this tensor. Raises RuntimeError for a leaf that requires grad."
     return in_place
+
+
+def keep_for_composites(node: Any, target: Tensor, start: int) -> None:
+    """Where a function is made of several rows, those before the last may have saved the target too: they keep a copy of it."""
+    below = [edge[0] for edge in node.edges if edge is not None and edge[0].seq > start]
+    while below:
+        node = below.pop()
+        if getattr(node, "saved", None):
+            keep_what_was(node, target, all_inputs=True)
+        below += [edge[0] for edge in node.edges if edge is not None and edge[0].seq > start]
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
@@ -134,9 +153,9 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     overwrite(self, result)
 
 
-def augmented(name: str) -> Callable[..., Any]:
+def augmented(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """`x += y` and its kin."""
-    write = twin(name, getattr(pointwise, name))
+    write = twin(name, function)
 
     def operator(self: Tensor, other: Any) -> Any:
         return write(self, other) if isinstance(other, Tensor | int | float | np.generic | np.ndarray) else NotImplemented

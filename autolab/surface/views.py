@@ -14,12 +14,12 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import strided as rows
 from autolab.surface import shape
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
-from autolab.surface.inplace import renamed
+from autolab.surface.inplace import copy_, fill_, renamed
 
 FUNCTIONS = "as_strided as_strided_scatter detach detach_"
 METHODS = (
-    "as_strided as_strided_ as_strided_scatter detach detach_ resize_ resize_as_ set_ squeeze_ storage_offset swapaxes_ swapdims_ t_ "
-    "transpose_ unfold unsqueeze_"
+    "apply_ as_strided as_strided_ as_strided_scatter detach detach_ fill_diagonal_ map_ resize_ resize_as_ set_ share_memory_ squeeze_ "
+    "storage_offset swapaxes_ swapdims_ t_ transpose_ unfold unsqueeze_"
 )
 
 
@@ -174,6 +174,46 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
     """resize_(other.shape)."""
     return resize_(self, other.shape)
+
+
+def share_memory_(self: Tensor) -> Tensor:
+    """This tensor. Processes do not share tensors here, so there is nothing to move."""
+    return self
+
+
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write one number where all indices are equal; with `wrap` again below, where a tall matrix goes on.
+
+    Raises RuntimeError for less than 2 dims, and for more than 2 of different lengths.
+    """
+    if self.ndim < 2:
+        raise RuntimeError(f"dimensions must larger than 1, but got {self.ndim}")
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError(f"all dimensions of input must be of equal length, but got {list(self.shape)}")
+    n, step = min(self.shape), sum(layout_of(self.box()))
+    fill_(as_strided(self, (n,), (step,)), fill_value)
+    if wrap and self.ndim == 2:
+        for start in range(self.shape[1] + 1, self.shape[0], self.shape[1] + 1):
+            fill_diagonal_(self[start:], fill_value)
+    return self
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each number by callable(number), one by one: slow, and not recorded. Raises RuntimeError if this requires grad."""
+    return map_entries(self, callable, (self,), "apply_")
+
+
+def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each number by callable(number, number of other), one by one. Raises RuntimeError if this requires grad."""
+    return map_entries(self, callable, (self, other), "map_")
+
+
+def map_entries(self: Tensor, function: Callable[..., Any], inputs: tuple[Tensor, ...], name: str) -> Tensor:
+    if any(t.requires_grad for t in inputs):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    numbers = [np.broadcast_to(t.payload, self.shape).ravel().tolist() for t in inputs]
+    values = np.array([function(*row) for row in zip(*numbers)], self.payload.dtype).reshape(self.shape)
+    return copy_(self, fresh(values[()]))
 
 
 def detach(self: Tensor) -> Tensor:
