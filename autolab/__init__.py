@@ -10,9 +10,10 @@ import warnings as _warnings
 _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autolab\.")
 
 from autolab import autograd, nn, optim
-from autolab.autograd import enable_grad, no_grad, set_grad_enabled
+from autolab.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
+from autolab.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from autolab.engine.dtypes import bfloat16, bool_ as bool, dtype, float16, float32, float64, int8, int16, int32, int64, uint8
-from autolab.engine.modes import is_grad_enabled
+from autolab.engine.modes import is_grad_enabled, is_inference_mode_enabled
 from autolab.engine.tensor import Size, Tensor
 from autolab.surface.creation import (
     arange, as_tensor, device, empty, empty_like, eye, from_numpy, full, full_like, get_default_dtype, is_tensor, linspace,
@@ -21,6 +22,7 @@ from autolab.surface.creation import (
 from autolab.surface.generator import (
     Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
 )  # fmt: skip
+from autolab.surface.later import bind_later as _bind_later
 from autolab.surface.methods import MODULES as _MODULES
 from autolab.surface.out import with_out as _with_out
 from autolab.surface.printing import set_printoptions
@@ -37,14 +39,21 @@ for _module in _MODULES:  # PyTorch's functions, a module a family
 _LAZY = {
     "datasets": "autolab.datasets", "trace": "autolab.trace", "draw": "autolab.draw", "widgets": "autolab.widgets",
     "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules",
-    "random": "autolab.surface.generator", "utils": "autolab.utils",
+    "linalg": "autolab.linalg", "random": "autolab.surface.generator", "utils": "autolab.utils",
     "testing": "autolab.testing", "amp": "autolab.amp", "cuda": "autolab.cuda", "cpu": "autolab.cpu",
+    "serialization": "autolab.serialization",
 }  # fmt: skip
 _LAZY_NAMES = {
     "autocast": "autolab.amp", "GradScaler": "autolab.amp", "is_autocast_enabled": "autolab.amp.autocast_mode",
     "get_autocast_dtype": "autolab.amp.autocast_mode", "is_autocast_cache_enabled": "autolab.amp.autocast_mode",
-    "clear_autocast_cache": "autolab.amp.autocast_mode",
+    "clear_autocast_cache": "autolab.amp.autocast_mode", "save": "autolab.serialization", "load": "autolab.serialization",
     "Stepper": "autolab.widgets", "explore": "autolab.widgets"}
+_MATRICES = (
+    "cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_solve matrix_exp matrix_power ormqr orgqr pinverse qr "
+    "slogdet svd triangular_solve"
+)
+_LAZY_NAMES |= dict.fromkeys([*_MATRICES.split(), "lu_unpack"], "autolab.linalg.older")
+_bind_later("autolab.linalg.older", _MATRICES)
 
 __all__ = [name for name in dir() if not name.startswith("_")] + [*_LAZY, *_LAZY_NAMES]
 

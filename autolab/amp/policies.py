@@ -47,7 +47,7 @@ WIDEST = {
 REFUSED = {"cpu": "", "cuda": "binary_cross_entropy"}
 
 # Rows of the table whose name is not PyTorch's.
-ROWS = {"pow_scalar": "pow", "embedding_back": "", "cross_entropy_loss": "cross_entropy", "attention": "scaled_dot_product_attention"}
+ROWS = {"pow_scalar": "pow", "embedding_back": "", "conv": "conv2d", "conv_input": "conv_transpose2d"}
 
 
 def table(device_type: str) -> dict[str, str]:

@@ -1,12 +1,20 @@
-"""Differentiation as PyTorch offers it: backward, grad, custom Functions, gradient modes and gradcheck."""
+"""Differentiation as PyTorch offers it: backward, grad, custom Functions, gradient modes, hooks on graphs and gradcheck."""
 
+from autolab.autograd import anomaly_mode, function, grad_mode, graph
+from autolab.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from autolab.autograd.api import backward, grad
 from autolab.autograd.function import Function, FunctionCtx
+from autolab.autograd.grad_mode import (
+    _unsafe_preserve_version_counter,
+    is_multithreading_enabled,
+    set_multithreading_enabled,
+)
 from autolab.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
-from autolab.engine.modes import enable_grad, no_grad, set_grad_enabled
-from autolab.engine.tensor import Tensor as Variable
+from autolab.autograd.variable import Variable
+from autolab.engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 __all__ = [
-    "Function", "FunctionCtx", "GradcheckError", "Variable", "backward", "enable_grad", "grad", "gradcheck", "gradgradcheck",
-    "no_grad", "set_grad_enabled",
+    "Function", "FunctionCtx", "GradcheckError", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function",
+    "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_multithreading_enabled", "no_grad",
+    "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip

@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from autolab.autograd.graph import GradientEdge, Like
 from autolab.engine.backward import run
-from autolab.engine.dtypes import FLOATING
+from autolab.engine.dtypes import FLOATING, of
+from autolab.engine.modes import modes
 from autolab.engine.node import Edge, edge_of
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Size, Tensor, fresh
 
-Tensors = Tensor | Sequence[Tensor]
+Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
 
 def as_tuple(x: Any) -> tuple[Any, ...]:
-    return (x,) if isinstance(x, Tensor) or x is None else tuple(x)
+    return (x,) if isinstance(x, Tensor | GradientEdge) or x is None else tuple(x)
+
+
+def like_of(out: Any) -> Like | None:
+    """The shape and dtype of a root; None for an edge that does not say."""
+    if isinstance(out, Tensor):
+        return Like(out.payload.shape, out.payload.dtype)
+    return out.ownership_token if isinstance(out.ownership_token, Like) else None
 
 
 def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], create_graph: bool) -> list[Any]:
     """The gradient to start from at each output: what was passed, or 1 for a scalar. Raw, unless the pass is recorded."""
-    for t in (*outputs, *given):
+    for t in outputs:
         if isinstance(t, Tensor) and t.level:
             raise RuntimeError(
                 "autograd.grad() and backward() called inside a functorch transform, on a tensor that belongs to it. This is not "
@@ -35,29 +45,32 @@ def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], crea
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     found = []
     for i, (out, g) in enumerate(zip(outputs, given)):
+        like = like_of(out)
         if g is None:
-            if out.payload.size != 1:
+            if like is None or math.prod(like.shape) != 1:
+                said = "this GradientEdge does not say its shape: get it from get_gradient_edge(tensor)" if like is None else (
+                    f"this output has shape {list(like.shape)}. Reduce it first (`loss.sum().backward()`)"
+                )  # fmt: skip
                 raise RuntimeError(
-                    f"grad can be implicitly created only for scalar outputs; this output has shape {list(out.shape)}. "
-                    "Reduce it first (`loss.sum().backward()`) or pass the weights: `y.backward(gradient=...)`."
+                    f"grad can be implicitly created only for scalar outputs; {said}, or pass the weights: `y.backward(gradient=...)`."
                 )
-            raw = out.payload
-            one = raw.dtype.type(1) if raw.ndim == 0 else np.ones(raw.shape, raw.dtype)
+            one = like.dtype.type(1) if not like.shape else np.ones(like.shape, like.dtype)
             found.append(fresh(one) if create_graph else one)
             continue
-        if g.shape != out.shape:
+        if like is not None and tuple(g.shape) != like.shape:
             raise RuntimeError(
-                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {out.shape}. "
-                "The gradient weighs each entry of the output, so it must have the output's shape."
+                f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {Size(like.shape)}."
             )
-        if g.payload.dtype != out.payload.dtype and out.payload.dtype in FLOATING:
-            g = g.to(out.dtype)  # type: ignore[attr-defined]
-        found.append(g if create_graph else g.payload)
+        if like is not None and g.payload.dtype != like.dtype and like.dtype in FLOATING:
+            g = g.to(of(like.dtype))  # type: ignore[attr-defined]
+        found.append(g if create_graph or g.level else g.payload)
     return found
 
 
 def check_differentiable(outputs: tuple[Tensor, ...]) -> None:
     for i, out in enumerate(outputs):
+        if isinstance(out, GradientEdge):
+            continue
         if not isinstance(out, Tensor):
             raise TypeError(f"element {i} of tensors is not a Tensor but {type(out).__name__}")
         if not out.requires_grad:
@@ -106,10 +119,11 @@ def run_backward(tensors: Tensors, grad_tensors: Any, retain_graph: bool | None,
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for t in inputs:
-            t.retain_grad()
+            if isinstance(t, Tensor):
+                t.retain_grad()
         only = [required_edge(t) for t in inputs]
     run(
-        list(outputs),
+        [required_edge(out) for out in outputs],
         starting_gradients(outputs, given, create_graph),
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
@@ -118,7 +132,9 @@ def run_backward(tensors: Tensors, grad_tensors: Any, retain_graph: bool | None,
     )
 
 
-def required_edge(t: Tensor) -> Edge:
+def required_edge(t: Tensor | GradientEdge) -> Edge:
+    if isinstance(t, GradientEdge):
+        return t.edge
     edge = edge_of(t)
     if edge is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -139,7 +155,8 @@ def grad(
     """The gradients of the sum of `outputs` with respect to `inputs`, returned; no `.grad` is touched.
 
     Returns a tuple with one Tensor for each input, of its shape; None for an unused input if `allow_unused`, zeros if
-    `materialize_grads`. create_graph: the returned gradients can be differentiated again.
+    `materialize_grads`. create_graph: the returned gradients can be differentiated again. is_grads_batched: grad_outputs have one
+    dim more in front, and so have the gradients: all at once by vmap.
     Raises RuntimeError for an input that does not require grad, or that the outputs do not depend on.
 
     >>> x = tensor(3., requires_grad=True)
@@ -147,14 +164,22 @@ def grad(
     (tensor(6.),)
     """
     outputs, wanted = as_tuple(outputs), as_tuple(inputs)
-    if is_grads_batched:
-        raise NotImplementedError("is_grads_batched needs vmap; loop over the rows of grad_outputs instead")
+    if is_grads_batched or modes.levels:
+        options = {"allow_unused": allow_unused, "materialize_grads": materialize_grads}
+        if is_grads_batched:
+            return grad_of_each(outputs, wanted, grad_outputs, retain_graph, create_graph, options)
+        from autolab.autograd import forward_ad
+
+        if any(isinstance(t, forward_ad.Carried) for t in (*outputs, *wanted)):
+            return forward_ad.gradients(grad, outputs, wanted, grad_outputs, create_graph, options)
     if materialize_grads:
         if allow_unused is False:
             raise ValueError(
                 "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
             )
         allow_unused = True
+        if any(isinstance(t, GradientEdge) for t in wanted):
+            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     check_differentiable(outputs)
     given = as_tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)
     if not wanted:
@@ -162,7 +187,7 @@ def grad(
     edges = [required_edge(t) for t in wanted]
     captured: dict[Edge, Any] = {}
     run(
-        list(outputs),
+        [required_edge(out) for out in outputs],
         starting_gradients(outputs, given, create_graph),
         retain_graph=create_graph if retain_graph is None else retain_graph,
         create_graph=create_graph,
@@ -179,9 +204,27 @@ def grad(
                     f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
                     "Set allow_unused=True if this is the desired behavior."
                 )
-            g = fresh(np.zeros(t.payload.shape, t.payload.dtype)[()]) if materialize_grads else None
+            if materialize_grads:
+                g = fresh(np.zeros(t.payload.shape, t.payload.dtype)[()]).requires_grad_(create_graph)
         result.append(g if g is None or isinstance(g, Tensor) else fresh(g))
     return tuple(result)
+
+
+def grad_of_each(outputs: Any, wanted: Any, grad_outputs: Any, retain_graph: Any, create_graph: bool, options: Any) -> tuple[Any, ...]:
+    """`grad` for many grad_outputs at once, stacked along their first dim: one pass, inside vmap."""
+    from autolab.engine.batched import Batch
+    from autolab.rules import batch  # noqa: F401 - gives the rows their batching rules
+
+    given = as_tuple(grad_outputs)
+    sizes = {g.shape[0] for g in given if isinstance(g, Tensor) and g.ndim}
+    if len(sizes) != 1:
+        raise ValueError(
+            "If `is_grads_batched=True`, grad_outputs must be Tensors whose first dim runs over the batch, and of one length there; got "
+            f"lengths {sorted(sizes)}."
+        )
+    with Batch(sizes.pop()) as level:
+        boxes = tuple(g if g is None else level.input(g) for g in given)
+        return tuple(level.take(g) for g in grad(outputs, wanted, boxes, retain_graph, create_graph, **options))
 
 
 def tensor_backward(

@@ -1,4 +1,4 @@
-"""Custom Functions inside a transform of `autolab.func`: a node on that transform's tape.
+"""Custom Functions inside a transform of `autolab.func`: a node on a tape; for jvp and vmap see `transformed`.
 
 A Function with a `setup_context` is applied once more on the values of the levels below, which record it for themselves. One whose
 forward takes ctx can fill only one ctx, so it works while no level below wants its derivative.
@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from autolab.autograd.function import Call, Function, FunctionCtx, FunctionNode, is_in
+from autolab.autograd.function import Call, Function, FunctionCtx, FunctionNode, Remembered, is_in
+from autolab.autograd.transformed import mapped, needs_setup_context, pushed
+from autolab.engine.batched import Batch
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.dual import Push
 from autolab.engine.levels import Box, Level, Tape, as_tensor
@@ -40,7 +42,7 @@ class InsideNode(FunctionNode):
     def gradients(self, g: Any, create_graph: bool) -> tuple[Any, ...]:
         incoming = g if self.outputs > 1 else (g,)
         if self.call.materialize:
-            incoming = [np.zeros(*like)[()] if gi is None else gi for gi, like in zip(incoming, self.outputs_like)]
+            incoming = [np.zeros(*like)[()] if gi is None and like is not None else gi for gi, like in zip(incoming, self.outputs_like)]
         returned = self.call.function.rule()(self.ctx, *[gi if gi is None else as_tensor(gi) for gi in incoming])
         gs = self.checked_count(returned if isinstance(returned, tuple) else (returned,))
         return tuple([self.checked(i, gi, True) for i, gi in enumerate(gs)])
@@ -58,21 +60,19 @@ def node_class(function: type[Function]) -> type[InsideNode]:
 
 def apply_inside(function: type[Function], level: Level, args: tuple[Any, ...]) -> Any:
     """What `Function.apply` does when its highest argument is a box of `level`."""
-    name = function.__name__
-    if not isinstance(level, Tape):
-        where = "jvp" if isinstance(level, Push) else "vmap"
-        raise NotImplementedError(
-            f"custom autograd.Function {name} inside {where}: autolab runs Functions inside grad, vjp and jacrev only; {where} comes "
-            "later. Write the function with ordinary operations, whose rules serve every transform."
-        )
     level.check_active()
+    if isinstance(level, Push):
+        return pushed(function, level, args)
+    if isinstance(level, Batch):
+        return mapped(function, level, args)
+    assert isinstance(level, Tape)
     values = [level.take(a) for a in args]
     edges = tuple([edge_of(a) if level.owns(a) else None for a in args])
     call = Call(function, args)
     ctx = FunctionCtx(call, tuple([e is not None for e in edges]))
     outputs = run(function, level, ctx, values)
     if call.dirty:
-        raise NotImplementedError(f"{name}: mark_dirty is not supported inside a transform. Return a new tensor instead.")
+        raise NotImplementedError(f"{function.__name__}: mark_dirty is not supported inside a transform. Return a new tensor instead.")
     several = isinstance(outputs, tuple | list)
     outs = tuple(outputs) if several else (outputs,)
     results = [level.put(out) if isinstance(out, Tensor) else out for out in outs]
@@ -81,25 +81,23 @@ def apply_inside(function: type[Function], level: Level, args: tuple[Any, ...]) 
         for k, (out, result) in enumerate(zip(outs, results)):
             if isinstance(out, Tensor) and out.payload.dtype in FLOATING and not is_in(out, call.non_differentiable):
                 result.edge = (node, k) if k else node
-        call.saved = [None if t is None else SavedValue(f"saved_tensors[{i}]", t) for i, t in enumerate(call.to_save)]  # type: ignore[misc]
+        call.saved = [
+            Remembered("None", None, None) if t is None else SavedValue(f"saved_tensors[{i}]", t)  # type: ignore[misc]
+            for i, t in enumerate(call.to_save)
+        ]
         call.to_save = ()
-    results = [result if isinstance(result, Box) and result.edge is not None else out for result, out in zip(results, outs)]
     return tuple(results) if several else results[0]
 
 
 def run(function: type[Function], level: Tape, ctx: FunctionCtx, values: list[Any]) -> Any:
     """The outputs, on the levels below, and ctx filled with their tensors."""
-    if function.sets_up_apart():
-        with level.below():
+    with level.below(), level.lowered():
+        if function.sets_up_apart():
             outputs = function.apply(*values)
+            with recording(False):
+                function.setup_context(ctx, tuple(values), outputs)
+            return outputs
+        if any(isinstance(v, Box) or (isinstance(v, Tensor) and level.outside and v.requires_grad) for v in values):
+            raise needs_setup_context(function)
         with recording(False):
-            function.setup_context(ctx, tuple(values), outputs)
-        return outputs
-    if any(isinstance(v, Box) or (isinstance(v, Tensor) and level.outside and v.requires_grad) for v in values):
-        raise RuntimeError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
-            f"setup_context staticmethod. Here {function.__name__} is differentiated on two levels at once, and each needs a ctx of its "
-            "own: let forward(*args) only compute, and save in setup_context(ctx, inputs, output)."
-        )
-    with recording(False):
-        return function.forward(ctx, *values)
+            return function.forward(ctx, *values)

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 import warnings
@@ -28,10 +29,16 @@ def remember(node: Node) -> None:
     from autolab.engine.backward import running
 
     lines = traceback.extract_stack(sys._getframe(1))
-    node.metadata[TRACEBACK] = traceback.format_list([line for line in lines if "/autolab/engine/" not in line.filename])
+    node.metadata[TRACEBACK] = traceback.format_list([line for line in lines if not is_ours(line)])
     now = running()
     if now is not None and now["node"] is not None:
         node.metadata[PARENT] = now["node"]
+
+
+def is_ours(line: traceback.FrameSummary) -> bool:
+    """True for a line between the user's and the operation: the way there is always the same."""
+    generated = line.filename == f"<{line.name}>"
+    return generated or any(f"/autolab/{room}/" in line.filename.replace(os.sep, "/") for room in ("engine", "surface", "autograd"))
 
 
 def watched(node: Node, g: Any, create_graph: bool) -> Any:

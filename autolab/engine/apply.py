@@ -72,8 +72,9 @@ def at_work(op: Op, args: Any, settings: dict[str, Any]) -> Any:
             record(op, args, raw, settings, (result,), narrow=narrow is not None)
         return result
     results = tuple(fresh(out) for out in outputs)
-    for result in results if modes.counter is not None else ():
-        result.version = modes.counter(args, result.version)
+    if modes.counter is not None:
+        for result in results:
+            result.version = modes.counter(args, result.version)
     if op.view:
         for result in results:
             result.window, result.version = View.of(args[0], several=True), args[0].version

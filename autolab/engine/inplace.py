@@ -182,6 +182,8 @@ def overwrite(target: Tensor, result: Tensor) -> Tensor:
     if result.edge is not None:
         check_may_write(target, True)
         keep_what_was(result.edge[0], target)
+    if modes.before_write is not None:
+        modes.before_write(target)
     if type(old) is np.ndarray:
         old[...] = new
     else:
@@ -251,12 +253,17 @@ def check_may_write(target: Tensor, recorded: bool) -> None:
         )
 
 
-def keep_what_was(node: Any, target: Tensor) -> None:
-    """If the node saved numbers that are about to be overwritten by its own result, let it keep a copy of them."""
-    saved = getattr(node, "saved", None) or ()
-    for k, version in enumerate(saved):
-        if version is target.version and isinstance(saved[k - 1], np.ndarray | np.generic):
-            node.saved = (*node.saved[: k - 1], saved[k - 1].copy(), [0], 0, *node.saved[k + 2 :])
+def keep_what_was(node: Any, target: Tensor, all_inputs: bool = False) -> None:
+    """If the node saved the target as its first input, whose numbers its own result is about to overwrite, let it keep a copy.
+
+    Not so for the others: in `x.mul_(x)` the second x is what it will be after the write, and backward refuses.
+    """
+    if node.op is None or node.op.variadic:
+        return
+    for slot in node.plan.slots:
+        k = slot.start
+        if (all_inputs or slot.name == node.op.inputs[0]) and slot.width == 3 and node.saved[k + 1] is target.version and isinstance(node.saved[k], np.ndarray | np.generic):
+            node.saved = (*node.saved[:k], node.saved[k].copy(), [0], 0, *node.saved[k + 3 :])
 
 
 def adopt_saved_result(result: Tensor, target: Tensor) -> None:

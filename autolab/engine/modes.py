@@ -26,7 +26,9 @@ class Modes(threading.local):
         self.grad = True
         self.levels: list[Any] = []
         self.saved_hooks: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
+        self.hooks_disabled: str | None = None  # why no saved-tensor hooks may be set
         self.anomaly = False
+        self.multithreading = True  # only for those who ask: a pass runs in one thread
         self.check_nan = True  # in anomaly mode: also refuse gradients that are nan
         self.watch: Callable[[Any, Any], None] | None = None  # told of each node and its results, as they are recorded
         self.profiler: Any = None  # runs each operation (`operation`) and each backward pass (`walk`), and times them
@@ -34,6 +36,7 @@ class Modes(threading.local):
         self.counter: Callable[[Any, list[int]], list[int]] | None = None
         self.inference = False
         self.autocast: Any = None  # says in which dtype each operation is to run, where that is not the tensors' own
+        self.before_write: Callable[[Any], None] | None = None  # told of a tensor that is about to be written to
         self.fast = self.usual = True
 
     def settle(self) -> None:
@@ -220,7 +223,7 @@ class inference_mode(_GradMode):
         modes.settle()
 
     def _again(self) -> _GradMode:
-        return inference_mode(self.mode)  # type: ignore[no-any-return]
+        return inference_mode(self.mode)
 
 
 class set_grad_enabled(_GradMode):

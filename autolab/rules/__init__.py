@@ -5,6 +5,12 @@ recorded (`create_graph=True`). They are expressions; they write into nothing, a
 """
 
 from autolab.engine.tensor import TABLE
-from autolab.rules import arithmetic, elementwise, index, linalg, nn, order, reduce, scatter, shape, smooth, strided, words, written
+from autolab.rules import (
+    activations, arithmetic, conv, ctc, elementwise, index, linalg, nn, order, padding, pool, reduce, resize,
+    scatter, shape, smooth, strided, words, written,
+)  # fmt: skip
 
-__all__ = ["TABLE", "arithmetic", "elementwise", "index", "linalg", "nn", "order", "reduce", "scatter", "shape", "smooth", "strided", "words", "written"]
+__all__ = [
+    "TABLE", "activations", "arithmetic", "conv", "ctc", "elementwise", "index", "linalg", "nn", "order",
+    "padding", "pool", "reduce", "resize", "scatter", "shape", "smooth", "strided", "words", "written",
+]  # fmt: skip

@@ -346,6 +346,11 @@ def as_strided_back(g, x_shape, part, size):
     return strided.as_strided_back(g, x_shape=(size, *x_shape), part=strided.of_samples(part, x_shape, size))
 
 
+@batch(strided.unfold_back)
+def unfold_back(g, x_shape, axis, size, row, settings):
+    return row(g, **{**settings, "x_shape": (g.shape[0], *x_shape)})
+
+
 @batch(strided.as_strided_scatter)
 def as_strided_scatter(x, y, part, size):
     return strided.as_strided_scatter(x, y, part=strided.of_samples(part, x.shape[1:], size))

@@ -1,11 +1,12 @@
 """Rows that networks are made of, each worth a rule of its own: for accuracy, for speed, or for what it teaches."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from autolab.engine.node import sum_to
-from autolab.engine.op import GENERAL, op
+from autolab.engine.op import ELEMENTWISE, GENERAL, op
 from autolab.rules.elementwise import sigmoid
 from autolab.rules.index import embedding
 from autolab.rules.reduce import put_along_axis
@@ -29,6 +30,44 @@ softmax = op(
 log_softmax = op(
     "log_softmax", log_softmax_values, GENERAL,
     x=lambda g, out, axis: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True),
+)  # fmt: skip
+
+
+def attention_values(x, mask, *, scale, causal):
+    """softmax(x * scale + mask) over the last axis; of bools, the mask says what counts. Nothing counts: zeros."""
+    x = x * np.asarray(scale, x.dtype)
+    if causal:
+        x += causal_mask(*x.shape[-2:], x.dtype)
+    if mask is not None:
+        x = np.where(mask, x, -math.inf) if mask.dtype == bool else x + mask
+    top = np.max(x, axis=-1, keepdims=True, initial=-math.inf)
+    x = np.subtract(x, np.where(np.isinf(top), 0, top), out=x if x.shape == top.shape[:-1] + x.shape[-1:] else None)
+    np.exp(x, out=x)
+    total = np.sum(x, axis=-1, keepdims=True)
+    x /= np.where(total == 0, 1, total)
+    return x
+
+
+@lru_cache(maxsize=16)
+def causal_mask(length, source, dtype):
+    """Query i sees keys 0 to i."""
+    return np.triu(np.full((length, source), -math.inf, dtype), 1)
+
+
+def attention_back(g, out):
+    return out * (g - np.sum(g * out, axis=-1, keepdims=True))
+
+
+def attention_batch(x, mask, batched, size, row, settings):
+    most = max(z.ndim - own for z, own in zip((x, mask), batched) if z is not None)
+    x, mask = (z if not own else np.reshape(z, (size, *(1,) * (most + 1 - z.ndim), *z.shape[1:])) for z, own in zip((x, mask), batched))
+    return row(x if batched[0] else np.broadcast_to(x, (size, *x.shape)), mask, **settings)
+
+
+attention_weights = op(
+    "attention_weights", attention_values, GENERAL, node="SafeSoftmaxBackward0", batch=attention_batch,
+    x=lambda g, out, scale: attention_back(g, out) * scale,
+    mask=lambda g, out, mask_shape: sum_to(attention_back(g, out), mask_shape),
 )  # fmt: skip
 
 
@@ -78,6 +117,72 @@ def nll_rule(g, x_shape, target, weight, reduction, ignore_index):
 nll_loss = op("nll_loss", nll_values, GENERAL, x=nll_rule)
 
 
+def cross_entropy_values(x, target, *, reduction):
+    """x: (N, C) scores, target: (N,) integers. -log(softmax(x))[target], in one go."""
+    z = x - np.maximum.reduce(x, 1, keepdims=True)
+    chosen = z[rows_of(len(z)), target]
+    np.exp(z, out=z)
+    loss = np.log(np.add.reduce(z, 1))
+    loss -= chosen
+    return reduced(loss, reduction)
+
+
+@lru_cache(maxsize=16)
+def rows_of(n):
+    return np.arange(n)
+
+
+def cross_entropy_back_values(g, x, target, *, reduction):
+    """(softmax(x) - one_hot(target)) times the gradient of each row's loss."""
+    p = softmax_values(x, axis=-1)
+    p[rows_of(len(p)), target] -= 1
+    p *= share(g, (len(p),), reduction) if reduction != "none" else np.expand_dims(g, -1)
+    return p
+
+
+def cross_entropy_slope(x, target):
+    return softmax(x, axis=-1) - (np.expand_dims(target, -1) == np.arange(x.shape[-1]))
+
+
+def cross_entropy_curve(u, g, x, reduction):
+    """The one-hot part does not change with x."""
+    g = share(g, x.shape[:1], reduction) if reduction != "none" else np.expand_dims(g, -1)
+    p = softmax(x, axis=-1)
+    return p * (u * g - np.sum(u * g * p, axis=-1, keepdims=True))
+
+
+def cross_entropy_weigh(u, x, target, reduction):
+    each = np.sum(u * cross_entropy_slope(x, target), axis=-1)
+    return each if reduction == "none" else np.mean(each) if reduction == "mean" else np.sum(each)
+
+
+def joined(z):
+    """Samples and their rows as one axis."""
+    return np.reshape(z, (z.shape[0] * z.shape[1], *z.shape[2:]))
+
+
+def cross_entropy_batch(x, target, size, reduction):
+    loss = np.reshape(cross_entropy(joined(x), joined(target), reduction="none"), (size, x.shape[1]))
+    return loss if reduction == "none" else np.mean(loss, axis=-1) if reduction == "mean" else np.sum(loss, axis=-1)
+
+
+def cross_entropy_back_batch(g, x, target, size, reduction):
+    if reduction != "none":
+        g = np.broadcast_to(np.expand_dims(share(g, (x.shape[1],), reduction), -1), (size, x.shape[1]))
+    return np.reshape(cross_entropy_back(joined(g), joined(x), joined(target), reduction="none"), x.shape)
+
+
+cross_entropy = op(
+    "cross_entropy", cross_entropy_values, GENERAL, node="NllLossBackward0", batch=cross_entropy_batch,
+    x=lambda g, x, target, reduction: cross_entropy_back(g, x, target, reduction=reduction),
+)  # fmt: skip
+cross_entropy_back = op(
+    "cross_entropy_back", cross_entropy_back_values, GENERAL, batch=cross_entropy_back_batch,
+    g=cross_entropy_weigh,
+    x=lambda u, g, x, reduction: cross_entropy_curve(u, g, x, reduction),
+)  # fmt: skip
+
+
 def bce_values(x, target, weight, pos_weight, *, reduction):
     log_weight = 1 + (pos_weight - 1) * target
     loss = (1 - target) * x + log_weight * (np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0))
@@ -99,6 +204,18 @@ bce_with_logits = op(
 )  # fmt: skip
 
 
+# Logarithms of at least -100: a probability that rounded to 0 costs much, and not everything.
+bce = op(
+    "binary_cross_entropy", lambda x, target: -(target * log_from(x) + (1 - target) * log_from(1 - x)), ELEMENTWISE,
+    x=lambda g, x, target: g * ((x - target) / np.maximum((1 - x) * x, 1e-12)),
+    target=lambda g, x: g * (log_from(1 - x) - log_from(x)),
+)  # fmt: skip
+
+
+def log_from(x):
+    return np.maximum(np.log(x), -100)
+
+
 # -- normalisation -------------------------------------------------------------------------------
 
 
@@ -117,8 +234,8 @@ def layer_norm_rule(g, x, weight, axes, eps):
 
 
 layer_norm = op(
-    "layer_norm", lambda x, weight, bias, *, axes, eps: normalised(x, axes, eps)[0] * weight + bias, GENERAL,
-    node="NativeLayerNormBackward0",
+    "layer_norm", lambda x, weight, bias, *, axes, eps, called="Layer": normalised(x, axes, eps)[0] * weight + bias, GENERAL,
+    node=lambda x, weight, bias, *, called="Layer", **_: f"Native{called}NormBackward0",
     x=layer_norm_rule,
     weight=lambda g, x, weight_shape, axes, eps: sum_to(g * normalised(x, axes, eps)[0], weight_shape),
     bias=lambda g, bias_shape: sum_to(g, bias_shape),

@@ -62,7 +62,7 @@ expand_dims = op(
 )  # fmt: skip
 squeeze = op(
     "squeeze", lambda x, *, axis=None: np.squeeze(x, axis), L, numpy=np.squeeze, view=True,
-    node=lambda x, *, axis=None: "SqueezeBackward0" if axis is None else "SqueezeBackward1",
+    node=lambda x, *, axis=None: f"SqueezeBackward{0 if axis is None else 1 if axis == () or isinstance(axis, int) else 2}",
     x=lambda g, x_shape: np.reshape(g, x_shape),
 )  # fmt: skip
 flip = op("flip", lambda x, *, axis: np.flip(x, axis).copy(), L, numpy=np.flip, x=lambda g, axis: np.flip(g, axis))
@@ -107,6 +107,7 @@ split = op(
     "split", lambda x, *, sizes, axis: np.split(x, np.cumsum(sizes)[:-1].tolist(), axis), L, outputs=-1, view=True,
     x=lambda g, axis: np.concatenate(g, axis),
 )  # fmt: skip
+split_with_sizes = op("split_with_sizes", split.forward, L, outputs=-1, view=True, x=lambda g, axis: np.concatenate(g, axis))
 unbind = op(
     "unbind", lambda x, *, axis: [x[(..., i, *(slice(None),) * (-axis - 1))] for i in range(x.shape[axis])], L,
     outputs=-1, view=True,

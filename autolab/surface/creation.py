@@ -12,7 +12,7 @@ import numpy as np
 
 from autolab.engine import dtypes
 from autolab.engine.levels import created, shaped
-from autolab.engine.modes import modes
+from autolab.engine.modes import modes, untracked
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.device import CPU, device, require_cpu
 from autolab.surface.dims import lengths_of, require_tensor, whole
@@ -30,6 +30,8 @@ def finish(array: Any, requires_grad: bool = False, device: Any = None) -> Tenso
     t = fresh(array[()] if array.ndim == 0 else array)
     if modes.levels:
         t = created(t)
+    if modes.inference:
+        t.version = untracked((), t.version)
     if not requires_grad:
         return t
     if array.dtype not in dtypes.FLOATING:

@@ -9,6 +9,7 @@ import numpy as np
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import index as rows
+from autolab.rules import strided
 from autolab.surface.dims import axis_of, require_tensor, whole
 from autolab.surface.shape import common_shape, expand, reshape, squeeze, unsqueeze
 
@@ -31,7 +32,8 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     out, dim, advanced = self, 0, []
     for item in items:
         if isinstance(item, slice):
-            out = cut(out, dim, item)
+            if item is key or item.indices(out.shape[dim]) != (0, out.shape[dim], 1):  # x[:] is a slice, x[:, :] none
+                out = cut(out, dim, item)
             advanced.append(slice(None))
             dim += 1
         elif item is None:
@@ -47,7 +49,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
             out = _select(out, dim - out.ndim, item)
     if any(isinstance(a, np.ndarray) for a in advanced):
         return pick(out, tuple(advanced))
-    return out.view_as(out) if out is self else out  # type: ignore[attr-defined,no-any-return]
+    return apply(strided.alias, (self,), {}) if out is self else out  # type: ignore[no-any-return]
 
 
 def expand_key(self: Tensor, key: Key) -> list[Any]:
@@ -124,8 +126,6 @@ def _select(input: Tensor, axis: int, index: int) -> Tensor:
 
 def cut(input: Tensor, dim: int, piece: slice) -> Tensor:
     """x[start:stop:step] along one dim: a view; the tensor itself for a full slice."""
-    if piece == slice(None):
-        return input
     ends = [None if e is None else whole(e, "a slice's end") for e in (piece.start, piece.stop, piece.step)]
     if ends[2] == 0:
         raise ValueError("slice step cannot be zero")

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.inplace import check_may_write, overwrite
+from autolab.engine.inplace import address, check_may_write, keep_what_was, overwrite
+from autolab.engine.modes import modes
+from autolab.engine.node import next_number
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise
 from autolab.rules import index as index_rows
@@ -33,22 +35,61 @@ def may_write(self: Tensor) -> None:
         raise RuntimeError("the memory of this tensor is read-only: clone() it before writing to it.")
 
 
+def apart(self: Tensor, args: tuple[Any, ...]) -> None:
+    """Raise RuntimeError if an argument without gaps shares some places of memory with this tensor, but not one by one."""
+    a = self.payload
+    for other in args:
+        if not isinstance(other, Tensor) or other.version is not self.version or other is self:
+            continue
+        b = other.payload
+        if all(type(x) is np.ndarray and x.size and (x.size - 1) * x.itemsize == reach(x) for x in (a, b)):
+            if (address(a), a.strides) != (address(b), b.strides) and np.may_share_memory(a, b):
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                    "location. Please clone() the tensor before performing the operation."
+                )
+
+
+def reach(a: np.ndarray[Any, Any]) -> int:
+    """How many bytes lie between the first and the last entry."""
+    return sum((n - 1) * step for n, step in zip(a.shape, a.strides))
+
+
 def twin(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place form of a function: a name that a module lists in IN_PLACE gets one."""
 
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         may_write(self)
-        return overwrite(self, function(self, *args, **kwargs))
+        apart(self, args)
+        start = next_number()
+        result = function(self, *args, **kwargs)
+        if result.edge is not None:
+            keep_for_composites(result.edge[0], self, start)
+        elif self.requires_grad and modes.grad and not self.level:  # a comparison, say: the old values are gone
+            result = elementwise.copy(self, result)
+            renamed(result.edge, f"{name.title().replace('_', '')}Backward{1 if args and isinstance(args[0], Tensor) else 0}")
+        return overwrite(self, result)
 
     in_place.__name__ = in_place.__qualname__ = f"{name}_"
     in_place.__doc__ = f"`{name}`, written into this tensor. Raises RuntimeError for a leaf that requires grad."
     return in_place
 
 
+def keep_for_composites(node: Any, target: Tensor, start: int) -> None:
+    """Where a function is made of several rows, those before the last may have saved the target too: they keep a copy of it."""
+    below = [edge[0] for edge in node.edges if edge is not None and edge[0].seq > start]
+    while below:
+        node = below.pop()
+        if getattr(node, "saved", None):
+            keep_what_was(node, target, all_inputs=True)
+        below += [edge[0] for edge in node.edges if edge is not None and edge[0].seq > start]
+
+
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Write the entries of src, broadcast and cast, into this tensor."""
     require_tensor(src, "copy_", "other")
     may_write(self)
+    apart(self, (src,))
     if src.shape != self.shape:
         common = shape.common_shape(self, src)
         if common != tuple(self.shape):
@@ -70,7 +111,17 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def zero_(self: Tensor) -> Tensor:
     """Write zeros into every entry."""
-    return fill_(self, 0)
+    may_write(self)
+    result = elementwise.fill(self, 0)
+    renamed(result.edge, "ZeroBackward0")
+    return overwrite(self, result)
+
+
+def renamed(edge: Any, name: str) -> None:
+    """PyTorch counts in-place forms as functions of their own: TBackward1 is t_, where TBackward0 is t."""
+    if edge is not None and edge[0].op is not None:
+        node = edge[0]
+        node.__class__ = node.op.node_class(sum(1 << i for i, e in enumerate(node.edges) if e is not None), name)
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
@@ -83,7 +134,8 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         value = fresh(np.asarray(value).astype(self.payload.dtype)[()])
     items = expand_key(self, key if type(key) is tuple else (key,))
     if not any(isinstance(item, np.ndarray) for item in items):
-        part = getitem(self, tuple(items)) if items else self
+        everything = all(isinstance(item, slice) and item.indices(n) == (0, n, 1) for item, n in zip(items, self.shape))
+        part = self if everything and len(items) == self.ndim else getitem(self, tuple(items))
         while value.ndim > part.ndim and value.shape[0] == 1:
             value = value[0]  # type: ignore[index]
         copy_(part, value if value.shape == part.shape else shape.expand(value, part.shape))
@@ -101,9 +153,9 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     overwrite(self, result)
 
 
-def augmented(name: str) -> Callable[..., Any]:
+def augmented(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """`x += y` and its kin."""
-    write = twin(name, getattr(pointwise, name))
+    write = twin(name, function)
 
     def operator(self: Tensor, other: Any) -> Any:
         return write(self, other) if isinstance(other, Tensor | int | float | np.generic | np.ndarray) else NotImplemented

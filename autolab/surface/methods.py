@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import copy as _copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -20,6 +21,7 @@ from autolab.surface import (
     functions,
     index,
     inplace,
+    kinds,
     linalg,
     order,
     pointwise,
@@ -34,7 +36,7 @@ from autolab.surface import (
 )
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
-MODULES: tuple[Any, ...] = (pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, order, series)
+MODULES: tuple[Any, ...] = (pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, order, series, kinds)
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 
@@ -98,6 +100,12 @@ ROWS = {
     "__eq__": rows.eq, "__ne__": rows.ne, "__lt__": rows.lt,
     "__le__": rows.le, "__gt__": rows.gt, "__ge__": rows.ge,
 }  # fmt: skip
+AUGMENTED = {
+    "__iadd__": pointwise.add, "__isub__": pointwise.sub, "__imul__": pointwise.mul, "__itruediv__": pointwise.div,
+    "__ipow__": pointwise.pow, "__ifloordiv__": pointwise.floor_divide, "__imod__": pointwise.remainder,
+    "__iand__": pointwise.bitwise_and, "__ior__": pointwise.bitwise_or, "__ixor__": pointwise.bitwise_xor,
+    "__ilshift__": functions.bitwise_left_shift, "__irshift__": functions.bitwise_right_shift,
+}  # fmt: skip
 OPERATORS: dict[str, Callable[..., Any]] = {
     **{name: operator(name, row) for name, row in ROWS.items()},
     "__rtruediv__": _rtruediv, "__rdiv__": _rtruediv,
@@ -106,8 +114,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "__and__": bits(pointwise.bitwise_and), "__rand__": bits(pointwise.bitwise_and), "__or__": bits(pointwise.bitwise_or),
     "__ror__": bits(pointwise.bitwise_or), "__xor__": bits(pointwise.bitwise_xor), "__rxor__": bits(pointwise.bitwise_xor),
     "__neg__": pointwise.neg, "__pos__": lambda self: self, "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
-    "__iadd__": inplace.augmented("add"), "__isub__": inplace.augmented("sub"), "__imul__": inplace.augmented("mul"),
-    "__itruediv__": inplace.augmented("div"), "__ipow__": inplace.augmented("pow"),
+    **{name: inplace.augmented(function.__name__, function) for name, function in AUGMENTED.items()},
     "__getitem__": index.getitem, "__setitem__": inplace.setitem,
     "__repr__": printing.tensor_repr,
 }  # fmt: skip
@@ -178,8 +185,18 @@ def tolist(self: Tensor) -> Any:
 def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> Any:
     if self.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    a = np.asarray(self.payload)
-    return a if dtype is None else a.astype(dtype)
+    return np.array(self.box(), dtype=dtype, copy=copy)
+
+
+def _dlpack(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+    """The memory of this tensor for another library (the array API's protocol, called by its from_dlpack)."""
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return self.box().__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+def _dlpack_device(self: Tensor) -> tuple[int, int]:
+    return (1, 0)  # kDLCPU
 
 
 def _bool(self: Tensor) -> bool:
@@ -227,11 +244,12 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     copy.requires_grad_(self.flag)
     copy._grad = None if self._grad is None else _deepcopy(self._grad, memo)
     memo[id(self)] = copy
+    copy.__dict__.update(_copy.deepcopy(self.__dict__, memo))
     return copy
 
 
 def _reduce(self: Tensor, protocol: Any) -> Any:
-    return rebuild, (type(self), np.asarray(self.payload), self.requires_grad)
+    return rebuild, (type(self), np.asarray(self.payload), self.requires_grad), self.__dict__ or None
 
 
 def rebuild(cls: type, array: Any, requires_grad: bool) -> Tensor:
@@ -260,7 +278,7 @@ SPECIAL: dict[str, Any] = {
     "new_full": lambda self, size, value, **k: creation.new(
         self, lambda *size, **k: creation.full(size, value, **k), tuple(size), k),
     "new_empty": lambda self, *size, **k: creation.new(self, creation.empty, size, k),
-    "__array__": _array, "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
+    "__array__": _array, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device, "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
     "__hash__": lambda self: id(self), "__float__": _number(builtins.float), "__int__": _number(int), "__index__": _index,
     "__format__": _format, "__deepcopy__": _deepcopy, "__reduce_ex__": _reduce,
     "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),

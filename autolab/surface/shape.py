@@ -73,7 +73,7 @@ def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
         return _as_bits(self, shape[0])
     wanted = _complete(sizes_of(shape, "view", named=size), self.shape.numel())
     out = apply(rows.reshape, (self,), {"shape": wanted})
-    if out.window is None and not self.level and self.shape.numel():
+    if out.version is not self.version and not self.level and self.shape.numel():
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             f"contiguous subspaces). Use .reshape(...) instead: from {list(self.shape)} to {list(wanted)} needs a copy."
@@ -141,6 +141,8 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     if dim is None:
         return apply(rows.squeeze, (input,), {})  # type: ignore[no-any-return]
     axes = axes_of(dim, input.ndim) or ()
+    if isinstance(dim, int) and axes and input.shape[axes[0]] == 1:
+        return apply(rows.squeeze, (input,), {"axis": axes[0]})  # type: ignore[no-any-return]
     return apply(rows.squeeze, (input,), {"axis": tuple(a for a in axes if input.shape[a] == 1)})  # type: ignore[no-any-return]
 
 
@@ -248,7 +250,7 @@ def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     extra = len(wanted) - self.ndim
     if extra < 0:
         raise RuntimeError(
-            f"expand(torch.FloatTensor{{{list(self.shape)}}}, size={list(wanted)}): the number of sizes provided "
+            f"expand(torch.{self.dtype.title}Tensor{{{list(self.shape)}}}, size={list(wanted)}): the number of sizes provided "
             f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
         )
     if -1 in wanted[:extra]:
@@ -370,7 +372,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
                 f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), "
                 f"but got split_sizes={sizes}"
             )
-    return apply(rows.split, (tensor,), {"sizes": tuple(sizes), "axis": axis})  # type: ignore[no-any-return]
+    row = rows.split if isinstance(split_size_or_sections, int) else rows.split_with_sizes
+    return apply(row, (tensor,), {"sizes": tuple(sizes), "axis": axis})  # type: ignore[no-any-return]
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:

@@ -14,11 +14,12 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import strided as rows
 from autolab.surface import shape
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
+from autolab.surface.inplace import copy_, fill_, renamed
 
 FUNCTIONS = "as_strided as_strided_scatter detach detach_"
 METHODS = (
-    "as_strided as_strided_ as_strided_scatter detach detach_ resize_ resize_as_ set_ squeeze_ storage_offset swapaxes_ swapdims_ t_ "
-    "transpose_ unfold unsqueeze_"
+    "apply_ as_strided as_strided_ as_strided_scatter detach detach_ fill_diagonal_ map_ resize_ resize_as_ set_ share_memory_ squeeze_ "
+    "storage_offset swapaxes_ swapdims_ t_ transpose_ unfold unsqueeze_"
 )
 
 
@@ -128,13 +129,6 @@ def moved(self: Tensor, edge: Any, node: str) -> None:
         self.window.seen = self.version[0]
 
 
-def renamed(edge: Any, name: str) -> None:
-    """PyTorch counts in-place forms as functions of their own: TBackward1 is t_, where TBackward0 is t."""
-    if edge is not None and edge[0].op is not None:
-        node = edge[0]
-        node.__class__ = node.op.node_class(sum(1 << i for i, e in enumerate(node.edges) if e is not None), name)
-
-
 def squeezed(dim: Any = None) -> str:
     return "SqueezeBackward3" if dim is None else "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5"
 
@@ -182,6 +176,46 @@ def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Ten
     return resize_(self, other.shape)
 
 
+def share_memory_(self: Tensor) -> Tensor:
+    """This tensor. Processes do not share tensors here, so there is nothing to move."""
+    return self
+
+
+def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
+    """Write one number where all indices are equal; with `wrap` again below, where a tall matrix goes on.
+
+    Raises RuntimeError for less than 2 dims, and for more than 2 of different lengths.
+    """
+    if self.ndim < 2:
+        raise RuntimeError(f"dimensions must larger than 1, but got {self.ndim}")
+    if self.ndim > 2 and len(set(self.shape)) > 1:
+        raise RuntimeError(f"all dimensions of input must be of equal length, but got {list(self.shape)}")
+    n, step = min(self.shape), sum(layout_of(self.box()))
+    fill_(as_strided(self, (n,), (step,)), fill_value)
+    if wrap and self.ndim == 2:
+        for start in range(self.shape[1] + 1, self.shape[0], self.shape[1] + 1):
+            fill_diagonal_(self[start:], fill_value)
+    return self
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each number by callable(number), one by one: slow, and not recorded. Raises RuntimeError if this requires grad."""
+    return map_entries(self, callable, (self,), "apply_")
+
+
+def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each number by callable(number, number of other), one by one. Raises RuntimeError if this requires grad."""
+    return map_entries(self, callable, (self, other), "map_")
+
+
+def map_entries(self: Tensor, function: Callable[..., Any], inputs: tuple[Tensor, ...], name: str) -> Tensor:
+    if any(t.requires_grad for t in inputs):
+        raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
+    numbers = [np.broadcast_to(t.payload, self.shape).ravel().tolist() for t in inputs]
+    values = np.array([function(*row) for row in zip(*numbers)], self.payload.dtype).reshape(self.shape)
+    return copy_(self, fresh(values[()]))
+
+
 def detach(self: Tensor) -> Tensor:
     """The same memory as a tensor without history. Writes through it are counted, so the graph notices them."""
     if self.level:
@@ -200,4 +234,6 @@ def detach_(self: Tensor) -> Tensor:
             "called on these gradients."
         )
     self.edge, self.flag = None, False
+    if self.extra is not None:
+        self.extra.retains = False
     return self

@@ -1,0 +1,177 @@
+"""The graph, to look at and to hang hooks on: PyTorch's `torch.autograd.graph`."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from autolab.autograd.function import FunctionCtx
+from autolab.autograd.mutation import allow_mutation_on_saved_tensors, increment_version
+from autolab.engine.backward import running, will_run
+from autolab.engine.modes import modes
+from autolab.engine.node import Edge, RemovableHandle, edge_of
+from autolab.engine.node import Node as EngineNode
+from autolab.engine.saved import SavedTensor
+from autolab.engine.tensor import Tensor
+
+__all__ = [
+    "GradientEdge", "Node", "SavedTensor", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
+    "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+]  # fmt: skip
+
+
+class Node(abc.ABC):  # noqa: B024  nobody makes one: it only answers isinstance
+    """What `isinstance(y.grad_fn, Node)` asks: every node of a graph, and the ctx of a Function, is one.
+
+    Nodes have `name()`, `next_functions`, `metadata`, `register_hook` and `register_prehook`; see `autolab.engine.node`.
+    """
+
+    @classmethod
+    def __subclasshook__(cls, subclass: type) -> bool:
+        return subclass is Node or issubclass(subclass, EngineNode | FunctionCtx)
+
+
+class GradientEdge(NamedTuple):
+    """Where a gradient goes: output `output_nr` of `node`. `autograd.grad` and `backward` take it in place of a tensor."""
+
+    node: Any
+    output_nr: int
+    ownership_token: Any = None
+
+    @property
+    def edge(self) -> Edge:
+        """The same as the engine has it."""
+        return (self.node, self.output_nr) if self.output_nr else self.node
+
+
+class Like(NamedTuple):
+    """What is known of a tensor of which only the edge is left."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """The edge into which gradients for this tensor flow: it stays the same when the tensor is written to, or gone.
+
+    Raises RuntimeError for a tensor that does not require grad.
+    """
+    edge = edge_of(tensor)
+    if edge is None:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    return GradientEdge(edge[0], edge[1], Like(tuple(tensor.shape), tensor.payload.dtype))
+
+
+# -- hooks on saved tensors ------------------------------------------------------------------------------
+
+
+class saved_tensors_hooks:
+    """Within it, `pack_hook(tensor)` is kept in place of each tensor that is saved, and `unpack_hook` of that is used in backward.
+
+    Pairs nest; the innermost counts. The pack hook may not write to its tensor.
+
+    >>> x = ones(3, requires_grad=True)
+    >>> with saved_tensors_hooks(lambda t: t.tolist(), lambda numbers: tensor(numbers)):
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2., 2., 2.])
+    """
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]) -> None:
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self) -> Any:
+        if modes.hooks_disabled is not None:
+            raise RuntimeError(modes.hooks_disabled)
+        modes.saved_hooks.append((self.pack_hook, self.unpack_hook))
+        modes.settle()
+
+    def __exit__(self, *exc: object) -> None:
+        if modes.saved_hooks:
+            modes.saved_hooks.pop()
+            modes.settle()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Within it, saved tensors are moved to the CPU, where they are already: each is kept as a copy."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda t: t.detach().clone(), lambda t: t)  # type: ignore[attr-defined]
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """Within it, saved_tensors_hooks raises RuntimeError(error_message); so does entering this while a pair is active."""
+    if modes.saved_hooks:
+        raise RuntimeError(error_message)
+    before, modes.hooks_disabled = modes.hooks_disabled, error_message
+    try:
+        yield
+    finally:
+        modes.hooks_disabled = before
+
+
+# -- hooks on several tensors ----------------------------------------------------------------------------
+
+
+class Handles:
+    """Given back by register_multi_grad_hook; `.remove()` takes all of it away."""
+
+    def __init__(self, handles: tuple[RemovableHandle, ...]) -> None:
+        self.handles = handles
+
+    def remove(self) -> None:
+        """Remove the hook."""
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self) -> Handles:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
+
+
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> Handles:
+    """Call fn once in each backward pass: with all gradients when the last has arrived, or ("any") with the first.
+
+    In mode "all" it gets a list, with None for tensors that the pass does not reach. Nothing that it returns is used.
+    Raises ValueError for another mode.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    nodes = [get_gradient_edge(t).node for t in tensors]
+    arrived: dict[int, list[Any]] = {}  # by pass: the gradients so far, and how many are still to come
+    fired: set[int] = set()
+    lock = threading.Lock()
+
+    def all_of_them(i: int, grad: Any) -> None:
+        now = running()
+        assert now is not None
+        with lock:
+            if now["number"] not in arrived:
+                arrived[now["number"]] = [[None] * len(nodes), sum(will_run(node, now) for node in nodes)]
+            state = arrived[now["number"]]
+            state[0][i] = grad
+            state[1] -= 1
+            if state[1]:
+                return
+            del arrived[now["number"]]
+        fn(state[0])
+
+    def any_of_them(i: int, grad: Any) -> None:
+        now = running()
+        assert now is not None
+        with lock:
+            if now["number"] in fired or grad is None:
+                return
+            fired.add(now["number"])
+        fn(grad)
+
+    hook = all_of_them if mode == "all" else any_of_them
+    return Handles(tuple(t.register_hook(functools.partial(hook, i)) for i, t in enumerate(tensors)))

@@ -1,0 +1,200 @@
+"""Custom Functions inside jvp and vmap: their `jvp` and `vmap` static methods, or a batching rule made from forward and backward."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from autolab.autograd.function import Call, Function, FunctionCtx
+from autolab.engine.batched import Batch
+from autolab.engine.dtypes import FLOATING
+from autolab.engine.dual import Push
+from autolab.engine.levels import zeros
+from autolab.engine.modes import recording
+from autolab.engine.tensor import Tensor
+from autolab.surface.reduce import sum as sum_over
+from autolab.surface.shape import movedim
+
+
+class VmapInfo(NamedTuple):
+    """What a Function's vmap is told: the number of samples, and what random functions do."""
+
+    batch_size: int
+    randomness: str
+
+
+class Kept(NamedTuple):
+    """A tensor as a ctx keeps it, without a history of its own."""
+
+    kept_tensor: Any
+
+    def tensor(self, call: Call) -> Any:
+        return self.kept_tensor
+
+
+def as_tuple(outputs: Any) -> tuple[Any, ...]:
+    return tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
+
+
+def needs_setup_context(function: type[Function]) -> RuntimeError:
+    return RuntimeError(
+        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
+        f"setup_context staticmethod. {function.__name__} is met by more than one transform, and each needs a ctx of its own: let "
+        "forward(*args) only compute, and save in setup_context(ctx, inputs, output)."
+    )
+
+
+# -- jvp ---------------------------------------------------------------------------------------------
+
+
+def pushed(function: type[Function], level: Push, args: tuple[Any, ...]) -> Any:
+    """A Function met by forward mode: its forward on the values, its jvp on the tangents."""
+    values = [level.take(a) for a in args]
+    given = [a.tangent if level.owns(a) else None for a in args]
+    moves = any(t is not None for t in given)
+    if moves and function.jvp is Function.jvp:
+        function.jvp(None)
+    call = Call(function, tuple(values))
+    ctx = FunctionCtx(call, tuple([t is not None for t in given]))
+    with level.lowered():
+        outputs = forward_of(function, ctx, values)
+        outs = as_tuple(outputs)
+        call.saved = [Kept(t) for t in call.to_save_forward or call.to_save]  # type: ignore[misc]
+        moved: tuple[Any, ...] = (None,) * len(outs)
+        if moves:
+            if call.materialize:
+                given = [zeros(v) if t is None and isinstance(v, Tensor) else t for t, v in zip(given, values)]
+            moved = as_tuple(function.jvp(ctx, *given))
+    if len(moved) != len(outs):
+        raise RuntimeError(
+            f"Function {function.__name__}Backward returned an incorrect number of forward gradients (expected {len(outs)}, got "
+            f"{len(moved)}): jvp returns one tangent, or None, for each output."
+        )
+    fixed = {id(t) for t in call.non_differentiable}
+    results = [
+        out if not isinstance(out, Tensor) else level.moving(out, None if id(out) in fixed else checked(function, i, out, t))
+        for i, (out, t) in enumerate(zip(outs, moved))
+    ]
+    return tuple(results) if isinstance(outputs, tuple | list) else results[0]
+
+
+def forward_of(function: type[Function], ctx: FunctionCtx, values: list[Any]) -> Any:
+    """The outputs, with their history on the levels below, and ctx filled."""
+    recorded = any(isinstance(v, Tensor) and (v.level or v.requires_grad) for v in values)
+    if function.sets_up_apart():
+        outputs = function.apply(*values)
+        with recording(False):
+            function.setup_context(ctx, tuple(values), outputs)
+        return outputs
+    if recorded:
+        raise needs_setup_context(function)
+    with recording(False):
+        return function.forward(ctx, *values)
+
+
+def checked(function: type[Function], i: int, out: Tensor, tangent: Any) -> Any:
+    """A tangent that a user's jvp returned, if it fits the output."""
+    if tangent is None or out.payload.dtype not in FLOATING:
+        return None
+    if not isinstance(tangent, Tensor):
+        raise RuntimeError(f"{function.__name__}.jvp must return Tensors or None, got {type(tangent).__name__} for output {i}")
+    if tangent.shape != out.shape:
+        raise RuntimeError(
+            f"{function.__name__}.jvp returned a tangent of shape {list(tangent.shape)} for output {i}, which has shape {list(out.shape)}"
+        )
+    return tangent
+
+
+# -- vmap --------------------------------------------------------------------------------------------
+
+
+def mapped(function: type[Function], level: Batch, args: tuple[Any, ...]) -> Any:
+    """A Function met by vmap: its own vmap, or one that is generated from its other methods."""
+    own = function.vmap is not Function.vmap
+    if own and function.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {function.__name__}, but it has both generate_vmap_rule=True and an overridden vmap staticmethod. "
+            "Please set generate_vmap_rule=False or delete the overridden vmap staticmethod to avoid ambiguity."
+        )
+    if not own and not function.generate_vmap_rule:
+        raise RuntimeError(
+            f"You tried to vmap over {function.__name__}, but it does not have vmap support. Please override and implement the vmap "
+            "staticmethod or set generate_vmap_rule=True."
+        )
+    in_dims = tuple([0 if level.owns(a) else None for a in args])
+    values = [level.take(a) for a in args]
+    with level.lowered():
+        if own:
+            returned = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values)
+            if not isinstance(returned, tuple) or len(returned) != 2:
+                raise RuntimeError(f"{function.__name__}.vmap must return a pair: (outputs, out_dims)")
+            outputs, out_dims = returned
+        else:
+            if not function.sets_up_apart():
+                raise needs_setup_context(function)
+            outputs, out_dims = generated(function, in_dims, level).apply(*values), 0
+        outs = as_tuple(outputs)
+        dims = out_dims if isinstance(out_dims, tuple | list) else (out_dims,) * len(outs)
+        moved = [movedim(out, d, 0) if d else out for out, d in zip(outs, dims)]
+    results = [out if d is None or not isinstance(out, Tensor) else level.put(out) for out, d in zip(moved, dims)]
+    return tuple(results) if isinstance(outputs, tuple | list) else results[0]
+
+
+def generated(function: type[Function], in_dims: tuple[int | None, ...], outer: Batch) -> type[Function]:
+    """A Function for all samples at once: each method of the given one, run inside vmap."""
+
+    def samples() -> Batch:
+        return Batch(outer.size, outer.randomness)
+
+    def boxed(level: Batch, xs: Any, dims: Any) -> list[Any]:
+        return [x if d is None or not isinstance(x, Tensor) else level.input(x) for x, d in zip(xs, dims)]
+
+    def unboxed(level: Batch, x: Any) -> Any:
+        return x if not isinstance(x, Tensor) else (x if level.owns(x) else level.lift(x)).value
+
+    def keep(level: Batch, ctx: Any, inner: Call) -> None:
+        backward, forward = inner.to_save, inner.to_save_forward
+        ctx.dims = [[0 if level.owns(t) else None for t in ts] for ts in (backward, forward)]
+        ctx.save_for_backward(*[level.take(t) for t in backward])
+        ctx.save_for_forward(*[level.take(t) for t in forward])
+
+    class Generated(Function):
+        generate_vmap_rule = True  # for the vmap around this one
+
+        @staticmethod
+        def forward(*args: Any) -> Any:
+            with samples() as level:
+                outputs = function.forward(*boxed(level, args, in_dims))
+                found = [unboxed(level, out) for out in as_tuple(outputs)]
+            return tuple(found) if isinstance(outputs, tuple | list) else found[0]
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+            with samples() as level:
+                xs, outs = boxed(level, inputs, in_dims), boxed(level, as_tuple(output), (0,) * len(as_tuple(output)))
+                ctx.inner = FunctionCtx(Call(function, tuple(xs)), ctx.needs_input_grad)
+                function.setup_context(ctx.inner, tuple(xs), tuple(outs) if isinstance(output, tuple | list) else outs[0])
+                inner: Call = ctx.inner._autograd_call
+                keep(level, ctx, inner)
+                fixed = [level.take(t) for t in inner.non_differentiable]
+            ctx.mark_non_differentiable(*fixed)
+            ctx.set_materialize_grads(inner.materialize)
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            with samples() as level:
+                ctx.inner._autograd_call.saved = [Kept(t) for t in boxed(level, ctx.saved_tensors, ctx.dims[0])]
+                gs = as_tuple(function.rule()(ctx.inner, *boxed(level, grads, (0,) * len(grads))))
+                found = [g if g is None else unboxed(level, g) for g in gs]
+            return tuple([g if g is None or d == 0 else sum_over(g, 0) for g, d in zip(found, in_dims)])
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: Any) -> Any:
+            with samples() as level:
+                which = 1 if ctx.dims[1] else 0
+                ctx.inner._autograd_call.saved = [Kept(t) for t in boxed(level, ctx.saved_tensors, ctx.dims[which])]
+                moved = as_tuple(function.jvp(ctx.inner, *boxed(level, tangents, in_dims)))
+                return tuple([t if t is None else unboxed(level, t) for t in moved])
+
+    Generated.__name__ = function.__name__
+    Generated._node_class.__name__ = function._node_class.__name__
+    return Generated

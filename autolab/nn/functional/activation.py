@@ -1,0 +1,287 @@
+"""Activations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autolab.engine import dtypes
+from autolab.engine.apply import apply
+from autolab.engine.tensor import Tensor, fresh
+from autolab.nn.functional.common import activated, is_floating, not_implemented, warn, written
+from autolab.rules import activations as rows
+from autolab.rules import elementwise
+from autolab.surface import pointwise
+from autolab.surface.generator import generator
+from autolab.surface.dims import axis_of
+from autolab.surface.pointwise import sigmoid, tanh
+from autolab.surface.reduce import log_softmax as _log_softmax
+from autolab.surface.reduce import softmax as _softmax
+
+__all__ = [
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
+    "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu",
+    "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
+    "threshold_",
+]  # fmt: skip
+
+
+# -- with a kink at 0 ------------------------------------------------------------------------------
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(input, 0). The gradient at 0 is 0."""
+    return activated(elementwise.relu, input, True) if inplace else pointwise.relu(input)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """input, held between 0 and 6."""
+    return hardtanh(input, 0.0, 6.0, inplace)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """input where positive, negative_slope * input elsewhere."""
+    return activated(elementwise.leaky_relu, input, inplace, {"negative_slope": negative_slope})
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """input where positive, weight * input elsewhere, with a learned slope for all or one for each channel (dim 1).
+
+    Shapes: input (N, C, ...), weight (), (1,) or (C,). Raises RuntimeError for another number of slopes.
+    """
+    if weight.dtype != input.dtype:
+        raise RuntimeError(f"prelu: Type promoting not supported. Got {input.dtype.title} and {weight.dtype.title}")
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    if weight.ndim == 1 and (weight.shape[0] != 1 or input.ndim > 1):
+        if input.ndim == 0:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.ndim > 1 else 1
+        if weight.shape[0] not in (1, channels):
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.shape[0]} and channel size = "
+                f"{channels}."
+            )
+        weight = weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))  # type: ignore[attr-defined]
+    elif weight.ndim == 1 and input.ndim == 0:
+        weight = weight.reshape(())  # type: ignore[attr-defined]
+    return apply(rows.prelu, (input, weight), {})  # type: ignore[no-any-return]
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """input where positive; elsewhere times a slope: drawn for each entry from [lower, upper] in training, else their mean.
+
+    Source: Xu et al. 2015. Raises RuntimeError if lower > upper.
+    """
+    if lower > upper:
+        raise RuntimeError(f"Lower bound should be less than or equal to the upper bound, but got {lower} and {upper}")
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    if not is_floating(input):
+        raise not_implemented("rrelu_with_noise_out_cpu", input)
+    slope = lower + (upper - lower) * generator().random(tuple(input.shape))
+    noise = fresh(dtypes.cast(np.asarray(slope), input.payload.dtype))
+    return written(input, apply(rows.rrelu, (input, noise), {}), inplace)  # type: ignore[no-any-return]
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """input where it is larger than the threshold, value elsewhere."""
+    return activated(rows.threshold, input, inplace, {"threshold": threshold, "value": value})
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 within [-lambd, lambd], input elsewhere."""
+    return activated(rows.hardshrink, input, False, {"lambd": lambd})
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 within [-lambd, lambd], elsewhere the input, lambd closer to 0. Raises RuntimeError for a negative lambd."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be in range [0, inf) for input dtype {input.dtype.title}, found {lambd}")
+    return activated(rows.softshrink, input, False, {"lambd": lambd})
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """input, held between min_val and max_val; the gradient on the bounds is 0. Raises ValueError if they are the wrong way round."""
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    if not is_floating(input):
+        if input.dtype == dtypes.bool_:
+            raise RuntimeError("Bool inputs not supported for hardtanh")
+        if input.dtype == dtypes.uint8 and min(min_val, max_val) < 0:
+            raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+        min_val, max_val = int(min_val), int(max_val)
+    return activated(rows.hardtanh, input, inplace, {"low": min_val, "high": max_val})
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """(input + 3) / 6, held between 0 and 1."""
+    return activated(rows.hardsigmoid, input, inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * hardsigmoid(input). Source: Howard et al. 2019, MobileNetV3."""
+    return activated(rows.hardswish, input, inplace)
+
+
+# -- smooth, or nearly -----------------------------------------------------------------------------
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """input where positive, alpha * (exp(input) - 1) elsewhere. Source: Clevert et al. 2015."""
+    return activated(rows.elu, input, inplace, {"alpha": alpha, "scale": 1.0, "rate": 1.0})
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """1.0507 * elu(input, 1.6733): keeps mean 0 and variance 1. Source: Klambauer et al. 2017."""
+    return activated(rows.elu, input, inplace, {"alpha": SELU_ALPHA, "scale": SELU_SCALE, "rate": 1.0})
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """input where positive, alpha * (exp(input / alpha) - 1) elsewhere. Source: Barron 2017."""
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return activated(rows.elu, input, inplace, {"alpha": alpha, "scale": 1.0, "rate": 1.0 / alpha})
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """input * Phi(input), with the normal distribution's Phi, or its tanh approximation. Source: Hendrycks and Gimpel 2016."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return apply(elementwise.gelu if approximate == "none" else elementwise.gelu_tanh, (input,), {})  # type: ignore[no-any-return]
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * sigmoid(input)."""
+    return activated(elementwise.silu, input, inplace)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """input * tanh(softplus(input)). Source: Misra 2019."""
+    return activated(rows.mish, input, inplace)
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta * input)) / beta; the input itself where beta * input > threshold."""
+    return activated(elementwise.softplus, input, False, {"beta": beta, "threshold": threshold})
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(input)), exact where the sigmoid would round to 0."""
+    return activated(rows.log_sigmoid, input)
+
+
+def softsign(input: Tensor) -> Tensor:
+    """input / (1 + |input|)."""
+    return input / (pointwise.abs(input) + 1)  # type: ignore[operator,no-any-return]
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """input - tanh(input)."""
+    return input - tanh(input)  # type: ignore[operator,no-any-return]
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """a * sigmoid(b), where a and b are the two halves of the input along dim. Source: Dauphin et al. 2016."""
+    if input.ndim == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    axis = axis_of(dim, input.ndim)
+    assert axis is not None
+    n = input.shape[axis]
+    if n % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {axis % input.ndim} is size {n}")
+    if not is_floating(input):
+        raise not_implemented("glu_cpu", input)
+    a, b = input.split(n // 2, axis)  # type: ignore[attr-defined]
+    return a * sigmoid(b)  # type: ignore[no-any-return]
+
+
+# -- probabilities ---------------------------------------------------------------------------------
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """exp(input) scaled to add up to 1 along dim."""
+    return _softmax(input, _implicit(input, dim, "softmax"), dtype=dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """softmax of -input."""
+    return _softmax(-input, _implicit(input, dim, "softmin"), dtype=dtype)  # type: ignore[operator]
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """log(softmax(input)) along dim, without losing small probabilities."""
+    return _log_softmax(input, _implicit(input, dim, "log_softmax"), dtype=dtype)
+
+
+def _implicit(input: Tensor, dim: int | None, name: str) -> int:
+    if dim is not None:
+        return dim
+    warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.")
+    return 0 if input.ndim in (0, 1, 3) else 1
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A random choice along dim with probabilities softmax(logits), softened so that it has a gradient; tau -> 0 is a sharp choice.
+
+    hard: the result is one-hot, with the gradient of the soft one. Source: Jang, Gu and Poole 2016; Maddison et al. 2016.
+    """
+    if not is_floating(logits):
+        raise not_implemented("softmax_lastdim_kernel_impl", logits)
+    if eps != 1e-10:
+        warn("`eps` parameter is deprecated and has no effect.")
+    noise = -np.log(generator().standard_exponential(tuple(logits.shape)))
+    soft = _softmax((logits + fresh(dtypes.cast(np.asarray(noise), logits.payload.dtype))) / tau, dim)  # type: ignore[operator]
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]  # type: ignore[attr-defined]
+    sharp = (index == np.expand_dims(np.arange(soft.shape[dim]), tuple(range(1, -(dim if dim < 0 else dim - soft.ndim)))))
+    return sharp.to(soft.dtype) - soft.detach() + soft  # type: ignore[attr-defined,no-any-return]
+
+
+# -- written into the input ------------------------------------------------------------------------
+
+
+def relu_(input: Tensor) -> Tensor:
+    """`relu`, written into the input."""
+    return relu(input, inplace=True)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """`leaky_relu`, written into the input."""
+    return leaky_relu(input, negative_slope, inplace=True)
+
+
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """`rrelu`, written into the input."""
+    return rrelu(input, lower, upper, training, inplace=True)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """`threshold`, written into the input."""
+    return globals()["threshold"](input, threshold, value, inplace=True)  # type: ignore[no-any-return]
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh`, written into the input."""
+    return hardtanh(input, min_val, max_val, inplace=True)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`elu`, written into the input."""
+    return elu(input, alpha, inplace=True)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """`selu`, written into the input."""
+    return selu(input, inplace=True)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`celu`, written into the input."""
+    return celu(input, alpha, inplace=True)

@@ -1,0 +1,93 @@
+"""What stands around the edges: pad, and its modes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autolab.engine.apply import apply
+from autolab.engine.tensor import Tensor, fresh
+from autolab.rules import index as index_rows
+from autolab.rules import padding as rows
+
+__all__ = ["pad"]
+
+
+def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
+    """The input with more entries at its edges.
+
+    pad: two numbers for the last dim, (before, after), then two for the one before it, and so on; a negative one cuts.
+    mode: "constant" (`value`, default 0), "reflect" (mirrored at the edge entry), "replicate" (the edge entry again), "circular"
+    (from the other side); the last three for the last 1, 2 or 3 dims. Raises RuntimeError or NotImplementedError otherwise.
+    """
+    pad = [int(p) for p in pad]
+    if len(pad) % 2:
+        raise RuntimeError(f"Padding length must be divisible by 2, but got {len(pad)} numbers")
+    if len(pad) > 2 * input.ndim:
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} and input of "
+            f"dimension {input.ndim}"
+        )
+    if mode == "constant":
+        return constant(input, pad, 0 if value is None else value)
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value not in (None, 0):
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    dims = len(pad) // 2
+    if dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
+        raise NotImplementedError(
+            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now; got an input of "
+            f"{input.ndim} dims and padding {pad}"
+        )
+    out = input
+    for k in range(dims):
+        before, after = pad[2 * k : 2 * k + 2]
+        if before or after:
+            out = _along(out, -1 - k, before, after, mode, input, pad)
+    return out if any(pad) else input.clone()  # type: ignore[attr-defined,no-any-return]
+
+
+def constant(input: Tensor, pad: Sequence[int], value: Any) -> Tensor:
+    """Cut where pad is negative, then one number around it."""
+    widths = [(pad[2 * k], pad[2 * k + 1]) for k in range(len(pad) // 2)]
+    for k, (before, after) in enumerate(widths):
+        n = input.shape[-1 - k]
+        if n + before + after < 0:
+            d = input.ndim - 1 - k
+            raise RuntimeError(
+                f"The input size {n}, plus negative padding {before} and {after} resulted in a negative output size, which is invalid. "
+                f"Check dimension {d} of your input."
+            )
+    return apply(rows.pad, (input,), {"widths": tuple(reversed(widths)), "value": value})  # type: ignore[no-any-return]
+
+
+def _along(x: Tensor, axis: int, before: int, after: int, mode: str, input: Tensor, pad: Sequence[int]) -> Tensor:
+    """Padded along one axis with entries of its own: an index says which."""
+    if mode == "circular" and min(before, after) < 0:  # what is cut away does not come back from the other side
+        widths = ((min(before, 0), min(after, 0)), *((0, 0),) * (-1 - axis))
+        x = apply(rows.pad, (x,), {"widths": widths, "value": 0})
+        before, after = max(before, 0), max(after, 0)
+    n = x.shape[axis]
+    places = np.arange(-before, n + after)
+    if mode == "replicate":
+        index = np.clip(places, 0, n - 1)
+        if n == 0:
+            raise RuntimeError(f"Expected non-zero size for input dimensions to be padded, but got {list(input.shape)}")
+    elif mode == "circular":
+        if before > n or after > n:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if before + after + n < 0 or not n:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        index = places % n
+    else:
+        if before >= n or after >= n:
+            d = axis % x.ndim
+            raise RuntimeError(
+                "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+                f"({before}, {after}) at dimension {d} of input {list(input.shape)}"
+            )
+        index = n - 1 - np.abs(n - 1 - np.abs(places)) if n > 1 else np.zeros_like(places)
+    return apply(index_rows.index_select, (x, fresh(index)), {"axis": axis})  # type: ignore[no-any-return]

@@ -1,0 +1,77 @@
+"""Activations, entry by entry. At a kink the choice stands beside the row, and it is PyTorch's."""
+
+import numpy as np
+
+from autolab.engine.op import ELEMENTWISE, op
+from autolab.rules import refuse
+from autolab.rules.elementwise import keep, sigmoid
+
+E = ELEMENTWISE
+
+
+def small(x):
+    """What is at most 0: exp of it cannot overflow."""
+    return keep(x, x < 0)
+
+
+# elu(x) = scale * (x where x > 0, alpha * (exp(x * rate) - 1) elsewhere): elu, selu and celu. At 0: the exponential's side.
+elu = op(
+    "elu", lambda x, *, alpha, scale, rate: np.where(x > 0, x * scale, np.expm1(small(x) * rate) * (alpha * scale))[()], E,
+    refuse=refuse.integers("elu_cpu"),
+    x=lambda g, x, alpha, scale, rate: g * np.where(x > 0, scale, np.exp(small(x) * rate) * (alpha * scale * rate)),
+)  # fmt: skip
+# Flat outside of the bounds, and on them.
+hardtanh = op(
+    "hardtanh", lambda x, *, low, high: np.clip(x, low, high), E, refuse=refuse.bools("hardtanh_cpu"),
+    x=lambda g, x, low, high: keep(g, (x > low) & (x < high)),
+)  # fmt: skip
+hardsigmoid = op(
+    "hardsigmoid", lambda x: np.clip(x + 3, 0, 6) / 6, E, refuse=refuse.integers("hardsigmoid_cpu"),
+    x=lambda g, x: keep(g / 6, (x > -3) & (x < 3)),
+)  # fmt: skip
+# On the bounds, where it has kinks: 0 at -3, 1 at 3.
+hardswish = op(
+    "hardswish", lambda x: x * np.clip(x + 3, 0, 6) / 6, E, refuse=refuse.integers("hardswish_cpu"),
+    x=lambda g, x: np.where(x < 3, keep(g * (x / 3 + 0.5), x > -3), g),
+)  # fmt: skip
+hardshrink = op(
+    "hardshrink", lambda x, *, lambd: np.where((x >= -lambd) & (x <= lambd), 0, x)[()], E, refuse=refuse.integers("hardshrink_cpu"),
+    x=lambda g, x, lambd: keep(g, ~((x >= -lambd) & (x <= lambd))),
+)  # fmt: skip
+softshrink = op(
+    "softshrink", lambda x, *, lambd: np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0))[()], E,
+    refuse=refuse.integers("softshrink_cpu"),
+    x=lambda g, x, lambd: keep(g, ~((x >= -lambd) & (x <= lambd))),
+)  # fmt: skip
+threshold = op(
+    "threshold", lambda x, *, threshold, value: np.where(x <= threshold, np.asarray(value, x.dtype), x)[()], E,
+    refuse=refuse.bools("threshold_cpu"),
+    x=lambda g, x, threshold: keep(g, ~(x <= threshold)),
+)  # fmt: skip
+# log(sigmoid(x)), without the small sigmoid that would round to 0.
+log_sigmoid = op(
+    "log_sigmoid", lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))), E, refuse=refuse.integers("log_sigmoid_cpu"),
+    x=lambda g, x: g * sigmoid(-x),
+)  # fmt: skip
+
+
+def softplus_of(x):
+    return np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0)
+
+
+def mish_rule(g, x):
+    t = np.tanh(softplus_of(x))
+    return g * (t + x * (1 - t * t) * sigmoid(x))
+
+
+mish = op("mish", lambda x: x * np.tanh(softplus_of(x)), E, refuse=refuse.integers("mish_cpu"), x=mish_rule)
+# At 0: the slope.
+prelu = op(
+    "prelu", lambda x, slope: np.where(x > 0, x, x * slope)[()], E, node="PreluKernelBackward0",
+    x=lambda g, x, slope: np.where(x > 0, g, g * slope), slope=lambda g, x: g * keep(x, ~(x > 0)),
+)  # fmt: skip
+# A slope of its own for each entry that is not positive; at 0 too.
+rrelu = op(
+    "rrelu", lambda x, slope: np.where(x > 0, x, x * slope)[()], E, node="RreluWithNoiseBackward0",
+    x=lambda g, x, slope: np.where(x > 0, g, g * slope),
+)  # fmt: skip

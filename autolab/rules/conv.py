@@ -1,0 +1,237 @@
+"""Convolutions in any number of dims: three rows, each the gradient of the others.
+
+x (N, C, *S), weight (O, C / groups, *K), g and result (N, O, *L). A tap is one place of the kernel; `columns` lays out what all taps see,
+(N, groups, C / groups * taps, places), and then a convolution is a product of matrices. `<g, conv(x, w)>` is linear in each of the
+three: its gradient in x is `conv_input(g, w)`, in w `conv_weight(g, x)`, and those have the other two as theirs.
+"""
+
+import math
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from autolab.engine.op import BILINEAR, GENERAL, LINEAR, op
+
+ENTRIES = 2**20  # of the columns at a time: what does not fit into the cache is not laid out all at once
+
+
+def places(n, k, stride, padding, dilation):
+    """How many places the kernel takes along one axis."""
+    return (n + 2 * padding - dilation * (k - 1) - 1) // stride + 1
+
+
+def padded(x, padding):
+    """x with zeros around its last axes."""
+    if not any(padding):
+        return x
+    lead = x.ndim - len(padding)
+    out = np.zeros((*x.shape[:lead], *(n + 2 * p for n, p in zip(x.shape[lead:], padding))), x.dtype)
+    out[(..., *(slice(p, p + n) for p, n in zip(padding, x.shape[lead:])))] = x
+    return out
+
+
+def columns(x, kernel, stride, padding, dilation, groups):
+    """What the taps see: (N, groups, C / groups * taps, places), a copy unless each tap sees everything."""
+    x = padded(x, padding)
+    n, channels, *size = x.shape
+    out = [places(m, k, s, 0, d) for m, k, s, d in zip(size, kernel, stride, dilation)]
+    steps = x.strides[2:]
+    seen = as_strided(
+        x, (n, channels, *kernel, *out),
+        (*x.strides[:2], *(t * d for t, d in zip(steps, dilation)), *(t * s for t, s in zip(steps, stride))), writeable=False,
+    )  # fmt: skip
+    return np.ascontiguousarray(seen).reshape(n, groups, channels // groups * math.prod(kernel), math.prod(out))
+
+
+def matrices(weight, groups):
+    """(O, C / groups, *K) as one matrix for each group: (groups, O / groups, C / groups * taps); one matrix if there is one group."""
+    rows, width = weight.shape[0] // groups, math.prod(weight.shape[1:])
+    return weight.reshape((groups, rows, width) if groups > 1 else (rows, width))
+
+
+def parts(n, entries_each):
+    """Slices of so many samples that their columns stay in the cache."""
+    step = max(1, ENTRIES // max(entries_each, 1))
+    return [slice(a, a + step) for a in range(0, n, step)]
+
+
+def conv_values(x, weight, bias, *, stride, padding, dilation, groups):
+    kernel = weight.shape[2:]
+    size = [places(*one) for one in zip(x.shape[2:], kernel, stride, padding, dilation)]
+    rows, length = weight.shape[0], math.prod(size)
+    w = matrices(weight, groups)
+    out = np.empty((x.shape[0], groups, rows // groups, length), np.result_type(x, weight))
+    for some in parts(x.shape[0], x.shape[1] * math.prod(kernel) * length):
+        np.matmul(w, columns(x[some], kernel, stride, padding, dilation, groups), out=out[some])
+    out = out.reshape(x.shape[0], rows, length)
+    if bias is not None:
+        out += bias[:, None]
+    return out.reshape(x.shape[0], rows, *size)
+
+
+def conv_input_values(g, weight, *, shape, stride, padding, dilation, groups):
+    """Each place of g adds its taps to what they saw. `shape`: the lengths of the result's spatial axes."""
+    n, kernel, size = g.shape[0], weight.shape[2:], g.shape[2:]
+    channels, length = weight.shape[1] * groups, math.prod(size)
+    w = matrices(weight, groups).mT
+    g = g.reshape(n, groups, -1, length)
+    whole = [m + 2 * p for m, p in zip(shape, padding)]
+    out = np.zeros((n, channels, *whole), np.result_type(g, weight))
+    for some in parts(n, channels * math.prod(kernel) * length):
+        add_taps(out[some], np.matmul(w, g[some]).reshape(-1, channels, math.prod(kernel), *size), kernel, stride, dilation)
+    return within(out, padding, shape)
+
+
+def add_taps(out, seen, kernel, stride, dilation):
+    """Add to what each tap saw: `seen` (..., taps, *L)."""
+    axes = len(kernel)
+    for t, tap in enumerate(np.ndindex(*kernel)):
+        out[(..., *reach(tap, seen.shape[-axes:], stride, dilation))] += seen[(..., t, *(slice(None),) * axes)]
+
+
+def reach(tap, size, stride, dilation):
+    """The entries that one tap sees from all places."""
+    return tuple(slice(a * d, a * d + (m - 1) * s + 1, s) for a, d, m, s in zip(tap, dilation, size, stride))
+
+
+def within(out, padding, shape):
+    """What is left without the padding."""
+    if not any(padding):
+        return out
+    return np.ascontiguousarray(out[(..., *(slice(p, p + m) for p, m in zip(padding, shape)))])
+
+
+def conv_weight_values(g, x, *, kernel, stride, padding, dilation, groups):
+    n, rows, length = g.shape[0], g.shape[1], math.prod(g.shape[2:])
+    # A stride may leave entries at the end that no tap sees.
+    used = [(m - 1) * s + d * (k - 1) + 1 for m, s, d, k in zip(g.shape[2:], stride, dilation, kernel)]
+    x = padded(x, padding)[(..., *(slice(m) for m in used))]
+    g = g.reshape(n, groups, rows // groups, length)
+    out = 0
+    for some in parts(n, x.shape[1] * math.prod(kernel) * length):
+        seen = columns(x[some], kernel, stride, (0,) * len(kernel), dilation, groups)
+        out = out + np.matmul(g[some], seen.mT).sum(0)
+    if not n:
+        out = np.zeros((), np.result_type(g, x))
+    return np.broadcast_to(out, (groups, rows // groups, x.shape[1] // groups * math.prod(kernel))).reshape(
+        rows, x.shape[1] // groups, *kernel
+    )
+
+
+# -- a batch of them: samples of x are more of them; samples of the weight are groups more ---------------
+
+
+def joined(z):
+    return np.reshape(z, (z.shape[0] * z.shape[1], *z.shape[2:]))
+
+
+def apart(z, size):
+    return np.reshape(z, (size, z.shape[0] // size, *z.shape[1:]))
+
+
+def into_channels(z):
+    """(B, N, C, ...) -> (N, B * C, ...)."""
+    z = np.swapaxes(z, -z.ndim, 1 - z.ndim)
+    return np.reshape(z, (z.shape[0], z.shape[1] * z.shape[2], *z.shape[3:]))
+
+
+def out_of_channels(z, size):
+    z = np.reshape(z, (z.shape[0], size, z.shape[1] // size, *z.shape[2:]))
+    return np.swapaxes(z, -z.ndim, 1 - z.ndim)
+
+
+def all_leading(values, batched, size):
+    return [v if own or v is None else np.broadcast_to(v, (size, *v.shape)) for v, own in zip(values, batched)]
+
+
+def conv_batch(x, weight, bias, batched, size, row, settings):
+    if batched == (True, False, False):
+        return apart(row(joined(x), weight, bias, **settings), size)
+    x, weight, bias = all_leading((x, weight, bias), batched, size)
+    bias = bias if bias is None else np.reshape(bias, (-1,))
+    return out_of_channels(row(into_channels(x), joined(weight), bias, **settings | {"groups": size * settings["groups"]}), size)
+
+
+def conv_input_batch(g, weight, batched, size, row, settings):
+    if batched == (True, False):
+        return apart(row(joined(g), weight, **settings), size)
+    g, weight = all_leading((g, weight), batched, size)
+    return out_of_channels(row(into_channels(g), joined(weight), **settings | {"groups": size * settings["groups"]}), size)
+
+
+def conv_weight_batch(g, x, row, size, settings):
+    return apart(row(into_channels(g), into_channels(x), **settings | {"groups": size * settings["groups"]}), size)
+
+
+# -- the rows ------------------------------------------------------------------------------------------
+
+
+def over_places(g):
+    """The gradient of a bias: the sum over all axes but the channels."""
+    return np.sum(g, axis=(-g.ndim, *range(2 - g.ndim, 0)))
+
+
+def to_input(g, weight, x_shape, stride, padding, dilation, groups):
+    return conv_input(g, weight, shape=x_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def to_weight(g, x, weight_shape, stride, padding, dilation, groups):
+    return conv_weight(g, x, kernel=weight_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def again(x, weight, stride, padding, dilation, groups):
+    return conv(x, weight, None, stride=stride, padding=padding, dilation=dilation, groups=groups)
+
+
+def cropped(out, shape):
+    """Without the places that a result longer than need be (output_padding) has at its end."""
+    return out if out.shape == shape else out[(..., *(slice(n) for n in shape[2:]))]
+
+
+conv = op(
+    "conv", conv_values, GENERAL, node="ConvolutionBackward0", batch=conv_batch,
+    x=to_input, weight=to_weight, bias=lambda g: over_places(g),
+)  # fmt: skip
+conv_input = op(
+    "conv_input", conv_input_values, BILINEAR, node="ConvolutionBackward0", batch=conv_input_batch,
+    g=lambda u, g_shape, weight, stride, padding, dilation, groups:
+        cropped(again(u, weight, stride, padding, dilation, groups), g_shape),
+    weight=lambda u, g, weight_shape, stride, padding, dilation, groups:
+        to_weight(g, u, weight_shape, stride, padding, dilation, groups),
+)  # fmt: skip
+conv_weight = op(
+    "conv_weight", conv_weight_values, BILINEAR, node="ConvolutionBackwardBackward0", batch=conv_weight_batch,
+    g=lambda u, g_shape, x, stride, padding, dilation, groups: cropped(again(x, u, stride, padding, dilation, groups), g_shape),
+    x=lambda u, g, x_shape, stride, padding, dilation, groups: to_input(g, u, x_shape, stride, padding, dilation, groups),
+)  # fmt: skip
+
+
+# -- patches ---------------------------------------------------------------------------------------------
+
+
+def unfold_values(x, *, kernel, stride, padding, dilation):
+    """(..., C, *S) -> (..., C * taps, places)."""
+    axes = len(kernel)
+    lead = x.shape[: -axes - 1]
+    cols = columns(x.reshape(-1, *x.shape[-axes - 1 :]), kernel, stride, padding, dilation, 1)
+    return cols.reshape(*lead, *cols.shape[-2:])
+
+
+def fold_values(g, *, shape, kernel, stride, padding, dilation):
+    size = [places(*one) for one in zip(shape, kernel, stride, padding, dilation)]
+    taps = math.prod(kernel)
+    seen = g.reshape(*g.shape[:-2], g.shape[-2] // taps, taps, *size)
+    out = np.zeros((*g.shape[:-2], g.shape[-2] // taps, *(m + 2 * p for m, p in zip(shape, padding))), g.dtype)
+    add_taps(out, seen, kernel, stride, dilation)
+    return within(out, padding, shape)
+
+
+unfold = op(
+    "im2col", unfold_values, LINEAR,
+    x=lambda g, x_shape, kernel, stride, padding, dilation:
+        fold(g, shape=x_shape[-len(kernel):], kernel=kernel, stride=stride, padding=padding, dilation=dilation),
+)  # fmt: skip
+fold = op(
+    "col2im", fold_values, LINEAR,
+    g=lambda u, kernel, stride, padding, dilation: unfold(u, kernel=kernel, stride=stride, padding=padding, dilation=dilation),
+)  # fmt: skip

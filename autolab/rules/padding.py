@@ -1,0 +1,38 @@
+"""Entries around the edges."""
+
+import numpy as np
+
+from autolab.engine.op import GENERAL, op
+
+
+def bounds(widths, shape):
+    """For each padded axis: where the input stands in the result, and which part of the input that is; a negative width cuts."""
+    lengths = shape[len(shape) - len(widths) :]
+    there = tuple(slice(max(a, 0), max(a, 0) + n + min(a, 0) + min(b, 0)) for (a, b), n in zip(widths, lengths))
+    here = tuple(slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(widths, lengths))
+    return there, here
+
+
+def pad_values(x, *, widths, value=0):
+    lead = x.ndim - len(widths)
+    shape = (*x.shape[:lead], *(n + a + b for n, (a, b) in zip(x.shape[lead:], widths)))
+    there, here = bounds(widths, x.shape)
+    out = np.full(shape, value, x.dtype) if value else np.zeros(shape, x.dtype)
+    out[(..., *there)] = x[(..., *here)]
+    return out
+
+
+def opposite(widths):
+    """Cut what was added, add what was cut."""
+    return tuple((-a, -b) for a, b in widths)
+
+
+def pad_batch(x, row, settings):
+    return row(x, **settings)
+
+
+pad = op(
+    "constant_pad_nd", pad_values, GENERAL, batch=pad_batch,
+    x=lambda g, widths: pad(g, widths=opposite(widths), value=0),
+    jvp=lambda dx, widths: pad(dx, widths=widths, value=0),
+)  # fmt: skip

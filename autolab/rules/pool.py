@@ -1,0 +1,193 @@
+"""Pooling: one number out of each window. Windows run over the last axes; any axes may stand before them.
+
+`size` says how many windows there are along each axis (they may reach over the edge). A *tap* is one place in a window: all windows'
+entries at that place are one strided slice, so a pool of 2 x 2 is three maxima of four slices.
+"""
+
+import math
+
+import numpy as np
+
+from autolab.engine.op import GENERAL, LINEAR, op
+from autolab.rules.conv import reach
+
+
+def lowest(dtype):
+    """What no entry is below."""
+    return -math.inf if dtype.kind not in "iub" else np.iinfo(dtype).min
+
+
+def framed(x, kernel, stride, padding, dilation, size, fill):
+    """x as all windows see it: with `fill` around its last axes where they reach over the edge."""
+    lead = x.ndim - len(kernel)
+    before = [(p, (m - 1) * s + d * (k - 1) + 1 - n - p) for p, m, s, d, k, n in
+              zip(padding, size, stride, dilation, kernel, x.shape[lead:])]  # fmt: skip
+    if not any(a > 0 or b > 0 for a, b in before):
+        return x
+    shape = (*x.shape[:lead], *(n + a + max(b, 0) for n, (a, b) in zip(x.shape[lead:], before)))
+    out = np.full(shape, fill, x.dtype)
+    out[inner(padding, x.shape[lead:])] = x
+    return out
+
+
+def inner(padding, shape):
+    return (..., *(slice(p, p + n) for p, n in zip(padding, shape)))
+
+
+def taps(kernel, size, stride, dilation):
+    return [(..., *reach(tap, size, stride, dilation)) for tap in np.ndindex(*kernel)]
+
+
+# -- the largest -----------------------------------------------------------------------------------------
+
+
+def max_pool_values(x, *, kernel, stride, padding, dilation, size):
+    x = framed(x, kernel, stride, padding, dilation, size, lowest(x.dtype))
+    first, *others = taps(kernel, size, stride, dilation)
+    if not others:
+        return x[first].copy()
+    out = np.maximum(x[first], x[others[0]])
+    for tap in others[1:]:
+        np.maximum(out, x[tap], out=out)
+    return out
+
+
+def winners(x, out, kernel, stride, padding, dilation, size):
+    """For each tap: its slice, and the windows whose result it is. Among equals the first."""
+    x = framed(x, kernel, stride, padding, dilation, size, lowest(x.dtype))
+    left = np.ones(out.shape, bool)
+    for tap in taps(kernel, size, stride, dilation):
+        hit = x[tap] == out
+        hit &= left
+        left ^= hit
+        yield tap, hit
+
+
+def max_pool_back_values(g, x, out, *, kernel, stride, padding, dilation, size):
+    """The gradient of each window, where its largest entry stands."""
+    lead = x.ndim - len(kernel)
+    seen = framed(np.broadcast_to(np.zeros((), g.dtype), x.shape), kernel, stride, padding, dilation, size, 0)
+    apart = all(s >= d * (k - 1) + 1 for s, d, k in zip(stride, dilation, kernel))
+    whole = apart and all(k == s and m * s == n for k, s, m, n in zip(kernel, stride, size, seen.shape[lead:]))
+    back = np.empty(seen.shape, g.dtype) if whole else np.zeros(seen.shape, g.dtype)
+    for tap, hit in winners(x, out, kernel, stride, padding, dilation, size):
+        if apart:
+            np.multiply(g, hit, out=back[tap])
+        else:
+            back[tap] += g * hit
+    return back if back.shape == x.shape else np.ascontiguousarray(back[inner(padding, x.shape[lead:])])
+
+
+def max_pool_pick_values(u, x, out, *, kernel, stride, padding, dilation, size):
+    """The entries of u where the largest of x stand."""
+    u = framed(u, kernel, stride, padding, dilation, size, 0)
+    picked = np.zeros(out.shape, u.dtype)
+    for tap, hit in winners(x, out, kernel, stride, padding, dilation, size):
+        np.copyto(picked, u[tap], where=hit)
+    return picked
+
+
+def on_a_batch(x, row, settings):
+    """Windows run over the last axes, so one more in front changes nothing."""
+    return row(x, **settings)
+
+
+max_pool = op(
+    "max_pool", max_pool_values, GENERAL, batch=on_a_batch,
+    node=lambda x, *, kernel, **_: f"MaxPool{max(len(kernel), 2)}DWithIndicesBackward0",
+    x=lambda g, x, out, kernel, stride, padding, dilation, size:
+        max_pool_back(g, x, out, kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
+)  # fmt: skip
+max_pool_back = op(
+    "max_pool_back", max_pool_back_values, LINEAR, node="MaxPool2DWithIndicesBackwardBackward0",
+    g=lambda u, x, out, kernel, stride, padding, dilation, size:
+        max_pool_pick(u, x, out, kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
+)  # fmt: skip
+max_pool_pick = op(
+    "max_pool_pick", max_pool_pick_values, LINEAR,
+    u=lambda g, x, out, kernel, stride, padding, dilation, size:
+        max_pool_back(g, x, out, kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
+)  # fmt: skip
+
+
+def window_argmax_values(x, *, windows):
+    """Where the largest entry of each window stands, counted over the last axes. windows: for each axis, (windows, places) indices."""
+    axes = len(windows)
+    shape = x.shape[-axes:]
+    positions = np.zeros((1,) * (2 * axes), np.int64)
+    for a, (index, n) in enumerate(zip(windows, shape)):
+        own = [1] * (2 * axes)
+        own[a], own[axes + a] = index.shape
+        positions = positions * n + index.reshape(own)
+    count = positions.shape[:axes]
+    positions = positions.reshape(math.prod(count), -1)
+    flat = x.reshape(*x.shape[:-axes], -1)
+    best = np.argmax(flat[..., positions], axis=-1)
+    return positions[np.arange(len(positions)), best].reshape(*x.shape[:-axes], *count)
+
+
+window_argmax = op("window_argmax", window_argmax_values, GENERAL, batch=on_a_batch)
+
+
+# -- the mean --------------------------------------------------------------------------------------------
+
+
+def divisors(shape, kernel, stride, padding, size, count_padding, divisor):
+    """What the sum of each window is divided by: a number for all, or an array."""
+    if divisor is not None:
+        return divisor
+    total = np.ones(())
+    for a, (n, k, s, p, m) in enumerate(zip(shape, kernel, stride, padding, size)):
+        start = np.arange(m) * s - p
+        stop = np.minimum(start + k, n + p)
+        counted = stop - start if count_padding else np.minimum(stop, n) - np.maximum(start, 0)
+        total = total[..., None] * counted.reshape((1,) * a + (m,))
+    return total if total.size and total.min() != total.max() else float(total.flat[0]) if total.size else 1.0
+
+
+def divided(sums, divisor):
+    if sums.dtype.kind in "iu":
+        return np.trunc(sums / divisor).astype(sums.dtype)
+    return sums / np.asarray(divisor, sums.dtype)
+
+
+def avg_pool_values(x, *, kernel, stride, padding, size, count_padding, divisor):
+    shape, one = x.shape[x.ndim - len(kernel) :], (1,) * len(kernel)
+    divisor = divisors(shape, kernel, stride, padding, size, count_padding, divisor)
+    x = framed(x, kernel, stride, padding, one, size, 0)
+    first, *others = taps(kernel, size, stride, one)
+    out = x[first].copy()
+    for tap in others:
+        out += x[tap]
+    return divided(out, divisor)
+
+
+def avg_pool_back_values(g, *, shape, kernel, stride, padding, size, count_padding, divisor):
+    one = (1,) * len(kernel)
+    lead = g.shape[: g.ndim - len(kernel)]
+    g = divided(g, divisors(shape, kernel, stride, padding, size, count_padding, divisor))
+    back = framed(np.broadcast_to(np.zeros((), g.dtype), (*lead, *shape)), kernel, stride, padding, one, size, 0)
+    back = np.zeros(back.shape, g.dtype)
+    for tap in taps(kernel, size, stride, one):
+        back[tap] += g
+    return back if back.shape[len(lead) :] == tuple(shape) else np.ascontiguousarray(back[inner(padding, shape)])
+
+
+def avg_pool_rule(g, x_shape, kernel, stride, padding, size, count_padding, divisor):
+    return avg_pool_back(
+        g, shape=x_shape[len(x_shape) - len(kernel) :], kernel=kernel, stride=stride, padding=padding, size=size,
+        count_padding=count_padding, divisor=divisor,
+    )  # fmt: skip
+
+
+avg_pool = op(
+    "avg_pool", avg_pool_values, LINEAR,
+    node=lambda x, *, kernel, **_: f"AvgPool{max(len(kernel), 2)}DBackward0",
+    x=avg_pool_rule,
+)  # fmt: skip
+avg_pool_back = op(
+    "avg_pool_back", avg_pool_back_values, LINEAR,
+    g=lambda u, kernel, stride, padding, size, count_padding, divisor: avg_pool(
+        u, kernel=kernel, stride=stride, padding=padding, size=size, count_padding=count_padding, divisor=divisor
+    ),
+)  # fmt: skip
