@@ -62,12 +62,13 @@ def steps(
             yield leaf, (finish(leaf, pending.pop(leaf), wanted, captured, accumulate, create_graph),), ()
 
     take, usual = pending.pop, not modes.anomaly
+    plain = usual and not wanted
     for node in order:
         g = take(node, None)
         several = node.outputs != 1
         if several:
             g = (g, *[take((node, k), None) for k in range(1, node.outputs)])
-        if usual and node.hooks is None and node not in wanted:
+        if node.hooks is None and (plain or (usual and node not in wanted)):
             outgoing = node.gradients(g, create_graph)
         else:
             g, outgoing = attended(node, g, wanted, needed, captured, create_graph)
@@ -80,7 +81,9 @@ def steps(
         yield node, (g if several else (g,)), outgoing
         ready: tuple[Any, ...] = ()
         for edge, gi in zip(node.edges, outgoing):
-            if gi is not None and edge is not None:
+            if edge is None:
+                continue
+            if gi is not None:
                 pending[edge] = pending[edge] + gi if edge in pending else gi
             if edge in waiting:  # an accumulator
                 left = waiting[edge] = waiting[edge] - 1
