@@ -108,8 +108,8 @@ class Batch(Level):
     def before_random(self) -> None:
         if self.randomness == "error":
             raise RuntimeError(
-                "vmap: called random operation while in randomness error mode. Please either use the 'same' randomness flag "
-                "on vmap or perform the randomness operation out of vmap, and map over its result too."
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+                "randomness flags on vmap or perform the randomness operation out of vmap, and map over its result too."
             )
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ def functional_call(
 
     parameter_and_buffer_dicts: a dict from names as named_parameters() gives them to Tensors, or several dicts. Names left out keep the
     module's own. args: a tuple, or the one argument. tie_weights: what is given for one name of a shared parameter counts for all of its
-    names. strict: every parameter and buffer must be given, and nothing else.
+    names. strict: every parameter and buffer must be given, and nothing else; otherwise unknown names are ignored.
     Raises RuntimeError for missing or unknown names (strict), ValueError for a name in two dicts or two values for tied weights.
 
     >>> layer = nn.Linear(1, 1, bias=False)
@@ -79,29 +79,24 @@ def replaced(module: Any, values: dict[str, Tensor]) -> Iterator[None]:
     before = []
     try:
         for path, value in values.items():
-            place, name = place_of(module, path)
-            before.append((place, name, place[name]))
-            place[name] = value
+            found = place_of(module, path)
+            if found is not None:  # other names are of use with strict only, as in PyTorch
+                place, name = found
+                before.append((place, name, place[name]))
+                place[name] = value
         yield
     finally:
         for place, name, value in reversed(before):
             place[name] = value
 
 
-def place_of(module: Any, path: str) -> tuple[dict[str, Any], str]:
-    """Where a parameter or buffer is kept: the dict of its module, and its name there."""
+def place_of(module: Any, path: str) -> tuple[dict[str, Any], str] | None:
+    """Where a parameter or buffer is kept: the dict of its module, and its name there; None if there is none."""
     *parents, name = path.split(".")
-    owner = module
     for parent in parents:
-        children = getattr(owner, "_modules", {})
-        if children.get(parent) is None:
-            raise AttributeError(f"'{type(owner).__name__}' object has no attribute '{parent}', which '{path}' asks for")
-        owner = children[parent]
-    for place in (owner._parameters, owner._buffers):
-        if name in place:
-            return place, name
-    known = ", ".join([*owner._parameters, *owner._buffers]) or "none"
-    raise AttributeError(f"'{type(owner).__name__}' object has no parameter or buffer '{name}', which '{path}' asks for. It has: {known}.")
+        module = getattr(module, "_modules", {}).get(parent)
+    places = [module._parameters, module._buffers] if module is not None else []
+    return next(((place, name) for place in places if name in place), None)
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -187,6 +187,15 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     return fresh(array)
 
 
+def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of another library's array, through the array API's protocol. Raises AttributeError if it has none."""
+    if device is not None:
+        require_cpu(device)
+    if not hasattr(ext_tensor, "__dlpack__"):
+        raise AttributeError(f"from_dlpack needs an object with __dlpack__ and __dlpack_device__, and got {type(ext_tensor).__name__}")
+    return from_numpy(np.from_dlpack(ext_tensor, copy=copy))
+
+
 def _floating(dtype: Any) -> Any:
     return dtypes.default.floating if dtype is None else numpy_dtype(dtype, "tensor")
 

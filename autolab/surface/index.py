@@ -11,7 +11,7 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import index as rows
 from autolab.rules import strided
 from autolab.surface.dims import axis_of, require_tensor, whole
-from autolab.surface.shape import common_shape, expand, reshape, squeeze, unsqueeze
+from autolab.surface.shape import common_shape, expand, reshape, unsqueeze
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
 FUNCTIONS = "gather index_add index_select masked_select narrow nonzero scatter_add select"
@@ -40,8 +40,10 @@ def getitem(self: Tensor, key: Any) -> Tensor:
             out = unsqueeze(out, dim)
             advanced.append(slice(None))
             dim += 1
-        elif isinstance(item, Tensor):  # one index for each sample of a vmap
-            out = squeeze(index_select(out, dim, item), dim)
+        elif isinstance(item, Tensor):
+            from autolab.surface import index_each
+
+            return index_each.picked(self, items)
         elif isinstance(item, np.ndarray):
             advanced.append(item)
             dim += item.ndim if item.dtype == np.bool_ else 1
@@ -81,8 +83,8 @@ def as_index(k: Any) -> Any:
     if isinstance(k, Tensor):
         if k.payload.dtype.kind not in "biu":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        if k.level and k.ndim == 0 and k.payload.dtype.kind in "iu":
-            return k
+        if k.level and not isinstance(k.payload, np.ndarray | np.generic):
+            return k  # one for each sample of a vmap
         return int(k.payload) if k.ndim == 0 and k.payload.dtype.kind in "iu" else np.asarray(k.payload)
     if isinstance(k, list | tuple | range):
         return np.asarray([as_index(i) if isinstance(i, Tensor) else i for i in k], None if len(k) else np.int64)

@@ -133,6 +133,14 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
             )
         value = fresh(np.asarray(value).astype(self.payload.dtype)[()])
     items = expand_key(self, key if type(key) is tuple else (key,))
+    if any(isinstance(item, Tensor) for item in items):  # one index for each sample of a vmap
+        from autolab.surface import index_each
+
+        basic, indices = index_each.split(items)
+        part = getitem(self, basic)
+        may_write(part)
+        overwrite(part, index_each.put(part, indices, pointwise.to(value, self.dtype)))
+        return
     if not any(isinstance(item, np.ndarray) for item in items):
         everything = all(isinstance(item, slice) and item.indices(n) == (0, n, 1) for item, n in zip(items, self.shape))
         part = self if everything and len(items) == self.ndim else getitem(self, tuple(items))

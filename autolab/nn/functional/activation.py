@@ -14,6 +14,8 @@ from autolab.rules import activations as rows
 from autolab.rules import elementwise
 from autolab.surface import pointwise
 from autolab.surface.generator import generator
+from autolab.surface.random import rand_like
+from autolab.surface.sampling import sampled
 from autolab.surface.dims import axis_of
 from autolab.surface.pointwise import sigmoid, tanh
 from autolab.surface.reduce import log_softmax as _log_softmax
@@ -82,8 +84,7 @@ def rrelu(
         return leaky_relu(input, (lower + upper) / 2, inplace)
     if not is_floating(input):
         raise not_implemented("rrelu_with_noise_out_cpu", input)
-    slope = lower + (upper - lower) * generator().random(tuple(input.shape))
-    noise = fresh(dtypes.cast(np.asarray(slope), input.payload.dtype))
+    noise = lower + (upper - lower) * rand_like(input)
     return written(input, apply(rows.rrelu, (input, noise), {}), inplace)  # type: ignore[no-any-return]
 
 
@@ -226,6 +227,13 @@ def _implicit(input: Tensor, dim: int | None, name: str) -> int:
     return 0 if input.ndim in (0, 1, 3) else 1
 
 
+@sampled
+def _gumbel_like(logits: Any) -> Any:
+    """Numbers of Gumbel's distribution."""
+    noise = -np.log(generator().standard_exponential(tuple(logits.shape)))
+    return fresh(dtypes.cast(np.asarray(noise), logits.payload.dtype))
+
+
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A random choice along dim with probabilities softmax(logits), softened so that it has a gradient; tau -> 0 is a sharp choice.
 
@@ -235,8 +243,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
         raise not_implemented("softmax_lastdim_kernel_impl", logits)
     if eps != 1e-10:
         warn("`eps` parameter is deprecated and has no effect.")
-    noise = -np.log(generator().standard_exponential(tuple(logits.shape)))
-    soft = _softmax((logits + fresh(dtypes.cast(np.asarray(noise), logits.payload.dtype))) / tau, dim)  # type: ignore[operator]
+    soft = _softmax((logits + _gumbel_like(logits)) / tau, dim)
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from autolab.engine import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.common import warn, written
 from autolab.surface.generator import generator
+from autolab.surface.sampling import sampled
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
 
@@ -23,20 +24,20 @@ def _check(p: float) -> None:
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def _kept(input: Any, p: float, whole_channels: bool = False) -> Any:
-    """1 with probability 1 - p, else 0: for each entry, or for each channel."""
+@sampled
+def _kept_like(input: Any, p: float, whole_channels: bool = False) -> Any:
+    """1 with probability 1 - p, else 0: for each entry, or for each channel. In the dtype of input."""
     shape = tuple(input.shape)
     if whole_channels:
         shape = shape[:2] + (1,) * (len(shape) - 2)
-    return generator().random(shape) >= p
+    return fresh(dtypes.cast(np.asarray(generator().random(shape) >= p), input.payload.dtype))
 
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, whole_channels: bool = False) -> Any:
     if not training or p == 0:
         return input
-    kept = _kept(input, p, whole_channels)
-    mask = kept / (1 - p) if p < 1 else kept * 0.0
-    return written(input, input * fresh(dtypes.cast(np.asarray(mask), input.payload.dtype)), inplace)
+    kept = _kept_like(input, p, whole_channels)
+    return written(input, input * (kept / (1 - p) if p < 1 else kept * 0.0), inplace)
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -92,10 +93,8 @@ def _alpha(input: Any, p: float, training: bool, inplace: bool, whole_channels: 
         return written(input, input * constant_like(0.0, input), inplace)
     # Scale and shift so that mean 0 and variance 1 stay what they are.
     scale = 1 / math.sqrt((ALPHA * ALPHA * p + 1) * (1 - p))
-    kept = _kept(input, p, whole_channels)
-    mask = fresh(dtypes.cast(np.asarray(kept * scale), input.payload.dtype))
-    shift = fresh(dtypes.cast(np.asarray((kept - 1) * (ALPHA * scale) + ALPHA * scale * p), input.payload.dtype))
-    return written(input, input * mask + shift, inplace)
+    kept = _kept_like(input, p, whole_channels)
+    return written(input, input * (kept * scale) + ((kept - 1) * (ALPHA * scale) + ALPHA * scale * p), inplace)
 
 
 def constant_like(value: float, like: Any) -> Any:
