@@ -1,6 +1,6 @@
 """Differentiation as PyTorch offers it: backward, grad, custom Functions, gradient modes, hooks on graphs and gradcheck."""
 
-from autolab.autograd import anomaly_mode, function, grad_mode, graph
+from autolab.autograd import anomaly_mode, function, functional, grad_mode, graph
 from autolab.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from autolab.autograd.api import backward, grad
 from autolab.autograd.function import Function, FunctionCtx
@@ -15,6 +15,6 @@ from autolab.engine.modes import enable_grad, inference_mode, no_grad, set_grad_
 
 __all__ = [
     "Function", "FunctionCtx", "GradcheckError", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function",
-    "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_multithreading_enabled", "no_grad",
+    "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_multithreading_enabled", "no_grad",
     "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
