@@ -16,8 +16,8 @@ from autolab.engine.dtypes import bfloat16, bool_ as bool, dtype, float16, float
 from autolab.engine.modes import is_grad_enabled, is_inference_mode_enabled
 from autolab.engine.tensor import Size, Tensor
 from autolab.surface.creation import (
-    arange, as_tensor, device, empty, empty_like, eye, from_numpy, full, full_like, get_default_dtype, is_tensor, linspace,
-    ones, ones_like, set_default_dtype, tensor, zeros, zeros_like,
+    arange, as_tensor, device, empty, empty_like, eye, from_dlpack, from_numpy, full, full_like, get_default_dtype, is_tensor,
+    linspace, ones, ones_like, set_default_dtype, tensor, zeros, zeros_like,
 )  # fmt: skip
 from autolab.surface.generator import (
     Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,

@@ -36,7 +36,9 @@ from autolab.surface import (
 )
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
-MODULES: tuple[Any, ...] = (pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, order, series, kinds)
+MODULES: tuple[Any, ...] = (
+    pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, order, series, kinds,
+)  # fmt: skip
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 
@@ -278,7 +280,8 @@ SPECIAL: dict[str, Any] = {
     "new_full": lambda self, size, value, **k: creation.new(
         self, lambda *size, **k: creation.full(size, value, **k), tuple(size), k),
     "new_empty": lambda self, *size, **k: creation.new(self, creation.empty, size, k),
-    "__array__": _array, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device, "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
+    "__array__": _array, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device,
+    "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
     "__hash__": lambda self: id(self), "__float__": _number(builtins.float), "__int__": _number(int), "__index__": _index,
     "__format__": _format, "__deepcopy__": _deepcopy, "__reduce_ex__": _reduce,
     "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),
