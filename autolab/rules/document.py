@@ -4,7 +4,7 @@ import inspect
 import types
 
 from autolab.engine.op import Op
-from autolab.rules import arithmetic, elementwise, index, linalg, nn, order, reduce, scatter, shape, smooth, strided
+from autolab.rules import arithmetic, elementwise, index, linalg, matrix, nn, order, reduce, scatter, shape, smooth, strided
 
 FAMILIES = {
     elementwise: "Entry by entry",
@@ -16,6 +16,7 @@ FAMILIES = {
     index: "Picking entries, and putting them back",
     scatter: "Writing at places that an index names",
     linalg: "Products of matrices",
+    matrix: "Whole matrices: inverses, determinants, factorizations",
     strided: "Views by strides",
     nn: "Networks",
 }

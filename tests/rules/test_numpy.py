@@ -11,7 +11,7 @@ from autolab.engine.tensor import NUMPY_FUNCTIONS
 from autolab.rules import TABLE
 
 # These make arrays out of shapes, or sort axes; no Tensor reaches them.
-MAKERS = {"zeros", "ones", "arange", "argsort"}
+MAKERS = {"zeros", "ones", "eye", "arange", "argsort"}
 
 
 def numpy_names(function, seen):

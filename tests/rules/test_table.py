@@ -23,6 +23,8 @@ FIRST = [pytest.param(s, s.cases.split("; ")[0], id=f"{s.row}-{k}") for k, s in 
 WITH_RULES = [p for p in CASES if p.values[0].differentiable()]
 FIRST_WITH_RULES = [p for p in FIRST if p.values[0].differentiable()]
 HALVES = ["float16", "bfloat16"]
+# Whole matrices are not computed with in 16 bits, here as in PyTorch.
+NARROW = [p for p in FIRST_WITH_RULES if p.values[0].row != "to" and TABLE[p.values[0].row].forward.__module__ != "autolab.rules.matrix"]
 SMALL = [p for p in WITH_RULES if "0" not in p.values[1]]
 
 
@@ -127,7 +129,7 @@ def test_memory_order_changes_nothing(sample: Sample, case):
 
 
 @pytest.mark.parametrize("dtype", HALVES)
-@pytest.mark.parametrize(("sample", "case"), [p for p in FIRST_WITH_RULES if p.values[0].row != "to"])
+@pytest.mark.parametrize(("sample", "case"), NARROW)
 def test_half_precision_stays_half_precision(sample: Sample, case, dtype):
     inputs = sample.tensors(autolab, sample.arrays(case), dtype=getattr(autolab, dtype))
     asked = [t for t in inputs if t.requires_grad]

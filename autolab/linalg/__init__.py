@@ -1,0 +1,54 @@
+"""Linear algebra under the names of torch.linalg: the last two dims are a matrix, all others a stack of them."""
+
+from autolab.linalg.factors import (
+    cholesky,
+    cholesky_ex,
+    det,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    householder_product,
+    lu,
+    lu_factor,
+    lu_factor_ex,
+    qr,
+    slogdet,
+    svd,
+    svdvals,
+)  # fmt: skip
+from autolab.linalg.norms import (
+    cond,
+    cross,
+    diagonal,
+    matrix_exp,
+    matrix_norm,
+    matrix_power,
+    matrix_rank,
+    multi_dot,
+    norm,
+    vander,
+    vecdot,
+    vector_norm,
+)  # fmt: skip
+from autolab.linalg.solving import (
+    inv,
+    inv_ex,
+    lstsq,
+    lu_solve,
+    pinv,
+    solve,
+    solve_ex,
+    solve_triangular,
+    tensorinv,
+    tensorsolve,
+)  # fmt: skip
+from autolab.rules.matrix import LinAlgError
+from autolab.surface.linalg import matmul
+
+__all__ = [
+    "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
+    "householder_product", "inv", "inv_ex", "lstsq", "lu", "lu_factor", "lu_factor_ex", "lu_solve", "matmul", "matrix_exp",
+    "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
+    "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
+]  # fmt: skip

@@ -1,0 +1,69 @@
+"""What has to be true of a matrix before anything is computed with it; and results with names."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+
+from autolab.engine import dtypes
+from autolab.engine.apply import apply
+from autolab.engine.op import Op
+from autolab.engine.tensor import Tensor, fresh
+from autolab.surface.dims import require_tensor
+
+
+def named(name: str, *fields: str) -> Any:
+    """A tuple whose parts have names, as PyTorch's functions with several results give it."""
+    return namedtuple(name, fields)  # type: ignore[misc]
+
+
+def run(row: Op, *args: Any, **settings: Any) -> Any:
+    return apply(row, args, settings)
+
+
+def floats(A: Any, name: str, low: bool = False) -> Tensor:
+    """Raise PyTorch's errors for what is no tensor, for integers, and for 16-bit floats unless `low` ones will do."""
+    require_tensor(A, name, "A")
+    if A.payload.dtype not in dtypes.FLOATING:
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.title}. Convert it first: A.float()."
+        )
+    if not low and A.payload.dtype in dtypes.NARROW:
+        raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {A.dtype.title}")
+    return A  # type: ignore[no-any-return]
+
+
+def matrix(A: Any, name: str, argument: str = "A") -> Tensor:
+    """A stack of matrices of floats."""
+    A = floats(A, name)
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
+    return A
+
+
+def square(A: Any, name: str, argument: str = "A") -> Tensor:
+    """A stack of square matrices of floats."""
+    A = matrix(A, name, argument)
+    if A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            f"{name}: {argument} must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+        )
+    return A
+
+
+def same_dtype(A: Tensor, B: Tensor, name: str) -> None:
+    if A.payload.dtype != B.payload.dtype:
+        raise RuntimeError(
+            f"{name}: Expected A and B to have the same dtype, but found A of type {A.dtype.title} and B of type {B.dtype.title} instead"
+        )
+
+
+def eye(n: int, like: Tensor) -> Tensor:
+    return fresh(np.eye(n, dtype=like.payload.dtype))
+
+
+def zeros_info(A: Tensor) -> Tensor:
+    """One 0 for each matrix: all went well."""
+    return fresh(np.zeros(A.shape[:-2], np.int32)[()])

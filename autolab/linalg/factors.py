@@ -1,0 +1,241 @@
+"""Determinants and factorizations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autolab.engine.tensor import Tensor, fresh
+from autolab.linalg.checks import eye, floats, matrix, named, run, square, zeros_info
+from autolab.linalg.solving import permutation, solve_triangular, unpack
+from autolab.rules import matrix as rows
+from autolab.surface import index, pointwise, shape
+from autolab.surface.linalg import matmul
+
+slogdet_result = named("linalg_slogdet", "sign", "logabsdet")
+cholesky_ex_result = named("linalg_cholesky_ex", "L", "info")
+eigh_result = named("linalg_eigh", "eigenvalues", "eigenvectors")
+qr_result = named("linalg_qr", "Q", "R")
+svd_result = named("linalg_svd", "U", "S", "Vh")
+lu_result = named("linalg_lu", "P", "L", "U")
+lu_factor_result = named("linalg_lu_factor", "LU", "pivots")
+lu_factor_ex_result = named("linalg_lu_factor_ex", "LU", "pivots", "info")
+
+
+def det(A: Tensor) -> Tensor:
+    """The determinant of square matrices. Its gradient is right at singular ones, too."""
+    return run(rows.det, square(A, "linalg.det"))  # type: ignore[no-any-return]
+
+
+def slogdet(A: Tensor) -> Any:
+    """(sign, logabsdet) of square matrices: the determinant is sign * exp(logabsdet), without overflow."""
+    return slogdet_result(*run(rows.slogdet, square(A, "linalg.slogdet")))
+
+
+def logdet(A: Tensor) -> Tensor:
+    """The logarithm of the determinant: -inf where it is 0, nan where it is negative."""
+    sign, logabsdet = run(rows.slogdet, square(A, "logdet"))
+    return logabsdet + fresh(np.log(sign.numbers()))  # type: ignore[no-any-return]
+
+
+def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
+    """L with A = L @ L.mT for symmetric positive-definite matrices (U with A = U.mT @ U if upper). Raises LinAlgError for others."""
+    A = square(A, "linalg.cholesky")
+    if upper:
+        return shape.transpose(run(rows.cholesky, shape.transpose(A, -2, -1)), -2, -1)
+    return run(rows.cholesky, A)  # type: ignore[no-any-return]
+
+
+def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """(L, info): info is 0 where all went well, else the order of the first minor that is not positive-definite, and nothing is raised."""
+    A = square(A, "linalg.cholesky")
+    if check_errors:
+        return cholesky_ex_result(cholesky(A, upper=upper), zeros_info(A))
+    raw = np.asarray(A.numbers())
+    lower = raw.mT if upper else raw
+    stack = lower.reshape(-1, *raw.shape[-2:]) if raw.size else ()
+    info = np.array([rows.not_positive(one) for one in stack], np.int32)
+    if not info.any():
+        return cholesky_ex_result(cholesky(A, upper=upper), zeros_info(A))
+    info = info.reshape(raw.shape[:-2])
+    bad = fresh(np.broadcast_to((info > 0)[..., None, None], raw.shape))
+    usable = pointwise.where(bad, eye(raw.shape[-1], A), A)
+    return cholesky_ex_result(cholesky(usable, upper=upper), fresh(info[()]))
+
+
+def eigh(A: Tensor, UPLO: str = "L") -> Any:
+    """(eigenvalues, eigenvectors) of symmetric matrices, of which only the lower triangle is read ("U": the upper one).
+
+    The eigenvalues ascend. Each eigenvector has a sign of choice; its gradient is infinite where two eigenvalues are equal.
+    """
+    A = square(A, "linalg.eigh")
+    if UPLO.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    return eigh_result(*run(rows.eigh, A, lower=UPLO.upper() == "L"))
+
+
+def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
+    """The eigenvalues of symmetric matrices, ascending."""
+    return eigh(square(A, "linalg.eigvalsh"), UPLO)[0]  # type: ignore[no-any-return]
+
+
+def eig(A: Tensor) -> Any:
+    """Not here: eigenvalues of a general matrix are complex numbers, which there are none of."""
+    raise NotImplementedError("linalg.eig: the eigenvalues of a general matrix are complex, and there are no complex dtypes here. "
+                              "For a symmetric matrix use linalg.eigh.")  # fmt: skip
+
+
+def eigvals(A: Tensor) -> Any:
+    """Not here: eigenvalues of a general matrix are complex numbers, which there are none of."""
+    raise NotImplementedError("linalg.eigvals: the eigenvalues of a general matrix are complex, and there are no complex dtypes here. "
+                              "For a symmetric matrix use linalg.eigvalsh.")  # fmt: skip
+
+
+def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
+    """(U, S, Vh) with A = U @ diag(S) @ Vh: orthonormal columns, singular values descending, orthonormal rows."""
+    return svd_result(*run(rows.svd, matrix(A, "linalg.svd"), full_matrices=full_matrices))
+
+
+def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
+    """The singular values, descending."""
+    return run(rows.svd, matrix(A, "linalg.svdvals"))[1]  # type: ignore[no-any-return]
+
+
+def qr(A: Tensor, mode: str = "reduced") -> Any:
+    """(Q, R) with A = Q @ R: orthonormal columns and an upper triangle. mode "complete" makes Q square, "r" gives R alone.
+
+    The gradient of "complete" is known for no more rows than columns, that of "r" not at all.
+    """
+    A = matrix(A, "linalg.qr")
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+    m, n = A.shape[-2:]
+    if m < n and mode != "r":
+        Q, R = run(rows.qr, A[..., :m])  # type: ignore[index]
+        return qr_result(Q, shape.cat([R, matmul(shape.transpose(Q, -2, -1), A[..., m:])], -1))  # type: ignore[index]
+    return qr_result(*run(rows.qr, A, mode=mode))
+
+
+# -- with exchange of rows -----------------------------------------------------------------------
+
+
+def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
+    """(LU, pivots): both triangles in one matrix, and which rows were exchanged. Raises LinAlgError for a singular matrix."""
+    A = matrix(A, "linalg.lu_factor")
+    LU, pivots, info = lu_factor_ex(A, pivot=pivot)
+    if info.numbers().any():
+        first = int(np.ravel(info.numbers())[np.flatnonzero(info.numbers())[0]])
+        raise rows.LinAlgError(
+            f"torch.linalg.lu_factor: {rows.first_singular(np.asarray(A.numbers())) if A.shape[-1] == A.shape[-2] else ''}"
+            f"U[{first},{first}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
+            "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
+        )
+    return lu_factor_result(LU, pivots)
+
+
+def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """(LU, pivots, info): info is the place of the first zero on U's diagonal, 0 if there is none."""
+    A = matrix(A, "linalg.lu_factor")
+    pivots, order = _pivoting(A, pivot)
+    low, up = _triangles(A, order)
+    k = min(A.shape[-2:])
+    off = low - eye(A.shape[-2], A)[:, :k]  # type: ignore[index,operator]
+    LU = _packed(off, up)
+    on_diagonal = np.diagonal(np.asarray(up.numbers()), axis1=-2, axis2=-1) == 0
+    info = np.where(on_diagonal.any(-1), on_diagonal.argmax(-1) + 1 if k else 0, 0).astype(np.int32)
+    return lu_factor_ex_result(LU, pivots, fresh(info[()]))
+
+
+def _packed(off: Tensor, up: Tensor) -> Tensor:
+    """The part below the diagonal and the one above in one matrix: each is padded with zeros to the full size."""
+    m, k = off.shape[-2:]
+    n = up.shape[-1]
+    zeros = lambda *lengths: fresh(np.zeros((*off.shape[:-2], *lengths), off.payload.dtype))
+    return shape.cat([off, zeros(m, n - k)], -1) + shape.cat([up, zeros(m - k, n)], -2)  # type: ignore[operator,no-any-return]
+
+
+def _pivoting(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor | None]:
+    m, k = A.shape[-2], min(A.shape[-2:])
+    if not pivot:
+        return fresh(np.broadcast_to(np.arange(1, k + 1, dtype=np.int32), (*A.shape[:-2], k))), None
+    pivots = run(rows.lu_pivots, A.detach())  # type: ignore[attr-defined]
+    return pivots, unpack(pivots, m)
+
+
+def _triangles(A: Tensor, order: Tensor | None) -> tuple[Tensor, Tensor]:
+    """L and U of A with its rows in the given order. The row of the table is for square matrices; the rest is solved for."""
+    if order is not None:
+        A = index.gather(A, -2, shape.expand(shape.unsqueeze(order, -1), A.shape))
+    m, n = A.shape[-2:]
+    k = min(m, n)
+    both = run(rows.lu, A[..., :k, :k])  # type: ignore[index]
+    low, up = shape.tril(both, -1) + eye(k, A), shape.triu(both)  # type: ignore[operator]
+    if m > k:
+        low = shape.cat([low, solve_triangular(up, A[..., k:, :], upper=True, left=False)], -2)  # type: ignore[index]
+    if n > k:
+        rest = solve_triangular(low, A[..., k:], upper=False, unitriangular=True)  # type: ignore[index]
+        up = shape.cat([up, rest], -1)
+    return low, up
+
+
+def lu(A: Tensor, *, pivot: bool = True) -> Any:
+    """(P, L, U) with A = P @ L @ U: a permutation, ones on the diagonal and nothing above it, nothing below it."""
+    A = matrix(A, "linalg.lu")
+    _, order = _pivoting(A, pivot)
+    P = fresh(np.zeros(0, A.payload.dtype)) if order is None else permutation(order, A)
+    return lu_result(P, *_triangles(A, order))
+
+
+def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
+    """(P, L, U) out of what lu_factor gives."""
+    if unpack_pivots and LU_pivots.payload.dtype != np.int32:
+        raise RuntimeError(
+            "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is intended "
+            "to be used with the output produced by torch.linalg.lu_factor"
+        )
+    if LU_data.ndim < 2:
+        raise RuntimeError("torch.lu_unpack: The input tensor LU_data must have at least 2 dimensions.")
+    m, n = LU_data.shape[-2:]
+    k = min(m, n)
+    empty = fresh(np.zeros(0, LU_data.payload.dtype))
+    P = permutation(unpack(LU_pivots, m), LU_data) if unpack_pivots else empty
+    if not unpack_data:
+        return lu_unpack_result(P, empty, empty)
+    low = shape.tril(LU_data[..., :k], -1) + eye(m, LU_data)[:, :k]  # type: ignore[index,operator]
+    return lu_unpack_result(P, low, shape.triu(LU_data[..., :k, :]))  # type: ignore[index]
+
+
+lu_unpack_result = named("lu_unpack", "P", "L", "U")
+
+
+def householder_product(A: Tensor, tau: Tensor) -> Tensor:
+    """The first columns of a product of reflections: what geqrf gives, as an orthonormal matrix."""
+    A = matrix(A, "torch.linalg.householder_product")
+    floats(tau, "torch.linalg.householder_product")
+    m, n = A.shape[-2:]
+    if m < n:
+        raise RuntimeError("torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if n < tau.shape[-1]:
+        raise RuntimeError("torch.linalg.householder_product: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    if A.ndim - tau.ndim != 1:
+        raise RuntimeError(
+            f"torch.linalg.householder_product: Expected tau to have one dimension less than input, but got tau.ndim equal to {tau.ndim} "
+            f"and input.ndim is equal to {A.ndim}"
+        )
+    if tau.shape[:-1] != A.shape[:-2]:
+        raise RuntimeError(
+            "torch.linalg.householder_product: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
+            f"{list(tau.shape[:-1])}"
+        )
+    if A.payload.dtype != tau.payload.dtype:
+        raise RuntimeError(f"torch.linalg.householder_product: tau dtype {tau.dtype} does not match input dtype {A.dtype}")
+    whole = eye(m, A)[:, :n]  # type: ignore[index]
+    Q = shape.expand(whole, (*A.shape[:-2], m, n))
+    vectors = shape.tril(A, -1) + whole  # type: ignore[operator]
+    if not tau.shape[-1]:
+        return Q + A * 0  # type: ignore[operator]
+    for i in range(tau.shape[-1] - 1, -1, -1):
+        v = vectors[..., i : i + 1]
+        Q = Q - tau[..., None, i : i + 1] * v @ (shape.transpose(v, -2, -1) @ Q)  # type: ignore[index,operator]
+    return Q

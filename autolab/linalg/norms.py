@@ -1,0 +1,197 @@
+"""How large a matrix is, what rank it has, and functions of matrices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from autolab.engine.tensor import Tensor, fresh
+from autolab.linalg.checks import eye, floats, matrix, run, square
+from autolab.linalg.factors import eigvalsh, svdvals
+from autolab.linalg.solving import inv
+from autolab.rules import matrix as rows
+from autolab.surface import arrange, pointwise, products, reduce, shape
+from autolab.surface.dims import axis_of, require_tensor
+from autolab.surface.linalg import matmul
+
+
+def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The p-norm of all entries, or along dim(s): ord is a number, inf or -inf. The gradient at 0 is 0."""
+    floats(x, "linalg.vector_norm", low=True)
+    if isinstance(ord, str):
+        raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not str ({ord!r})")
+    dims = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    if (ord < 0 or ord == math.inf) and x.ndim and any(x.shape[d] == 0 for d in dims):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the operation does not have an identity. "
+            f"The shape is {list(x.shape)}."
+        )
+    return reduce.norm(x, ord, dim, keepdim, dtype=dtype)
+
+
+ORDERS = (1, -1, 2, -2, math.inf, -math.inf, "fro", "nuc")
+
+
+def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """The norm of the matrices in two dims: "fro", "nuc", the largest (negative: smallest) sum of a column (1) or row (inf), or
+    singular value (2)."""
+    floats(A, "linalg.matrix_norm", low=True)
+    if dtype is not None:
+        A = pointwise.to(A, dtype)
+    if ord not in ORDERS:
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported." if not isinstance(ord, str) else
+                           f"linalg.matrix_norm: Order {ord} not supported. It is one of 'fro', 'nuc', or a number.")  # fmt: skip
+    if A.ndim < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    dims = [dim] if isinstance(dim, int) else list(dim)
+    if len(dims) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {', '.join(map(str, dims))}")
+    i, j = (axis_of(d, A.ndim) for d in dims)
+    if i == j:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dims[0]}, {dims[1]})")
+    if ord == "fro":
+        return reduce.norm(A, 2, dims, keepdim)
+    pick = reduce.amin if ord in (-1, -2, -math.inf) else reduce.amax
+    if ord in ("nuc", 2, -2):
+        values = svdvals(shape.movedim(A, (i, j), (-2, -1)))
+        out = reduce.sum(values, -1) if ord == "nuc" else pick(values, -1)
+        if keepdim:
+            for d in sorted((i + A.ndim, j + A.ndim)):  # type: ignore[operator]
+                out = shape.unsqueeze(out, d)
+        return out
+    along, across = (i, j) if ord in (1, -1) else (j, i)
+    sums = reduce.sum(pointwise.abs(A), along, True)
+    out = pick(sums, across, True)
+    return out if keepdim else shape.squeeze(out, (i, j))
+
+
+def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
+    """A matrix norm for two dims or a word as order, a vector norm otherwise; without ord the root of the sum of all squares."""
+    floats(A, "linalg.norm", low=True)
+    dims = None if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    if ord is not None:
+        if dims is not None and len(dims) not in (1, 2):
+            raise RuntimeError(
+                f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dims))}]"
+            )
+        if dims is None and A.ndim not in (1, 2):
+            raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got " f"{A.ndim}D.")
+    if ord is not None and (isinstance(ord, str) or (len(dims) == 2 if dims is not None else A.ndim == 2)):
+        return matrix_norm(A, ord, (0, 1) if dims is None else dims, keepdim, dtype=dtype)
+    return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+def cond(A: Tensor, p: Any = None) -> Tensor:
+    """How much solving with A enlarges errors: the norm of A times the norm of its inverse; inf for singular matrices."""
+    A = matrix(A, "linalg.cond")
+    if p is None or p in (2, -2):
+        values = svdvals(A)
+        if not values.shape[-1]:
+            return reduce.sum(values, -1)
+        large, small = values[..., 0], values[..., -1]  # type: ignore[index]
+        return small / large if p == -2 else large / small
+    if p not in ORDERS:
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
+    A = square(A, "linalg.cond")
+    if not A.shape[-1]:
+        return reduce.sum(A, (-2, -1))
+    return matrix_norm(A, p) * matrix_norm(run(rows.inv, A, check=False), p)  # type: ignore[operator,no-any-return]
+
+
+def matrix_rank(A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
+    """How many singular values are larger than max(atol, rtol * the largest)."""
+    A = (square if hermitian else matrix)(A, "linalg.matrix_rank")
+    eps = max(A.shape[-2:]) * float(np.finfo(A.payload.dtype).eps)
+    plain = [t.numbers() if isinstance(t, Tensor) else t for t in (tol if atol is None else atol, rtol)]
+    least, share = plain
+    if share is None:
+        share = eps if least is None else np.where(np.asarray(least) > 0, 0.0, eps)
+    if tol is not None and atol is None:
+        share = 0.0
+    values = np.abs(np.asarray((eigvalsh(A) if hermitian else svdvals(A)).detach().numbers()))  # type: ignore[attr-defined]
+    bound = np.maximum(0.0 if least is None else least, share * values.max(-1, initial=0))
+    return fresh((values > np.asarray(bound)[..., None]).sum(-1))
+
+
+def matrix_power(A: Tensor, n: int) -> Tensor:
+    """A times itself, n factors; for negative n the inverse's. By squaring."""
+    A = require_tensor(A, "linalg.matrix_power", "A")
+    if A.ndim < 2:
+        raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
+    if A.shape[-1] != A.shape[-2]:
+        raise RuntimeError(
+            f"linalg.matrix_power: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
+        )
+    if n == 0:
+        return pointwise.where(fresh(np.zeros(A.shape, bool)), A, eye(A.shape[-1], A))
+    if n < 0:
+        A, n = inv(A), -n
+    out = None
+    while True:
+        if n & 1:
+            out = A if out is None else matmul(out, A)
+        n >>= 1
+        if not n:
+            return out.clone() if out is A else out  # type: ignore[attr-defined,no-any-return,union-attr,return-value]
+        A = matmul(A, A)
+
+
+def matrix_exp(A: Tensor) -> Tensor:
+    """The exponential of square matrices: the sum of all A ** k / k!."""
+    return run(rows.matrix_exp, square(A, "linalg.matrix_exp"))  # type: ignore[no-any-return]
+
+
+def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
+    """The product of two or more matrices in the cheapest order; the first and the last may be vectors."""
+    factors = list(tensors)
+    if len(factors) < 2:
+        raise RuntimeError("multi_dot(): expected at least 2 tensors but got " f"{len(factors)}")
+    first, last = factors[0].ndim == 1, factors[-1].ndim == 1
+    for i, t in enumerate(factors):
+        inside = 0 < i < len(factors) - 1
+        if t.ndim != 2 and (inside or t.ndim != 1):
+            where = f"tensor {i}" if inside else "the first tensor" if not i else "the last tensor"
+            raise RuntimeError(f"multi_dot(): {where} must be {'2D' if inside else '1D or 2D'} but got {t.ndim}D")
+        if t.payload.dtype != factors[0].payload.dtype:
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {factors[0].dtype.title} and tensor {i} "
+                f"{t.dtype.title}"
+            )
+    if first:
+        factors[0] = shape.unsqueeze(factors[0], 0)
+    if last:
+        factors[-1] = shape.unsqueeze(factors[-1], -1)
+    for i, (a, b) in enumerate(zip(factors, factors[1:])):
+        if a.shape[1] != b.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be multiplied"
+            )
+    out = products.multiply(factors)
+    return shape.reshape(out, [n for n, dropped in zip(out.shape, (first, last)) if not dropped])
+
+
+def vander(x: Tensor, *, N: int | None = None) -> Tensor:
+    """Powers of the entries along a new last dim: 1, x, x ** 2 ... up to N of them."""
+    x = arrange.atleast_1d(require_tensor(x, "linalg.vander"))
+    n = x.shape[-1] if N is None else N
+    if n <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    return products.powers(x, n)
+
+
+def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
+    """The sums of products along a dim; the other dims broadcast."""
+    return reduce.sum(require_tensor(x, "linalg.vecdot") * y, dim)  # type: ignore[operator]
+
+
+def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The diagonals of the matrices in the last two dims: a view."""
+    return shape.diagonal(A, offset, dim1, dim2)
+
+
+def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
+    """The vector product along a dim of length 3; the other dims broadcast."""
+    return products.vector_product(input, other, dim)

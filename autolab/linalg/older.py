@@ -1,0 +1,99 @@
+"""The older names and forms of the same functions, as they stand at the top of the package."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autolab.engine.tensor import Tensor, fresh
+from autolab.linalg import factors, norms, solving
+from autolab.linalg.checks import matrix, named, run, square
+from autolab.rules import matrix as rows
+from autolab.surface import shape
+from autolab.surface.linalg import matmul
+
+qr_result = named("qr", "Q", "R")
+svd_result = named("svd", "U", "S", "V")
+slogdet_result = named("slogdet", "sign", "logabsdet")
+geqrf_result = named("geqrf", "a", "tau")
+triangular_solve_result = named("triangular_solve", "solution", "cloned_coefficient")
+
+
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """linalg.cholesky(input, upper=upper)."""
+    return factors.cholesky(square(input, "cholesky"), upper=upper)
+
+
+def slogdet(input: Tensor) -> Any:
+    """linalg.slogdet(input)."""
+    return slogdet_result(*factors.slogdet(input))
+
+
+def qr(input: Tensor, some: bool = True) -> Any:
+    """linalg.qr(input, "reduced" if some else "complete")."""
+    return qr_result(*factors.qr(input, "reduced" if some else "complete"))
+
+
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
+    """(U, S, V) with input = U @ diag(S) @ V.mT: V, where linalg.svd gives its transpose."""
+    U, S, Vh = run(rows.svd, matrix(input, "linalg.svd"), full_matrices=not some)
+    if not compute_uv:
+        m, n = input.shape[-2:]
+        zeros = [fresh(np.zeros((*input.shape[:-2], k, k), input.payload.dtype)) for k in (m, n)]
+        return svd_result(zeros[0], S, zeros[1])
+    return svd_result(U, S, shape.transpose(Vh, -2, -1))
+
+
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
+    """linalg.lu_factor(A), and info if get_infos."""
+    LU, pivots, info = factors.lu_factor_ex(A, pivot=pivot)
+    return (LU, pivots, info) if get_infos else (LU, pivots)
+
+
+def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """linalg.lu_solve(LU_data, LU_pivots, b)."""
+    return solving.lu_solve(LU_data, LU_pivots, b)
+
+
+def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
+    """linalg.pinv(input, rtol=rcond)."""
+    return solving.pinv(input, rcond)
+
+
+def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
+    """(X, A) with A @ X = b for a triangle A, or its transpose."""
+    used = shape.transpose(square(A, "triangular_solve"), -2, -1) if transpose else square(A, "triangular_solve")
+    if b.ndim < 2:
+        raise RuntimeError(
+            f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {b.ndim} dimensions instead"
+        )
+    X = solving.solve_triangular(used, b, upper=upper != transpose, unitriangular=unitriangular)
+    return triangular_solve_result(X, A.clone())  # type: ignore[attr-defined]
+
+
+def geqrf(input: Tensor) -> Any:
+    """(a, tau): R above, and the reflections whose product is Q below the diagonal. It has no gradient."""
+    h, tau = np.linalg.qr(np.asarray(matrix(input, "geqrf").numbers()), "raw")
+    return geqrf_result(fresh(np.ascontiguousarray(h.mT)), fresh(tau))
+
+
+def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
+    """The product of `other` with the whole Q of geqrf's reflections, from the left or the right."""
+    for name, t in (("input", input), ("other", other)):
+        if t.ndim < 2:
+            raise RuntimeError(f"torch.ormqr: {name} must have at least 2 dimensions.")
+    m = other.shape[-2 if left else -1]
+    if tau.shape[-1] != min(m, input.shape[-1]):
+        raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{-2 if left else -1}], input.shape[-1])")
+    input = input[..., : tau.shape[-1]]  # type: ignore[index]
+    missing = m - input.shape[-1]
+    zeros = fresh(np.zeros((*input.shape[:-1], missing), input.payload.dtype))
+    Q = factors.householder_product(shape.cat([input, zeros], -1) if missing else input, tau)
+    Q = shape.transpose(Q, -2, -1) if transpose else Q
+    return matmul(Q, other) if left else matmul(other, Q)
+
+
+det, logdet, lu_unpack, orgqr = factors.det, factors.logdet, factors.lu_unpack, factors.householder_product
+inverse, cholesky_solve, cholesky_inverse = solving.inv, solving.cholesky_solve, solving.cholesky_inverse
+matrix_exp, matrix_power = norms.matrix_exp, norms.matrix_power
