@@ -4,12 +4,18 @@ from autolab.optim import lr_scheduler, swa_utils
 from autolab.optim.adam import Adam, AdamW
 from autolab.optim.adam_kin import Adamax, NAdam, RAdam
 from autolab.optim.lbfgs import LBFGS
+from autolab.optim.matrices import Adafactor, Muon
 from autolab.optim.optimizer import Optimizer
 from autolab.optim.rprop import Rprop
 from autolab.optim.sgd import ASGD, SGD
 from autolab.optim.squares import Adadelta, Adagrad, RMSprop
 
 __all__ = [
-    "ASGD", "LBFGS", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop",
-    "lr_scheduler", "swa_utils",
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer", "RAdam",
+    "RMSprop", "Rprop", "lr_scheduler", "swa_utils",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    nearest = {"SparseAdam": "there are no sparse tensors; Adam moves the same parameters"}.get(name, "it has " + ", ".join(__all__))
+    raise AttributeError(f"module 'autolab.optim' has no attribute '{name}': {nearest}")

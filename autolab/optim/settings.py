@@ -21,9 +21,8 @@ def settings(given: dict[str, Any], unchecked: tuple[str, ...] = ()) -> dict[str
     what is out of range, NotImplementedError for differentiable=True, RuntimeError for contradictions, as PyTorch does.
     """
     found = {name: value for name, value in given.items() if name not in ("self", "params", "__class__")}
-    lr, foreach, fused = found["lr"], found.get("foreach"), found.get("fused")
-    if isinstance(lr, Tensor) and lr.numel() != 1:  # type: ignore[attr-defined]
-        raise ValueError(f"Tensor lr must be 1-element; this one has shape {list(lr.shape)}")
+    foreach, fused = found.get("foreach"), found.get("fused")
+    require_one_element(found["lr"])
     for name, value in found.items():
         if name in NOT_NEGATIVE and name not in unchecked and not 0 <= value:
             raise ValueError(f"Invalid {NOT_NEGATIVE[name]}: {value}")
@@ -38,3 +37,9 @@ def settings(given: dict[str, Any], unchecked: tuple[str, ...] = ()) -> dict[str
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
     return found
+
+
+def require_one_element(lr: Any) -> None:
+    """A learning rate may be a tensor, which others hold and change, of one number."""
+    if isinstance(lr, Tensor) and lr.numel() != 1:  # type: ignore[attr-defined]
+        raise ValueError(f"Tensor lr must be 1-element; this one has shape {list(lr.shape)}")

@@ -7,9 +7,7 @@ import pytest
 
 import autolab
 
-NAMES = sorted(set(autolab.optim.__all__) & {
-    "SGD", "ASGD", "Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Adagrad", "Adadelta", "LBFGS", "Rprop", "Adafactor",
-})  # fmt: skip
+NAMES = sorted(set(autolab.optim.__all__) - {"Optimizer", "lr_scheduler", "swa_utils"})
 SHAPES = (4, 3), (4,), (1, 4), (1,)
 
 
@@ -25,13 +23,19 @@ def ours(torch, value):
     return autolab.tensor(value.tolist()) if isinstance(value, torch.Tensor) else value
 
 
+def grouped(make, params, lr):
+    """Two groups, where an optimizer takes several; matrices only, where it takes no others."""
+    if make == "Muon":
+        return [{"params": params[0]}, {"params": params[2], "lr": lr}]
+    return params if make == "LBFGS" else [{"params": params[:2]}, {"params": params[2:], "lr": lr}]
+
+
 def walk(lib, make, settings, dtype, steps=100):
     """The parameters of a small network at the start and after each step, in one row each, and the optimizer."""
     rng = np.random.default_rng(3)
     x, y = (lib.tensor(rng.standard_normal(shape).astype(dtype)) for shape in ((16, 3), (16, 1)))
     params = [lib.tensor(rng.standard_normal(shape).astype(dtype), requires_grad=True) for shape in SHAPES]
-    groups = [{"params": params[:2]}, {"params": params[2:], "lr": settings.get("lr", 0.01)}]
-    optimizer = getattr(lib.optim, make)(params if make == "LBFGS" else groups, **settings)
+    optimizer = getattr(lib.optim, make)(grouped(make, params, settings.get("lr", 0.01)), **settings)
     sign = -1 if settings.get("maximize") else 1
 
     def network(w, b, v, c):
@@ -62,7 +66,8 @@ def test_a_hundred_steps_with_each_of_pytorchs_settings_lead_to_the_same_place(t
         here, _ = walk(autolab, make, settings, np.float64, steps)
         there, _ = walk(torch, make, given.kwargs, np.float64, steps)
         assert np.ptp(there, axis=0).max() > 1e-3
-        np.testing.assert_allclose(here, there, rtol=1e-6, atol=1e-6, err_msg=given.desc)
+        tolerance = 1e-4 if make == "Muon" else 1e-6  # a sum that bfloat16 rounds the other way is a step of another length
+        np.testing.assert_allclose(here, there, rtol=tolerance, atol=tolerance, err_msg=given.desc)
 
 
 @pytest.mark.parametrize("make", NAMES)
@@ -92,7 +97,7 @@ def test_what_pytorch_refuses_is_refused_in_its_words(torch, listed, make):
             settings = {k: tuple(ours(torch, v) for v in value) if isinstance(value, tuple) else ours(torch, value)
                         for k, value in given.items()}
             with pytest.raises(wrong.error_type, match=wrong.error_regex):
-                getattr(autolab.optim, make)([autolab.ones(2, requires_grad=True)], **settings)
+                getattr(autolab.optim, make)([autolab.ones(2, 2, requires_grad=True)], **settings)
 
 
 @pytest.mark.parametrize("make", NAMES)
@@ -118,8 +123,7 @@ def test_training_goes_on_from_pytorchs_own_saved_state(torch, make):
     params = {lib: [lib.tensor(a.reshape(s), requires_grad=True) for a, s in zip(np.split(there[-1], [12, 16, 20]), SHAPES)]
               for lib in (autolab, torch)}
     for lib, state in ((autolab, convert(saved)), (torch, saved)):
-        optimizer = getattr(lib.optim, make)(params[lib] if make == "LBFGS" else
-                                             [{"params": params[lib][:2]}, {"params": params[lib][2:]}])
+        optimizer = getattr(lib.optim, make)(grouped(make, params[lib], 0.01))
         optimizer.load_state_dict(state)
         for k in range(3):
             for p, g in zip(params[lib], gradient):
