@@ -18,6 +18,14 @@ from autolab.engine.node import RemovableHandle
 from autolab.engine.tensor import Tensor, fresh
 
 EVERYWHERE: tuple[dict[int, Any], dict[int, Any]] = OrderedDict(), OrderedDict()  # hooks before and after any optimizer's step
+class Required:
+    """The default of a setting that every group must name: `required`."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = Required()
 PLACES = "before_step", "after_step", "before_save", "after_save", "before_load", "after_load"
 
 
@@ -100,6 +108,8 @@ class Optimizer:
             if any(id(p) in own for p in group["params"]):
                 raise ValueError("some parameters appear in more than one parameter group")
         for name, value in self.defaults.items():
+            if value is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, value)
         self.param_groups.append(param_group)
 

@@ -264,6 +264,25 @@ def test_a_worker_that_dies_is_noticed(data):
         next(iter(data.DataLoader(Deadly(), num_workers=1)))
 
 
+def test_workers_can_be_started_afresh():
+    from autolab.utils.data import DataLoader
+
+    loader = DataLoader(range(4), batch_size=2, num_workers=1, multiprocessing_context="spawn")
+    assert lists(loader) == [[0, 1], [2, 3]] and loader.multiprocessing_context.get_start_method() == "spawn"
+
+
+def test_where_there_are_no_processes_only_workers_are_missed(monkeypatch):
+    import sys
+
+    from autolab.utils.data import DataLoader
+
+    for name in ("multiprocessing", "multiprocessing.connection", "multiprocessing.context", "_multiprocessing"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert lists(DataLoader(range(2))) == [[0], [1]]
+    with pytest.raises(RuntimeError, match="no worker process can be started here .*: use num_workers=0"):
+        iter(DataLoader(range(2), num_workers=1))
+
+
 def test_no_worker_outlives_its_pass():
     import multiprocessing
 

@@ -117,3 +117,13 @@ def test_a_setting_that_an_older_file_does_not_know_is_as_it_is_by_default(lib, 
     del saved["param_groups"][0]["maximize"]
     optimizer.load_state_dict(saved)
     assert optimizer.param_groups[0]["maximize"] is False
+
+
+def test_a_group_must_name_what_has_no_default(lib, p):
+    from importlib import import_module
+
+    optimizer = import_module(f"{lib.__name__}.optim.optimizer")
+    with pytest.raises(ValueError, match="parameter group didn't specify a value of required optimization parameter lr"):
+        optimizer.Optimizer([p], {"lr": optimizer.required})
+    assert repr(optimizer.required) == "<required parameter>"
+    assert optimizer.Optimizer([{"params": p, "lr": 1}], {"lr": optimizer.required}).param_groups[0]["lr"] == 1

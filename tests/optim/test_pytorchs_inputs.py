@@ -131,3 +131,31 @@ def test_training_goes_on_from_pytorchs_own_saved_state(torch, make):
             optimizer.step(lambda: 1.0)
     for a, b in zip(params[autolab], params[torch]):
         np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("make", NAMES)
+def test_it_prints_as_pytorchs(torch, make):
+    here, there = (repr(getattr(lib.optim, make)([("w", lib.ones(1, 1, requires_grad=True))])) for lib in (autolab, torch))
+    assert here == there
+
+
+@pytest.mark.parametrize("make", [name for name in NAMES if name not in ("LBFGS", "Muon", "Adafactor", "Rprop")])
+def test_a_step_makes_no_arrays_once_the_state_is_there(make):
+    import tracemalloc
+
+    p = autolab.zeros(100_000, requires_grad=True)
+    p.grad = autolab.ones(100_000)
+    optimizer = getattr(autolab.optim, make)([p], weight_decay=0.1, maximize=True)
+    for _ in range(7):  # RAdam changes its ways at the sixth
+        optimizer.step()
+    tracemalloc.start()
+    try:
+        optimizer.step()
+        assert tracemalloc.get_traced_memory()[1] < 10_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_name_that_is_not_here_says_so():
+    with pytest.raises(AttributeError, match="no attribute 'SparseAdam': there are no sparse tensors"):
+        autolab.optim.SparseAdam  # noqa: B018

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import multiprocessing
-import multiprocessing.connection
 import os
 import pickle
 import time
@@ -110,6 +108,8 @@ class DataLoader(Generic[T]):
                 raise ValueError(
                     "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers=0"
                 )
+            import multiprocessing.context  # absent where there are no processes, as in a browser
+
             if isinstance(context, str):
                 methods = multiprocessing.get_all_start_methods()
                 if context not in methods:
@@ -235,7 +235,7 @@ class There(Pass):
     """
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        context = loader.multiprocessing_context or multiprocessing.get_context()
+        context = loader.multiprocessing_context or processes()
         self.stays, self.in_order, self.timeout = loader.persistent_workers, loader.in_order, loader.timeout
         self.ahead, self.turn, self.staff = loader.num_workers * (loader.prefetch_factor or 1), -1, []
         super().__init__(loader)
@@ -244,10 +244,7 @@ class There(Pass):
             info = WorkerInfo(i, loader.num_workers, self.base_seed + i, loader.dataset)
             arguments = tasks, sending, info, loader.worker_init_fn, loader._fetching, self.base_seed
             process = context.Process(target=work, args=arguments, daemon=True)
-            try:
-                process.start()
-            except OSError as error:
-                raise RuntimeError(f"no worker process can be started here ({error}): use num_workers=0") from error
+            process.start()
             sending.close()
             self.staff.append((process, tasks, receiving))
         self.let_go = weakref.finalize(self, dismiss, self.staff)
@@ -305,10 +302,12 @@ class There(Pass):
 
     def receive(self) -> None:
         """Wait for an answer."""
+        from multiprocessing.connection import wait
+
         pipes = {pipe: i for i, (_, _, pipe) in enumerate(self.staff)}
         until = time.monotonic() + self.timeout if self.timeout else None
         while True:
-            found = multiprocessing.connection.wait(list(pipes), None if until is None else max(0.0, until - time.monotonic()))
+            found = wait(list(pipes), None if until is None else max(0.0, until - time.monotonic()))
             if not found:
                 raise RuntimeError(f"DataLoader timed out after {self.timeout} seconds")
             for pipe in found:
@@ -336,6 +335,16 @@ class There(Pass):
 
     def __reduce__(self) -> Any:
         raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
+
+
+def processes() -> Any:
+    """How Python starts processes here. Raises RuntimeError where it cannot, as in a browser."""
+    try:
+        import multiprocessing.connection
+
+        return multiprocessing.get_context()
+    except ImportError as error:
+        raise RuntimeError(f"no worker process can be started here ({error}): use num_workers=0") from error
 
 
 def dismiss(staff: list[Any]) -> None:
