@@ -29,7 +29,7 @@ def points(lib, n, seed=0):
 
 
 def plain(found):
-    return tuple(plain(one) for one in found) if isinstance(found, tuple) else found.tolist()
+    return tuple(plain(one) for one in found) if isinstance(found, tuple | list) else found.tolist()  # PyTorch mixes them
 
 
 def deep_equal(a, b):
