@@ -140,7 +140,8 @@ def known(op: Op, values: list[Any], outputs: tuple[Any, ...], settings: Setting
     names: Settings = {"out": outputs[0]} | {f"out_{k}": out for k, out in enumerate(outputs)}
     for name, value, shape in per_input:
         names |= {name: value, f"{name}_shape": shape}
-    return names | op.settings | settings
+    names |= op.settings | settings
+    return names | {name: function(*[names[n] for n in needs]) for name, (function, needs) in op.shared.items()}
 
 
 def still(v: Any) -> Any:

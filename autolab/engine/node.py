@@ -159,6 +159,8 @@ class OpNode(Node):
             narrow_dtype = np.dtype((g[0] if several else g).dtype)
             g = tuple(widened(g)) if several else widened([g])[0]
             values = widened(values)
+        for function, wanted in self.plan.shared:
+            values.append(function(*[values[k] for k in wanted]))
         for i, rule, wanted in self.plan.rules:
             if i < 0:  # one rule for all inputs of a variadic row
                 out = [

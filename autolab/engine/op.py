@@ -57,11 +57,14 @@ class Op:
         jvp: Callable[..., Any] | None = None,
         batch: Callable[..., Any] | None = None,
         refuse: Callable[..., None] | None = None,
+        shared: dict[str, Callable[..., Any]] | None = None,
         **rules: Callable[..., Any],
     ) -> None:
         self.name, self.forward, self.kind = name, forward, kind
         self.inputs, self.settings, self.variadic = signature(forward)
         self.rules = {argument: Rule(function) for argument, function in rules.items()}
+        # What several rules ask for and nobody keeps: by name, the function, and what it asks for itself.
+        self.shared = {name: (function, signature(function)[0]) for name, function in (shared or {}).items()}
         unknown = [argument for argument in rules if argument not in self.inputs]
         if unknown:
             raise TypeError(f"op {name!r}: rules for {unknown}, but forward takes {self.inputs}")
@@ -177,23 +180,26 @@ def signature(forward: Callable[..., Any]) -> tuple[list[str], dict[str, Any], b
 class Plan:
     """Which rules to run for one set of inputs that need a gradient, and the fewest values to remember for them."""
 
-    __slots__ = ("holds_values", "rules", "slots")
+    __slots__ = ("holds_values", "rules", "shared", "slots")
 
     def __init__(self, op: Op, mask: int) -> None:
         self.slots: list[Slot] = []  # in the order in which they stand in node.saved
-        self.rules: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
-        seen: dict[str, int] = {}
-        for i, argument in enumerate(op.inputs):
-            rule = op.rules.get(argument)
-            if rule is None or not (op.variadic or mask >> i & 1):
-                continue
-            for name in rule.needs:
-                if name not in seen:
-                    seen[name] = len(self.slots)
-                    slot = slot_for(op, name)
-                    slot.start = sum(s.width for s in self.slots)
-                    self.slots.append(slot)
-            self.rules.append((-1 if op.variadic else i, rule.function, tuple(seen[n] for n in rule.needs)))
+        active = [
+            (-1 if op.variadic else i, op.rules[argument])
+            for i, argument in enumerate(op.inputs)
+            if argument in op.rules and (op.variadic or mask >> i & 1)
+        ]
+        wanted = list(dict.fromkeys(name for _, rule in active for name in rule.needs))
+        shared = [name for name in wanted if name in op.shared]
+        kept = [part for name in wanted for part in (op.shared[name][1] if name in op.shared else (name,))]
+        for name in dict.fromkeys(kept):
+            slot = slot_for(op, name)
+            slot.start = sum(s.width for s in self.slots)
+            self.slots.append(slot)
+        # Rules are given values by number: first what was kept, then what they share.
+        number = {name: k for k, name in enumerate([*(slot.name for slot in self.slots), *shared])}
+        self.shared = [(op.shared[n][0], tuple(number[m] for m in op.shared[n][1])) for n in shared]
+        self.rules = [(i, rule.function, tuple(number[n] for n in rule.needs)) for i, rule in active]
         self.holds_values = any(isinstance(slot, Value | Out | Values) for slot in self.slots)
 
 
@@ -396,7 +402,8 @@ def op(name: str, forward: Callable[..., Any], kind: str = GENERAL, **details: A
     row; `promote` "join" brings the inputs named in `together` (default all) to one dtype, "float" also takes integers to the
     default float; `outputs` how many results, -1 if it depends on the call; `view` the result looks into the input's memory;
     `matrices` the row is a product of two matrices;
-    `jvp` and `batch` are for GENERAL rows that want more than what follows from the rules; `refuse` is called on the raw
+    `jvp` and `batch` are for GENERAL rows that want more than what follows from the rules; `shared` names what several rules ask for
+    and is computed once for all of them, `{"xhat": lambda x, axes: ...}`; `refuse` is called on the raw
     operands first, and raises for those that NumPy would take and PyTorch does not (the shortcuts see only float32 and float64).
     """
     if name in TABLE:

@@ -247,6 +247,9 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
     revived = [f"        v{k} = {slot.revived(k)}" for k, slot in enumerate(plan.slots) if slot.revived(k)]
     if revived:
         lines += ["    if create_graph:", *revived]
+    for k, (_, wanted) in enumerate(plan.shared):
+        lines.append(f"    s{k} = shared_{k}({', '.join(values[w] for w in wanted)})")
+    values += [f"s{k}" for k in range(len(plan.shared))]
     returned = ["None"] * len(op.inputs)
     for i, _, wanted in plan.rules:
         x = op.inputs[i]
@@ -271,12 +274,13 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
 
 def arrays_of(op: Op, names: Any) -> set[str]:
     """Those among the names a rule asks for that are arrays like the result: the gradient, the result, the inputs."""
-    return {name for name in names if name not in op.settings and not name.endswith("_shape")}
+    return {name for name in names if name not in op.settings and name not in op.shared and not name.endswith("_shape")}
 
 
 def compile_gradients(op: Op, plan: Plan) -> Callable[..., Any]:
     """The function written by `gradients_source`."""
     names = {f"rule_{op.inputs[i]}": rule for i, rule, _ in plan.rules}
+    names |= {f"shared_{k}": function for k, (function, _) in enumerate(plan.shared)}
     return define("gradients", gradients_source(op, plan, names), names, f"<gradients of {op.name}>")
 
 

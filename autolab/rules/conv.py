@@ -1,7 +1,7 @@
 """Convolutions in any number of dims: three rows, each the gradient of the others.
 
 x (N, C, *S), weight (O, C / groups, *K), g and result (N, O, *L). A tap is one place of the kernel; `columns` lays out what all taps see,
-(N, groups, C / groups * taps, places), and then a convolution is a product of matrices. `<g, conv(x, w)>` is linear in each of the
+and then a convolution is a product of matrices. `<g, conv(x, w)>` is linear in each of the
 three: its gradient in x is `conv_input(g, w)`, in w `conv_weight(g, x)`, and those have the other two as theirs.
 """
 
@@ -30,23 +30,31 @@ def padded(x, padding):
     return out
 
 
-def columns(x, kernel, stride, padding, dilation, groups):
-    """What the taps see: (N, groups, C / groups * taps, places), a copy unless each tap sees everything."""
-    x = padded(x, padding)
-    n, channels, *size = x.shape
+def samples_last(x):
+    """(N, ...) -> (..., N), a copy: then what a tap sees are few long runs in memory, and not many short ones."""
+    return np.ascontiguousarray(np.moveaxis(x, 0, -1))
+
+
+def columns(x, kernel, stride, dilation):
+    """What the taps see, for x (C, *S, N): (C * taps, places * N), a copy unless each tap sees everything."""
+    channels, *size, n = x.shape
     out = [places(m, k, s, 0, d) for m, k, s, d in zip(size, kernel, stride, dilation)]
-    steps = x.strides[2:]
+    first, *steps, last = x.strides
     seen = as_strided(
-        x, (n, channels, *kernel, *out),
-        (*x.strides[:2], *(t * d for t, d in zip(steps, dilation)), *(t * s for t, s in zip(steps, stride))), writeable=False,
+        x, (channels, *kernel, *out, n),
+        (first, *(t * d for t, d in zip(steps, dilation)), *(t * s for t, s in zip(steps, stride)), last), writeable=False,
     )  # fmt: skip
-    return np.ascontiguousarray(seen).reshape(n, groups, channels // groups * math.prod(kernel), math.prod(out))
+    return np.ascontiguousarray(seen).reshape(channels * math.prod(kernel), math.prod(out) * n)
 
 
-def matrices(weight, groups):
-    """(O, C / groups, *K) as one matrix for each group: (groups, O / groups, C / groups * taps); one matrix if there is one group."""
-    rows, width = weight.shape[0] // groups, math.prod(weight.shape[1:])
-    return weight.reshape((groups, rows, width) if groups > 1 else (rows, width))
+def by_group(matrix, groups):
+    """A matrix for each group, stacked, if there are several."""
+    return matrix if groups == 1 else matrix.reshape(groups, matrix.shape[0] // groups, matrix.shape[1])
+
+
+def flat(weight):
+    """(O, C / groups, *K) -> (O, C / groups * taps)."""
+    return weight.reshape(weight.shape[0], math.prod(weight.shape[1:]))
 
 
 def parts(n, entries_each):
@@ -58,35 +66,36 @@ def parts(n, entries_each):
 def conv_values(x, weight, bias, *, stride, padding, dilation, groups):
     kernel = weight.shape[2:]
     size = [places(*one) for one in zip(x.shape[2:], kernel, stride, padding, dilation)]
-    rows, length = weight.shape[0], math.prod(size)
-    w = matrices(weight, groups)
-    out = np.empty((x.shape[0], groups, rows // groups, length), np.result_type(x, weight))
-    for some in parts(x.shape[0], x.shape[1] * math.prod(kernel) * length):
-        np.matmul(w, columns(x[some], kernel, stride, padding, dilation, groups), out=out[some])
-    out = out.reshape(x.shape[0], rows, length)
-    if bias is not None:
-        out += bias[:, None]
-    return out.reshape(x.shape[0], rows, *size)
+    w = by_group(flat(weight), groups)
+    out = np.empty((x.shape[0], weight.shape[0], *size), np.result_type(x, weight))
+    for some in parts(x.shape[0], x.shape[1] * math.prod(kernel) * math.prod(size)):
+        seen = columns(samples_last(padded(x[some], padding)), kernel, stride, dilation)
+        made = np.matmul(w, by_group(seen, groups)).reshape(weight.shape[0], -1)
+        if bias is not None:
+            made += bias[:, None]
+        out[some] = np.moveaxis(made.reshape(*out.shape[1:], -1), -1, 0)
+    return out
 
 
 def conv_input_values(g, weight, *, shape, stride, padding, dilation, groups):
     """Each place of g adds its taps to what they saw. `shape`: the lengths of the result's spatial axes."""
     n, kernel, size = g.shape[0], weight.shape[2:], g.shape[2:]
-    channels, length = weight.shape[1] * groups, math.prod(size)
-    w = matrices(weight, groups).mT
-    g = g.reshape(n, groups, -1, length)
-    whole = [m + 2 * p for m, p in zip(shape, padding)]
-    out = np.zeros((n, channels, *whole), np.result_type(g, weight))
-    for some in parts(n, channels * math.prod(kernel) * length):
-        add_taps(out[some], np.matmul(w, g[some]).reshape(-1, channels, math.prod(kernel), *size), kernel, stride, dilation)
-    return within(out, padding, shape)
+    channels = weight.shape[1] * groups
+    w = by_group(flat(weight), groups).mT
+    out = np.empty((n, channels, *shape), np.result_type(g, weight))
+    for some in parts(n, channels * math.prod(kernel) * math.prod(size)):
+        last = samples_last(g[some]).reshape(g.shape[1], -1)
+        seen = np.matmul(w, by_group(last, groups)).reshape(channels, math.prod(kernel), *size, -1)
+        whole = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), seen.shape[-1]), out.dtype)
+        add_taps(whole, seen, kernel, stride, dilation)
+        out[some] = np.moveaxis(whole[(slice(None), *(slice(p, p + m) for p, m in zip(padding, shape)))], -1, 0)
+    return out
 
 
 def add_taps(out, seen, kernel, stride, dilation):
-    """Add to what each tap saw: `seen` (..., taps, *L)."""
-    axes = len(kernel)
+    """Add to what each tap saw: `seen` (C, taps, *L, N)."""
     for t, tap in enumerate(np.ndindex(*kernel)):
-        out[(..., *reach(tap, seen.shape[-axes:], stride, dilation))] += seen[(..., t, *(slice(None),) * axes)]
+        out[(slice(None), *reach(tap, seen.shape[2:-1], stride, dilation))] += seen[:, t]
 
 
 def reach(tap, size, stride, dilation):
@@ -94,28 +103,15 @@ def reach(tap, size, stride, dilation):
     return tuple(slice(a * d, a * d + (m - 1) * s + 1, s) for a, d, m, s in zip(tap, dilation, size, stride))
 
 
-def within(out, padding, shape):
-    """What is left without the padding."""
-    if not any(padding):
-        return out
-    return np.ascontiguousarray(out[(..., *(slice(p, p + m) for p, m in zip(padding, shape)))])
-
-
 def conv_weight_values(g, x, *, kernel, stride, padding, dilation, groups):
-    n, rows, length = g.shape[0], g.shape[1], math.prod(g.shape[2:])
+    rows, width = g.shape[1], x.shape[1] // groups * math.prod(kernel)
     # A stride may leave entries at the end that no tap sees.
-    used = [(m - 1) * s + d * (k - 1) + 1 for m, s, d, k in zip(g.shape[2:], stride, dilation, kernel)]
-    x = padded(x, padding)[(..., *(slice(m) for m in used))]
-    g = g.reshape(n, groups, rows // groups, length)
-    out = 0
-    for some in parts(n, x.shape[1] * math.prod(kernel) * length):
-        seen = columns(x[some], kernel, stride, (0,) * len(kernel), dilation, groups)
-        out = out + np.matmul(g[some], seen.mT).sum(0)
-    if not n:
-        out = np.zeros((), np.result_type(g, x))
-    return np.broadcast_to(out, (groups, rows // groups, x.shape[1] // groups * math.prod(kernel))).reshape(
-        rows, x.shape[1] // groups, *kernel
-    )
+    used = (..., *(slice((m - 1) * s + d * (k - 1) + 1) for m, s, d, k in zip(g.shape[2:], stride, dilation, kernel)))
+    out = np.zeros((rows, width) if groups == 1 else (groups, rows // groups, width), np.result_type(g, x))
+    for some in parts(g.shape[0], x.shape[1] * math.prod(kernel) * math.prod(g.shape[2:])):
+        seen = columns(samples_last(padded(x[some], padding)[used]), kernel, stride, dilation)
+        out += np.matmul(by_group(samples_last(g[some]).reshape(rows, -1), groups), by_group(seen, groups).mT)
+    return out.reshape(rows, x.shape[1] // groups, *kernel)
 
 
 # -- a batch of them: samples of x are more of them; samples of the weight are groups more ---------------
@@ -213,17 +209,21 @@ def unfold_values(x, *, kernel, stride, padding, dilation):
     """(..., C, *S) -> (..., C * taps, places)."""
     axes = len(kernel)
     lead = x.shape[: -axes - 1]
-    cols = columns(x.reshape(-1, *x.shape[-axes - 1 :]), kernel, stride, padding, dilation, 1)
-    return cols.reshape(*lead, *cols.shape[-2:])
+    x = padded(x.reshape(math.prod(lead), *x.shape[-axes - 1 :]), padding)
+    size = [places(m, k, s, 0, d) for m, k, s, d in zip(x.shape[2:], kernel, stride, dilation)]
+    cols = columns(samples_last(x), kernel, stride, dilation).reshape(x.shape[1] * math.prod(kernel), math.prod(size), x.shape[0])
+    return np.ascontiguousarray(np.moveaxis(cols, -1, 0)).reshape(*lead, *cols.shape[:2])
 
 
 def fold_values(g, *, shape, kernel, stride, padding, dilation):
     size = [places(*one) for one in zip(shape, kernel, stride, padding, dilation)]
-    taps = math.prod(kernel)
-    seen = g.reshape(*g.shape[:-2], g.shape[-2] // taps, taps, *size)
-    out = np.zeros((*g.shape[:-2], g.shape[-2] // taps, *(m + 2 * p for m, p in zip(shape, padding))), g.dtype)
+    taps, lead = math.prod(kernel), g.shape[:-2]
+    channels = g.shape[-2] // taps
+    seen = samples_last(g.reshape(math.prod(lead), channels, taps, *size))
+    out = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), seen.shape[-1]), g.dtype)
     add_taps(out, seen, kernel, stride, dilation)
-    return within(out, padding, shape)
+    inner = out[(slice(None), *(slice(p, p + m) for p, m in zip(padding, shape)))]
+    return np.ascontiguousarray(np.moveaxis(inner, -1, 0)).reshape(*lead, channels, *shape)
 
 
 unfold = op(

@@ -74,7 +74,8 @@ def backward(row):
 
 
 def remembers(row):
-    needs = {x: [n for n in rule.needs if n not in row.settings] for x, rule in row.rules.items()}
+    kept = {x: [m for n in rule.needs for m in (row.shared[n][1] if n in row.shared else (n,))] for x, rule in row.rules.items()}
+    needs = {x: [n for n in dict.fromkeys(names) if n not in row.settings] for x, names in kept.items()}
     return by_input({x: ", ".join(map(code, names)) or "-" for x, names in needs.items()})
 
 

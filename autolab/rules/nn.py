@@ -9,7 +9,7 @@ from autolab.engine.node import sum_to
 from autolab.engine.op import ELEMENTWISE, GENERAL, op
 from autolab.rules.elementwise import sigmoid
 from autolab.rules.index import embedding
-from autolab.rules.reduce import put_along_axis
+from autolab.rules.reduce import count, put_along_axis
 
 
 def softmax_values(x, *, axis):
@@ -219,24 +219,51 @@ def log_from(x):
 # -- normalisation -------------------------------------------------------------------------------
 
 
-def normalised(x, axes, eps):
+def sums(x, y, axes):
+    """The sum of x, or of x * y, over `axes`, which stay as length 1; of arrays by BLAS and einsum, in a third of the time."""
+    behind = next((k for k in range(len(axes) + 1) if -k - 1 not in axes), 0)
+    if type(x) is not np.ndarray or type(y) not in (np.ndarray, type(None)) or not behind:
+        return np.sum(x if y is None else x * y, axis=axes, keepdims=True)
+    shape = x.shape[:-behind]
+    rows = x.reshape(math.prod(shape), math.prod(x.shape[-behind:]))
+    total = rows @ ones(rows.shape[1], x.dtype) if y is None else np.einsum("ij,ij->i", rows, y.reshape(rows.shape))
+    rest = tuple(a for a in axes if a < -behind)
+    total = total.reshape(*shape, *(1,) * behind)
+    return np.add.reduce(total, rest, keepdims=True) if rest else total
+
+
+@lru_cache(maxsize=64)
+def ones(length, dtype):
+    return np.ones(length, dtype)
+
+
+def whitened(x, axes, eps):
     """x with mean 0 and variance 1 over `axes`, and 1 / its standard deviation."""
-    d = x - np.mean(x, axis=axes, keepdims=True)
-    rstd = 1 / np.sqrt(np.mean(d * d, axis=axes, keepdims=True) + eps)
+    n = count(x.shape, axes)
+    d = x - sums(x, None, axes) / n
+    rstd = 1 / np.sqrt(sums(d, d, axes) / n + eps)
     return d * rstd, rstd
 
 
-def layer_norm_rule(g, x, weight, axes, eps):
-    xhat, rstd = normalised(x, axes, eps)
-    g = g * weight
+def layer_norm_values(x, weight, bias, *, axes, eps, called="Layer"):
+    out = whitened(x, axes, eps)[0]
+    out = out * weight
+    out += bias
+    return out
+
+
+def layer_norm_rule(g, white, weight, axes):
+    xhat, rstd = white
+    g, n = g * weight, count(xhat.shape, axes)
     # The mean and the variance depend on x too: their two terms make the gradient orthogonal to 1 and to xhat.
-    return rstd * (g - np.mean(g, axis=axes, keepdims=True) - xhat * np.mean(g * xhat, axis=axes, keepdims=True))
+    return (g - sums(g, None, axes) / n - xhat * (sums(g, xhat, axes) / n)) * rstd
 
 
 layer_norm = op(
-    "layer_norm", lambda x, weight, bias, *, axes, eps, called="Layer": normalised(x, axes, eps)[0] * weight + bias, GENERAL,
+    "layer_norm", layer_norm_values, GENERAL,
     node=lambda x, weight, bias, *, called="Layer", **_: f"Native{called}NormBackward0",
+    shared={"white": whitened},
     x=layer_norm_rule,
-    weight=lambda g, x, weight_shape, axes, eps: sum_to(g * normalised(x, axes, eps)[0], weight_shape),
+    weight=lambda g, white, weight_shape: sum_to(g * white[0], weight_shape),
     bias=lambda g, bias_shape: sum_to(g, bias_shape),
 )  # fmt: skip
