@@ -45,6 +45,7 @@ from autolab.linalg.solving import (
 )  # fmt: skip
 from autolab.rules.matrix import LinAlgError
 from autolab.surface.linalg import matmul
+from autolab.surface.out import with_out as _with_out
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",
@@ -52,3 +53,6 @@ __all__ = [
     "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_ex",
     "solve_triangular", "svd", "svdvals", "tensorinv", "tensorsolve", "vander", "vecdot", "vector_norm",
 ]  # fmt: skip
+
+# `out=` for all of them.
+globals().update({_name: _with_out(globals()[_name]) for _name in __all__ if _name != "LinAlgError"})

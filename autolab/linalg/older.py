@@ -12,6 +12,7 @@ from autolab.linalg.checks import matrix, named, run, square
 from autolab.rules import matrix as rows
 from autolab.surface import shape
 from autolab.surface.linalg import matmul
+from autolab.surface.out import with_out
 
 qr_result = named("qr", "Q", "R")
 svd_result = named("svd", "U", "S", "V")
@@ -97,3 +98,8 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
 det, logdet, lu_unpack, orgqr = factors.det, factors.logdet, factors.lu_unpack, factors.householder_product
 inverse, cholesky_solve, cholesky_inverse = solving.inv, solving.cholesky_solve, solving.cholesky_inverse
 matrix_exp, matrix_power = norms.matrix_exp, norms.matrix_power
+
+OUT = (
+    "cholesky cholesky_inverse cholesky_solve geqrf inverse lu lu_solve lu_unpack matrix_power ormqr orgqr qr svd triangular_solve"
+)
+globals().update({_name: with_out(globals()[_name]) for _name in OUT.split()})

@@ -29,6 +29,11 @@ METHODS = (
     "argwhere diag diag_embed diagflat diagonal_scatter dsplit fliplr flipud hsplit narrow_copy repeat_interleave rot90 "
     "select_scatter slice_scatter split_with_sizes tensor_split unsafe_chunk unsafe_split vsplit"
 )
+OUT = (
+    "column_stack diag dstack hstack vstack alias_copy diagonal_copy expand_copy narrow_copy permute_copy "
+    "select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy "
+    "unsqueeze_copy view_copy"
+)
 ALIASES = {"row_stack": "vstack", "swapdims": "transpose"}
 
 
@@ -445,10 +450,12 @@ expand_copy = _copy_of(shape.expand, "expand_copy")
 
 def narrow_copy(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """A copy of what `narrow` shows."""
-    if not -input.ndim <= dim < input.ndim:
+    if input.ndim and dim >= input.ndim:
         raise RuntimeError(
             f"Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false. dim is {dim}, of {input.ndim} dims."
         )
+    if length < 0 and -input.ndim <= dim < input.ndim:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({input.shape[dim]}).")
     return clone(index.narrow(input, dim, start, length))
 
 

@@ -17,6 +17,7 @@ from autolab.surface.shape import common_shape, expand, reshape, unsqueeze
 FUNCTIONS = "gather index_add index_select masked_select narrow nonzero scatter_add select"
 METHODS = "index_add index_select gather masked_select narrow nonzero scatter_add select"
 IN_PLACE = "index_add scatter_add"
+OUT = "gather index_add index_select masked_select nonzero scatter_add"
 
 Key = tuple[Any, ...]
 
@@ -83,6 +84,8 @@ def as_index(k: Any) -> Any:
     if isinstance(k, Tensor):
         if k.payload.dtype.kind not in "biu":
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        if k.payload.dtype == np.uint8:  # bytes are a mask, as they were before there were bools
+            return np.asarray(k.payload) != 0
         if k.level and not isinstance(k.payload, np.ndarray | np.generic):
             return k  # one for each sample of a vmap
         return int(k.payload) if k.ndim == 0 and k.payload.dtype.kind in "iu" else np.asarray(k.payload)

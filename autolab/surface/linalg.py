@@ -17,6 +17,7 @@ from autolab.surface.shape import reshape, unsqueeze
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
 FUNCTIONS = "bmm dot einsum matmul mm mv outer"
 METHODS = "bmm dot matmul mm mv outer"
+OUT = "bmm dot matmul mm mv outer"
 
 NONE: dict[str, Any] = {}
 # The names of dtypes in C++, which PyTorch uses in one message.

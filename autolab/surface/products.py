@@ -19,6 +19,7 @@ from autolab.surface.linalg import bmm, dot, matmul, mm, mv, outer
 FUNCTIONS = "addbmm addmm addmv addr baddbmm cdist chain_matmul cross inner kron pdist tensordot vander vdot"
 METHODS = "addbmm addmm addmv addr baddbmm cross inner kron trace vdot"
 IN_PLACE = "addbmm addmm addmv addr baddbmm"
+OUT = "addbmm addmm addmv addr baddbmm chain_matmul cross inner kron tensordot vdot"
 ALIASES = {"ger": "outer"}
 
 

@@ -31,6 +31,7 @@ FUNCTIONS = (
     "index_copy index_fill index_put index_reduce masked_scatter nonzero_static put scatter scatter_reduce take take_along_dim"
 )
 METHODS = f"{FUNCTIONS} where"
+OUT = "index_copy index_reduce nonzero_static scatter scatter_reduce take take_along_dim"
 IN_PLACE = "index_copy index_fill index_put index_reduce masked_scatter put scatter scatter_reduce"
 
 

@@ -28,6 +28,7 @@ METHODS = (
     "unbind unflatten unsqueeze view view_as"
 )
 IN_PLACE = "tril triu"
+OUT = "cat stack tril triu"
 ALIASES = {"concat": "cat", "concatenate": "cat", "swapaxes": "transpose", "moveaxis": "movedim"}
 
 
