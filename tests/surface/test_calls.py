@@ -15,8 +15,8 @@ from .test_errors import names
 
 
 def expressions():
-    """Each entry of each line of right_calls.txt by itself."""
-    for line in (Path(__file__).parent / "right_calls.txt").read_text().splitlines():
+    """Each entry of each line of right_calls.txt, and of right_calls_<family>.txt, by itself."""
+    for line in (line for path in sorted(Path(__file__).parent.glob("right_calls*.txt")) for line in path.read_text().splitlines()):
         if line and not line.startswith("#"):
             tree = ast.parse(f"({line},)", mode="eval").body
             yield from (ast.unparse(entry) for entry in tree.elts)

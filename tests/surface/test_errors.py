@@ -11,7 +11,8 @@ import autolab
 
 CALLS = [
     tuple(line.split("  =>  "))
-    for line in (Path(__file__).parent / "wrong_calls.txt").read_text().splitlines()
+    for path in sorted(Path(__file__).parent.glob("wrong_calls*.txt"))
+    for line in path.read_text().splitlines()
     if line and not line.startswith("#")
 ]
 
