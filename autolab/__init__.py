@@ -38,7 +38,8 @@ for _module in _MODULES:  # PyTorch's functions, a module a family
 # Loaded when first used: subpackages, and what a learner calls in one line.
 _LAZY = {
     "datasets": "autolab.datasets", "trace": "autolab.trace", "draw": "autolab.draw", "widgets": "autolab.widgets",
-    "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules",
+    "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules", "special": "autolab.special",
+    "signal": "autolab.signal",
     "linalg": "autolab.linalg", "random": "autolab.surface.generator", "utils": "autolab.utils",
     "testing": "autolab.testing", "amp": "autolab.amp", "cuda": "autolab.cuda", "cpu": "autolab.cpu",
     "serialization": "autolab.serialization",

@@ -4,7 +4,7 @@ import inspect
 import types
 
 from autolab.engine.op import Op
-from autolab.rules import arithmetic, elementwise, index, linalg, matrix, nn, order, reduce, scatter, shape, smooth, strided
+from autolab.rules import arithmetic, bessel, elementwise, error_functions, gamma, index, linalg, matrix, nn, order, polynomials, reduce, scatter, shape, smooth, strided
 
 FAMILIES = {
     elementwise: "Entry by entry",
@@ -19,6 +19,10 @@ FAMILIES = {
     matrix: "Whole matrices: inverses, determinants, factorizations",
     strided: "Views by strides",
     nn: "Networks",
+    error_functions: "Special functions: the error function's relatives",
+    gamma: "Special functions: gamma's family",
+    bessel: "Special functions: Bessel's and Airy's",
+    polynomials: "Special functions: orthogonal polynomials",
 }
 
 PREFACE = """# The rules

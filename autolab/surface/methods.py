@@ -32,12 +32,13 @@ from autolab.surface import (
     scatter,
     series,
     shape,
+    special,
     views,
 )
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
 MODULES: tuple[Any, ...] = (
-    pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, order, series, kinds,
+    pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, order, series, kinds, special,
 )  # fmt: skip
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)

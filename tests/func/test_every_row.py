@@ -77,8 +77,9 @@ def test_jvp_is_the_transpose_of_vjp(sample, case):
 
 
 # copy and fill write into an input; PyTorch's forward mode takes products in a scatter for constants; with class weights PyTorch's forward mode knows derivatives that its backward does not.
+# It has no forward mode for the last three.
 def is_pytorchs(sample, case):
-    return sample.row not in ("copy", "fill", "scatter_prod") and (sample.row != "binary_cross_entropy_with_logits" or len(case.split()) < 4)
+    return sample.row not in ("copy", "fill", "scatter_prod", "igamma", "igammac", "zeta") and (sample.row != "binary_cross_entropy_with_logits" or len(case.split()) < 4)
 
 
 @pytest.mark.oracle

@@ -37,6 +37,8 @@ RANDOM = set(
     "nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d nn.functional.rrelu resize_ resize_as_ "
     "nn.functional.multi_head_attention_forward svd_lowrank pca_lowrank".split()
 )
+# What PyTorch computes to about seven digits only; tests/surface/test_special.py says how exact ours are.
+LOOSE = {"special.bessel_j0": 1e-6, "special.bessel_j1": 1e-6, "special.bessel_y0": 1e-6, "special.bessel_y1": 1e-6}
 # Equal entries may be picked or ordered differently: the places of whole numbers are not compared, those of floats are.
 TIES = set("argsort kthvalue mode sort topk".split())
 METHODS_ONLY = set("bfloat16 bool byte char double float half int long short".split())  # as functions these names are dtypes
@@ -242,7 +244,7 @@ def problems(info, dtypes=("float64", "float32", "int64", "bool"), limit=LIMIT, 
         d = getattr(torch, dtype)
         with_grad = dtype == "float64" and d in info.supported_backward_dtypes("cpu") and info.supports_autograd
         torch.manual_seed(0)
-        tolerance = {"float64": 1e-7, "float32": 2e-4}.get(dtype, 1e-7)
+        tolerance = max({"float64": 1e-7, "float32": 2e-4}.get(dtype, 1e-7), LOOSE.get(info.name, 0))
         try:
             samples = list(itertools.islice(info.sample_inputs("cpu", d, requires_grad=with_grad), limit))
         except Exception:
