@@ -29,6 +29,11 @@ def test_with_replacement_a_number_may_come_twice(data):
     assert len(list(sampler)) == len(sampler) == 100 and {*sampler} == {0, 1, 2, 3, 4}
 
 
+def test_a_program_may_ask_for_more_numbers_than_it_will_take(data):
+    loader = data.DataLoader(range(5), sampler=data.RandomSampler(range(5), replacement=True, num_samples=10**10), batch_size=4)
+    assert next(iter(loader)).shape == (4,)
+
+
 def test_two_passes_differ_and_a_seed_repeats_them(lib, data):
     def passes(seed):
         sampler = data.RandomSampler(range(20), generator=lib.Generator().manual_seed(seed))

@@ -55,12 +55,10 @@ class RandomSampler(Sampler[int]):
 
     def __iter__(self) -> Iterator[int]:
         n, wanted, rng = len(self.data_source), self.num_samples, source(self.generator)
-        if self.replacement:
-            yield from rng.integers(n, size=wanted).tolist()
-            return
-        while wanted > 0:
-            yield from rng.permutation(n)[:wanted].tolist()
-            wanted -= n
+        while wanted > 0:  # a few at a time: some programs ask for 10^10 and stop when they have enough
+            drawn = rng.integers(n, size=min(wanted, 32)) if self.replacement else rng.permutation(n)[:wanted]
+            yield from drawn.tolist()
+            wanted -= len(drawn)
 
     def __len__(self) -> int:
         return self.num_samples
