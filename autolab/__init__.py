@@ -12,9 +12,11 @@ _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autolab\.")
 from autolab import autograd, nn, optim
 from autolab.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from autolab.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+from autolab.autograd.grad_mode import is_inference
 from autolab.engine.dtypes import bfloat16, bool_ as bool, dtype, float16, float32, float64, int8, int16, int32, int64, uint8
 from autolab.engine.modes import is_grad_enabled, is_inference_mode_enabled
 from autolab.engine.tensor import Size, Tensor
+from autolab.surface.absent import Absent as _Absent, bind_absent as _bind_absent, watch as _watch
 from autolab.surface.creation import (
     arange, as_tensor, device, empty, empty_like, eye, from_dlpack, from_numpy, full, full_like, get_default_dtype, is_tensor,
     linspace, ones, ones_like, set_default_dtype, tensor, zeros, zeros_like,
@@ -42,7 +44,7 @@ _LAZY = {
     "signal": "autolab.signal",
     "linalg": "autolab.linalg", "random": "autolab.surface.generator", "utils": "autolab.utils",
     "testing": "autolab.testing", "amp": "autolab.amp", "cuda": "autolab.cuda", "cpu": "autolab.cpu",
-    "serialization": "autolab.serialization",
+    "serialization": "autolab.serialization", "backends": "autolab.backends", "compat": "autolab.compat",
 }  # fmt: skip
 _LAZY_NAMES = {
     "autocast": "autolab.amp", "GradScaler": "autolab.amp", "is_autocast_enabled": "autolab.amp.autocast_mode",
@@ -61,11 +63,16 @@ __all__ = [name for name in dir() if not name.startswith("_")] + [*_LAZY, *_LAZY
 
 def __getattr__(name: str) -> object:
     if name in _LAZY:
-        return _importlib.import_module(_LAZY[name])
+        return _watch(_importlib.import_module(_LAZY[name]))
     if name in _LAZY_NAMES:
         return getattr(_importlib.import_module(_LAZY_NAMES[name]), name)
-    raise AttributeError(f"autolab has no '{name}' (module 'torch' may have it; see docs/differences-from-pytorch.md)")
+    raise _Absent("autolab", name, lambda: __all__)
 
 
 def __dir__() -> list[str]:
     return __all__
+
+
+_bind_absent()
+for _module in (nn, nn.functional, nn.init, optim, autograd):
+    _watch(_module)

@@ -31,6 +31,7 @@ from autolab.surface import (
     reduce,
     scatter,
     series,
+    settings,
     shape,
     special,
     views,
@@ -38,7 +39,8 @@ from autolab.surface import (
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
 MODULES: tuple[Any, ...] = (
-    pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, order, series, kinds, special,
+    pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, order, series, kinds, settings,
+    special,
 )  # fmt: skip
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import autolab
-from autolab.surface import generator, inplace, kinds, methods, random
+from autolab.surface import generator, inplace, kinds, methods, random, settings
 
 from .test_errors import names
 
@@ -62,7 +62,7 @@ def called(name):
 
 def test_every_public_function_is_called():
     functions = [n for n in autolab.__all__ if callable(getattr(autolab, n)) and getattr(autolab, n).__module__.startswith("autolab.surface")]
-    told_elsewhere = {"set_default_dtype", "set_printoptions", *generator.__all__, *random.FUNCTIONS.split(), *kinds.FUNCTIONS.split(), "from_dlpack"}
+    told_elsewhere = {"set_default_dtype", "set_printoptions", *generator.__all__, *random.FUNCTIONS.split(), *kinds.FUNCTIONS.split(), "from_dlpack", *settings.FUNCTIONS.split()}
     assert [n for n in functions if not called(n) and n not in told_elsewhere] == []
 
 

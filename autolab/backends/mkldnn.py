@@ -1,0 +1,8 @@
+"""oneDNN is not used: NumPy brings its own BLAS."""
+
+__all__ = ["is_available"]
+
+
+def is_available() -> bool:
+    """False."""
+    return False

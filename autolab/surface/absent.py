@@ -1,0 +1,118 @@
+"""Names that PyTorch has and autolab has not: asking for one says so, and what comes nearest.
+
+The sentence is made when it is read, not when it is raised: programs ask `hasattr` often.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+from autolab.engine.tensor import Tensor
+
+# What people look for under a name that is not here, by the end of the dotted name.
+_COMPLEX = "there are no complex numbers"
+_DENSE = "all tensors are dense"
+_FOURIER = "numpy.fft transforms arrays, without gradients"
+_MEMORY = "Tensor.numpy() gives the memory as an array"
+_AS_IT_IS = "Python functions run as they are: leave the decorator out"
+_GRAPH = "trace.record shows the graph of a run"
+INSTEAD = {
+    **dict.fromkeys(("complex", "complex64", "complex128", "polar", "view_as_complex", "view_as_real", "cfloat", "cdouble"), _COMPLEX),
+    **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "to_sparse", "coalesce", "is_coalesced"), _DENSE),
+    **dict.fromkeys(("fft", "stft", "istft"), _FOURIER),
+    **dict.fromkeys(("storage", "untyped_storage"), _MEMORY),
+    **dict.fromkeys(("jit", "script"), _AS_IT_IS),
+    **dict.fromkeys(("fx", "export"), _GRAPH),
+    "distributed": "one process computes; utils.data.DataLoader(num_workers=...) loads in others",
+    "distributions": "random functions draw numbers (torch.normal, torch.multinomial ...); densities are a line of code",
+    "hub": "there is no network: load a file with torch.load",
+    "multiprocessing": "use Python's multiprocessing",
+    "onnx": "serialization.safetensors carries weights to other programs",
+    "quantize_per_tensor": "there are no quantised tensors",
+    "share_memory_": "threads see the same tensors, and processes get copies",
+    "tensorboard": "print, or matplotlib",
+    "to_dense": "all tensors are dense already: leave it out",
+}
+
+# All public attributes of torch.Tensor in PyTorch 2.13 that were missing when this list was made, and some that may come.
+TENSOR = """
+as_subclass ccol_indices cdouble cfloat chalf coalesce col_indices const_data_ptr crow_indices dense_dim dequantize digamma digamma_
+dim_order eig erfc erfc_ erfinv erfinv_ grad_dtype greater greater_ greater_equal greater_equal_ hardshrink hash_tensor i0 i0_ igamma
+igamma_ igammac igammac_ indices int_repr ipu is_coalesced is_distributed is_same_size is_set_to is_shared istft less less_ less_equal
+less_equal_ lgamma lgamma_ lstsq map_ map2_ module_load mtia new new_empty_strided not_equal not_equal_ polygamma polygamma_ prelu
+q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme record_stream reinforce resize resize_
+resize_as resize_as_ resize_as_sparse_ row_indices share_memory_ slice_inverse smm solve sparse_dim sparse_mask sparse_resize_
+sparse_resize_and_clear_ sspaddmm stft storage storage_offset storage_type symeig to_dense to_mkldnn to_padded_tensor to_sparse
+to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr unsafe_chunk unsafe_split unsafe_split_with_sizes
+untyped_storage values volatile xpu
+""".split()
+
+
+class Absent(AttributeError):
+    """A name that is not here. Its text names what comes nearest among `known()`."""
+
+    def __init__(self, owner: str, name: str, known: Callable[[], Iterable[str]]) -> None:
+        super().__init__()
+        self.name, self.owner, self.known = name, owner, known
+
+    def __str__(self) -> str:
+        return sentence(self.owner, str(self.name), self.known())
+
+
+def sentence(owner: str, name: str, known: Iterable[str]) -> str:
+    """What is not there, and what to use instead or what comes nearest."""
+    import difflib
+
+    text = f"{owner} has no '{name}'. autolab does not have everything that PyTorch has"
+    if name in INSTEAD:
+        return f"{text}: {INSTEAD[name]}."
+    names = sorted({n for n in known if not n.startswith("_")})
+    whole = [n for n in names if n.lower() == name.lower() or n == name.rstrip("_")]
+    near = list(dict.fromkeys([*whole, *difflib.get_close_matches(name, names, 3, 0.7)]))[:3]
+    return f"{text}" + (f"; the nearest: {', '.join(near)}." if near else "; docs/differences-from-pytorch.md says what is left out.")
+
+
+def watch(module: ModuleType) -> ModuleType:
+    """Let a module say what comes nearest to a name it does not have. What it loads late, it still does."""
+    before = module.__dict__.get("__getattr__")
+
+    def __getattr__(name: str) -> Any:
+        if before is not None:
+            try:
+                return before(name)
+            except AttributeError:
+                pass
+        if name.startswith("__"):
+            raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
+        raise Absent(module.__name__, name, lambda: dir(module))
+
+    module.__getattr__ = __getattr__  # type: ignore[method-assign]
+    return module
+
+
+class NotHere:
+    """Stands among the methods of Tensor under a name that only PyTorch has."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        raise Absent("Tensor", self.name, lambda: tensor_dir(Tensor))
+
+
+def bind_absent() -> None:
+    """Give Tensor a stand-in for each name of PyTorch's that nothing else has taken."""
+    for name in TENSOR:
+        if inspect.getattr_static(Tensor, name, None) is None:
+            setattr(Tensor, name, NotHere(name))
+    Tensor.__dir__ = tensor_dir  # type: ignore[method-assign]
+
+
+def tensor_dir(t: Any) -> list[str]:
+    """The names that are there."""
+    listed = type.__dir__(t) if isinstance(t, type) else object.__dir__(t)
+    cls = t if isinstance(t, type) else type(t)
+    return sorted({n for n in listed if not isinstance(inspect.getattr_static(cls, n, None), NotHere)})

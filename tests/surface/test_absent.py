@@ -1,0 +1,66 @@
+"""Asking for what is not there says so, and costs nothing until it is read."""
+
+import pytest
+
+import autolab
+from autolab.surface.absent import TENSOR, Absent, NotHere, sentence, watch
+
+
+@pytest.mark.parametrize(("ask", "words"), [
+    (lambda: autolab.softmaxx, "autolab has no 'softmaxx'.* the nearest: softmax"),
+    (lambda: autolab.complex64, "there are no complex numbers"),
+    (lambda: autolab.nn.Linera, "autolab.nn has no 'Linera'.* the nearest: Linear"),
+    (lambda: autolab.nn.functional.reluu, "the nearest: relu"),
+    (lambda: autolab.amp.Autocast, "the nearest: autocast"),
+    (lambda: autolab.zqxj, "docs/differences-from-pytorch.md"),
+    (lambda: autolab.ones(1).to_dense, "leave it out"),
+    (lambda: autolab.Tensor.to_sparse, "Tensor has no 'to_sparse'"),
+])  # fmt: skip
+def test_the_sentence_names_what_comes_nearest(ask, words):
+    with pytest.raises(AttributeError, match=words):
+        ask()
+
+
+def test_programs_may_ask_whether_something_is_there():
+    assert not hasattr(autolab, "softmaxx") and not hasattr(autolab.nn, "Linera") and not hasattr(autolab.ones(1), "to_sparse")
+    assert getattr(autolab.ones(1), "to_sparse", None) is None
+    assert hasattr(autolab, "softmax") and hasattr(autolab.nn, "Linear")
+
+
+def test_the_text_is_made_when_it_is_read(monkeypatch):
+    asked = []
+    error = Absent("autolab", "x", lambda: asked.append(1) or [])
+    assert asked == []
+    assert "autolab has no 'x'" in str(error) and asked == [1]
+
+
+def test_names_that_are_not_there_are_not_listed():
+    missing = [name for name in TENSOR if isinstance(vars(autolab.Tensor).get(name), NotHere)]
+    assert missing and not set(missing) & set(dir(autolab.ones(1)))
+    assert {"sum", "backward", "grad", "shape"} <= set(dir(autolab.ones(1)))
+
+
+def test_a_method_that_comes_later_takes_the_place():
+    name = next(name for name in TENSOR if isinstance(vars(autolab.Tensor).get(name), NotHere))
+    stand_in = vars(autolab.Tensor)[name]
+    setattr(autolab.Tensor, name, lambda self: 7)
+    try:
+        assert getattr(autolab.ones(1), name)() == 7
+    finally:
+        setattr(autolab.Tensor, name, stand_in)
+
+
+def test_a_module_that_loads_late_still_does():
+    from types import ModuleType
+
+    module = ModuleType("late")
+    module.__getattr__ = lambda name: 3 if name == "there" else (_ for _ in ()).throw(AttributeError(name))
+    watch(module)
+    assert module.there == 3
+    with pytest.raises(AttributeError, match="late has no 'thre'"):
+        module.thre
+
+
+def test_only_whole_names_are_near():
+    assert "nearest" not in sentence("autolab", "zqxj", ["softmax"])
+    assert "the nearest: ReLU" in sentence("nn", "relu", ["ReLU", "GELU"])
