@@ -58,7 +58,7 @@ def test_a_module_that_loads_late_still_does():
     watch(module)
     assert module.there == 3
     with pytest.raises(AttributeError, match="late has no 'thre'"):
-        module.thre
+        _ = module.thre
 
 
 def test_only_whole_names_are_near():
