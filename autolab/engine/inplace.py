@@ -262,7 +262,9 @@ def keep_what_was(node: Any, target: Tensor, all_inputs: bool = False) -> None:
         return
     for slot in node.plan.slots:
         k = slot.start
-        if (all_inputs or slot.name == node.op.inputs[0]) and slot.width == 3 and node.saved[k + 1] is target.version and isinstance(node.saved[k], np.ndarray | np.generic):
+        if slot.width == 3 and (all_inputs or slot.name == node.op.inputs[0]) and node.saved[k + 1] is target.version:
+            if not isinstance(node.saved[k], np.ndarray | np.generic):  # a hook keeps it already
+                continue
             node.saved = (*node.saved[:k], node.saved[k].copy(), [0], 0, *node.saved[k + 3 :])
 
 

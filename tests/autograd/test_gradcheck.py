@@ -1,7 +1,6 @@
 """gradcheck tells right from wrong, and says where, what and perhaps why."""
 
 import math
-import warnings
 
 import pytest
 
@@ -10,8 +9,14 @@ def double(lib, values):
     return lib.tensor(values, dtype=lib.float64, requires_grad=True)
 
 
-def function(lib, forward, backward):
+# What PyTorch warns of in its own forward mode.
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit.script:DeprecationWarning")
+
+
+def function(lib, forward, backward, jvp=None):
     members = {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    if jvp is not None:
+        members["jvp"] = staticmethod(jvp)
     return type("My", (lib.autograd.Function,), members).apply
 
 
@@ -184,6 +189,118 @@ def test_a_linear_function_has_a_second_derivative_of_zero(lib, x):
     assert lib.autograd.gradgradcheck(lambda x: x * 3, x)
 
 
+# -- the other modes, and the other ways to compare ---------------------------------------------------------
+
+SPEEDS = pytest.mark.parametrize("fast", [False, True], ids=["slow", "fast"])
+
+
+def cube_with(lib, factor):
+    """x ** 3, whose forward mode is factor * x * x instead of 3 * x * x."""
+
+    class Cube(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * 3 * x * x
+
+        @staticmethod
+        def jvp(ctx, t):
+            (x,) = ctx.saved_tensors
+            return t * factor * x * x
+
+    return Cube.apply
+
+
+@SPEEDS
+def test_every_mode_is_checked_where_it_is_asked_for(lib, x, fast):
+    y = double(lib, [0.5, 0.7, 0.2])
+    f = lambda x, y: (x * y, x.exp().sum(), x.T @ (x * y))
+    everything = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True, "check_grad_dtypes": True}
+    assert lib.autograd.gradcheck(f, (x, y), fast_mode=fast, **everything)
+
+
+@SPEEDS
+def test_a_wrong_jvp_is_seen_only_by_forward_mode(lib, x, fast):
+    f = cube_with(lib, 4)
+    assert lib.autograd.gradcheck(f, x, fast_mode=fast)
+    with pytest.raises(RuntimeError, match="Jacobian computed with forward mode mismatch for output 0 with respect to input 0"):
+        lib.autograd.gradcheck(f, x, check_forward_ad=True, fast_mode=fast)
+    assert lib.autograd.gradcheck(cube_with(lib, 3), x, check_forward_ad=True, fast_mode=fast)
+
+
+@SPEEDS
+def test_backward_need_not_be_there_where_only_forward_mode_is_checked(lib, x, fast):
+    f = function(lib, lambda ctx, x: x * 2, lambda ctx, g: 1 / 0, lambda ctx, t: t * 2)
+    with pytest.raises(ZeroDivisionError):
+        lib.autograd.gradcheck(f, x, fast_mode=fast)
+    assert lib.autograd.gradcheck(f, x, check_forward_ad=True, check_backward_ad=False, fast_mode=fast)
+
+
+@SPEEDS
+def test_second_derivatives_are_checked_backward_and_forward(lib, x, fast):
+    f = lambda x: (x.sin(), (x * x).sum())
+    assert lib.autograd.gradgradcheck(f, x, check_fwd_over_rev=True, check_batched_grad=True, fast_mode=fast)
+    alone = {"check_rev_over_rev": False, "check_undefined_grad": False, "gen_non_contig_grad_outputs": True}
+    assert lib.autograd.gradgradcheck(f, x, check_fwd_over_rev=True, fast_mode=fast, **alone)
+
+
+@SPEEDS
+def test_fast_mode_finds_what_slow_mode_finds(lib, x, fast):
+    assert lib.autograd.gradcheck(lambda x: x.exp() * x, x, fast_mode=fast)
+    with pytest.raises(RuntimeError, match="Jacobian mismatch for output 0 with respect to input 0"):
+        lib.autograd.gradcheck(square_with(lib, 3), x, fast_mode=fast)
+    assert not lib.autograd.gradgradcheck(square_with(lib, 2, second=False), x, fast_mode=fast, raise_exception=False)
+
+
+def test_fast_mode_says_so(lib, x):
+    with pytest.raises(RuntimeError, match="quantities relating the numerical and analytical jacobians are computed \nin fast mode"):
+        lib.autograd.gradcheck(square_with(lib, 3), x, fast_mode=True)
+
+
+def test_a_backward_that_looks_at_numbers_cannot_be_batched(lib, x):
+    f = function(lib, lambda ctx, x: x * 2, lambda ctx, g: g * 2 if g.sum().item() > -1e9 else g)
+    assert lib.autograd.gradcheck(f, x)
+    with pytest.raises(RuntimeError, match="While computing batched gradients, got: "):
+        lib.autograd.gradcheck(f, x, check_batched_grad=True)
+
+
+def test_an_output_may_not_change_its_shape(lib):
+    with pytest.raises(AssertionError, match=r"return outputs with the same shape when inputs are perturbed on index \(0,\) by 1e-06"):
+        lib.autograd.gradcheck(lambda x: x[x >= 1.0], double(lib, [1.0, 2.0]))
+
+
+def test_eps_and_tolerances_make_single_precision_do(lib):
+    x = lib.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.warns(UserWarning, match="double precision"):
+        assert lib.autograd.gradcheck(lambda x: x * x, x, eps=1e-2, atol=1e-2, rtol=1e-2)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"check_backward_ad": False}, "Expected at least one of check_forward_ad or check_backward_ad to be True"),
+        ({"check_backward_ad": False, "check_forward_ad": True, "check_batched_grad": True}, "requires check_backward_ad to be True"),
+        ({"check_batched_forward_grad": True}, "Setting check_batched_forward_grad=True requires check_forward_ad to be True"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(lib, x, options, said):
+    with pytest.raises(AssertionError, match=said):
+        lib.autograd.gradcheck(lambda x: x * 2, x, **options)
+
+
+def test_options_of_gradgradcheck_that_contradict_each_other_are_refused(lib, x):
+    with pytest.raises(AssertionError, match="Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"):
+        lib.autograd.gradgradcheck(lambda x: x * 2, x, check_rev_over_rev=False)
+    with pytest.raises(AssertionError, match="Setting check_undefined_grad=True requires check_rev_over_rev to be True"):
+        lib.autograd.gradgradcheck(lambda x: x * 2, x, check_rev_over_rev=False, check_fwd_over_rev=True)
+
+
 # -- what autolab does beyond PyTorch ------------------------------------------------------------------------
 
 
@@ -250,9 +367,50 @@ def test_a_function_that_returns_no_tensor_is_told_so(lib, x, returned):
 
 
 @pytest.mark.parametrize("lib", ["autolab"], indirect=True)
-def test_checks_that_need_what_is_not_built_are_not_passed_over(lib, x):
-    with pytest.raises(NotImplementedError, match="forward mode"):
-        lib.autograd.gradcheck(lambda x: x * 2, x, check_forward_ad=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert lib.autograd.gradcheck(lambda x: x * 2, x, fast_mode=True, check_grad_dtypes=True, masked=False)
+@pytest.mark.parametrize(
+    ("wrong", "guess"),
+    [
+        (lambda T, g, x: T.where(x > 3, 2 * g * x, T.zeros_like(x)), "Some entries are zero that should not be"),
+        (lambda T, g, x: 2 * g * x.T, "The gradient is transposed"),
+        (lambda T, g, x: g * x * float("nan"), "A nan in backward"),
+    ],
+)
+def test_the_form_of_a_mistake_tells_its_cause(lib, wrong, guess):
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x * x).sum()
+
+    f = function(lib, forward, lambda ctx, g: wrong(lib, g, *ctx.saved_tensors))
+    assert guess in complaint(lib.autograd.gradcheck, f, double(lib, [[1.0, 2.0], [4.0, 5.0]]))
+
+
+@pytest.mark.parametrize("lib", ["autolab"], indirect=True)
+def test_a_corner_is_named_with_the_slopes_of_both_sides(lib):
+    said = complaint(lib.autograd.gradcheck, lib.relu, double(lib, [0.0, 1.0]))
+    assert "d output[0] / d input[0] is 0.5 by finite differences" in said and "From the left it is 0, from the right 1" in said
+
+
+@pytest.mark.parametrize("lib", ["autolab"], indirect=True)
+def test_a_missing_mask_is_guessed(lib):
+    f = function(lib, lambda ctx, x: x.clamp(min=2), lambda ctx, g: g)
+    assert "is a mask missing?" in complaint(lib.autograd.gradcheck, f, double(lib, [1.0, 3.0]))
+
+
+@pytest.mark.parametrize("lib", ["autolab"], indirect=True)
+def test_random_numbers_in_the_function_are_guessed(lib, x):
+    assert "random numbers" in complaint(lib.autograd.gradcheck, lambda x: x * lib.rand(2, 3, dtype=lib.float64), x)
+
+
+@pytest.mark.parametrize("lib", ["autolab"], indirect=True)
+def test_the_exception_has_both_jacobians(lib, x):
+    with pytest.raises(lib.autograd.GradcheckError) as caught:
+        lib.autograd.gradcheck(square_with(lib, 3), x)
+    assert caught.value.numerical.diagonal().round(4).tolist() == [2, 4, 6, 8, 10, 12]
+    assert caught.value.analytical.diagonal().tolist() == [3, 6, 9, 12, 15, 18]
+
+
+@pytest.mark.parametrize("lib", ["autolab"], indirect=True)
+def test_fast_mode_names_the_entry_all_the_same(lib, x):
+    with pytest.raises(lib.autograd.GradcheckError, match="computed \nin fast mode.*Entry by entry: 1 of 18 entries") as caught:
+        lib.autograd.gradcheck(at(1.5), x, fast_mode=True)
+    assert "d output[2] / d input[1, 2] is 1 by finite differences, but backward gives 1.5" in str(caught.value)
