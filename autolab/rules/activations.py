@@ -1,12 +1,17 @@
 """Activations, entry by entry. At a kink the choice stands beside the row, and it is PyTorch's."""
 
+import math
+
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
 from autolab.rules import refuse
-from autolab.rules.elementwise import keep, sigmoid
+from autolab.rules.blocks import in_blocks
+from autolab.rules.elementwise import erf, keep, sigmoid
+from autolab.rules.special import erf as erf_values
 
 E = ELEMENTWISE
+SQRT_HALF, SQRT_HALF_PI = math.sqrt(0.5), math.sqrt(0.5 / math.pi)
 
 
 def small(x):
@@ -53,6 +58,43 @@ log_sigmoid = op(
     "log_sigmoid", lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x))), E, refuse=refuse.integers("log_sigmoid_cpu"),
     x=lambda g, x: g * sigmoid(-x),
 )  # fmt: skip
+
+
+# -- gelu ------------------------------------------------------------------------------------------
+
+
+def gelu_values(x):
+    return x * (0.5 * (1 + erf_values(x * SQRT_HALF)))
+
+
+def gelu_rule(g, x):
+    return g * (0.5 * (1 + erf(x * SQRT_HALF)) + x * (np.exp(-0.5 * x * x) * SQRT_HALF_PI))
+
+
+# With 0.5 * (1 + tanh(u)) = sigmoid(2 u), one exponential is all that the approximation needs; 2 u = x * (A + B * x**2).
+A, B = 2 * math.sqrt(2 / math.pi), 2 * math.sqrt(2 / math.pi) * 0.044715
+
+
+def gelu_tanh_values(x):
+    return x / (1 + np.exp(x * (-A - B * (x * x))))
+
+
+def gelu_tanh_rule(g, x):
+    square = x * x
+    s = 1 / (1 + np.exp(x * (-A - B * square)))
+    return g * (s * (1 + x * (1 - s) * (A + 3 * B * square)))
+
+
+gelu = op(
+    "gelu", lambda x: in_blocks(gelu_values, x), E, refuse=refuse.integers("GeluKernelImpl"), x=lambda g, x: in_blocks(gelu_rule, g, x)
+)
+gelu_tanh = op(
+    "gelu_tanh", lambda x: in_blocks(gelu_tanh_values, x), E, node="GeluBackward0", refuse=refuse.integers("GeluKernelImpl"),
+    x=lambda g, x: in_blocks(gelu_tanh_rule, g, x),
+)  # fmt: skip
+
+
+# -- smooth, with a logarithm in it --------------------------------------------------------------------
 
 
 def softplus_of(x):

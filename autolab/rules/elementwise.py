@@ -13,7 +13,7 @@ from autolab.rules import refuse
 from autolab.rules.special import erf as erf_values
 
 E = ELEMENTWISE
-SQRT_HALF, SQRT_2_OVER_PI, TWO_OVER_SQRT_PI = math.sqrt(0.5), math.sqrt(2 / math.pi), 2 / math.sqrt(math.pi)
+TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 
 # -- what rules are made of ------------------------------------------------------------------------
@@ -130,23 +130,6 @@ softplus = op(
     x=lambda g, x, beta, threshold: np.where(x * beta > threshold, g, g * sigmoid(x * beta)),
 )
 erf = op("erf", lambda x: erf_values(x), E, promote="float", x=lambda g, x: g * (TWO_OVER_SQRT_PI * np.exp(-x * x)))
-gelu = op(
-    "gelu", lambda x: x * (0.5 * (1 + erf_values(x * SQRT_HALF))), E, refuse=refuse.integers("GeluKernelImpl"),
-    x=lambda g, x: g * (0.5 * (1 + erf(x * SQRT_HALF)) + x * (np.exp(-0.5 * x * x) * (0.5 * SQRT_2_OVER_PI))),
-)  # fmt: skip
-
-
-def gelu_tanh_values(x):
-    return 0.5 * x * (1 + np.tanh(SQRT_2_OVER_PI * (x + 0.044715 * x * x * x)))
-
-
-def gelu_tanh_rule(g, x):
-    t = np.tanh(SQRT_2_OVER_PI * (x + 0.044715 * (x * x * x)))
-    return g * (0.5 * (1 + t) + (0.5 * x) * ((1 - t * t) * (SQRT_2_OVER_PI * (1 + 0.134145 * (x * x)))))
-
-
-gelu_tanh = op("gelu_tanh", gelu_tanh_values, E, node="GeluBackward0", refuse=refuse.integers("GeluKernelImpl"), x=gelu_tanh_rule)
-
 
 # -- absolute values, choices ------------------------------------------------------------------
 

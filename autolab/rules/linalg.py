@@ -27,14 +27,21 @@ def flat(x):
 
 
 def linear_values(x, weight, bias):
-    out = product(x, weight.T)
+    out = by_rows(x, weight.T)
     out += bias
     return out
 
 
+def by_rows(x, matrix):
+    """x @ matrix with all leading axes of x as one: one large product is faster than many small ones."""
+    if x.ndim == 2:
+        return product(x, matrix)
+    return np.reshape(product(flat(x), matrix), (*x.shape[:-1], matrix.shape[-1]))
+
+
 linear = op(
     "linear", linear_values, GENERAL, node="AddmmBackward0",
-    x=lambda g, weight: g @ weight,
+    x=lambda g, weight: by_rows(g, weight),
     weight=lambda g, x: flat(g).mT @ flat(x),
     bias=lambda g: column_sums(flat(g)),
 )  # fmt: skip

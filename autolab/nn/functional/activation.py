@@ -154,7 +154,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """input * Phi(input), with the normal distribution's Phi, or its tanh approximation. Source: Hendrycks and Gimpel 2016."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return apply(elementwise.gelu if approximate == "none" else elementwise.gelu_tanh, (input,), {})  # type: ignore[no-any-return]
+    return apply(rows.gelu if approximate == "none" else rows.gelu_tanh, (input,), {})  # type: ignore[no-any-return]
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
