@@ -233,7 +233,7 @@ class Level:
         self.rewritten(target, source)
 
     def before_write(self, target: Any, source: Any) -> None:
-        """Check, and keep, what will be gone."""
+        """Raise for what may not be written to."""
 
     def rewritten(self, target: Any, source: Any) -> None:
         """What this level knows about the new value, for the target and for what it looks into."""
@@ -363,8 +363,6 @@ class Tape(Level):
                     f"{what} leaf Variable that requires grad is being used in an in-place operation. Here it is what the transform "
                     "differentiates: write to a clone() of it."
                 )
-        if source.edge is not None:
-            keep_clone(source.edge[0], target)
 
     def rewritten(self, target: Any, source: Any) -> None:
         if source.edge is not None:
@@ -393,14 +391,6 @@ class Tape(Level):
         deque(walk, maxlen=0)
         gradients = [found.get(edge) for edge in edges]
         return [zeros(box.value) if g is None else as_tensor(g) for g, box in zip(gradients, inputs)]
-
-
-def keep_clone(node: Any, target: Any) -> None:
-    """If the node of what will be written saved the value that it replaces, let it keep a copy."""
-    saved = getattr(node, "saved", None) or ()
-    for k, version in enumerate(saved):
-        if version is target.version and isinstance(saved[k - 1], Tensor):
-            node.saved = (*node.saved[: k - 1], TABLE["clone"](saved[k - 1]), [0], 0, *node.saved[k + 2 :])
 
 
 def as_tensor(g: Any) -> Tensor:

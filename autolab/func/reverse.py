@@ -43,8 +43,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {o.dtype}"
             )
 
-    def back(*cotangents: Any, retain_graph: bool = True, create_graph: bool = True) -> Any:
-        given, given_form = flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
+    def back(cotangents: Any, retain_graph: bool = True, create_graph: bool = True) -> Any:
+        given, given_form = flatten(cotangents)
         if given_form != out_form:
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "

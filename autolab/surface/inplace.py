@@ -62,10 +62,12 @@ def twin(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         may_write(self)
         apart(self, args)
         start = next_number()
+        if self.level:  # a rule, or a tangent's, may remember what is about to be overwritten, on any level
+            return overwrite(self, function(elementwise.clone(self), *args, **kwargs))
         result = function(self, *args, **kwargs)
         if result.edge is not None:
             keep_for_composites(result.edge[0], self, start)
-        elif self.requires_grad and modes.grad and not self.level:  # a comparison, say: the old values are gone
+        elif self.requires_grad and modes.grad:  # a comparison, say: the old values are gone
             result = elementwise.copy(self, result)
             renamed(result.edge, f"{name.title().replace('_', '')}Backward{1 if args and isinstance(args[0], Tensor) else 0}")
         return overwrite(self, result)

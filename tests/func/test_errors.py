@@ -37,6 +37,16 @@ class Round(autolab.autograd.Function):
         return g
 
 
+class Generated(Round):
+    generate_vmap_rule = True
+
+
+class Both(Generated):
+    @staticmethod
+    def vmap(info, in_dims, x):
+        return x.round(), 0
+
+
 def in_place_function(x):
     class Dirty(autolab.autograd.Function):
         @staticmethod
@@ -84,7 +94,7 @@ CASES = [
     (lambda: jacfwd(lambda x: x)(3.0), RuntimeError, "Expected primals to only contain Tensors, got <class 'float'>"),
     (lambda: vmap(lambda x: x.item())(X), RuntimeError, "vmap: It looks like you're calling .item() on a Tensor", "outside of vmap"),
     (lambda: vmap(lambda x: x.tolist())(X), RuntimeError, "vmap: It looks like you're calling .item()"),
-    (lambda: vmap(lambda x: X[x > 1])(X), RuntimeError, "vmap: It looks like you're calling .item()", "torch.where"),
+    (lambda: vmap(lambda x: X[x > 1])(X), RuntimeError, "We do not support batching operators that can support dynamic shape", "torch.where"),
     (lambda: vmap(lambda x: x if x > 0 else -x)(X), RuntimeError, "data-dependent control flow", "torch.where(condition, a, b)"),
     (lambda: vmap(lambda x: 3.0)(X), ValueError, "must only return Tensors, got type <class 'float'>", "out_dims= to None"),
     (lambda: vmap(lambda x: x, in_dims=(0, 0))(X), ValueError, "in_dims is not compatible with the structure of `inputs`", "structure (*, *)", "structure (*,)"),
@@ -120,9 +130,11 @@ CASES = [
     (lambda: vmap(write(autolab.zeros(()), None))(X), RuntimeError, "inplace arithmetic(self, *extra_args) is not possible", "new_zeros"),
     (lambda: grad(lambda x: x.mul_(2).sum())(X), RuntimeError, "a leaf Variable that requires grad is being used in an in-place", "clone()"),
     (lambda: grad(lambda x: x[0].mul_(2).sum())(X), RuntimeError, "a view of a leaf Variable that requires grad"),
-    (lambda: jvp(Round.apply, (X,), (X,)), NotImplementedError, "custom autograd.Function Round inside jvp", "comes later"),
-    (lambda: vmap(Round.apply)(X), NotImplementedError, "custom autograd.Function Round inside vmap", "ordinary operations"),
-    (lambda: grad(grad(Round.apply))(X.sum()), RuntimeError, "it must override the setup_context staticmethod", "Round", "two levels"),
+    (lambda: jvp(Round.apply, (X,), (X,)), NotImplementedError, "You must implement the jvp function for custom autograd.Function"),
+    (lambda: vmap(Round.apply)(X), RuntimeError, "You tried to vmap over Round, but it does not have vmap support", "generate_vmap_rule=True"),
+    (lambda: vmap(Both.apply)(X), RuntimeError, "it has both generate_vmap_rule=True and an overridden vmap staticmethod", "ambiguity"),
+    (lambda: vmap(Generated.apply)(X), RuntimeError, "it must override the setup_context staticmethod", "Generated"),
+    (lambda: grad(grad(Round.apply))(X.sum()), RuntimeError, "it must override the setup_context staticmethod", "Round", "each needs a ctx of its own"),
     (lambda: grad(in_place_function)(X), NotImplementedError, "mark_dirty is not supported inside a transform"),
     (lambda: grad(lambda x: x * autolab.ones(2))(X), RuntimeError, "The size of tensor a (3) must match the size of tensor b (2)"),
     (lambda: vmap(lambda x: x + autolab.ones(4))(autolab.ones(2, 3)), RuntimeError, "size of tensor a (3)", "b (4)", "dimension 0"),

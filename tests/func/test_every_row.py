@@ -15,10 +15,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),
 ]
 
-# `put` belongs to writing in place through views, which transforms refuse for now; test_levels runs the row itself.
-OUT_OF_PLACE = [s for s in SAMPLES if s.row != "put"]
 CASES = [
-    pytest.param(s, case, id=f"{s.row}-{k}-{case}") for k, s in enumerate(OUT_OF_PLACE) for case in s.cases.split("; ")
+    pytest.param(s, case, id=f"{s.row}-{k}-{case}") for k, s in enumerate(SAMPLES) for case in s.cases.split("; ")
 ]
 WITH_RULES = [p for p in CASES if p.values[0].differentiable()]
 # The mean of nothing is nan, whatever moves.

@@ -1,0 +1,178 @@
+"""Dual numbers on ordinary tensors: what carries a tangent, for how long, and how reverse mode goes on below."""
+
+import numpy as np
+import pytest
+
+import autolab
+from autolab import func
+from autolab.autograd import forward_ad
+from autolab.autograd.forward_ad import dual_level, make_dual, unpack_dual
+
+pytestmark = pytest.mark.lesson13
+
+X, V = autolab.tensor([1.0, 2.0, 3.0], dtype=autolab.float64), autolab.tensor([0.5, -1.0, 2.0], dtype=autolab.float64)
+
+
+def test_the_tangent_of_a_result_is_the_product_with_the_jacobian():
+    f = lambda x: x.sin() * x.prod()
+    with dual_level():
+        value, tangent = unpack_dual(f(make_dual(X, V)))
+    expected = func.jvp(f, (X,), (V,))
+    assert value.equal(expected[0]) and tangent.equal(expected[1])
+
+
+def test_only_what_depends_on_a_dual_has_a_tangent():
+    with dual_level():
+        x = make_dual(X, V)
+        assert unpack_dual(x * 2).tangent.equal(2 * V)
+        for still in (X * 2, x.detach() * 2, x > 0, x.argmax()):
+            assert unpack_dual(still).tangent is None
+        assert type(autolab.ones(2) * 2) is autolab.Tensor
+
+
+def test_a_tangent_ends_with_its_level():
+    with dual_level():
+        x = make_dual(X, V)
+    assert unpack_dual(x) == (x.value, None)
+    assert unpack_dual(X) == (X, None)
+
+
+def test_tangents_go_through_views_and_writes():
+    with dual_level():
+        x = make_dual(X.clone(), V)
+        first, rest = x[0], x.view(3)[1:]
+        first.mul_(3)
+        assert unpack_dual(x).tangent.tolist() == [1.5, -1.0, 2.0]
+        x.add_(x)
+        assert unpack_dual(rest).primal.tolist() == [4.0, 6.0] and unpack_dual(rest).tangent.tolist() == [-2.0, 4.0]
+        rest.zero_()
+        assert unpack_dual(x).tangent.tolist() == [3.0, 0.0, 0.0]
+    assert V.tolist() == [0.5, -1.0, 2.0]  # the given tangent is not written to
+
+
+def test_a_gradient_of_duals_is_a_dual_forward_over_reverse():
+    x = X.clone().requires_grad_()
+    with dual_level():
+        dual = make_dual(x, V)
+        (g,) = autolab.autograd.grad((dual**3).sum(), dual, create_graph=True)
+        value, tangent = unpack_dual(g)
+    assert value.allclose(3 * X**2) and tangent.allclose(6 * X * V)
+
+
+def test_a_tangent_has_a_history_reverse_over_forward():
+    x = X.clone().requires_grad_()
+    with dual_level():
+        tangent = unpack_dual((make_dual(x, V) ** 3).sum()).tangent
+    (g,) = autolab.autograd.grad(tangent, x)
+    assert g.allclose(6 * X * V)
+
+
+def test_a_tangent_that_requires_grad_gets_one():
+    v = V.clone().requires_grad_()
+    with dual_level():
+        unpack_dual(make_dual(X, v).exp().sum()).tangent.backward()
+    assert v.grad.allclose(X.exp())
+
+
+def test_backward_within_a_dual_level_gives_leaves_their_gradients():
+    x = X.clone().requires_grad_()
+    with dual_level():
+        y = make_dual(x, V) ** 2
+        assert y.requires_grad
+        y.sum().backward()
+    assert x.grad.equal(2 * X)
+
+
+def test_a_module_moves_with_its_parameters():
+    layer = autolab.nn.Linear(3, 2).double()
+    w, t = layer.weight.detach(), autolab.ones(2, 3, dtype=autolab.float64)
+    with dual_level():
+        out = func.functional_call(layer, {"weight": make_dual(w, t)}, (X,))
+        assert unpack_dual(out).tangent.tolist() == [6.0, 6.0]
+
+
+def test_transforms_run_inside_a_dual_level():
+    with dual_level():
+        x = make_dual(X, V)
+        g = func.grad(lambda x: (x**3).sum())(x)
+        assert unpack_dual(g).tangent.allclose(6 * X * V)
+        rows = func.vmap(lambda a: a**2)(x)
+        assert unpack_dual(rows).tangent.allclose(2 * X * V)
+
+
+def test_a_functions_jvp_is_used():
+    class Tenfold(autolab.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_forward(x)
+            return x * x
+
+        @staticmethod
+        def jvp(ctx, t):
+            return 20 * ctx.saved_tensors[0] * t
+
+    with dual_level():
+        assert unpack_dual(Tenfold.apply(make_dual(X, V))).tangent.equal(20 * X * V)
+
+
+def test_levels_are_opened_and_closed_by_hand_too():
+    assert forward_ad.enter_dual_level() == 0
+    x = make_dual(X, V)
+    assert unpack_dual(x * x).tangent.equal(2 * X * V)
+    forward_ad.exit_dual_level()
+    assert not autolab.engine.modes.modes.levels
+
+
+def test_a_no_grad_around_the_end_of_a_level_goes_on():
+    forward_ad.enter_dual_level()
+    with autolab.no_grad():
+        forward_ad.exit_dual_level()
+        assert not autolab.is_grad_enabled()
+    assert autolab.is_grad_enabled()
+
+
+def inside(call):
+    def within():
+        with dual_level():
+            return call()
+
+    return within
+
+
+REFUSALS = [
+    (lambda: make_dual(X, V), RuntimeError, "Trying to create a dual Tensor for forward AD but no level exists"),
+    (forward_ad.exit_dual_level, RuntimeError, "Trying to exit a forward AD level"),
+    (inside(lambda: forward_ad.enter_dual_level()), RuntimeError, "Nested forward mode AD is not supported at the moment"),
+    (inside(lambda: make_dual(X, V[:2])), RuntimeError, "forward gradient that has a different size"),
+    (inside(lambda: make_dual(X, V.float())), RuntimeError, "dtype of the primal, torch.float64, but got torch.float32"),
+    (inside(lambda: make_dual(X.long(), V)), ValueError, "Expected primal to be floating point or complex, but got: torch.int64"),
+    (inside(lambda: make_dual(X, V.long())), ValueError, "Expected tangent to be floating point or complex, but got: torch.int64"),
+    (inside(lambda: make_dual(make_dual(X, V), V)), RuntimeError, "already has one"),
+    (inside(lambda: make_dual(X, 1.0)), TypeError, "expected a Tensor for the tangent, but got float"),
+    (lambda: inside(lambda: make_dual(X, V))() * 2, RuntimeError, "transform that made it had ended"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "phrase"), REFUSALS)
+def test_what_is_refused(call, kind, phrase):
+    with pytest.raises(kind) as caught:
+        call()
+    assert phrase in str(caught.value)
+    assert not autolab.engine.modes.modes.levels
+
+
+@pytest.mark.oracle
+@pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")
+def test_a_program_of_duals_gives_pytorchs_numbers(torch):
+    def program(T):
+        ad = T.autograd.forward_ad
+        x, v = (T.tensor(t.numpy()) for t in (X, V))
+        with ad.dual_level():
+            dual = ad.make_dual(x.clone(), v.clone())
+            parts = dual.unsqueeze(0).expand(2, 3).reshape(-1)[1:].split(2)
+            out = T.cat([p.cumsum(0) * dual.norm() for p in parts])
+            out[1:3].mul_(dual[:2])
+            return ad.unpack_dual(out.clamp(min=0.5))
+
+    for ours, theirs in zip(program(autolab), program(torch), strict=True):
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), 1e-12)

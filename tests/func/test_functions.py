@@ -1,0 +1,183 @@
+"""Custom Functions met by transforms: their own jvp and vmap, and a batching rule made from forward and backward."""
+
+import numpy as np
+import pytest
+
+import autolab
+from autolab import func
+
+from .test_writing import leaves
+
+pytestmark = [pytest.mark.lesson07, pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning")]
+
+
+def functions(T):
+    """Three Functions whose rules are wrong by a factor on purpose: no derivative of their forward can be mistaken for their own."""
+
+    class Wave(T.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, n):
+            return x.sin() * n, x.cos()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            x, ctx.n = inputs
+            ctx.save_for_backward(x)
+            ctx.save_for_forward(x)
+
+        @staticmethod
+        def backward(ctx, g, h):
+            (x,) = ctx.saved_tensors
+            return g * x.cos() * ctx.n * 2 - h * x.sin(), None
+
+        @staticmethod
+        def jvp(ctx, moved, _):
+            (x,) = ctx.saved_tensors
+            return moved * x.cos() * ctx.n * 2, -moved * x.sin()
+
+    class Product(T.autograd.Function):
+        @staticmethod
+        def forward(x, y):
+            return x * y
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * y * 3, g * x
+
+        @staticmethod
+        def vmap(info, in_dims, x, y):
+            x, y = (t.movedim(d, 0) if d is not None else t.expand(info.batch_size, *t.shape) for t, d in zip((x, y), in_dims))
+            return Product.apply(x, y).movedim(0, -1), -1
+
+    class Marked(T.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x, w):
+            return x * w, x.round()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(*inputs)
+            ctx.mark_non_differentiable(output[1])
+
+        @staticmethod
+        def backward(ctx, g, _):
+            x, w = ctx.saved_tensors
+            return g * w, (g * x).sum() * 5
+
+    return Wave, Product, Marked
+
+
+def uses(T):
+    F, (wave, product, marked) = T.func, functions(T)
+    x, y = T.tensor([1.0, 2.0, 3.0]), T.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    f, loss = (lambda x: wave.apply(x, 2)), (lambda x: wave.apply(x, 2)[0].sum())
+    w = T.tensor(0.5, requires_grad=True)
+    leaf = x.clone().requires_grad_()
+    F.vmap(f)(leaf)[0].sum().backward()
+    yield "leaf", leaf.grad
+    yield "jvp", F.jvp(f, (x,), (x,))
+    yield "vmap", F.vmap(f)(y)
+    yield "vmap(grad)", F.vmap(F.grad(loss))(y)
+    yield "grad(vmap)", F.grad(lambda x: F.vmap(f)(x)[0].sum())(y)
+    yield "vmap(jvp)", F.vmap(lambda x: F.jvp(f, (x,), (x,)))(y)
+    yield "jvp(vmap)", F.jvp(F.vmap(f), (y,), (y,))
+    yield "vmap(vmap)", F.vmap(F.vmap(f))(y)
+    yield "jacrev", F.jacrev(f)(x)
+    yield "jacfwd", F.jacfwd(f)(x)
+    yield "hessian", F.hessian(loss)(x)
+    yield "vmap(hessian)", F.vmap(F.hessian(loss))(y)
+    yield "own vmap", F.vmap(product.apply, (0, None))(y, x)
+    yield "own vmap twice", F.vmap(F.vmap(product.apply, (0, None)), (None, 0))(x, x)
+    yield "own vmap of gradients", F.vmap(F.grad(lambda a, b: product.apply(a, b).sum(), (0, 1)), (0, None))(y, x)
+    yield "gradient of a shared input", F.grad(lambda w: F.vmap(lambda x: marked.apply(x, w)[0].sum())(y).sum())(w)
+    yield "gradients per sample of it", F.vmap(F.grad(lambda w, x: marked.apply(x, w)[0].sum()), (None, 0))(w, y)
+    yield "no gradient of a marked output", F.vmap(F.grad(lambda x: (marked.apply(x, w)[1] + x).sum()))(y)
+
+
+NAMES = [name for name, _ in uses(autolab)]
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", NAMES)
+def test_custom_functions_inside_transforms_give_pytorchs_numbers(torch, name):
+    ours, theirs = (leaves(dict(uses(T))[name]) for T in (autolab, torch))
+    for a, b in zip(ours, theirs, strict=True):
+        assert a.shape == tuple(b.shape)
+        np.testing.assert_allclose(a.detach().numpy(), b.detach().numpy(), 1e-5, 1e-5)
+
+
+def test_a_vmap_is_told_the_number_of_samples_and_what_random_means():
+    seen = []
+
+    class Told(autolab.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def vmap(info, in_dims, x):
+            seen.append((info.batch_size, info.randomness, in_dims, tuple(x.shape)))
+            return x * 1, 0
+
+    func.vmap(Told.apply, randomness="same")(autolab.ones(4, 2))
+    assert seen == [(4, "same", (0,), (4, 2))]
+
+
+def test_tensors_made_inside_a_forward_belong_to_the_level_of_its_inputs():
+    class Padded(autolab.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x):
+            out = x.new_zeros(3)
+            out[:2] = x
+            return out * autolab.ones(3)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def backward(ctx, g):
+            return g[:2] * 7
+
+    x = autolab.tensor([1.0, 2.0])
+    assert func.jacrev(Padded.apply)(x).tolist() == [[7, 0], [0, 7], [0, 0]]
+    assert func.vmap(Padded.apply)(x.expand(2, 2)).tolist() == [[1, 2, 0], [1, 2, 0]]
+    assert func.vmap(func.grad(lambda x: Padded.apply(x).sum()))(x.expand(2, 2)).tolist() == [[7, 7], [7, 7]]
+
+
+@pytest.mark.parametrize(
+    ("jvp", "phrase"),
+    [
+        (lambda ctx, t: (t, t), r"incorrect number of forward gradients \(expected 1, got 2\)"),
+        (lambda ctx, t: t[:1], r"tangent of shape \[1\] for output 0, which has shape \[3\]"),
+        (lambda ctx, t: 3.0, "must return Tensors or None, got float"),
+    ],
+)
+def test_a_jvp_that_does_not_fit_is_refused(jvp, phrase):
+    class Wrong(autolab.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+    Wrong.jvp = staticmethod(jvp)
+    with pytest.raises(RuntimeError, match=phrase):
+        func.jvp(Wrong.apply, (autolab.ones(3),), (autolab.ones(3),))
