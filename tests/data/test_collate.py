@@ -46,6 +46,19 @@ def test_tensors_are_stacked_and_keep_their_history(lib):
     assert batch.tolist() == [[2.0, 2.0], [3.0, 3.0]] and x.grad.tolist() == [5.0, 5.0]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool"])
+@pytest.mark.parametrize("shape", [(), (2,), (0, 3)])
+def test_a_batch_keeps_dtype_and_shape(lib, dtype, shape):
+    rows = [lib.ones(shape, dtype=getattr(lib, dtype)) for _ in range(3)]
+    batch = importlib.import_module(f"{lib.__name__}.utils.data").default_collate(rows)
+    assert batch.dtype == rows[0].dtype and tuple(batch.shape) == (3, *shape) and not batch.requires_grad
+
+
+def test_tensors_of_different_shapes_are_no_batch(lib):
+    with pytest.raises(RuntimeError, match="stack expects each tensor to be equal size"):
+        importlib.import_module(f"{lib.__name__}.utils.data").default_collate([lib.ones(2), lib.ones(3)])
+
+
 def test_a_batch_owns_its_numbers(lib):
     data = importlib.import_module(f"{lib.__name__}.utils.data")
     array = np.zeros(2)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.dtypes import float64
-from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.creation import as_tensor, tensor
 from autolab.surface.shape import stack
 
@@ -75,6 +75,15 @@ def like(container: Any, values: Any) -> Any:
         return values
 
 
+def stack_tensors(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
+    """Tensors, stacked: in one piece where nothing is to be remembered and all are alike."""
+    raws = [t.payload for t in batch]
+    alike = len({raw.dtype for raw in raws}) == len({raw.shape for raw in raws}) == 1
+    if not alike or any(isinstance(raw, Tensor) for raw in raws) or any(t.requires_grad for t in batch):
+        return stack(batch, 0)
+    return fresh(np.array(raws))
+
+
 def stack_arrays(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
     """Arrays as tensors, stacked."""
     if batch[0].dtype.kind in "SUO":
@@ -87,7 +96,7 @@ def unchanged(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
 
 
 default_collate_fn_map: dict[Any, Callable[..., Any]] = {
-    Tensor: lambda batch, *, collate_fn_map=None: stack(batch, 0),
+    Tensor: stack_tensors,
     np.ndarray: stack_arrays,
     (np.bool_, np.number): lambda batch, *, collate_fn_map=None: as_tensor(np.asarray(batch)),
     float: lambda batch, *, collate_fn_map=None: tensor(batch, dtype=float64),
