@@ -178,8 +178,6 @@ def grad(
                 "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
             )
         allow_unused = True
-        if any(isinstance(t, GradientEdge) for t in wanted):
-            raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     check_differentiable(outputs)
     given = as_tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)
     if not wanted:
@@ -205,6 +203,8 @@ def grad(
                     "Set allow_unused=True if this is the desired behavior."
                 )
             if materialize_grads:
+                if isinstance(t, GradientEdge):
+                    raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge: it has no shape.")
                 g = fresh(np.zeros(t.payload.shape, t.payload.dtype)[()]).requires_grad_(create_graph)
         result.append(g if g is None or isinstance(g, Tensor) else fresh(g))
     return tuple(result)

@@ -557,6 +557,8 @@ def connect(node: FunctionNode, args: tuple[Any, ...], outs: tuple[Any, ...], re
     """Make the node the history of the results, and save what forward asked to save."""
     call = node.call
     differentiable = 0
+    if not getattr(node.ctx, "_materialize_non_diff_grads", True):
+        node.outputs_like = [None if is_in(out, call.non_differentiable) else like for out, like in zip(outs, node.outputs_like)]
     for k, (out, result) in enumerate(zip(outs, results)):
         if isinstance(result, Tensor) and result.payload.dtype in FLOATING and not is_in(out, call.non_differentiable):
             differentiable += 1
@@ -582,12 +584,12 @@ def remembered(
     """A tensor to save with its history: that of an argument, of an output of this very node, or its own."""
     if t is None:
         return Remembered("None", None, None)
+    for k, a in enumerate(args):
+        if t is a and not is_in(t, call.dirty):
+            return Remembered(call.argument(k), t, edges[k])
     for k, out in enumerate(outs):
         if t is out and not is_in(t, call.non_differentiable):
             return Remembered("out" if len(outs) == 1 else f"output {k}", t, k)
-    for k, a in enumerate(args):
-        if t is a:
-            return Remembered(call.argument(k), t, edges[k])
     inputs = [a for a, edge in zip(args, edges) if edge is not None]
     lost = comes_from(t, call) or (t.window is not None and any(t.version is a.version for a in inputs))
     return Remembered(f"saved_tensors[{i}]", t, edge_of(t), lost and t.payload.dtype in FLOATING and not is_in(t, outs))

@@ -17,9 +17,14 @@ from autolab.engine.modes import (
 from autolab.engine.tensor import Tensor
 
 __all__ = [
-    "enable_grad", "inference_mode", "is_inference_mode_enabled", "is_multithreading_enabled", "no_grad", "set_grad_enabled",
-    "set_multithreading_enabled",
+    "enable_grad", "inference_mode", "is_inference", "is_inference_mode_enabled", "is_multithreading_enabled", "no_grad",
+    "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
+
+
+def is_inference(input: Tensor) -> bool:
+    """True for a tensor made in inference mode."""
+    return input.is_inference()
 
 
 def is_multithreading_enabled() -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from operator import attrgetter
@@ -24,6 +25,7 @@ from autolab.engine.tensor import Tensor, fresh
 
 Step = tuple[Node, tuple[Any, ...], Any]
 next_pass = itertools.count().__next__
+MOST_WITHIN_EACH_OTHER = 60  # backward passes that rules and hooks start; each takes about ten frames of Python's stack
 
 
 def steps(
@@ -98,17 +100,45 @@ def steps(
 
 def run(roots: list[Any], gradients: list[Any], **options: Any) -> None:
     """The whole backward pass. The rules are recorded themselves if `create_graph`, and not otherwise."""
+    if modes.passes >= MOST_WITHIN_EACH_OTHER:
+        return elsewhere(lambda: run(roots, gradients, **options))
     afterwards: list[Callable[[], Any]] = []
     walk = steps(roots, gradients, **options)
     if modes.profiler is not None:
         walk = modes.profiler.walk(walk)
-    if modes.grad == bool(options.get("create_graph")):
-        deque(walk, maxlen=0)  # runs it dry without holding on to anything
-    else:
-        with recording(not modes.grad):
-            deque(walk, maxlen=0)
-    while afterwards:
-        afterwards.pop(0)()
+    hooks = len(modes.saved_hooks)
+    modes.passes += 1
+    try:
+        if modes.grad == bool(options.get("create_graph")):
+            deque(walk, maxlen=0)  # runs it dry without holding on to anything
+        else:
+            with recording(not modes.grad):
+                deque(walk, maxlen=0)
+        while afterwards:
+            afterwards.pop(0)()
+    finally:
+        modes.passes -= 1
+        if len(modes.saved_hooks) > hooks:  # what was entered during the pass, and not left, ends with it
+            del modes.saved_hooks[hooks:]
+            modes.settle()
+
+
+def elsewhere(work: Callable[[], None]) -> None:
+    """Do it in another thread, which has a stack of its own, while this one waits: it takes over all that this one is doing."""
+    state, errors = {**vars(modes), "passes": 0}, []
+
+    def take_over() -> None:
+        vars(modes).update(state)
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=take_over)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
 
 
 def running(function: Callable[..., Any] = steps) -> dict[str, Any] | None:

@@ -26,6 +26,7 @@ class Modes(threading.local):
         self.grad = True
         self.levels: list[Any] = []
         self.saved_hooks: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
+        self.passes = 0  # backward passes that are under way, one within the other
         self.hooks_disabled: str | None = None  # why no saved-tensor hooks may be set
         self.anomaly = False
         self.multithreading = True  # only for those who ask: a pass runs in one thread

@@ -18,7 +18,7 @@ import numpy as np
 
 from autolab.engine.dtypes import narrowed, widened
 from autolab.engine.modes import modes, recording
-from autolab.engine.saved import FREED, Saved, look_up, pytorchs_name
+from autolab.engine.saved import FREED, Saved
 from autolab.engine.tensor import Tensor, fresh
 
 if TYPE_CHECKING:
@@ -191,12 +191,6 @@ class OpNode(Node):
             return [Saved(slot.name, None, True) for slot in self.plan.slots]
         return [slot.show(self) for slot in self.plan.slots]
 
-    def __getattr__(self, name: str) -> Any:
-        return look_up(self, name)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(f"_saved_{pytorchs_name(self, slot)}" for slot in self.plan.slots)]
-
 
 class MultiOpNode(OpNode):
     """The node of a row with several results: it waits for the gradients of all of them."""
@@ -268,6 +262,9 @@ class AccumulateGrad(Node):
         self.edges = ()
         self.hooks = None
         self.seq = next_number()
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"  # as PyTorch writes it
 
     def add(self, g: Any, create_graph: bool) -> None:
         leaf = self.variable

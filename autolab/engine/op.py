@@ -18,7 +18,7 @@ import numpy as np
 
 from autolab.engine.apply import generally
 from autolab.engine.node import MultiOpNode, OpNode
-from autolab.engine.saved import NEVER, Saved, SavedTensor, check, keep, revive, show_value
+from autolab.engine.saved import NEVER, Saved, SavedTensor, attributes, check, keep, revive, show_value
 from autolab.engine.tensor import NUMPY_FUNCTIONS, TABLE, Tensor
 
 ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "general"
@@ -138,6 +138,7 @@ class Op:
                 "holds_values": plan.holds_values,
                 "narrow": narrow,
                 "__module__": __name__,
+                **attributes(self.name, plan.slots),
             }
             if specialise.can_specialise(self) and not narrow:
                 members["gradients"] = specialise.compile_gradients(self, plan)

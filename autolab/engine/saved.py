@@ -7,6 +7,7 @@ into the tensor again. `SavedTensor` is one kept value as seen from outside.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -189,25 +190,25 @@ OF_ONE_ROW = {
 SEVERAL_DIMS = {"sum", "mean", "amax", "amin", "var", "std", "logsumexp", "norm", "flip"}
 
 
-def pytorchs_name(node: Any, slot: Any) -> str:
-    return OF_ONE_ROW.get((node.op.name, slot.name)) or PYTORCHS_NAMES.get(slot.name, slot.name)
+def attributes(row: str, slots: Any) -> dict[str, Any]:
+    """The properties `_saved_self`, `_raw_saved_self` ... of a class of nodes. (A `__getattr__` would slow down every attribute.)"""
+    found: dict[str, Any] = {}
+    for slot in slots:
+        name = OF_ONE_ROW.get((row, slot.name)) or PYTORCHS_NAMES.get(slot.name, slot.name)
+        found[f"_saved_{name}"] = property(functools.partial(look_up, slot=slot))
+        found[f"_raw_saved_{name}"] = property(functools.partial(look_up, slot=slot, raw=True))
+    return found
 
 
-def look_up(node: Any, name: str) -> Any:
-    """`node._saved_self` and its kin. Raises RuntimeError once freed, AttributeError for what the node does not keep."""
-    raw = name.startswith("_raw_saved_")
-    wanted = name.removeprefix("_raw_saved_" if raw else "_saved_")
-    for slot in node.plan.slots if name.startswith(("_saved_", "_raw_saved_")) else ():
-        if pytorchs_name(node, slot) != wanted:
-            continue
-        if node.saved is None:
-            raise RuntimeError(FREED)
-        handles = slot.handles(node)
-        if handles is None:
-            return from_the_front(node, slot.kept(node)[0]) if slot.name in ("axis", "axes") else slot.kept(node)[0]
-        found = [handle if raw else handle.unpack() for handle in handles]
-        return tuple(found) if slot.width == 1 else found[0]
-    raise AttributeError(f"'{node.name()}' object has no attribute '{name}'")
+def look_up(node: Any, slot: Any, raw: bool = False) -> Any:
+    """`node._saved_self` and its kin. Raises RuntimeError once freed."""
+    if node.saved is None:
+        raise RuntimeError(FREED)
+    handles = slot.handles(node)
+    if handles is None:
+        return from_the_front(node, slot.kept(node)[0]) if slot.name in ("axis", "axes") else slot.kept(node)[0]
+    found = [handle if raw else handle.unpack() for handle in handles]
+    return tuple(found) if slot.width == 1 else found[0]
 
 
 def from_the_front(node: Any, axis: Any) -> Any:

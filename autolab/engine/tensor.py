@@ -120,6 +120,10 @@ class Tensor:
     def requires_grad(self, value: bool) -> None:
         self.requires_grad_(value)
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("cannot delete requires_grad: set it to False")
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for (or stop asking for) gradients of this leaf, in place.
 
@@ -268,7 +272,15 @@ class Tensor:
 
     @data.setter
     def data(self, new: Tensor) -> None:
+        if not isinstance(new, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
+        if self.flag and new.payload.dtype not in dtypes.FLOATING:
+            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
         self.payload = new.box()
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("cannot delete a tensor's data")
 
     def box(self) -> Any:
         """The payload as an array that can be written to and looked into; a 0-d scalar becomes a 0-d array, once."""

@@ -130,8 +130,13 @@ def tensor_repr(self: Tensor) -> str:
         text = numbers(array, len(prefix))
     if not usual:
         suffixes.append(f"dtype={self.dtype}")
-    if self.grad_fn is not None:
-        suffixes.append(f"grad_fn=<{self.grad_fn.name()}>")
+    try:
+        node = self.grad_fn
+    except RuntimeError:  # a view whose history cannot be told
+        suffixes.append("grad_fn=<Invalid>")
+        return _join(prefix + text, suffixes)
+    if node is not None:
+        suffixes.append(f"grad_fn=<{node.name()}>")
     elif self.requires_grad:
         suffixes.append("requires_grad=True")
     return _join(prefix + text, suffixes)

@@ -158,7 +158,7 @@ class _Recorder:
             value = value_of(self.raw[node])
         made = Node(
             id=self.ids[node], kind="leaf" if adapter.is_leaf(node) else "custom" if node.op is None else "op",
-            name=node.name(), label=label, value=value, outputs=node.outputs,
+            name=type(node).__name__, label=label, value=value, outputs=node.outputs,
             shape=None if value is None else value.shape, dtype=None if value is None else value.dtype,
         )  # fmt: skip
         if made.kind == "leaf":
