@@ -1,6 +1,7 @@
 """Optimizers: they write into parameters, in place and without recording."""
 
-from autolab.optim import lr_scheduler, swa_utils
+import importlib as _importlib
+
 from autolab.optim.adam import Adam, AdamW
 from autolab.optim.adam_kin import Adamax, NAdam, RAdam
 from autolab.optim.lbfgs import LBFGS
@@ -16,6 +17,11 @@ __all__ = [
 ]  # fmt: skip
 
 
+_LAZY = ("lr_scheduler", "swa_utils")  # loaded when first used
+
+
 def __getattr__(name: str) -> object:
+    if name in _LAZY:
+        return _importlib.import_module(f"{__name__}.{name}")
     nearest = {"SparseAdam": "there are no sparse tensors; Adam moves the same parameters"}.get(name, "it has " + ", ".join(__all__))
     raise AttributeError(f"module 'autolab.optim' has no attribute '{name}': {nearest}")
