@@ -21,7 +21,18 @@ ADAM = [
     dict(lr=0.05, amsgrad=True),
     dict(lr=0.05, maximize=True, weight_decay=0.2),
 ]
-CASES = [("SGD", s) for s in SGD] + [("Adam", s) for s in ADAM]
+OTHERS = [
+    ("AdamW", dict(lr=0.05, weight_decay=0.1)),
+    ("NAdam", dict(lr=0.05)),
+    ("RAdam", dict(lr=0.05, weight_decay=0.1, decoupled_weight_decay=True)),
+    ("Adamax", dict(lr=0.05, maximize=True)),
+    ("RMSprop", dict(lr=0.02, centered=True, momentum=0.5)),
+    ("Adagrad", dict(lr=0.2, lr_decay=0.01)),
+    ("Adadelta", dict(lr=1.0)),
+    ("ASGD", dict(lr=0.05, t0=20, lambd=0.01)),
+    ("Rprop", dict(lr=0.05)),
+]
+CASES = [("SGD", s) for s in SGD] + [("Adam", s) for s in ADAM] + OTHERS
 
 
 def follow(lib, make, settings, loss, start, steps):
