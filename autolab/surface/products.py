@@ -142,6 +142,8 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
+    if modes.autocast is not None:
+        (input,) = modes.autocast.cast("trace", (input,))
     if require_tensor(input, "trace").ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
     return reduce.sum(shape.diagonal(input))
@@ -235,10 +237,11 @@ def powers(x: Tensor, n: int) -> Tensor:
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The p-distances between all rows of two matrices: (..., n, k), (..., m, k) -> (..., n, m)."""
     for name, t in (("X1", require_tensor(x1, "cdist", "x1")), ("X2", require_tensor(x2, "cdist", "x2", 2))):
-        if t.payload.dtype not in dtypes.FLOATING:
-            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {t.dtype.title}")
         if t.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {t.ndim}D")
+    for name, t in (("X1", x1), ("X2", x2)):
+        if t.payload.dtype not in dtypes.FLOATING:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {t.dtype.title}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:

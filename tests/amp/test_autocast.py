@@ -28,6 +28,12 @@ CALLS = {
     "stack": lambda T, m: T.stack([m(2), T.ones(2)]), "cat of one dtype": lambda T, m: T.cat([m(2), m(2)]), "sqrt": lambda T, m: m(2).sqrt(),
     "logsumexp": lambda T, m: m(2).logsumexp(0), "embedding": lambda T, m: F(T).embedding(T.tensor([0]), m(2, 2)), "max": lambda T, m: m(2).max(),
     "softplus": lambda T, m: F(T).softplus(m(2)), "where": lambda T, m: T.where(m(2) > 0, m(2), T.ones(2)), "cdist": lambda T, m: T.cdist(m(2, 2), m(2, 2)),
+    "conv2d": lambda T, m: F(T).conv2d(m(1, 1, 4, 4), m(1, 1, 2, 2)), "conv of two dtypes": lambda T, m: F(T).conv1d(m(1, 1, 4), T.ones(1, 1, 2)),
+    "l1_loss": lambda T, m: F(T).l1_loss(m(2), m(2)), "huber_loss": lambda T, m: F(T).huber_loss(m(2), m(2)),
+    "smooth_l1_loss": lambda T, m: F(T).smooth_l1_loss(m(2), m(2)), "kl_div": lambda T, m: F(T).kl_div(m(2), m(2), reduction="sum"),
+    "attention": lambda T, m: F(T).scaled_dot_product_attention(m(1, 2, 3), m(1, 2, 3), m(1, 2, 3)), "prelu": lambda T, m: F(T).prelu(m(2, 2), m(1)),
+    "bce": lambda T, m: F(T).binary_cross_entropy(m(2) / 2, m(2)), "trace": lambda T, m: m(2, 2).trace(), "avg_pool2d": lambda T, m: F(T).avg_pool2d(m(1, 1, 2, 2), 2),
+    "batch_norm": lambda T, m: F(T).batch_norm(m(2, 2), None, None, training=True), "hinge": lambda T, m: F(T).hinge_embedding_loss(m(2), m(2)),
 }  # fmt: skip
 
 
@@ -49,9 +55,9 @@ def test_float64_is_left_alone(lib, name):
 
 # what PyTorch's documentation says of "cuda", which cannot be run against it here
 CUDA = {
-    "float16": ["matmul", "linear", "mv", "bmm", "einsum", "addmm", "of two dtypes"],
+    "float16": ["matmul", "linear", "mv", "bmm", "einsum", "addmm", "of two dtypes", "conv2d", "attention", "prelu"],
     "float32": ["exp", "log", "sum", "prod", "cumsum", "softmax", "log_softmax", "pow", "pow of tensors", "norm", "layer_norm", "mse_loss",
-                "cross_entropy", "nll_loss", "bce with logits", "softplus", "logsumexp", "cat"],
+                "cross_entropy", "nll_loss", "bce with logits", "softplus", "logsumexp", "cat", "l1_loss", "kl_div"],
 }  # fmt: skip
 
 
@@ -205,9 +211,9 @@ def test_other_names_for_it():
 
 
 def test_binary_cross_entropy_is_refused_on_cuda():
-    refusing = autolab.amp.autocast_mode.Casting("cuda", autolab.float16, None, None)
-    with pytest.raises(RuntimeError, match="torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast"):
-        refusing.cast("binary_cross_entropy", ())
+    with pytest.raises(RuntimeError, match="torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast"), \
+            autolab.autocast("cuda"):
+        CALLS["bce"](autolab, autolab.ones)
 
 
 def test_off_it_leaves_no_trace_on_the_way():

@@ -74,6 +74,8 @@ def l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Tensor | None = None
 ) -> Tensor:
     """|input - target|, averaged over all entries (or summed, or left)."""
+    if modes.autocast is not None:
+        input, target = modes.autocast.cast("l1_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
     input, target = _alike(input, target)
     loss = pointwise.abs(input - target)  # type: ignore[operator]
@@ -84,6 +86,8 @@ def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
     """d**2 / (2 beta) where d = |input - target| is below beta, d - beta / 2 elsewhere. Source: Girshick 2015."""
+    if modes.autocast is not None:
+        input, target = modes.autocast.cast("smooth_l1_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
     input, target = _alike(input, target)
     if beta < 0:
@@ -98,6 +102,8 @@ def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
     """d**2 / 2 where d = |input - target| is at most delta, delta * (d - delta / 2) elsewhere. Source: Huber 1964."""
+    if modes.autocast is not None:
+        input, target = modes.autocast.cast("huber_loss", (input, target))
     reduction = reduction_of(reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
@@ -264,6 +270,8 @@ def binary_cross_entropy(
 
     Shapes: two of the same shape; weight broadcasts to it. Raises RuntimeError for an input outside [0, 1].
     """
+    if modes.autocast is not None:
+        input, target = modes.autocast.cast("binary_cross_entropy", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(
@@ -288,6 +296,8 @@ def kl_div(
 
     log_target: the target holds logarithms too. "batchmean" divides the sum by the length of dim 0, as the mathematics has it.
     """
+    if modes.autocast is not None:
+        input, target = modes.autocast.cast("kl_div", (input, target))
     if reduction == "batchmean":
         total = kl_div(input, target, reduction="sum", log_target=log_target)
         return total / input.shape[0] if input.ndim else total  # type: ignore[operator,no-any-return]
@@ -311,6 +321,8 @@ def poisson_nll_loss(
 
     full: with Stirling's approximation of log(target!) for targets above 1.
     """
+    if modes.autocast is not None:
+        input, target = modes.autocast.cast("poisson_nll_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
     if log_input:
         loss = pointwise.exp(input) - target * input  # type: ignore[operator]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.activation import logsigmoid, softplus
 from autolab.nn.functional.common import is_floating, reduced, reduction_of
@@ -31,6 +32,8 @@ def hinge(x: Any) -> Any:
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between vectors along dim: x1 . x2 / (|x1| |x2|), with lengths of at least eps. Shapes broadcast."""
+    if modes.autocast is not None:
+        x1, x2 = modes.autocast.cast("cosine_similarity", (x1, x2))
     if not (is_floating(x1) and is_floating(x2)):
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x1.dtype.title}")
     shape = common_shape(x1, x2)
@@ -59,6 +62,8 @@ def cosine_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """1 - cosine where target is 1, max(0, cosine - margin) where it is -1. Shapes: (N, D) twice and (N,); or (D,) twice and ()."""
+    if modes.autocast is not None:
+        input1, input2, target = modes.autocast.cast("cosine_embedding_loss", (input1, input2, target))
     reduction = reduction_of(reduction, size_average, reduce)
     if target.ndim not in (0, 1):
         raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -84,6 +89,8 @@ def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
     """input where target is 1, max(0, margin - input) where it is -1."""
+    if modes.autocast is not None:
+        input, target = modes.autocast.cast("hinge_embedding_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
     far = pointwise.where(target != 1, hinge(margin - input), 0.0)  # type: ignore[operator]
     near = pointwise.where(target != -1, input, 0.0)
@@ -95,6 +102,8 @@ def margin_ranking_loss(
     reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """max(0, -target * (input1 - input2) + margin): target 1 asks for a larger input1, -1 for a larger input2."""
+    if modes.autocast is not None:
+        input1, input2, target = modes.autocast.cast("margin_ranking_loss", (input1, input2, target))
     reduction = reduction_of(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError(
@@ -108,6 +117,8 @@ def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
     """log(1 + exp(-target * input)) for targets of 1 and -1."""
+    if modes.autocast is not None:
+        input, target = modes.autocast.cast("soft_margin_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
     return reduced(softplus(-input * target, threshold=float("inf")), reduction)  # type: ignore[no-any-return,operator]
 
@@ -120,6 +131,8 @@ def multi_margin_loss(
 
     Shapes: input (N, C) or (C,), target (N,) or (), weight (C,). p is 1 or 2.
     """
+    if modes.autocast is not None:
+        input, target = modes.autocast.cast("multi_margin_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
@@ -159,6 +172,8 @@ def multilabel_margin_loss(
 
     Shapes: input and target (N, C) or (C,). The right classes of a sample are the integers of its row up to the first -1.
     """
+    if modes.autocast is not None:
+        input, target = modes.autocast.cast("multilabel_margin_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
     if input.ndim > 2 or 0 in input.shape[-1:]:
         raise RuntimeError(f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(input.shape)}")
@@ -201,6 +216,8 @@ def triplet_margin_loss(
 
     swap: |positive - negative| counts instead where it is smaller. Source: Balntas et al. 2016.
     """
+    if modes.autocast is not None:
+        anchor, positive, negative = modes.autocast.cast("triplet_margin_loss", (anchor, positive, negative))
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if not anchor.ndim == positive.ndim == negative.ndim:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.apply import apply
-from autolab.engine.modes import recording
+from autolab.engine.modes import modes, recording
 from autolab.engine.tensor import Tensor
 from autolab.nn.functional.common import not_implemented
 from autolab.nn.functional.padding import constant
@@ -79,6 +79,8 @@ def _spacing(t: Tensor) -> float:
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """The input divided by its p-norm along dim, or by eps where that is larger."""
+    if modes.autocast is not None:
+        (input,) = modes.autocast.cast("normalize", (input,))
     size = pointwise.clamp(reduce.norm(input, p, dim, keepdim=True), min=eps)
     return input / size  # type: ignore[operator,no-any-return]
 
@@ -157,6 +159,8 @@ def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
     """Mean 0 and variance 1 over each group of channels of each sample. Shapes: (N, C, ...), weight and bias (C,). Source: Wu and He 2018."""
+    if modes.autocast is not None:
+        (input,) = modes.autocast.cast("group_norm", (input,))
     if input.ndim < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
     n, channels = input.shape[:2]
