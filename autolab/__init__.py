@@ -24,6 +24,7 @@ from autolab.surface.creation import (
 from autolab.surface.generator import (
     Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
 )  # fmt: skip
+from autolab.surface import inplace as _inplace
 from autolab.surface.later import bind_later as _bind_later
 from autolab.surface.methods import MODULES as _MODULES
 from autolab.surface.out import with_out as _with_out
@@ -36,6 +37,8 @@ for _module in _MODULES:  # PyTorch's functions, a module a family
     globals().update({_name: getattr(_module, _name) for _name in _module.FUNCTIONS.split()})
     globals().update({_name: _with_out(getattr(_module, _name)) for _name in getattr(_module, "OUT", "").split()})
     globals().update({_alias: globals()[_name] for _alias, _name in getattr(_module, "ALIASES", {}).items()})
+
+globals().update({_name: getattr(Tensor, _name) for _name in _inplace.AS_FUNCTIONS.split()})
 
 # Loaded when first used: subpackages, and what a learner calls in one line.
 _LAZY = {

@@ -18,10 +18,18 @@ from autolab.surface.dims import require_tensor
 from autolab.surface.index import check_key, expand_key, getitem
 
 METHODS = "copy_ fill_ zero_"
+# Methods that PyTorch also has as functions: torch.relu_(x).
+AS_FUNCTIONS = (
+    "abs_ acos_ acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ "
+    "clamp_min_ clip_ cos_ cosh_ deg2rad_ erf_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ "
+    "log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ "
+    "tan_ tanh_ trunc_ xlogy_ zero_"
+)
 
 
 def may_write(self: Tensor) -> None:
     """Raise PyTorch's errors for a tensor that may not be written to."""
+    require_tensor(self, "an in-place function")
     check_may_write(self, self.requires_grad)
     raw = self.payload
     if type(raw) is not np.ndarray:
