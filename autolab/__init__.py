@@ -44,7 +44,7 @@ globals().update({_name: getattr(Tensor, _name) for _name in _inplace.AS_FUNCTIO
 _LAZY = {
     "datasets": "autolab.datasets", "trace": "autolab.trace", "draw": "autolab.draw", "widgets": "autolab.widgets",
     "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules", "special": "autolab.special",
-    "signal": "autolab.signal",
+    "signal": "autolab.signal", "compiler": "autolab.compiler",
     "linalg": "autolab.linalg", "random": "autolab.surface.generator", "utils": "autolab.utils",
     "testing": "autolab.testing", "amp": "autolab.amp", "cuda": "autolab.cuda", "cpu": "autolab.cpu",
     "serialization": "autolab.serialization", "backends": "autolab.backends", "compat": "autolab.compat",
@@ -53,7 +53,7 @@ _LAZY_NAMES = {
     "autocast": "autolab.amp", "GradScaler": "autolab.amp", "is_autocast_enabled": "autolab.amp.autocast_mode",
     "get_autocast_dtype": "autolab.amp.autocast_mode", "is_autocast_cache_enabled": "autolab.amp.autocast_mode",
     "clear_autocast_cache": "autolab.amp.autocast_mode", "save": "autolab.serialization", "load": "autolab.serialization",
-    "Stepper": "autolab.widgets", "explore": "autolab.widgets"}
+    "compile": "autolab.compiler", "Stepper": "autolab.widgets", "explore": "autolab.widgets"}
 _MATRICES = (
     "cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_solve matrix_exp matrix_power ormqr orgqr pinverse qr "
     "slogdet svd triangular_solve"

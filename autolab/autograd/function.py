@@ -448,6 +448,8 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and record a node whose rule is `backward` if an argument requires grad."""
+        if modes.tracer is not None:
+            modes.tracer.leave(f"{cls.__name__} is a rule that a user wrote")
         apart = cls.sets_up_apart()
         if kwargs or apart:
             args = positional(cls, args, kwargs)

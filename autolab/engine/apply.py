@@ -37,6 +37,8 @@ def generally(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     if not modes.fast:
         if modes.autocast is not None:
             args = modes.autocast.cast(op.name, args)
+        if modes.tracer is not None:
+            return modes.tracer.operation(op, args, settings)
         if modes.profiler is not None:
             return modes.profiler.operation(op, args, lambda: at_work(op, args, settings))
     return at_work(op, args, settings)

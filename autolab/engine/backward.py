@@ -102,6 +102,9 @@ def run(roots: list[Any], gradients: list[Any], **options: Any) -> None:
     """The whole backward pass. The rules are recorded themselves if `create_graph`, and not otherwise."""
     if modes.passes >= MOST_WITHIN_EACH_OTHER:
         return elsewhere(lambda: run(roots, gradients, **options))
+    if modes.tracer is not None:
+        modes.tracer.backward(roots, gradients, options, lambda: run(roots, gradients, **options))
+        return
     afterwards: list[Callable[[], Any]] = []
     walk = steps(roots, gradients, **options)
     if modes.profiler is not None:

@@ -38,11 +38,12 @@ class Modes(threading.local):
         self.inference = False
         self.autocast: Any = None  # says in which dtype each operation is to run, where that is not the tensors' own
         self.before_write: Callable[[Any], None] | None = None  # told of a tensor that is about to be written to
+        self.tracer: Any = None  # notes all that a call does, so that `compile` can replay it
         self.fast = self.usual = True
 
     def settle(self) -> None:
         """Work out `fast` and `usual` again, after any of the others has changed."""
-        watched = self.levels or self.saved_hooks or self.anomaly or self.watch or self.profiler or self.counter or self.autocast
+        watched = self.levels or self.saved_hooks or self.anomaly or self.watch or self.profiler or self.counter or self.autocast or self.tracer
         self.fast = not watched
         usual = self.fast and self.grad
         if usual != self.usual:

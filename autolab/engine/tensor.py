@@ -167,6 +167,8 @@ class Tensor:
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
+        if modes.tracer is not None:
+            modes.tracer.gradient_set(self, value)
         if value is not None:
             if not isinstance(value, Tensor):
                 raise TypeError(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine import dtypes
-from autolab.engine.modes import recording
+from autolab.engine.modes import modes, recording
 from autolab.engine.node import RemovableHandle
 from autolab.engine.tensor import Tensor, fresh
 
@@ -115,6 +115,9 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget all gradients (or write zeros into them)."""
+        if modes.tracer is not None:
+            modes.tracer.again(lambda: self.zero_grad(set_to_none), "zero_grad()", not set_to_none)
+            return
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none or p._grad is None:
@@ -288,6 +291,8 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
+        if modes.tracer is not None:
+            return modes.tracer.again(lambda: with_hooks(self, *args, **kwargs), f"{type(self).__name__}.step()", bool(args or kwargs))
         hooks = self._hooks
         for before in chain(EVERYWHERE[0].values(), hooks["before_step"].values()):
             got = before(self, args, kwargs)

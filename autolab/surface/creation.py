@@ -32,6 +32,8 @@ def finish(array: Any, requires_grad: bool = False, device: Any = None) -> Tenso
         t = created(t)
     if modes.inference:
         t.version = untracked((), t.version)
+    if modes.tracer is not None:
+        modes.tracer.created(t)
     if not requires_grad:
         return t
     if array.dtype not in dtypes.FLOATING:

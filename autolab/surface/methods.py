@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine import dtypes
+from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.specialise import compile_forward
 from autolab.engine.tensor import Tensor
@@ -128,8 +129,15 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 # -- leaving the world of tensors --------------------------------------------------------------------
 
 
+def looked_at(self: Tensor) -> None:
+    """Tell a tracer that Python sees the numbers: what it does next may depend on them."""
+    if modes.tracer is not None:
+        modes.tracer.leave("Python looks at the numbers of a tensor")
+
+
 def item(self: Tensor) -> Any:
     """The one number of a one-entry tensor, as a Python number. Raises RuntimeError for more."""
+    looked_at(self)
     if self.payload.size != 1:
         raise RuntimeError(
             f"a Tensor with {self.payload.size} elements cannot be converted to Scalar; this one has shape {list(self.shape)}. "
@@ -143,6 +151,7 @@ def _number(convert: Callable[..., Any]) -> Callable[..., Any]:
     """float(t) and int(t)."""
 
     def number(self: Tensor) -> Any:
+        looked_at(self)
         if self.payload.size != 1:
             raise ValueError(
                 f"only one element tensors can be converted to Python scalars; this one has shape {list(self.shape)}. "
@@ -154,6 +163,7 @@ def _number(convert: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _index(self: Tensor) -> int:
+    looked_at(self)
     if self.payload.size != 1 or self.payload.dtype in dtypes.FLOATING:
         raise TypeError(
             "only integer tensors of a single element can be converted to an index; this one is "
@@ -176,6 +186,7 @@ def type_name(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> An
 
 def numpy(self: Tensor, *, force: bool = False) -> Any:
     """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad."""
+    looked_at(self)
     if self.requires_grad and not force:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     return self.box()
@@ -183,11 +194,13 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
 def tolist(self: Tensor) -> Any:
     """Nested lists of Python numbers; a number for a 0-d tensor."""
+    looked_at(self)
     a = np.asarray(self.payload)
     return (a.astype(np.float64) if a.dtype in dtypes.FLOATING else a).tolist()
 
 
 def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> Any:
+    looked_at(self)
     if self.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     return np.array(self.box(), dtype=dtype, copy=copy)
@@ -205,6 +218,7 @@ def _dlpack_device(self: Tensor) -> tuple[int, int]:
 
 
 def _bool(self: Tensor) -> bool:
+    looked_at(self)
     if self.payload.size != 1:
         if self.payload.size == 0:
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
@@ -225,6 +239,7 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
 
 
 def _contains(self: Tensor, value: Any) -> bool:
+    looked_at(self)
     return builtins.bool(np.any(np.equal(self.payload, value.payload if isinstance(value, Tensor) else value)))
 
 

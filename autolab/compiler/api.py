@@ -1,0 +1,367 @@
+"""6. `compile`: trace once, replay as long as the guards hold, and leave to eager mode what cannot be replayed."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autolab.compiler.emit import Source, function, result_values, useful
+from autolab.compiler.guards import Guards
+from autolab.compiler.lower import Value
+from autolab.compiler.program import Accumulate, Again, Builder, CannotCompile
+from autolab.compiler.trace import Tracer
+from autolab.engine.modes import modes
+from autolab.engine.node import Edge, Node, edge_of, next_number
+from autolab.engine.saved import FREED
+from autolab.engine.tensor import Tensor, fresh
+
+MOST_PROGRAMS = 8
+
+
+class CompileError(RuntimeError):
+    """With fullgraph=True: why a function cannot be compiled as a whole."""
+
+
+class CompiledNode(Node):
+    """The one node that a compiled forward pass leaves behind: its rule is the compiled way back."""
+
+    __slots__ = ("again", "outputs", "program", "saved", "shapes", "versions")
+
+    def name(self) -> str:
+        return "CompiledFunctionBackward"
+
+    def gradients(self, g: Any, create_graph: bool) -> Any:
+        gs = g if self.outputs != 1 else (g,)
+        if all(one is None for one in gs):
+            return [None] * len(self.edges)
+        if self.saved is None:
+            raise RuntimeError(FREED)
+        for version, at in self.versions:
+            if version[0] != at:
+                raise RuntimeError(
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: an input of a "
+                    f"compiled function is at version {version[0]}; expected version {at} instead."
+                )
+        if create_graph:
+            return self.recorded(gs)
+        filled = [np.zeros(*like) if one is None else one for one, like in zip(gs, self.shapes)]
+        return self.program.back(*filled, *self.saved)
+
+    def recorded(self, gs: Any) -> Any:
+        """The gradients with a history of their own: from the function itself, run again in eager mode."""
+        from autolab.autograd import grad
+
+        function, args, kwargs, tensors = self.again
+        outputs = [t for t in tensors_in(function(*args, **kwargs)) if t.edge is not None]
+        wanted = [t for t in tensors if edge_of(t) is not None]
+        pairs = [(o, one) for o, one in zip(outputs, gs) if one is not None]
+        found = iter(grad([o for o, _ in pairs], wanted, [one for _, one in pairs], create_graph=True, allow_unused=True))
+        return [next(found) if edge_of(t) is not None else None for t in tensors]
+
+    def release(self) -> None:
+        self.saved = self.again = None
+
+    def is_freed(self) -> bool:
+        return self.saved is None
+
+
+def tensors_in(nest: Any) -> list[Tensor]:
+    """All tensors in nested tuples, lists and dicts, in order."""
+    if isinstance(nest, Tensor):
+        return [nest]
+    if isinstance(nest, dict):
+        nest = list(nest.values())
+    return [t for item in nest for t in tensors_in(item)] if isinstance(nest, tuple | list) else []
+
+
+class Program:
+    """A compiled call: a forward function, for outputs that need a gradient a way back, and the text of both."""
+
+    def __init__(self, tracer: Tracer, guards: Guards, result: Any, call: Callable[..., Any]) -> None:
+        builder = Builder(tracer, guards.places)
+        self.test, self.call, self.busy = guards.compiled(), call, threading.Lock()
+        outputs = tensors_in(result)
+        numbers = [int(tracer.known(t)) for t in outputs]
+        if tracer.broken:
+            raise CannotCompile("it returns a tensor that no operation of the function made")
+        own = [n not in tracer.made for n in numbers]  # an argument, or a tensor from outside, handed back
+        values = [None if is_own else builder.value(n) for n, is_own in zip(numbers, own)]  # type: ignore[arg-type]
+        if any(v is not None and (v.root.source or v.root.constant) for v in values):
+            raise CannotCompile("it returns a view of one of its inputs, or a constant")
+        self.needs = [t.edge is not None and not is_own for t, is_own in zip(outputs, own)]
+        self.effects = any(isinstance(s, Again | Accumulate) for s in builder.to.steps)
+        steps, back_steps, saved, incoming, found = self.split(builder, tracer, numbers, values)
+        leaving = [v for v in values if v is not None] + saved
+        names = dict(builder.names)
+        names["fresh"], names["attach"] = fresh, self.attach
+        source = Source(steps, leaving, names)
+        given = iter(zip(outputs, values))
+        text = self.returned(result, given, source)
+        packed = "".join(f"{source.speak(v)}, " for v in saved)
+        if any(self.needs):
+            text = f"attach({text}, ({packed}), args, kwargs)"
+        self.forward, self.text = function("program", "args, kwargs", source, text)
+        self.fused, self.bytes = source.fused, source.bytes
+        self.back, self.back_text = None, ""
+        if any(self.needs):
+            back = Source(back_steps, [v for v in found if v is not None], dict(builder.names))
+            gone = ", ".join("None" if v is None else back.speak(v) for v in found)
+            arguments = ", ".join([*(v.name for v in incoming), *(v.name for v in saved)])
+            self.back, self.back_text = function("backward", arguments, back, f"[{gone}]")
+            self.fused = self.fused + back.fused
+            self.bytes += back.bytes
+        self.shapes = [(v.sample.shape, v.sample.dtype) for v, n in zip(values, self.needs) if n and v is not None]
+        self.count = len(steps)
+
+    def split(self, builder: Builder, tracer: Tracer, numbers: list[Any], values: list[Any]) -> Any:
+        """The steps forward, the steps backward, and the values that the first saves for the second."""
+        to = builder.to
+        self.sources: list[Tensor] = []
+        self.input_places: list[tuple[int, bool]] = []
+        if not any(self.needs):
+            return to.steps, [], [], [], []
+        if self.effects:
+            raise CannotCompile("it runs a backward pass itself and returns a tensor with a history: return loss.detach()")
+        mark = len(to.steps)
+        incoming, pending = [], {}
+        for n, v, needs in zip(numbers, values, self.needs):
+            if needs:
+                g = to.new(np.ones_like(v.sample)[()], source="gradient")
+                incoming.append(g)
+                pending[n] = g if n not in pending else to.emit(np.add, (pending[n], g))
+        grads = builder.gradients(pending)
+        made = {id(t) for k, t in enumerate(tracer.tensors) if k in tracer.made}
+        leaves = [(n, t) for n, t in enumerate(tracer.tensors) if id(t) not in made and n in grads and edge_of(t) is not None]
+        self.sources = [t for _, t in leaves]
+        inputs = {n: i for i, n in enumerate(tracer.inputs)}
+        self.input_places = [(inputs[n], True) if n in inputs else (-1, False) for n, _ in leaves]
+        found = [grads[n] for n, _ in leaves]
+        steps, back = to.steps[:mark], useful(to.steps[mark:], [g for g in found if g is not None])
+        fresh_values = {o for s in back for o in getattr(s, "outs", ()) if o is not None}
+        needed = dict.fromkeys(v for s in back for v in s.values() if v not in fresh_values)
+        needed.update(dict.fromkeys(g for g in found if g not in fresh_values))
+        saved = [v for v in needed if not v.constant and v not in incoming]
+        return steps, back, saved, incoming, found
+
+    def returned(self, nest: Any, given: Any, source: Source) -> str:
+        """The result as source, in the same nest."""
+        if isinstance(nest, Tensor):
+            t, v = next(given)
+            return source.bind(t, "own") if v is None else f"fresh({source.speak(v)})"
+        if type(nest) is tuple:
+            return "(" + "".join(f"{self.returned(n, given, source)}, " for n in nest) + ")"
+        if type(nest) is list:
+            return "[" + ", ".join(self.returned(n, given, source) for n in nest) + "]"
+        if type(nest) is dict:
+            return "{" + ", ".join(f"{k!r}: {self.returned(n, given, source)}" for k, n in nest.items()) + "}"
+        if nest is None or type(nest) in (bool, int, float, str):
+            return repr(nest) if not isinstance(nest, float) else source.bind(nest, "k")
+        raise CannotCompile(f"it returns a {type(nest).__name__}")
+
+    def attach(self, result: Any, saved: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
+        """Give the outputs that need it one node, whose edges lead to what the gradients are for."""
+        if not modes.grad:
+            return result
+        given = tensors_in((args, kwargs))
+        tensors = [distinct(given)[i] if is_input else t for (i, is_input), t in zip(self.input_places, self.sources)]
+        node = CompiledNode()
+        node.edges = tuple([edge_of(t) for t in tensors])
+        node.hooks, node.seq = None, next_number()
+        node.program, node.saved, node.shapes = self, saved, self.shapes
+        node.again = self.call, args, kwargs, tensors
+        node.versions = [(t.version, t.version[0]) for t in tensors]
+        outs = [t for t, needs in zip(tensors_in(result), self.needs) if needs]
+        node.outputs = len(outs)
+        for k, t in enumerate(outs):
+            t.edge = (node, k) if k else node
+        return result
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Replay. The buffers belong to one call at a time: a second one, from another thread, goes the eager way."""
+        if not self.busy.acquire(blocking=False):
+            return self.call(*args, **kwargs)
+        try:
+            return self.forward(args, kwargs)
+        finally:
+            self.busy.release()
+
+
+def distinct(tensors: list[Tensor]) -> list[Tensor]:
+    return list({id(t): t for t in tensors}.values())
+
+
+class Eager(NamedTuple):
+    """A call that is left to eager mode, and why."""
+
+    test: Callable[..., bool]
+    reason: str
+    call: Callable[..., Any]
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self.call(*args, **kwargs)
+
+
+class Compiled:
+    """A compiled function: call it like the function itself. `explain(f)` tells what became of it."""
+
+    def __init__(self, call: Callable[..., Any], fullgraph: bool) -> None:
+        self.call, self.fullgraph = call, fullgraph
+        self.programs: dict[bool, list[Program | Eager]] = {True: [], False: []}  # by whether recording is on
+        self.traces = 0
+        self.warned = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not modes.fast:  # somebody watches, a transform is active, or this call is itself being traced
+            return self.call(*args, **kwargs)
+        for program in self.programs[modes.grad]:
+            if program.test(args, kwargs):
+                return program.run(args, kwargs)
+        return self.trace(args, kwargs)
+
+    def trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run once under a tracer, and keep what can be replayed."""
+        known = self.programs[modes.grad]
+        if len(known) >= MOST_PROGRAMS:
+            if not self.warned:
+                self.warned = True
+                warnings.warn(
+                    f"torch.compile: {named(self.call)} was compiled {len(known)} times, for other shapes, settings or values each "
+                    "time. It runs in eager mode from now on. autolab.compiler.explain(f) says what differed.",
+                    stacklevel=3,
+                )
+            return self.call(*args, **kwargs)
+        self.traces += 1
+        guards = Guards(self.call, args, kwargs)
+        with Tracer(guards.inputs, guards.outside) as tracer:
+            if guards.impure:
+                tracer.leave(f"it {guards.impure}, which would happen once only")
+            result = self.call(*args, **kwargs)
+            tracer.finish()
+        reason = tracer.broken
+        after = Guards(self.call, args, kwargs)
+        if not reason and after.conditions != guards.conditions and plain(after) != plain(guards):
+            reason = "it changes a setting, a list or an attribute outside of itself"
+        if not reason:
+            try:
+                known.append(Program(tracer, guards, result, self.call))
+                return result
+            except CannotCompile as why:
+                reason = str(why)
+        if self.fullgraph:
+            raise CompileError(f"torch.compile(fullgraph=True): {named(self.call)} cannot be compiled as a whole: {reason}")
+        known.append(Eager(guards.compiled(), reason, self.call))
+        return result
+
+
+def plain(guards: Guards) -> list[str]:
+    """The conditions about values, without those that only name objects."""
+    return [c for c in guards.conditions if " == " in c or " is True" in c or " is False" in c or " is None" in c]
+
+
+def named(call: Any) -> str:
+    return getattr(call, "__qualname__", type(getattr(call, "__self__", call)).__name__)
+
+
+def compile(
+    model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = "numpy", mode: str | None = None,
+    options: dict[str, Any] | None = None, disable: bool = False,
+) -> Any:  # fmt: skip
+    """A faster version of a function, method or Module: the same results, its NumPy calls replayed without Python between them.
+
+    The first call runs as always and is watched; later calls with tensors of the same shapes and dtypes, and the same Python
+    values, replay it: forward, backward, optimizer steps, with buffers that are used again and chains of elementwise operations
+    run in blocks. What cannot be replayed runs in eager mode; `explain(f)` says why, `fullgraph=True` makes it a CompileError.
+    dynamic, backend, mode and options are accepted for PyTorch programs; each new shape is compiled anew.
+
+    >>> f = compile(lambda x: (x * x).sum())
+    >>> f(tensor([1., 2.]))
+    tensor(5.)
+    """
+    if model is None:
+        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
+    if not callable(model):
+        raise TypeError(f"torch.compile expects a function, a method or a Module, but got {type(model).__name__}")
+    if disable:
+        return model
+    from autolab.nn import Module
+
+    if isinstance(model, Module):
+        return OptimizedModule(model, fullgraph)
+    compiled = Compiled(model, fullgraph)
+
+    @functools.wraps(model)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return compiled(*args, **kwargs)
+
+    call._compiled = compiled  # type: ignore[attr-defined]
+    call._torchdynamo_orig_callable = model  # type: ignore[attr-defined]
+    return call
+
+
+class OptimizedModule:
+    """A Module whose calls are compiled; in every other way it is the module itself."""
+
+    def __init__(self, module: Any, fullgraph: bool) -> None:
+        object.__setattr__(self, "_orig_mod", module)
+        object.__setattr__(self, "_compiled", Compiled(module, fullgraph))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._compiled(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._orig_mod, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._orig_mod, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        delattr(self._orig_mod, name)
+
+    def __repr__(self) -> str:
+        return f"OptimizedModule(\n  (_orig_mod): {repr(self._orig_mod).replace(chr(10), chr(10) + '  ')}\n)"
+
+
+class Explanation(NamedTuple):
+    """What became of a compiled function, call by call."""
+
+    name: str
+    programs: list[Program | Eager]
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {len(self.programs)} kind{'s' if len(self.programs) != 1 else ''} of call seen"]
+        for i, p in enumerate(self.programs, 1):
+            if isinstance(p, Eager):
+                lines.append(f"{i}. left to eager mode: {p.reason}")
+                continue
+            chains = ", ".join(str(len(group)) for group in p.fused)
+            lines.append(
+                f"{i}. compiled: {p.count} steps" + (", with a way back" if p.back else "") + f", {p.bytes} bytes of buffers"
+                + (f", chains of {chains} steps run in blocks" if chains else "")
+            )  # fmt: skip
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def explain(f: Any, *args: Any, **kwargs: Any) -> Explanation:
+    """What became of a compiled function; with arguments, of a call with those. Raises TypeError for what is not compiled."""
+    compiled = getattr(f, "_compiled", None)
+    if compiled is None:
+        raise TypeError(f"explain() takes what compile() returned, but got {type(f).__name__}: f = compile(f) first.")
+    if args or kwargs:
+        f(*args, **kwargs)
+    return Explanation(named(compiled.call), [*compiled.programs[True], *compiled.programs[False]])
+
+
+compile.explain = explain  # type: ignore[attr-defined]
+
+
+def source_of(f: Any) -> str:
+    """The text of the programs of a compiled function, for reading."""
+    found = [p for p in explain(f).programs if isinstance(p, Program)]
+    return "\n".join(text for p in found for text in (p.text, p.back_text) if text)

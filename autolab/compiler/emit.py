@@ -1,0 +1,370 @@
+"""5. The program as Python source: buffers planned, chains of elementwise steps in blocks that stay in the cache.
+
+A step that can write into a buffer (`out=`) gets one. A buffer is free again after the last use of what it holds, so a few of them
+serve a whole training step, and nothing is allocated while it runs. Results that leave the program are made anew at each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autolab.compiler.lower import Method, Step, Value, values_in
+from autolab.compiler.program import Accumulate, Again, Load
+from autolab.engine.node import add_into
+from autolab.engine.tensor import Tensor, fresh
+
+LARGE = 1 << 16  # entries: from here on chains are run in blocks
+BLOCK = 1 << 14  # entries of a block: a few of them fit the second-level cache
+IN_BLOCKS = (np.where,)
+
+
+class Source:
+    """Writes steps as lines. `names` are the globals of the text."""
+
+    def __init__(self, steps: list[Any], leaving: list[Value], names: dict[str, Any]) -> None:
+        self.names, self.lines = names, []
+        self.given: dict[Value, str] = {}  # how the text speaks of a value
+        self.static: dict[Value, np.ndarray[Any, Any]] = {}  # values that live in a buffer
+        self.free: dict[Any, list[np.ndarray[Any, Any]]] = {}
+        self.bytes = 0
+        self.fused: list[list[Step]] = []
+        self.leaving = {v.root for v in leaving} | {s.value.root for s in steps if isinstance(s, Accumulate)}
+        self.steps = in_groups(useful(steps, leaving), self.leaving)
+        self.last: dict[Value, int] = {}
+        for i, step in enumerate(self.steps):
+            for v in uses(step):
+                self.last[v.root] = i
+        self.accumulated: set[Value] = set()
+        for i, step in enumerate(self.steps):
+            self.write(i, step)
+
+    def speak(self, nest: Any) -> str:
+        """An argument as source."""
+        if isinstance(nest, Value):
+            if nest not in self.given and nest.constant:
+                self.given[nest] = self.bind(nest.sample, nest.name)
+            return self.given.get(nest, nest.name)
+        if type(nest) is tuple:
+            return "(" + "".join(f"{self.speak(n)}, " for n in nest) + ")"
+        if type(nest) is list:
+            return "[" + ", ".join(map(self.speak, nest)) + "]"
+        if type(nest) is dict:
+            return "{" + ", ".join(f"{k!r}: {self.speak(n)}" for k, n in nest.items()) + "}"
+        if type(nest) in (bool, int, str, type(None)):
+            return repr(nest)
+        if type(nest) is float and nest == nest and abs(nest) != np.inf:
+            return repr(nest)
+        return self.bind(nest, "k")
+
+    def bind(self, thing: Any, hint: str) -> str:
+        """A global name for an object."""
+        for name, other in self.names.items():
+            if other is thing and name.startswith(hint):
+                return name
+        name = hint if hint not in self.names else f"{hint}_{len(self.names)}"
+        self.names[name] = thing
+        return name
+
+    def buffer(self, like: Any, dying: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+        """A buffer of the shape and dtype of `like`: one that ends here, a free one, or a new one."""
+        key = like.shape, like.dtype
+        for b in dying:
+            if (b.shape, b.dtype) == key:
+                return b
+        if self.free.get(key):
+            return self.free[key].pop()
+        self.bytes += like.nbytes
+        return np.empty(like.shape, like.dtype)
+
+    # -- one step ----------------------------------------------------------------------------------
+
+    def write(self, i: int, step: Any) -> None:
+        if isinstance(step, Load):
+            self.lines.append(f"{step.value.name} = {step.value.source}")
+        elif isinstance(step, Again):
+            self.lines.append(f"{self.bind(step.effect.run, 'again')}()  # {step.effect.what}")
+        elif isinstance(step, Accumulate):
+            v = step.value
+            sole = v.root is v and not v.source and not v.constant and v not in self.accumulated
+            self.accumulated.add(v.root)
+            text = self.speak(v) if sole or not np.ndim(v.sample) else f"{self.speak(v)}.copy()"
+            self.lines.append(f"accumulate({self.bind(step.leaf, 'leaf')}, {text})")
+        elif isinstance(step, Group):
+            step.write(self, i)
+        else:
+            self.write_step(i, step)
+        self.release(i, step)
+
+    def release(self, i: int, step: Any) -> None:
+        """Give back the buffers whose values are not used after this step."""
+        for root in {v.root for v in uses(step)}:
+            if self.last.get(root) == i and root in self.static:
+                b = self.static.pop(root)
+                if not any(b is other for other in self.static.values()):
+                    self.free.setdefault((b.shape, b.dtype), []).append(b)
+
+    def write_step(self, i: int, step: Step) -> None:
+        out = step.outs[0]
+        if step.several or out is None:
+            names = ", ".join("_" if o is None else o.name for o in step.outs)
+            self.lines.append(f"{names}{',' if len(step.outs) == 1 else ''} = {self.call(step)}")
+            return
+        root = out.root
+        if root is not out and root in self.static and all(v.constant or v.root is root for v in step.values()):
+            view = step.function(*self.arrays(step.args), **self.arrays(step.kwargs))  # a buffer stays where it is: look once
+            if np.may_share_memory(view, self.static[root]):
+                self.given[out] = self.bind(view, out.name)
+                self.viewed(out, view)
+                return
+        if self.can_write_into(step, out):
+            dying = [] if step.function is np.dot else [
+                self.static[v] for v in step.values() if v in self.static and self.last.get(v) == i
+            ]  # fmt: skip
+            b = self.buffer(out.sample, dying)
+            self.static[out] = b
+            name = self.given[out] = self.bind(b, "b")
+            self.viewed(out, b)
+            self.lines.append(f"{self.call(step, into=name)}  # {out.name}")
+        else:
+            self.lines.append(f"{out.name} = {self.call(step)}")
+
+    def viewed(self, v: Value, array: Any) -> None:
+        self.views = getattr(self, "views", {})
+        self.views[v] = array
+
+    def arrays(self, nest: Any) -> Any:
+        """Arguments with the arrays that they stand for, where all of them are buffers or constants."""
+        if isinstance(nest, Value):
+            return nest.sample if nest.constant else self.views[nest]
+        if isinstance(nest, tuple | list):
+            return type(nest)(self.arrays(n) for n in nest)
+        if isinstance(nest, dict):
+            return {k: self.arrays(n) for k, n in nest.items()}
+        return nest
+
+    def can_write_into(self, step: Step, out: Value) -> bool:
+        if out.root is not out or out in self.leaving or step.kwargs or not isinstance(out.sample, np.ndarray) or not out.sample.ndim:
+            return False
+        if step.function is np.dot:
+            return out.sample.flags.c_contiguous
+        return isinstance(step.function, np.ufunc) and step.function.nout == 1
+
+    def call(self, step: Step, into: str = "") -> str:
+        """A step as an expression."""
+        args = [self.speak(a) for a in step.args]
+        if step.function is np.dot:
+            return f"{args[0]}.dot({args[1]}{', ' + into if into else ''})"
+        if step.function is np.transpose and len(args) == 1:
+            return f"{args[0]}.T"
+        if isinstance(step.function, Method):
+            return f"{args[0]}.{step.function.name}({', '.join([*args[1:], *(f'{k}={self.speak(v)}' for k, v in step.kwargs.items())])})"
+        if into:
+            args.append(into)
+        args += [f"{k}={self.speak(v)}" for k, v in step.kwargs.items()]
+        name = self.bind(step.function, getattr(step.function, "__name__", "f").replace("<lambda>", "rule"))
+        return f"{name}({', '.join(args)})"
+
+
+# -- chains of elementwise steps on large arrays ------------------------------------------------------
+
+
+class Group:
+    """Elementwise steps of one shape, and full sums of their results, run block by block."""
+
+    def __init__(self, steps: list[Step], shape: tuple[int, ...], leaving: set[Value]) -> None:
+        self.steps, self.shape = steps, shape
+        self.leaving = leaving
+        self.needed: set[Value] = set()  # values that are used after the group
+
+    def write(self, to: Source, i: int) -> None:
+        inner = {o for s in self.steps for o in s.outs if o is not None}
+        n = int(np.prod(self.shape))
+        flat: dict[Value, str] = {}
+        outside = dict.fromkeys(v for s in self.steps for v in s.values() if v not in inner)
+        for v in outside:
+            if np.shape(v.sample) == self.shape:
+                flat[v] = f"{to.speak(v)}_{v.name}" if v.constant else f"f_{v.name}"
+                to.lines.append(f"{flat[v]} = {to.speak(v)}.reshape(-1)")
+        sums: list[tuple[Value, str]] = []
+        body: list[str] = []
+        local: dict[Value, str] = {v: f"{name}[lo:hi]" for v, name in flat.items()}
+        reads = {name: f"s_{name}" for name in flat.values()}
+        body += [f"{short} = {name}[lo:hi]" for name, short in reads.items()]
+        for v, name in flat.items():
+            local[v] = reads[name]
+        last = {v: k for k, s in enumerate(self.steps) for v in s.values()}
+        free: list[str] = []
+        held: dict[Value, str] = {}
+        kinds: dict[str, Any] = {}  # the block buffers, by name, with their dtypes
+        for k, s in enumerate(self.steps):
+            out = s.outs[0]
+            assert out is not None
+            args = [local.get(v) or to.speak(v) if isinstance(v, Value) else to.speak(v) for v in s.args]
+            if is_sum(s):
+                body.append(f"t_{out.name} += float64(add_reduce({args[0]}))" if out.sample.dtype.kind == "f" else "")
+                sums.append((out, f"t_{out.name}"))
+            else:
+                dying = [held.pop(v) for v in dict.fromkeys(s.values()) if v in held and last[v] == k]
+                function = to.bind(s.function, getattr(s.function, "__name__", "f"))
+                kind = out.sample.dtype
+                if out in self.needed:
+                    into = f"w_{out.name}[lo:hi]"
+                    body.append(f"x_{out.name} = {into}")
+                    into = f"x_{out.name}"
+                    free += dying
+                elif isinstance(s.function, np.ufunc):
+                    into = next((d for d in dying if kinds[d] == kind), "")
+                    free += [d for d in dying if d != into]
+                    if not into:
+                        into = next((f for f in free if kinds[f] == kind), "")
+                        if into:
+                            free.remove(into)
+                    if not into:
+                        into = f"k{len(kinds)}"
+                        kinds[into] = kind
+                        to.bytes += BLOCK * kind.itemsize
+                    held[out] = into
+                else:
+                    free += dying
+                    body.append(f"{out.name} = {function}({', '.join(args)})")
+                    local[out] = out.name
+                    continue
+                local[out] = into
+                if isinstance(s.function, np.ufunc):
+                    body.append(f"{function}({', '.join([*args, into])})")
+                else:
+                    body.append(f"{into}[...] = {function}({', '.join(args)})")
+        for v in inner & self.needed:
+            if np.shape(v.sample) == self.shape:
+                self.whole(to, v)
+        to.lines += [f"{name} = 0.0" for _, name in sums]
+        to.lines.append(f"for lo in range(0, {n}, {BLOCK}):")
+        to.lines.append(f"    hi = min(lo + {BLOCK}, {n})")
+        to.lines += [f"    {k} = {to.bind(np.empty(BLOCK, kind), 'block')}[:hi - lo]" for k, kind in kinds.items()]
+        to.lines += ["    " + line for line in body if line]
+        for v, name in sums:
+            to.lines.append(f"{v.name} = {to.bind(v.sample.dtype.type, v.sample.dtype.name)}({name})")
+        to.names["float64"], to.names["add_reduce"] = np.float64, np.add.reduce
+        to.fused.append(self.steps)
+
+    def whole(self, to: Source, v: Value) -> None:
+        """An array for a value that is used after the group."""
+        if v in self.leaving:
+            to.lines.append(f"{v.name} = {to.bind(np.empty, 'empty')}({self.shape}, {to.bind(v.sample.dtype, 'dtype')})")
+        else:
+            b = to.buffer(v.sample, [])
+            to.static[v] = b
+            to.given[v] = to.bind(b, "b")
+            to.viewed(v, b)
+        to.lines.append(f"w_{v.name} = {to.speak(v)}.reshape(-1)")
+
+
+def is_sum(step: Step) -> bool:
+    """A sum of all entries: it can be collected block by block."""
+    return step.function == np.add.reduce and tuple(step.args[1:]) in ((None, None, None, False), (None,)) and not step.kwargs
+
+
+def may_join(step: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a step can run in blocks of arrays of this shape."""
+    if not isinstance(step, Step) or step.several or step.kwargs or step.outs[0] is None:
+        return False
+    if is_sum(step):
+        v = step.args[0]
+        return isinstance(v, Value) and np.shape(v.sample) == shape and v.sample.dtype.kind == "f"
+    if not (step.elementwise and (isinstance(step.function, np.ufunc) or step.function in IN_BLOCKS)):
+        return False
+    if np.shape(step.outs[0].sample) != shape or step.outs[0].root is not step.outs[0]:
+        return False
+    return all(
+        np.shape(v.sample) == () or (np.shape(v.sample) == shape and v.sample.flags.c_contiguous) for v in step.values()
+    ) and any(np.shape(v.sample) == shape for v in step.values())  # fmt: skip
+
+
+def in_groups(steps: list[Any], leaving: set[Value]) -> list[Any]:
+    """Gather elementwise steps on large arrays of one shape. A step moves up only past steps that it does not depend on."""
+    result: list[Any] = []
+    left = list(steps)
+    while left:
+        step = left[0]
+        shape = np.shape(step.outs[0].sample) if isinstance(step, Step) and step.outs[0] is not None else ()
+        if isinstance(step, Step) and is_sum(step):
+            shape = np.shape(step.args[0].sample) if isinstance(step.args[0], Value) else ()
+        if int(np.prod(shape)) < LARGE or not may_join(step, shape):
+            result.append(left.pop(0))
+            continue
+        group, behind, late = [], [], set()  # late: values that are not there yet when the group runs
+        barrier = False
+        for s in left:
+            depends = any(v in late for v in uses(s))
+            if isinstance(s, Again):
+                barrier = True
+            if not barrier and not depends and may_join(s, shape):
+                group.append(s)
+                if is_sum(s):
+                    late.update(o for o in s.outs if o is not None)
+            else:
+                behind.append(s)
+                late.update(o for o in getattr(s, "outs", ()) if o is not None)
+                if isinstance(s, Load):
+                    late.add(s.value)
+        if len([s for s in group if not is_sum(s)]) < 2:
+            result.append(left.pop(0))
+            continue
+        made = Group(group, shape, leaving)
+        used = {v.root for s in behind for v in uses(s)} | leaving
+        made.needed = {o for s in group for o in s.outs if o is not None and o in used}
+        loads = [s for s in behind if isinstance(s, Load) and any(s.value in g.values() for g in group)]
+        result += [*loads, made]
+        left = [s for s in behind if s not in loads]
+    return result
+
+
+def useful(steps: list[Any], leaving: list[Value]) -> list[Any]:
+    """The steps without those whose results nobody uses."""
+    wanted = set(leaving)
+    kept: list[Any] = []
+    for step in reversed(steps):
+        if isinstance(step, Step) and not any(o in wanted for o in step.outs if o is not None):
+            continue
+        if isinstance(step, Load) and step.value not in wanted:
+            continue
+        wanted.update(uses(step))
+        kept.append(step)
+    return kept[::-1]
+
+
+def uses(step: Any) -> list[Value]:
+    """The values that a step reads."""
+    if isinstance(step, Group):
+        return [v for s in step.steps for v in s.values()]
+    if isinstance(step, Step):
+        return step.values()
+    return [step.value] if isinstance(step, Accumulate) else []
+
+
+# -- what programs call --------------------------------------------------------------------------------
+
+
+def accumulate(leaf: Tensor, g: Any) -> None:
+    """leaf.grad += g, where g belongs to nobody else."""
+    if leaf._grad is None:
+        leaf._grad = fresh(g)
+    else:
+        add_into(leaf._grad, g)
+
+
+def function(name: str, arguments: str, source: Source, result: str) -> tuple[Callable[..., Any], str]:
+    """The text as a function, and the text."""
+    body = "\n".join("    " + line for line in [*source.lines, f"return {result}"])
+    text = f"def {name}({arguments}):\n{body}\n"
+    source.names["accumulate"] = accumulate
+    place: dict[str, Any] = {}
+    exec(compile(text, f"<compiled {name}>", "exec"), source.names, place)
+    return place[name], text
+
+
+def result_values(nest: Any) -> list[Value]:
+    return list(values_in(nest))

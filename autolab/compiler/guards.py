@@ -1,0 +1,177 @@
+"""2. When a program may be used again: everything that the call could see is as it was.
+
+What a function can see is found by looking: its arguments, its closure, the globals that its code names, and whatever hangs on
+those (modules with their settings and parameters, lists, plain objects), for the functions it calls as well. Numbers and flags are
+compared by value, tensors by shape, dtype and requires_grad, all else by identity. The test is written out as one Python function.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from autolab.engine.tensor import Tensor
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None))
+OURS = "autolab"
+IMPURE = {"print", "input", "open", "random", "time", "perf_counter", "monotonic", "datetime", "urandom", "default_rng"}
+
+
+class Guards:
+    """Collects the conditions for one call, and the tensors that it could reach."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.conditions: list[str] = []
+        self.names: dict[str, Any] = {"Tensor": Tensor}
+        self.inputs: list[Tensor] = []
+        self.places: list[str] = []  # how each input is reached from args and kwargs
+        self.outside: list[Tensor] = []
+        self.seen: set[int] = set()
+        self.impure = ""
+        self.arguments = True
+        self.conditions.append(f"len(args) == {len(args)} and len(kwargs) == {len(kwargs)}")
+        for i, a in enumerate(args):
+            self.look(a, f"args[{i}]")
+        for name, a in kwargs.items():
+            self.conditions.append(f"{name!r} in kwargs")
+            self.look(a, f"kwargs[{name!r}]")
+        self.arguments = False
+        self.look_into_function(function)
+
+    def name(self, value: Any) -> str:
+        """A name under which the test can speak of an object."""
+        name = f"o{len(self.names)}"
+        self.names[name] = value
+        return name
+
+    def look(self, value: Any, place: str, depth: int = 0) -> None:
+        """Add the conditions for what is found at a place."""
+        kind = type(value)
+        if kind in PLAIN:
+            same = f"{place} is {value!r}" if value is None or kind is bool else f"type({place}) is {kind.__name__} and {place} == {value!r}"
+            if kind is float and value != value:
+                same = f"{place} != {place}"
+            if kind is not type(None) and kind is not bool:
+                self.names.setdefault(kind.__name__, kind)
+            self.conditions.append(same if repr(value) not in ("inf", "-inf") else f"{place} == {self.name(value)}")
+            return
+        if isinstance(value, Tensor):
+            self.look_at_tensor(value, place)
+            return
+        if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+            self.conditions.append(f"type({place}) is {self.name(kind)} and len({place}) == {len(value)}")
+            if depth < 4 and len(value) <= 256:
+                for i, item in enumerate(value):
+                    self.look(item, f"{place}[{i}]", depth + 1)
+            return
+        if kind is dict:
+            self.conditions.append(f"type({place}) is dict and len({place}) == {len(value)}")
+            if depth < 4 and len(value) <= 256:
+                for key, item in value.items():
+                    if type(key) in (str, int):
+                        self.conditions.append(f"{key!r} in {place}")
+                        self.look(item, f"{place}[{key!r}]", depth + 1)
+            return
+        self.conditions.append(f"{place} is {self.name(value)}")
+        self.look_into(value, self.name(value), depth)
+
+    def look_at_tensor(self, t: Tensor, place: str) -> None:
+        wanted = f"({place}.flag or {place}.edge is not None) is {t.flag or t.edge is not None}"
+        if self.arguments:
+            dtype = self.name(t.payload.dtype)
+            self.conditions.append(
+                f"isinstance({place}, Tensor) and {place}.payload.shape == {t.payload.shape} and {place}.payload.dtype is {dtype} "
+                f"and {wanted} and {place}.level == 0 and {place}.window is None"
+            )
+            twin = next((i for i, other in enumerate(self.inputs) if other is t), None)
+            self.conditions += [f"{place} is {self.places[twin]}"] if twin is not None else [
+                f"{place} is not {p}" for p in self.places
+            ]  # fmt: skip
+            if twin is None:
+                self.inputs.append(t)
+                self.places.append(place)
+            return
+        self.conditions.append(f"{place} is {self.name(t)}")
+        if id(t) in self.seen or any(t is i for i in self.inputs):
+            return
+        self.seen.add(id(t))
+        self.outside.append(t)
+        own, dtype = self.name(t), self.name(t.payload.dtype)
+        wanted = f"({own}.flag or {own}.edge is not None) is {t.flag or t.edge is not None}"
+        self.conditions.append(f"{own}.payload.shape == {t.payload.shape} and {own}.payload.dtype is {dtype} and {wanted}")
+
+    def look_into(self, value: Any, name: str, depth: int) -> None:
+        """What hangs on an object: a function's world, a module's parameters and settings, an object's attributes."""
+        if id(value) in self.seen or depth > 6:
+            return
+        if isinstance(value, types.FunctionType | types.MethodType | types.BuiltinFunctionType | type | types.ModuleType):
+            self.look_into_function(value)
+            return
+        self.seen.add(id(value))
+        module = type(value).__module__ or ""
+        fields = getattr(value, "__dict__", None)
+        if fields is None or module.startswith(("numpy", "builtins")):
+            return
+        if hasattr(value, "param_groups"):  # an optimizer: its steps are done again as they are
+            for group in value.param_groups:
+                for p in group["params"]:
+                    self.look(p, self.name(p), depth + 1)
+            return
+        for key, item in list(fields.items()):
+            if type(item) in PLAIN or isinstance(item, Tensor | list | tuple | dict):
+                self.look(item, f"{name}.__dict__[{key!r}]", depth + 1)
+            elif key.startswith("__"):
+                continue
+            else:
+                self.conditions.append(f"{name}.__dict__.get({key!r}) is {self.name(item)}")
+                self.look_into(item, self.name(item), depth + 1)
+        if not module.startswith(OURS):
+            self.look_into_function(type(value).__dict__.get("forward") or type(value).__dict__.get("__call__"))
+
+    def look_into_function(self, function: Any) -> None:
+        """The closure, defaults and globals of a function that a user wrote, and of those it names."""
+        if isinstance(function, types.MethodType):
+            self.look(function.__self__, self.name(function.__self__))
+            function = function.__func__
+        if not isinstance(function, types.FunctionType):
+            if hasattr(function, "__dict__") and not isinstance(function, type | types.ModuleType) and function is not None:
+                self.look_into(function, self.name(function), 0)
+            return
+        if (function.__module__ or "").partition(".")[0] == OURS or id(function) in self.seen:
+            return
+        self.seen.add(id(function))
+        own = self.name(function)
+        self.impure = self.impure or next((f"calls {n}()" for n in sorted(IMPURE & set(every_name(function.__code__)))), "")
+        for i, cell in enumerate(function.__closure__ or ()):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue
+            self.look(value, f"{self.name(cell)}.cell_contents")
+            del i
+        world = self.name(function.__globals__)
+        for n in every_name(function.__code__):
+            if n in function.__globals__ and not isinstance(function.__globals__[n], types.ModuleType):
+                self.look(function.__globals__[n], f"{world}[{n!r}]")
+        for i, default in enumerate(function.__defaults__ or ()):
+            self.look(default, f"{own}.__defaults__[{i}]")
+
+    def compiled(self) -> Callable[[tuple[Any, ...], dict[str, Any]], bool]:
+        """The conditions as one function."""
+        unique = list(dict.fromkeys(self.conditions))
+        # in chunks: Python's compiler has a limit on how deep an expression may be
+        body = "\n".join(f"        if not ({c}): return False" for c in unique)
+        text = f"def test(args, kwargs):\n    try:\n{body}\n    except (AttributeError, KeyError, IndexError, TypeError):\n        return False\n    return True\n"
+        place: dict[str, Any] = {}
+        exec(compile(text, "<guards>", "exec"), self.names, place)
+        return place["test"]  # type: ignore[no-any-return]
+
+
+def every_name(code: Any) -> list[str]:
+    """The names that a function's code and the code inside it look up."""
+    names = list(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names += every_name(constant)
+    return names

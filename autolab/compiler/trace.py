@@ -1,0 +1,238 @@
+"""1. What a call did: the list of its operations, backward passes and other effects, in order.
+
+The function runs as it always does, once, with a tracer watching: its results are real, and so are its effects. A call does not
+say everything, though. What cannot be read off it (numbers that Python looked at, writes in place, tensors of unknown origin) is a
+*break*: the tracer notes the reason, and the function is left to eager mode from then on. Wrong is never an option.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autolab.engine.apply import at_work
+from autolab.engine.modes import modes
+from autolab.engine.node import AccumulateGrad, edge_of
+from autolab.engine.tensor import Tensor
+
+PURE = {"zeros", "ones", "full", "eye", "arange", "linspace", "zeros_like", "ones_like", "full_like"}
+
+
+class Operation(NamedTuple):
+    """One row that ran: arguments are numbers of tensors (`Ref`) or plain values."""
+
+    op: Any
+    args: tuple[Any, ...]
+    settings: dict[str, Any]
+    results: tuple[int, ...]
+    needs: tuple[bool, ...]  # for each argument, whether a gradient goes to it
+    several: bool
+
+
+class Backward(NamedTuple):
+    """`root.backward()`."""
+
+    root: int
+    leaves: tuple[Tensor, ...]
+
+
+class Effect(NamedTuple):
+    """Something that is simply done again: an optimizer's step, a gradient set to None."""
+
+    run: Callable[[], Any]
+    what: str
+    writes: bool  # whether it may write into parameters
+
+
+class Ref(int):
+    """The number of a tensor of the trace."""
+
+
+class Tracer:
+    """Watches one call. `inputs`: the tensors among its arguments; `outside`: those it can reach without them."""
+
+    def __init__(self, inputs: list[Tensor], outside: list[Tensor]) -> None:
+        self.events: list[Operation | Backward | Effect] = []
+        self.numbers: dict[int, int] = {}
+        self.tensors: list[Tensor] = []
+        self.edges: list[Any] = []
+        self.made: set[int] = set()  # numbers of results of operations
+        self.constants: set[int] = set()
+        self.gradients: dict[int, Tensor] = {}  # number of a .grad -> its leaf
+        self.broken = ""
+        self.inputs = [self.number(t) for t in inputs]
+        self.outside = {id(t): t for t in outside}
+        self.versions = [(t, t.version[0], t.payload) for t in [*inputs, *outside]]
+        self.before_write_outside: Any = None
+
+    # -- watching -------------------------------------------------------------------------------
+
+    def __enter__(self) -> Tracer:
+        self.before_write_outside = modes.before_write
+        modes.tracer, modes.before_write = self, self.written
+        modes.settle()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        modes.tracer, modes.before_write = None, self.before_write_outside
+        modes.settle()
+
+    class aside:
+        """Not to be watched: what runs in this block is one event."""
+
+        def __init__(self, tracer: Tracer) -> None:
+            self.tracer = tracer
+
+        def __enter__(self) -> None:
+            self.tracer.__exit__()
+
+        def __exit__(self, *exc: object) -> None:
+            modes.tracer, modes.before_write = self.tracer, self.tracer.written
+            modes.settle()
+
+    def leave(self, reason: str) -> None:
+        """Note why this call cannot be replayed; the first reason counts."""
+        if not self.broken:
+            self.broken = f"{reason}{where()}"
+
+    # -- tensors by number -----------------------------------------------------------------------
+
+    def number(self, t: Tensor) -> int:
+        """A number for a tensor that is new to the trace."""
+        n = self.numbers[id(t)] = len(self.tensors)
+        self.tensors.append(t)  # kept alive, so that no other tensor gets its id
+        self.edges.append(t.edge)
+        return n
+
+    def known(self, t: Tensor) -> Ref:
+        """The number of an argument. Breaks if nobody knows where the tensor comes from."""
+        n = self.numbers.get(id(t))
+        if n is None:
+            if id(t) in self.outside:
+                n = self.number(t)
+            else:
+                same = [k for k, other in enumerate(self.tensors) if other.payload is t.payload]
+                if not same or t.edge is not None:
+                    self.leave("a tensor is used that no operation of the function made")
+                    return Ref(self.number(t))
+                n = self.numbers[id(t)] = same[0]  # x.detach(): the same numbers
+                self.tensors.append(t)
+                self.edges.append(None)
+        elif t.edge is not self.edges[n] and self.tensors[n] is t:
+            self.leave("the history of a tensor was changed")
+        return Ref(n)
+
+    def created(self, t: Tensor) -> None:
+        """A creation function made a tensor; a constant if it is one that asks for nothing but numbers."""
+        frame: Any = sys._getframe(2)
+        if frame.f_code.co_name in PURE or (frame.f_back is not None and frame.f_back.f_code.co_name in PURE):
+            self.constants.add(self.number(t))
+
+    # -- events ----------------------------------------------------------------------------------
+
+    def operation(self, op: Any, args: Any, settings: dict[str, Any]) -> Any:
+        """Run one row, and note it."""
+        inside = any(isinstance(a, Tensor) and a.level for a in args)
+        result = at_work(op, args, settings)
+        if inside or self.broken:
+            return result
+        refs, needs, bit = [], [], 1
+        for a in args:
+            is_tensor = isinstance(a, Tensor)
+            refs.append(self.known(a) if is_tensor else a)
+            needs.append(bool(is_tensor and modes.grad and op.mask & bit and edge_of(a) is not None))
+            bit += bit
+        results = result if isinstance(result, tuple) else (result,)
+        numbers = tuple(self.number(r) for r in results)
+        self.made.update(numbers)
+        self.events.append(Operation(op, tuple(refs), dict(settings), numbers, tuple(needs), isinstance(result, tuple)))
+        return result
+
+    def backward(self, roots: list[Any], gradients: list[Any], options: dict[str, Any], walk: Callable[[], None]) -> None:
+        """Run a backward pass, and note it if it is the plain one: `loss.backward()`."""
+        if len(roots) != 1 or options.get("create_graph") or options.get("inputs") is not None or np.size(gradients[0]) != 1:
+            self.leave("only a plain loss.backward() is compiled")
+        root = next((n for n in sorted(self.made) if self.edges[n] is not None and self.edges[n] == roots[0]), None)
+        if root is None or gradients[0] != 1:
+            self.leave("backward() of something that no operation of the function made")
+        leaves = None if self.broken else reached(roots[0][0])
+        if leaves is None:
+            self.leave("a tensor or a node has hooks, or a rule that a user wrote")
+        with self.aside(self):
+            walk()
+        if leaves is not None:
+            self.events.append(Backward(root, tuple(leaves)))
+            for leaf in leaves:
+                if leaf._grad is not None:
+                    self.gradients[self.number(leaf._grad)] = leaf
+                    self.edges[-1] = leaf._grad.edge
+
+    def gradient_set(self, t: Tensor, value: Any) -> None:
+        """t.grad = None is done again; any other gradient that is set by hand is not followed."""
+        if value is not None:
+            self.leave("a gradient is set by hand")
+        else:
+            self.events.append(Effect(lambda: setattr(t, "grad", None), "grad = None", False))
+
+    def again(self, run: Callable[[], Any], what: str, strange: bool) -> Any:
+        """An optimizer's step or zero_grad; `strange` if it was called in a way that cannot simply be done again."""
+        if strange:
+            self.leave(f"{what} with arguments")
+        return self.effect(run, what, writes=what != "zero_grad()")
+
+    def effect(self, run: Callable[[], Any], what: str, writes: bool = True) -> Any:
+        """Something that is done again at each call."""
+        with self.aside(self):
+            result = run()
+        self.events.append(Effect(run, what, writes))
+        if writes:
+            self.versions = [(t, t.version[0], t.payload) for t, _, _ in self.versions]
+        return result
+
+    def written(self, t: Tensor) -> None:
+        self.leave("a tensor is written to in place")
+
+    def finish(self) -> None:
+        """What can be seen only at the end."""
+        if any(t.version[0] != version or t.payload is not payload for t, version, payload in self.versions):
+            self.leave("a tensor from outside is written to")
+        for t in self.tensors:
+            if t.edge is not None and not isinstance(t.edge, tuple) and t.edge.hooks is not None:
+                self.leave("a tensor has a hook, or retains its gradient")
+
+
+def reached(root: Any) -> list[Tensor] | None:
+    """The leaves below a node. None if something on the way is not a plain row."""
+    leaves: dict[int, Tensor] = {}
+    stack, seen = [root], set()
+    while stack:
+        node: Any = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if type(node) is AccumulateGrad:
+            extra = node.variable.extra
+            if node.hooks is not None or (extra is not None and (extra.hooks or extra.post_hooks)):
+                return None
+            leaves[id(node.variable)] = node.variable
+        elif node.op is None or node.hooks is not None:
+            return None
+        stack += [e[0] for e in node.edges if e is not None]
+    return list(leaves.values())
+
+
+def where() -> str:
+    """The line of the user's code that runs, for a reason: " (train.py:12: if loss > 1:)"."""
+    import linecache
+
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "autolab":
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    text = linecache.getline(file, line).strip()
+    return f" ({file.rpartition('/')[2]}:{line}{': ' + text if text else ''})"
