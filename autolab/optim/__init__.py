@@ -23,5 +23,4 @@ _LAZY = ("lr_scheduler", "swa_utils")  # loaded when first used
 def __getattr__(name: str) -> object:
     if name in _LAZY:
         return _importlib.import_module(f"{__name__}.{name}")
-    nearest = {"SparseAdam": "there are no sparse tensors; Adam moves the same parameters"}.get(name, "it has " + ", ".join(__all__))
-    raise AttributeError(f"module 'autolab.optim' has no attribute '{name}': {nearest}")
+    raise AttributeError(f"module 'autolab.optim' has no attribute '{name}'")
