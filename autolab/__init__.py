@@ -19,7 +19,7 @@ from autolab.engine.tensor import Size, Tensor
 from autolab.surface.absent import Absent as _Absent, bind_absent as _bind_absent, watch as _watch
 from autolab.surface.creation import (
     arange, as_tensor, device, empty, empty_like, eye, from_dlpack, from_numpy, full, full_like, get_default_dtype, is_tensor,
-    linspace, ones, ones_like, set_default_dtype, tensor, zeros, zeros_like,
+    linspace, logspace, ones, ones_like, set_default_dtype, tensor, zeros, zeros_like,
 )  # fmt: skip
 from autolab.surface.generator import (
     Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
@@ -33,6 +33,7 @@ from autolab.version import __version__
 
 float, double, half = float32, float64, float16
 int, long, short = int32, int64, int16
+globals().update({_name: _with_out(globals()[_name]) for _name in "arange empty eye full linspace logspace ones zeros".split()})
 for _module in _MODULES:  # PyTorch's functions, a module a family
     globals().update({_name: getattr(_module, _name) for _name in _module.FUNCTIONS.split()})
     globals().update({_name: _with_out(getattr(_module, _name)) for _name in getattr(_module, "OUT", "").split()})
