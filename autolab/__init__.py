@@ -47,7 +47,7 @@ _LAZY = {
     "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules", "special": "autolab.special",
     "signal": "autolab.signal",
     "linalg": "autolab.linalg", "random": "autolab.surface.generator", "utils": "autolab.utils",
-    "testing": "autolab.testing", "amp": "autolab.amp", "cuda": "autolab.cuda", "cpu": "autolab.cpu",
+    "testing": "autolab.testing", "amp": "autolab.amp", "profiler": "autolab.profiler", "cuda": "autolab.cuda", "cpu": "autolab.cpu",
     "serialization": "autolab.serialization", "backends": "autolab.backends", "compat": "autolab.compat",
 }  # fmt: skip
 _LAZY_NAMES = {
