@@ -41,6 +41,15 @@ for _module in _MODULES:  # PyTorch's functions, a module a family
 
 globals().update({_name: getattr(Tensor, _name) for _name in _inplace.AS_FUNCTIONS.split()})
 
+# What PyTorch has here too, with the same arguments.
+_OF_NN = (
+    "adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d conv3d "
+    "conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm hardshrink layer_norm "
+    "max_pool1d max_pool1d_with_indices max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle prelu rms_norm rrelu rrelu_ "
+    "selu selu_ threshold threshold_"
+)
+globals().update({_name: getattr(nn.functional, _name) for _name in _OF_NN.split()})
+
 # Loaded when first used: subpackages, and what a learner calls in one line.
 _LAZY = {
     "datasets": "autolab.datasets", "trace": "autolab.trace", "draw": "autolab.draw", "widgets": "autolab.widgets",
@@ -54,7 +63,8 @@ _LAZY_NAMES = {
     "autocast": "autolab.amp", "GradScaler": "autolab.amp", "is_autocast_enabled": "autolab.amp.autocast_mode",
     "get_autocast_dtype": "autolab.amp.autocast_mode", "is_autocast_cache_enabled": "autolab.amp.autocast_mode",
     "clear_autocast_cache": "autolab.amp.autocast_mode", "save": "autolab.serialization", "load": "autolab.serialization",
-    "Stepper": "autolab.widgets", "explore": "autolab.widgets"}
+    "vmap": "autolab.func", "Stepper": "autolab.widgets", "explore": "autolab.widgets",
+}  # fmt: skip
 _MATRICES = (
     "cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_solve matrix_exp matrix_power ormqr orgqr pinverse qr "
     "slogdet svd triangular_solve"

@@ -39,7 +39,8 @@ IN_PLACE = (
 OUT = "add bitwise_not clamp div masked_fill pow round sign square sub where"  # and those of `unary`, `binary` and `bitwise`
 ALIASES = {
     "absolute": "abs", "clip": "clamp", "multiply": "mul", "subtract": "sub",
-    "divide": "div", "true_divide": "div", "negative": "neg",
+    "divide": "div", "true_divide": "div", "negative": "neg", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le",
+    "not_equal": "ne",
 }  # fmt: skip
 
 NONE: dict[str, Any] = {}

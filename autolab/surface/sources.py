@@ -13,10 +13,10 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.surface import creation
 from autolab.surface.creation import _floating, as_tensor, finish, from_dlpack, numpy_dtype
 from autolab.surface.device import require_cpu
-from autolab.surface.dims import lengths_of, whole
+from autolab.surface.dims import lengths_of
 
 # What this module gives: functions of the package.
-FUNCTIONS = "asarray empty_permuted empty_strided frombuffer logspace range scalar_tensor"
+FUNCTIONS = "asarray empty_permuted empty_strided frombuffer range scalar_tensor"
 METHODS = ""
 
 
@@ -99,15 +99,6 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device
         )
     lying = np.empty([lengths[d] for d in physical_layout], _floating(dtype))
     return finish(lying.transpose(np.argsort(physical_layout)), requires_grad, device)
-
-
-def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
-             requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """`steps` numbers from base**start to base**end, evenly spaced in the exponent, both ends included."""
-    if whole(steps, "logspace(): argument 'steps'") < 0:
-        raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
-    ends = [creation._number(v, "logspace(): argument") for v in (start, end)]
-    return finish((float(base) ** np.linspace(*ends, steps)).astype(_floating(dtype)), requires_grad, device)
 
 
 def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
