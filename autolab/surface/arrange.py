@@ -14,7 +14,7 @@ from autolab.engine.apply import apply
 from autolab.engine.tensor import Size, Tensor, fresh
 from autolab.rules import elementwise as copies
 from autolab.rules import shape as rows
-from autolab.surface import creation, index, shape
+from autolab.surface import creation, index, shape, views
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
 
 # What this module gives: functions of the package, methods of Tensor.
@@ -23,7 +23,7 @@ FUNCTIONS = (
     "diagflat diagonal_scatter dsplit dstack fliplr flipud hsplit hstack meshgrid repeat_interleave rot90 select_scatter "
     "slice_scatter split_with_sizes tensor_split tril_indices triu_indices unravel_index unsafe_chunk unsafe_split "
     "vsplit vstack alias_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy slice_copy split_copy "
-    "split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unsqueeze_copy view_copy"
+    "split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unsqueeze_copy view_copy as_strided_copy unfold_copy"
 )
 METHODS = (
     "argwhere diag diag_embed diagflat diagonal_scatter dsplit fliplr flipud hsplit narrow_copy repeat_interleave rot90 "
@@ -478,3 +478,5 @@ transpose_copy = _copy_of(shape.transpose, "transpose_copy")
 unbind_copy = _copy_of(shape.unbind, "unbind_copy")
 unsqueeze_copy = _copy_of(shape.unsqueeze, "unsqueeze_copy")
 view_copy = _copy_of(shape.view, "view_copy")
+as_strided_copy = _copy_of(views.as_strided, "as_strided_copy")
+unfold_copy = _copy_of(views.unfold, "unfold_copy")
