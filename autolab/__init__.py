@@ -19,7 +19,7 @@ from autolab.engine.tensor import Size, Tensor
 from autolab.surface.absent import Absent as _Absent, bind_absent as _bind_absent, watch as _watch
 from autolab.surface.creation import (
     arange, as_tensor, device, empty, empty_like, eye, from_dlpack, from_numpy, full, full_like, get_default_dtype, is_tensor,
-    linspace, ones, ones_like, set_default_dtype, tensor, zeros, zeros_like,
+    linspace, logspace, ones, ones_like, set_default_dtype, tensor, zeros, zeros_like,
 )  # fmt: skip
 from autolab.surface.generator import (
     Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
@@ -33,6 +33,7 @@ from autolab.version import __version__
 
 float, double, half = float32, float64, float16
 int, long, short = int32, int64, int16
+globals().update({_name: _with_out(globals()[_name]) for _name in "arange empty eye full linspace logspace ones zeros".split()})
 for _module in _MODULES:  # PyTorch's functions, a module a family
     globals().update({_name: getattr(_module, _name) for _name in _module.FUNCTIONS.split()})
     globals().update({_name: _with_out(getattr(_module, _name)) for _name in getattr(_module, "OUT", "").split()})
@@ -40,20 +41,30 @@ for _module in _MODULES:  # PyTorch's functions, a module a family
 
 globals().update({_name: getattr(Tensor, _name) for _name in _inplace.AS_FUNCTIONS.split()})
 
+# What PyTorch has here too, with the same arguments.
+_OF_NN = (
+    "adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d conv3d "
+    "conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm hardshrink layer_norm "
+    "max_pool1d max_pool1d_with_indices max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle prelu rms_norm rrelu rrelu_ "
+    "selu selu_ threshold threshold_"
+)
+globals().update({_name: getattr(nn.functional, _name) for _name in _OF_NN.split()})
+
 # Loaded when first used: subpackages, and what a learner calls in one line.
 _LAZY = {
     "datasets": "autolab.datasets", "trace": "autolab.trace", "draw": "autolab.draw", "widgets": "autolab.widgets",
     "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules", "special": "autolab.special",
     "signal": "autolab.signal", "compiler": "autolab.compiler",
     "linalg": "autolab.linalg", "random": "autolab.surface.generator", "utils": "autolab.utils",
-    "testing": "autolab.testing", "amp": "autolab.amp", "cuda": "autolab.cuda", "cpu": "autolab.cpu",
+    "testing": "autolab.testing", "amp": "autolab.amp", "profiler": "autolab.profiler", "cuda": "autolab.cuda", "cpu": "autolab.cpu",
     "serialization": "autolab.serialization", "backends": "autolab.backends", "compat": "autolab.compat",
 }  # fmt: skip
 _LAZY_NAMES = {
     "autocast": "autolab.amp", "GradScaler": "autolab.amp", "is_autocast_enabled": "autolab.amp.autocast_mode",
     "get_autocast_dtype": "autolab.amp.autocast_mode", "is_autocast_cache_enabled": "autolab.amp.autocast_mode",
     "clear_autocast_cache": "autolab.amp.autocast_mode", "save": "autolab.serialization", "load": "autolab.serialization",
-    "compile": "autolab.compiler", "Stepper": "autolab.widgets", "explore": "autolab.widgets"}
+    "vmap": "autolab.func", "compile": "autolab.compiler", "Stepper": "autolab.widgets", "explore": "autolab.widgets",
+}  # fmt: skip
 _MATRICES = (
     "cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_solve matrix_exp matrix_power ormqr orgqr pinverse qr "
     "slogdet svd triangular_solve"

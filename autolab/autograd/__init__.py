@@ -1,5 +1,7 @@
 """Differentiation as PyTorch offers it: backward, grad, custom Functions, gradient modes, hooks on graphs and gradcheck."""
 
+import importlib as _importlib
+
 from autolab.autograd import anomaly_mode, function, functional, grad_mode, graph
 from autolab.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from autolab.autograd.api import backward, grad
@@ -18,3 +20,9 @@ __all__ = [
     "functional", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_multithreading_enabled", "no_grad",
     "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    if name in ("forward_ad", "profiler", "profiler_util"):  # loaded when first used
+        return _importlib.import_module(f"autolab.autograd.{name}")
+    raise AttributeError(f"module 'autolab.autograd' has no attribute '{name}'")

@@ -10,13 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autolab.compiler.emit import Source, function, result_values, useful
+from autolab.compiler.emit import Source, function, useful
 from autolab.compiler.guards import Guards
-from autolab.compiler.lower import Value
 from autolab.compiler.program import Accumulate, Again, Builder, CannotCompile
 from autolab.compiler.trace import Tracer
 from autolab.engine.modes import modes
-from autolab.engine.node import Edge, Node, edge_of, next_number
+from autolab.engine.node import Node, edge_of, next_number
 from autolab.engine.saved import FREED
 from autolab.engine.tensor import Tensor, fresh
 

@@ -162,7 +162,8 @@ class Guards:
         unique = list(dict.fromkeys(self.conditions))
         # in chunks: Python's compiler has a limit on how deep an expression may be
         body = "\n".join(f"        if not ({c}): return False" for c in unique)
-        text = f"def test(args, kwargs):\n    try:\n{body}\n    except (AttributeError, KeyError, IndexError, TypeError):\n        return False\n    return True\n"
+        missing = "(AttributeError, KeyError, IndexError, TypeError)"
+        text = f"def test(args, kwargs):\n    try:\n{body}\n    except {missing}:\n        return False\n    return True\n"
         place: dict[str, Any] = {}
         exec(compile(text, "<guards>", "exec"), self.names, place)
         return place["test"]  # type: ignore[no-any-return]

@@ -338,7 +338,7 @@ class Formula:
 
     def of_Subscript(self, node: ast.Subscript) -> Any:
         a = self.value(node.value)
-        if isinstance(node.slice, ast.Slice) or (isinstance(node.slice, ast.Tuple) and any(isinstance(e, ast.Slice) for e in node.slice.elts)):
+        if any(isinstance(part, ast.Slice) for part in ast.walk(node.slice)):
             raise NotSimple
         key = self.value(node.slice)
         if not has_values((a, key)):
@@ -425,7 +425,8 @@ def bound(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[
 
 
 def simple_call(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    return hasattr(function, "__code__") and not function.__code__.co_flags & 0x0C and len(args) <= function.__code__.co_argcount  # no *args, no **kwargs
+    """Whether arguments can be matched with names: no *args, no **kwargs."""
+    return hasattr(function, "__code__") and not function.__code__.co_flags & 0x0C and len(args) <= function.__code__.co_argcount
 
 
 def has_values(nest: Any) -> bool:

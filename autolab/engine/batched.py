@@ -35,10 +35,16 @@ AXES = {"axis", "axis1", "axis2", "source", "destination"}
 class Face:
     """What can be seen of one sample from inside vmap: its shape and dtype, but no number."""
 
-    __slots__ = ("dtype", "ndim", "shape", "size")
+    __slots__ = ("dtype", "inner", "ndim", "shape")
 
-    def __init__(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-        self.shape, self.dtype, self.ndim, self.size = shape, dtype, len(shape), math.prod(shape)
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+        self.shape, self.dtype, self.ndim = inner.shape[1:], inner.dtype, inner.ndim - 1
+
+    size = property(lambda self: math.prod(self.shape))
+    strides = property(lambda self: self.inner.strides[1:])
+    flags = property(lambda self: self.inner[0].flags if len(self.inner) else self.inner.flags)
+    itemsize = property(lambda self: self.dtype.itemsize)
 
     def item(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(
@@ -47,7 +53,7 @@ class Face:
             "of vmap."
         )
 
-    __int__ = __index__ = __float__ = __array__ = item
+    __getitem__ = __int__ = __index__ = __float__ = __array__ = item
 
     def __bool__(self) -> bool:
         raise RuntimeError(
@@ -65,8 +71,10 @@ class Batched(Box):
     @property
     def payload(self) -> Face:
         self.home.check_active()
-        inner = self.value.payload
-        return Face(inner.shape[1:], inner.dtype)
+        return Face(self.value.payload)
+
+    def numbers(self) -> NoReturn:
+        self.payload.item()
 
 
 class Batch(Level):

@@ -60,6 +60,9 @@ def keep(tensor: Any, raw: Any, is_result: bool = False) -> Kept:
     if not isinstance(tensor, Tensor):
         return raw, NEVER, 0
     version = tensor.version
+    own = tensor.payload if tensor.level == 0 else raw
+    if own is not raw and own.dtype in FLOATING and raw.dtype in FLOATING and own.dtype.itemsize < raw.dtype.itemsize:
+        raw = own  # an operand that was promoted is kept as it came: a second derivative arrives in its dtype
     kept = raw, version, version[0]
     if modes.saved_hooks and tensor.level == 0:
         as_it_is = raw is tensor.payload and not is_result

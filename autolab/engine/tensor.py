@@ -87,7 +87,12 @@ class Tensor:
 
     def __new__(cls, data: Any = (), *args: Any, **kwargs: Any) -> Any:
         t = object.__new__(cls)
-        t.payload = data.payload if isinstance(data, Tensor) else np.asarray(data, dtypes.default.floating)
+        if isinstance(data, Tensor):
+            t.payload = data.payload
+        elif isinstance(data, Size) or (isinstance(data, int) and not isinstance(data, bool)):  # sizes, as in PyTorch
+            t.payload = np.empty(data if isinstance(data, Size) else (data, *args), dtypes.default.floating)
+        else:
+            t.payload = np.asarray(data, dtypes.default.floating)
         t.edge = t.window = t.extra = t._grad = None
         t.flag = False
         t.version = [0]
@@ -291,7 +296,11 @@ class Tensor:
         return self.payload
 
     def numbers(self) -> np.ndarray[Any, Any]:
-        """The numbers, for checking values. Inside vmap those of all samples, where the payload of one sample has none."""
+        """The numbers, for computing what has no derivative. Inside vmap one sample has none, and this raises."""
+        return np.asarray(self.payload)
+
+    def all_numbers(self) -> np.ndarray[Any, Any]:
+        """The numbers, for checking values: inside vmap those of all samples."""
         return np.asarray(self.payload)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:

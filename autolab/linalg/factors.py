@@ -36,7 +36,7 @@ def slogdet(A: Tensor) -> Any:
 def logdet(A: Tensor) -> Tensor:
     """The logarithm of the determinant: -inf where it is 0, nan where it is negative."""
     sign, logabsdet = run(rows.slogdet, square(A, "logdet"))
-    return logabsdet + fresh(np.log(sign.numbers()))  # type: ignore[no-any-return]
+    return logabsdet + sign.detach().log()  # type: ignore[attr-defined,no-any-return]
 
 
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
@@ -124,11 +124,13 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     """(LU, pivots): both triangles in one matrix, and which rows were exchanged. Raises LinAlgError for a singular matrix."""
     A = matrix(A, "linalg.lu_factor")
     LU, pivots, info = lu_factor_ex(A, pivot=pivot)
-    if info.numbers().any():
-        first = int(np.ravel(info.numbers())[np.flatnonzero(info.numbers())[0]])
+    if info.all_numbers().any():
+        bad = np.flatnonzero(info.numbers())[0]
+        first = np.ravel(info.numbers())[bad]
+        batch = "" if A.ndim == 2 else f"(Batch element {bad}): "
         raise rows.LinAlgError(
-            f"torch.linalg.lu_factor: {rows.first_singular(np.asarray(A.numbers())) if A.shape[-1] == A.shape[-2] else ''}"
-            f"U[{first},{first}] is zero and using it on lu_solve would result in a division by zero. If you still want to perform the "
+            f"torch.linalg.lu_factor: {batch}U[{first},{first}] is zero and using it on lu_solve would result in a division by zero. If "
+            "you still want to perform the "
             "factorization, consider calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)"
         )
     return lu_factor_result(LU, pivots)

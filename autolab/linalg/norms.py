@@ -95,7 +95,7 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
         return small / large if p == -2 else large / small
     if p not in ORDERS:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
-    A = square(A, "linalg.cond")
+    A = square(A, f"linalg.cond(ord={p})")
     if not A.shape[-1]:
         return reduce.sum(A, (-2, -1))
     return matrix_norm(A, p) * matrix_norm(run(rows.inv, A, check=False), p)  # type: ignore[operator,no-any-return]

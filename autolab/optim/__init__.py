@@ -10,6 +10,7 @@ from autolab.optim.optimizer import Optimizer
 from autolab.optim.rprop import Rprop
 from autolab.optim.sgd import ASGD, SGD
 from autolab.optim.squares import Adadelta, Adagrad, RMSprop
+from autolab.surface.absent import watch as _watch
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer", "RAdam",
@@ -22,6 +23,5 @@ _LAZY = ("lr_scheduler", "swa_utils")  # loaded when first used
 
 def __getattr__(name: str) -> object:
     if name in _LAZY:
-        return _importlib.import_module(f"{__name__}.{name}")
-    nearest = {"SparseAdam": "there are no sparse tensors; Adam moves the same parameters"}.get(name, "it has " + ", ".join(__all__))
-    raise AttributeError(f"module 'autolab.optim' has no attribute '{name}': {nearest}")
+        return _watch(_importlib.import_module(f"{__name__}.{name}"))
+    raise AttributeError(f"module 'autolab.optim' has no attribute '{name}'")

@@ -115,7 +115,7 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
 
     Averaged weights have activations that no training step has seen. A batch may be an input, or a list that begins with one.
     """
-    layers = {m: m.momentum for m in model.modules() if hasattr(m, "reset_running_stats")}
+    layers = {m: m.momentum for m in model.modules() if any("BatchNorm" in c.__name__ for c in type(m).__mro__)}
     if not layers:
         return
     was_training = model.training

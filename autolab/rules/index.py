@@ -29,7 +29,13 @@ place = op("place", place_values, L, g=lambda u, key: u[key])
 def add_at_values(g, *, key, shape):
     """Zeros with g added at `key`: an entry picked twice receives both gradients."""
     out = np.zeros(shape, g.dtype)
-    np.add.at(out, key, g)
+    arrays = [k for k in key if isinstance(k, np.ndarray)]
+    if len(arrays) == 1 and arrays[0].dtype == bool:  # a mask names each place once
+        out[key] = g
+    elif g.size < 1000:
+        np.add.at(out, key, g)
+    else:
+        add_flat(out, np.arange(out.size).reshape(shape)[key], g)
     return out
 
 

@@ -27,10 +27,12 @@ def of_two_stacks(a, b, row, settings):
 
 
 def first_singular(x):
-    """Where in a stack the first singular matrix stands, in words; nothing for a single matrix."""
-    dets = np.linalg.det(x)
-    bad = np.argwhere(np.atleast_1d(dets == 0).reshape(-1))
-    return "" if x.ndim == 2 else f"(Batch element {bad[0, 0] if len(bad) else 0}): "
+    """Where in a stack the first singular matrix stands, in words (none for a single matrix), and which pivot of it is zero."""
+    for i, one in enumerate(x.reshape(-1, *x.shape[-2:])):
+        pivots = np.diagonal(lu_values(one[order_of(pivots_of(one), rows=len(one))]))
+        if not pivots.all():
+            return "" if x.ndim == 2 else f"(Batch element {i}): ", int(np.argmin(pivots != 0)) + 1
+    return "", x.shape[-1]
 
 
 # -- inverses ------------------------------------------------------------------------------------
@@ -41,9 +43,10 @@ def inv_values(x, *, check=True):
         return np.linalg.inv(x)
     except np.linalg.LinAlgError:
         if check:
+            where, k = first_singular(x)
             raise LinAlgError(
-                f"linalg.inv: {first_singular(x)}The diagonal element {x.shape[-1]} is zero, the inversion could not be completed "
-                "because the input matrix is singular."
+                f"linalg.inv: {where}The diagonal element {k} is zero, the inversion could not be completed because the input matrix "
+                "is singular."
             ) from None
         return each(lambda one: inv_values(one) if np.linalg.det(one) else np.full_like(one, np.inf), x)
 
@@ -63,9 +66,8 @@ def solve_values(a, b):
     try:
         return np.linalg.solve(a, b)
     except np.linalg.LinAlgError:
-        raise LinAlgError(
-            f"torch.linalg.solve: {first_singular(a)}The solver failed because the input matrix is singular."
-        ) from None
+        where, _ = first_singular(a)
+        raise LinAlgError(f"torch.linalg.solve: {where}The solver failed because the input matrix is singular.") from None
 
 
 solve = op(

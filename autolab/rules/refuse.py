@@ -102,6 +102,11 @@ def all_but_whole(kernel):
     return check
 
 
+def bool_exponents(x, y):
+    if is_bool(y) and x.dtype in FLOATING:
+        raise NotImplementedError("\"ldexp\" not implemented for 'Bool'. Convert it first: t.int().")
+
+
 def whole_quotients(x, a, b):
     if all(t.dtype not in FLOATING for t in (a, b) if hasattr(t, "dtype")):
         raise RuntimeError(

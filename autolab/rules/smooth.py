@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
+from autolab.rules import refuse
 from autolab.rules.elementwise import or_one
 
 E = ELEMENTWISE
@@ -30,7 +31,7 @@ atan2 = op(
     y=lambda g, y, x: g * (x / (y * y + x * x)), x=lambda g, y, x: g * (-y / (y * y + x * x)),
 )  # fmt: skip
 hypot = op(
-    "hypot", lambda x, y: np.hypot(x, y), E, numpy=np.hypot,
+    "hypot", lambda x, y: np.hypot(x, y), E, numpy=np.hypot, refuse=refuse.whole("hypot_cpu"),
     x=lambda g, x, out: g * (x / out), y=lambda g, y, out: g * (y / out),
 )  # fmt: skip
 
@@ -58,6 +59,10 @@ atanh = smooth("atanh", lambda x: np.arctanh(x), lambda g, x: g / (1 - x * x), n
 # -- powers and logarithms -------------------------------------------------------------------------
 
 exp2 = smooth("exp2", lambda x: np.exp2(x), lambda g, out: g * (out * LN2), np.exp2)
+ldexp = op(
+    "ldexp", lambda x, y: x * np.exp2(y), E, promote="float", refuse=refuse.bool_exponents,
+    x=lambda g, y: g * np.exp2(y), y=lambda g, out: g * (out * LN2),
+)  # fmt: skip
 log2 = smooth("log2", lambda x: np.log2(x), lambda g, x: g / (x * LN2), np.log2)
 log10 = smooth("log10", lambda x: np.log10(x), lambda g, x: g / (x * LN10), np.log10)
 
@@ -68,11 +73,11 @@ def share(x, y, base):
 
 
 logaddexp = op(
-    "logaddexp", lambda x, y: np.logaddexp(x, y), E, numpy=np.logaddexp,
+    "logaddexp", lambda x, y: np.logaddexp(x, y), E, numpy=np.logaddexp, refuse=refuse.whole("logaddexp_cpu"),
     x=lambda g, x, y: g * share(x, y, 1), y=lambda g, x, y: g * share(y, x, 1),
 )  # fmt: skip
 logaddexp2 = op(
-    "logaddexp2", lambda x, y: np.logaddexp2(x, y), E, numpy=np.logaddexp2,
+    "logaddexp2", lambda x, y: np.logaddexp2(x, y), E, numpy=np.logaddexp2, refuse=refuse.whole("logaddexp2_cpu"),
     x=lambda g, x, y: g * share(x, y, LN2), y=lambda g, x, y: g * share(y, x, LN2),
 )  # fmt: skip
 

@@ -26,6 +26,8 @@ INSTEAD = {
     **dict.fromkeys(("storage", "untyped_storage"), _MEMORY),
     **dict.fromkeys(("jit", "script"), _AS_IT_IS),
     **dict.fromkeys(("fx", "export"), _GRAPH),
+    "SparseAdam": "all tensors are dense; optim.Adam moves the same parameters",
+    "DistributedSampler": "one process computes, so every sampler is for the whole data set",
     "distributed": "one process computes; utils.data.DataLoader(num_workers=...) loads in others",
     "distributions": "random functions draw numbers (torch.normal, torch.multinomial ...); densities are a line of code",
     "hub": "there is no network: load a file with torch.load",

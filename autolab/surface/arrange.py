@@ -14,7 +14,7 @@ from autolab.engine.apply import apply
 from autolab.engine.tensor import Size, Tensor, fresh
 from autolab.rules import elementwise as copies
 from autolab.rules import shape as rows
-from autolab.surface import creation, index, shape
+from autolab.surface import creation, index, shape, views
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
 
 # What this module gives: functions of the package, methods of Tensor.
@@ -23,7 +23,7 @@ FUNCTIONS = (
     "diagflat diagonal_scatter dsplit dstack fliplr flipud hsplit hstack meshgrid repeat_interleave rot90 select_scatter "
     "slice_scatter split_with_sizes tensor_split tril_indices triu_indices unravel_index unsafe_chunk unsafe_split "
     "vsplit vstack alias_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy slice_copy split_copy "
-    "split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unsqueeze_copy view_copy"
+    "split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unsqueeze_copy view_copy as_strided_copy unfold_copy"
 )
 METHODS = (
     "argwhere diag diag_embed diagflat diagonal_scatter dsplit fliplr flipud hsplit narrow_copy repeat_interleave rot90 "
@@ -121,7 +121,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         if t.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(t.shape)}")
         if t.payload.dtype != axes[0].payload.dtype:
-            raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype")
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     lengths = [t.shape.numel() for t in axes]
@@ -162,12 +162,17 @@ def broadcast_shapes(*shapes: Any) -> Size:
         for n in s:
             if n < 0:
                 raise RuntimeError(f"Trying to create tensor with negative dimension ({n}): ({n})")
-    try:
-        return Size(np.broadcast_shapes(*wanted))
-    except ValueError:
-        raise RuntimeError(
-            "Shape mismatch: objects cannot be broadcast to a single shape: " + ", ".join(map(str, wanted))
-        ) from None
+    found: list[int] = []
+    for i, s in enumerate(wanted):
+        found = [1] * (len(s) - len(found)) + found
+        for back, n in enumerate(reversed(s), 1):
+            if n not in (1, found[-back]) and found[-back] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {n} at {-back}! Mismatching argument at index {i} had {s}; but "
+                    f"expected shape should be broadcastable to {found}"
+                )
+            found[-back] = n if n != 1 else found[-back]
+    return Size(found)
 
 
 # -- cutting -------------------------------------------------------------------------------------
@@ -265,7 +270,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         repeats = fresh(np.array(repeats, np.int64))
     if isinstance(repeats, Tensor):
         if repeats.payload.dtype.kind != "i":
-            raise RuntimeError("repeats has to be Long or Int tensor")
+            raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.title}'. Counts are whole numbers.")
         if repeats.ndim > 1:
             raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
         counts = repeats.numbers()
@@ -276,7 +281,10 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
             )
         counts = np.broadcast_to(counts, (n,))
     else:
-        counts = np.full(n, whole(repeats, "repeat_interleave(): argument 'repeats'"))
+        times = whole(repeats, "repeat_interleave(): argument 'repeats'")
+        if times < 0:
+            raise RuntimeError(f"Repeats must be non-negative, but found {times}")
+        counts = np.full(n, times)
     if counts.size and counts.min() < 0:
         raise RuntimeError("repeats can not be negative")
     if output_size is not None and counts.sum() != output_size:
@@ -470,3 +478,5 @@ transpose_copy = _copy_of(shape.transpose, "transpose_copy")
 unbind_copy = _copy_of(shape.unbind, "unbind_copy")
 unsqueeze_copy = _copy_of(shape.unsqueeze, "unsqueeze_copy")
 view_copy = _copy_of(shape.view, "view_copy")
+as_strided_copy = _copy_of(views.as_strided, "as_strided_copy")
+unfold_copy = _copy_of(views.unfold, "unfold_copy")

@@ -251,6 +251,12 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
         raise RuntimeError(f"upper bound and lower bound inconsistent with step sign: from {start} to {end} in steps of {step}")
     if dtype is None:
         dtype = np.int64 if builtins.all(isinstance(v, int | np.integer) for v in (start, end, step)) else _floating(None)
+    elif numpy_dtype(dtype, "arange") not in dtypes.FLOATING:
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero: it is truncated to an integer, as dtype says")
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start} -> {end}")
     count = math.ceil((end - start) / step)
     return finish((start + np.arange(count) * step).astype(numpy_dtype(dtype, "arange")), requires_grad, device)
 
@@ -258,9 +264,34 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
 def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:  # fmt: skip
     """`steps` evenly spaced numbers, both ends included."""
-    if whole(steps, "linspace(): argument 'steps'") < 0:
+    return finish(_spaced("linspace", start, end, steps, _floating(dtype)), requires_grad, device)
+
+
+def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """`steps` numbers from base**start to base**end, with evenly spaced logarithms."""
+    made = _floating(dtype)
+    # Integers, too, are powers of integers here.
+    exponents = _spaced("logspace", start, end, steps, made).astype(np.float64)
+    with np.errstate(all="ignore"):
+        return finish((float(base) ** exponents).astype(made), requires_grad, device)
+
+
+def _spaced(name: str, start: Any, end: Any, steps: int, made: Any) -> Any:
+    """Evenly spaced numbers from both ends to the middle, as PyTorch counts; those of an integer dtype between integers."""
+    if isinstance(steps, float):
+        kinds = ", ".join(type(v).__name__ for v in (start, end, steps))
+        raise TypeError(f"{name}() received an invalid combination of arguments - got ({kinds}), but expected steps to be int")
+    if whole(steps, f"{name}(): argument 'steps'") < 0:
         raise RuntimeError(f"number of steps must be non-negative, but got {steps}")
-    return finish(np.linspace(start, end, steps).astype(_floating(dtype)), requires_grad, device)
+    ends = [("start", start), ("end", end)]
+    for which, v in ends:
+        if isinstance(v, Tensor) and v.ndim:
+            raise RuntimeError(f"{name} only supports 0-dimensional start and end tensors, but got {which} with {v.ndim} dimension(s).")
+    convert = float if made in dtypes.FLOATING else int
+    low, high = (convert(_number(v, f"{name}(): argument '{which}'")) for which, v in ends)
+    k, gap = np.arange(steps), (high - low) / builtins.max(steps - 1, 1)
+    return np.where(k < steps // 2, low + gap * k, high - gap * (steps - 1 - k) if steps > 1 else low).astype(made)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:

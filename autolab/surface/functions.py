@@ -15,7 +15,7 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import arithmetic, smooth
 from autolab.rules import elementwise as rows
 from autolab.surface import pointwise as p
-from autolab.surface.dims import require_tensor, to_floats
+from autolab.surface.dims import require_floats, require_tensor, to_floats
 from autolab.surface.pointwise import NONE, binary, unary
 
 UNARY: dict[str, tuple[Op, str]] = {
@@ -39,40 +39,42 @@ UNARY: dict[str, tuple[Op, str]] = {
 }
 BINARY: dict[str, tuple[Op, str, str]] = {
     "atan2": (smooth.atan2, "The angle of the point (other, input), in (-pi, pi].", "none"),
-    "bitwise_left_shift": (arithmetic.bitwise_left_shift, "input * 2**other, in bits.", "either"),
-    "bitwise_right_shift": (arithmetic.bitwise_right_shift, "input / 2**other rounded down, in bits.", "either"),
     "copysign": (arithmetic.copysign, "The size of the input with the sign of other.", "second"),
     "fmax": (arithmetic.fmax, "The larger of two; of a nan and a number the number.", "none"),
     "fmin": (arithmetic.fmin, "The smaller of two; of a nan and a number the number.", "none"),
     "fmod": (arithmetic.fmod, "input - other * trunc(input / other): has the sign of the input.", "second"),
-    "gcd": (arithmetic.gcd, "Greatest common divisor.", "none"),
-    "heaviside": (arithmetic.heaviside, "0 below 0, 1 above 0, `other` (named values in PyTorch) at 0.", "none"),
     "hypot": (smooth.hypot, "The length of the vector (input, other), without overflow.", "none"),
-    "lcm": (arithmetic.lcm, "Least common multiple.", "none"),
+    "ldexp": (smooth.ldexp, "input * 2**other.", "none"),
     "logaddexp": (smooth.logaddexp, "log(exp(input) + exp(other)), without overflow.", "none"),
     "logaddexp2": (smooth.logaddexp2, "log2(2**input + 2**other), without overflow.", "none"),
     "logical_xor": (arithmetic.logical_xor, "Whether exactly one is nonzero.", "none"),
-    "nextafter": (arithmetic.nextafter, "The next number after the input in the direction of other.", "none"),
     "xlogy": (smooth.xlogy, "input * log(other), 0 where the input is 0.", "either"),
 }
+BITWISE: dict[str, tuple[Op, str, str]] = {
+    "bitwise_left_shift": (arithmetic.bitwise_left_shift, "input * 2**other, in bits.", "either"),
+    "bitwise_right_shift": (arithmetic.bitwise_right_shift, "input / 2**other rounded down, in bits.", "either"),
+    "gcd": (arithmetic.gcd, "Greatest common divisor.", "none"),
+    "lcm": (arithmetic.lcm, "Least common multiple.", "none"),
+}
+globals().update({name: p.bitwise(name, row, doc, numbers) for name, (row, doc, numbers) in BITWISE.items()})
 globals().update({name: unary(name, row, doc) for name, (row, doc) in UNARY.items()})
 globals().update({name: binary(name, row, doc, numbers) for name, (row, doc, numbers) in BINARY.items()})
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore), and
 # functions that take `out=` (those of the tables above have it).
 COMPOSED = (
-    "addcdiv addcmul conj_physical clamp_max clamp_min float_power frexp isclose isneginf isposinf isreal ldexp lerp logit "
-    "mvlgamma nan_to_num positive real sgn"
+    "addcdiv addcmul conj_physical clamp_max clamp_min float_power frexp isclose heaviside isneginf isposinf isreal lerp logit "
+    "mvlgamma nan_to_num nextafter positive real sgn"
 )
 FACTS = "conj imag is_complex is_floating_point is_nonzero is_conj is_neg resolve_conj resolve_neg"
-FUNCTIONS = " ".join([*UNARY, *BINARY, COMPOSED, FACTS, "fill rsub"])
-METHODS = " ".join([*UNARY, *BINARY, COMPOSED, FACTS])
+FUNCTIONS = " ".join([*UNARY, *BINARY, *BITWISE, COMPOSED, FACTS, "fill rsub"])
+METHODS = " ".join([*UNARY, *BINARY, *BITWISE, COMPOSED, FACTS])
 NOT_IN_PLACE = "angle signbit fmax fmin logaddexp logaddexp2".split()
 IN_PLACE = " ".join(
-    [*(name for name in (*UNARY, *BINARY) if name not in NOT_IN_PLACE),
-     "addcdiv addcmul clamp_max clamp_min conj_physical float_power ldexp lerp logit mvlgamma nan_to_num sgn"]
+    [*(name for name in (*UNARY, *BINARY, *BITWISE) if name not in NOT_IN_PLACE),
+     "addcdiv addcmul clamp_max clamp_min conj_physical float_power heaviside lerp logit mvlgamma nan_to_num nextafter sgn"]
 )  # fmt: skip
-OUT = "addcdiv addcmul clamp_max clamp_min conj_physical float_power frexp isneginf isposinf ldexp lerp logit nan_to_num sgn"
+OUT = "addcdiv addcmul clamp_max clamp_min conj_physical float_power frexp heaviside isneginf isposinf lerp logit nan_to_num nextafter sgn"
 ALIASES = {
     "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
     "arctanh": "atanh", "fix": "trunc",
@@ -95,9 +97,21 @@ def frexp(input: Tensor) -> Any:
     return frexp_result(*apply(arithmetic.frexp, (require_tensor(input, "frexp"),), NONE))
 
 
-def ldexp(input: Tensor, other: Any) -> Tensor:
-    """input * 2**other."""
-    return p.mul(require_tensor(input, "ldexp"), p.pow(2.0, other))  # type: ignore[no-any-return]
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The next number after the input in the direction of other. Entry by entry; shapes broadcast, dtypes promote."""
+    p.operands("nextafter", input, other, "none")
+    joined = dtypes.of(dtypes.result_type([input.payload, other.payload]))
+    input, other = p.to(input, joined), p.to(other, joined)
+    require_floats(input, "nextafter_cpu")
+    return apply(arithmetic.nextafter, (input, other), NONE)  # type: ignore[no-any-return]
+
+
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 below 0, 1 above 0, `values` at 0. Raises RuntimeError for different dtypes."""
+    require_tensor(values, "heaviside", "values", 2)
+    if require_tensor(input, "heaviside").payload.dtype != values.payload.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return apply(arithmetic.heaviside, (input, values), NONE)  # type: ignore[no-any-return]
 
 
 def sgn(input: Tensor) -> Tensor:

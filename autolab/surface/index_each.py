@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.tensor import Tensor, fresh
-from autolab.surface.index import getitem, index_select
+from autolab.surface.index import getitem, index_select, scatter_add
 from autolab.surface.pointwise import add, mul, where
 from autolab.surface.scatter import scatter
 from autolab.surface.shape import expand, movedim, reshape
@@ -69,8 +69,8 @@ def pick(x: Tensor, indices: list[tuple[int, Any]]) -> Tensor:
     return movedim(out, list(range(len(shape))), [dims[0] + k for k in range(len(shape))]) if together and dims[0] else out
 
 
-def put(x: Tensor, indices: list[tuple[int, Any]], value: Tensor) -> Tensor:
-    """x with value written at index tensors."""
+def put(x: Tensor, indices: list[tuple[int, Any]], value: Tensor, accumulate: bool = False) -> Tensor:
+    """x with value written, or added, at index tensors."""
     rows, number, shape = numbered(x, indices)
     dims = [d for d, _ in indices]
     rest = rows.shape[1:]
@@ -80,6 +80,6 @@ def put(x: Tensor, indices: list[tuple[int, Any]], value: Tensor) -> Tensor:
     else:
         value = expand(value, (*shape, *rest))
     index = expand(reshape(number, (-1, *(1,) * len(rest))), (math.prod(shape), *rest))
-    written = scatter(rows, 0, index, reshape(value, (math.prod(shape), *rest)))
+    written = (scatter_add if accumulate else scatter)(rows, 0, index, reshape(value, (math.prod(shape), *rest)))
     front = [x.shape[d] for d in dims]
     return movedim(reshape(written, (*front, *rest)), list(range(len(dims))), dims)

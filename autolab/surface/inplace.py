@@ -34,7 +34,7 @@ def may_write(self: Tensor) -> None:
     raw = self.payload
     if type(raw) is not np.ndarray:
         return
-    if 0 in raw.strides and any(n > 1 and not step for n, step in zip(raw.shape, raw.strides)):
+    if 0 in raw.strides and raw.size > 1 and any(n > 1 and not step for n, step in zip(raw.shape, raw.strides)):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
             "Please clone() the tensor before performing the operation."

@@ -201,7 +201,7 @@ def from_sublists(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     def term(numbers: Any) -> str:
         for n in numbers:
             if n is not ... and not 0 <= n < len(string.ascii_letters):
-                raise RuntimeError(f"einsum(): expected subscripts to be within the valid range [0, 52), but got {n}")
+                raise ValueError(f"einsum(): subscript in subscript list is not within the valid range [0, 52): it is {n}")
         return "".join("..." if n is ... else string.ascii_letters[n] for n in numbers)
 
     result = f"->{term(args[-1])}" if len(args) % 2 else ""

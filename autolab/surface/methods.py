@@ -34,14 +34,16 @@ from autolab.surface import (
     series,
     settings,
     shape,
+    sources,
     special,
+    typed,
     views,
 )
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
 MODULES: tuple[Any, ...] = (
-    pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, order, series, kinds, settings,
-    special,
+    pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, order, series, kinds, settings, typed,
+    sources, special,
 )  # fmt: skip
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
@@ -326,7 +328,7 @@ def bind() -> None:
                     setattr(Tensor, alias + ending, getattr(Tensor, name + ending))
     for name in inplace.METHODS.split():
         setattr(Tensor, name, getattr(inplace, name))
-    for table in (OPERATORS, SPECIAL):
+    for table in (OPERATORS, SPECIAL, typed.FACTS):
         for name, function in table.items():
             setattr(Tensor, name, function)
 

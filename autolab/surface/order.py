@@ -17,6 +17,7 @@ from autolab.surface.dims import axis_of, require_tensor
 from autolab.surface.functions import lerp
 from autolab.surface.pointwise import clone, isnan
 from autolab.surface.reduce import amax, amin
+from autolab.surface.sampling import one_by_one
 
 # What this module gives: functions of the package, methods of Tensor, functions that take `out=`.
 METHODS = (
@@ -168,7 +169,7 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
     share: Any = q if isinstance(q, Tensor) else fresh(dtypes.cast(q, input.payload.dtype))
-    fraction = share.numbers()
+    fraction = share.all_numbers()
     if not np.all((fraction >= 0) & (fraction <= 1)):
         raise RuntimeError(f"{name}() q " + ("must be in the range [0, 1] but got " + str(q) if not isinstance(q, Tensor) else
                                               "values must be in the range [0, 1]"))  # fmt: skip
@@ -179,19 +180,18 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     x = sort(x)[0]
     n = x.shape[-1]
     lost = isnan(x).sum(-1, keepdim=True).detach()
-    counted = n - lost.numbers()
-    last = np.maximum((counted if name == "nanquantile" else np.full_like(counted, n)) - 1, 0).astype(fraction.dtype)
-    place = fraction.reshape(-1) * last
+    last = ((n - lost if name == "nanquantile" else lost * 0 + n) - 1).clamp(min=0).to(input.dtype)
+    place = share.detach().reshape(-1) * last
     if name == "quantile":
-        place = np.where(counted < n, n - 1, place)  # the last entry is nan, if one is
+        place = np.where(lost > 0, last, place)  # the last entry is nan, if one is
     if interpolation in ("lower", "higher", "nearest"):
         place = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation](place)
     low = np.floor(place)
-    out = indexing.gather(x, -1, fresh(low.astype(np.int64)))
+    out = indexing.gather(x, -1, low.long())
     if interpolation in ("linear", "midpoint"):
-        high = indexing.gather(x, -1, fresh(np.ceil(place).astype(np.int64)))
+        high = indexing.gather(x, -1, np.ceil(place).long())
         # place - low, so that q, too, gets its gradient
-        weight = 0.5 if interpolation == "midpoint" else share.reshape(-1) * fresh(last) - fresh(low)
+        weight = 0.5 if interpolation == "midpoint" else share.reshape(-1) * last - low
         out = lerp(out, high, weight)
     if isinstance(q, Tensor) and q.ndim:
         out = out.movedim(-1, 0)
@@ -209,6 +209,7 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
 # -- finding and counting: no gradient ---------------------------------------------------------------
 
 
+@one_by_one
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
                  sorter: Any = None) -> Tensor:  # fmt: skip
     """Where the values would have to be inserted to keep the last dim of the sequence in order.
@@ -257,6 +258,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     return fresh(np.asarray(found).astype(np.int32 if out_int32 else np.int64)[()])
 
 
+@one_by_one
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The bucket between sorted boundaries (1-d) that each value falls into."""
     if require_tensor(boundaries, "bucketize", "boundaries", 2).ndim != 1:
@@ -297,6 +299,7 @@ def _range(name: str, a: Any, low: float, high: float, room: float) -> tuple[flo
     return (low - room, high + room) if low == high else (low, high)
 
 
+@one_by_one
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many entries fall into each of `bins` equal parts of [min, max] (0, 0: of their own range)."""
     a = require_tensor(input, "histc").numbers()

@@ -39,7 +39,8 @@ IN_PLACE = (
 OUT = "add bitwise_not clamp div masked_fill pow round sign square sub where"  # and those of `unary`, `binary` and `bitwise`
 ALIASES = {
     "absolute": "abs", "clip": "clamp", "multiply": "mul", "subtract": "sub",
-    "divide": "div", "true_divide": "div", "negative": "neg",
+    "divide": "div", "true_divide": "div", "negative": "neg", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le",
+    "not_equal": "ne",
 }  # fmt: skip
 
 NONE: dict[str, Any] = {}
@@ -93,14 +94,14 @@ def binary(name: str, row: Op, doc: str, numbers: str = "either") -> Any:
     return function
 
 
-def bitwise(name: str, row: Op, doc: str) -> Any:
+def bitwise(name: str, row: Op, doc: str, numbers: str = "either") -> Any:
     """PyTorch's function on the bits of integers and bools."""
     refuse = floats(f"{name}_cpu")
 
     def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
         if out is not None:
             return into(out, function, input, other)  # type: ignore[no-any-return]
-        operands(name, input, other)
+        operands(name, input, other, numbers)
         if not builtins.max(getattr(input, "level", 0), getattr(other, "level", 0)):
             refuse(*(getattr(t, "payload", t) for t in (input, other)))
         return apply(row, (input, other), NONE)  # type: ignore[no-any-return]

@@ -30,6 +30,8 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
     def function(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         a, b = (*factors, *(named.pop(n) for n in names[len(factors) :]))
         require_tensor(input, name)
+        for position, (t, what) in enumerate(zip((a, b), names), 2):
+            require_tensor(t, name, what, position)
         if modes.autocast is not None:
             input, a, b = modes.autocast.cast(name, (input, a, b))
         if input.payload.dtype not in dtypes.FLOATING:  # PyTorch refuses in one of these functions, and cuts off in the others
@@ -38,7 +40,10 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
                     raise RuntimeError(f"For integral input tensors, argument {what} must not be a floating point number.")
             own = bool if input.payload.dtype == np.bool_ else int
             beta, alpha = own(beta), own(alpha)
-        out = product(require_tensor(a, name, names[0], 2), require_tensor(b, name, names[1], 3))
+        narrow = input.dtype if input.payload.dtype in dtypes.NARROW and a.dtype == b.dtype == input.dtype else None
+        if narrow is not None:  # in float32, rounded once
+            input, a, b = (pointwise.to(t, dtypes.float32) for t in (input, a, b))
+        out = product(a, b)
         if input.payload.dtype != out.payload.dtype and name != "addr":
             found = (input.dtype.title, out.dtype.title)
             raise RuntimeError(
@@ -50,9 +55,9 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
             input = shape.expand(input, out.shape)
         if alpha != 1:
             out = out * alpha  # type: ignore[operator]
-        if beta == 0:  # what is not wanted is not looked at: nan stays out
-            return out
-        return (input if beta == 1 else input * beta) + out  # type: ignore[operator,no-any-return]
+        if beta != 0:  # what is not wanted is not looked at: nan stays out
+            out = (input if beta == 1 else input * beta) + out  # type: ignore[operator]
+        return out if narrow is None else pointwise.to(out, narrow)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc

@@ -8,6 +8,7 @@ import numpy as np
 
 from autolab.engine import dtypes
 from autolab.engine.tensor import Tensor, fresh
+from autolab.rules.elementwise import copy
 from autolab.surface import inplace
 from autolab.surface.creation import _floating, _like, finish, numpy_dtype
 from autolab.surface.dims import lengths_of, require_floats, require_tensor
@@ -101,7 +102,8 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -
     else:
         require_floats(input, "bernoulli_tensor_cpu_p_")
         chances = _probabilities(input)
-    return finish(np.asarray(source(generator).random(chances.shape) < chances).astype(input.payload.dtype))
+    drawn = finish(np.asarray(source(generator).random(chances.shape) < chances).astype(input.payload.dtype))
+    return copy(input, drawn) if input.requires_grad else drawn  # its gradient is 0, as in PyTorch
 
 
 def _probability(p: float) -> float:

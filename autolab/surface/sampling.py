@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.batched import Batch
+from autolab.engine.batched import Batch, loops
 from autolab.engine.levels import Box, created
 from autolab.engine.modes import modes
 from autolab.engine.tensor import TABLE, fresh
@@ -63,3 +63,32 @@ def below(level: Batch, a: Any) -> Any:
     while isinstance(a, Box) and a.level > level.number:
         a = a.value
     return a
+
+
+def one_by_one(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a function that looks at numbers and has no derivative: inside vmap it runs for each sample, and is counted as a loop."""
+
+    @functools.wraps(function)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        given = [*args, *kwargs.values()]
+        top = max((a for a in given if isinstance(a, Box)), key=lambda a: a.level, default=None) if modes.levels else None
+        if top is None:
+            return function(*args, **kwargs)
+        level = top.home
+        with level.lowered():
+            if not isinstance(level, Batch):
+                made = run(*[level.take(a) for a in args], **{name: level.take(a) for name, a in kwargs.items()})
+                return created(made)
+            loops[function.__name__] += 1
+            each = [
+                run(*[pick(level, a, k) for a in args], **{name: pick(level, a, k) for name, a in kwargs.items()})
+                for k in range(level.size)
+            ]
+        return level.put(TABLE["stack"](*each, axis=-each[0].ndim - 1))
+
+    return run
+
+
+def pick(level: Batch, a: Any, k: int) -> Any:
+    """Sample k of an argument."""
+    return a.value[k] if level.owns(a) else a

@@ -81,7 +81,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     ones = creation.ones if include_self else creation.zeros
     one_each = fresh(np.ones(src.shape, input.payload.dtype))
     count = scatter_add(ones(input.shape, dtype=input.dtype), dim, index, one_each)
-    count = fresh(np.maximum(count.numbers(), 1).astype(input.payload.dtype)[()])
+    count = count.clamp(min=1)  # type: ignore[attr-defined]
     if input.payload.dtype in dtypes.FLOATING:
         return total / count  # type: ignore[operator,no-any-return]
     return pointwise.to(total // count, input.dtype)  # type: ignore[operator]
@@ -131,7 +131,7 @@ def check_slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tens
                 )
         if source.shape[axis] != count:
             raise IndexError(f"{name}: Number of indices ({count}) should be equal to source.size(dim) ({source.shape[axis]})")
-    i = index.numbers()
+    i = index.all_numbers()
     n = 1 if axis is None else input.shape[axis]
     if i.size and not (0 <= i.min() and i.max() < n):
         raise IndexError(f"{name}: index {i.max() if i.max() >= n else i.min()} is out of bounds for dimension {dim} with size {n}")
@@ -140,7 +140,7 @@ def check_slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tens
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """input with the slices of source in place of those that a 1-d index lists along dim."""
     if require_tensor(index, "index_copy", "index", 3).payload.dtype != np.int64:
-        raise IndexError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.title}")
+        raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.title}")
     check_slices("index_copy_()", input, dim, index, require_tensor(source, "index_copy", "source", 4))
     wide, where, what = spread("index_copy_()", input, dim, index, source)
     return reshape(scatter(wide, dim, where, what), input.shape)
@@ -157,13 +157,16 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
             f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
         )
     axis = axis_of(dim, require_tensor(input, "index_fill").ndim)
-    i = index.numbers()
+    i = index.all_numbers()
     if axis is not None:  # from the end, as elsewhere
         n = input.shape[axis]
         if i.size and not (-n <= i.min() and i.max() < n):
             raise IndexError(f"index {i.max() if i.max() >= n else i.min()} is out of bounds for dimension {dim} with size {n}")
-        i = np.where(i < 0, i + n, i)
-    index = fresh(np.unique(i))  # a slice named twice is still filled once
+        index = pointwise.where(index < 0, index + n, index)  # type: ignore[operator]
+    if not hasattr(index.payload, "inner"):
+        index = fresh(np.unique(index.numbers()))  # a slice named twice is still filled once
+    elif not index.ndim:
+        index = reshape(index, 1)
     lengths = list(input.shape) if axis is not None else [index.shape.numel()]
     if axis is not None:
         lengths[axis] = index.shape.numel()
@@ -199,6 +202,10 @@ def index_put(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate:
             f"{values.dtype.title} for the source."
         )
     key = tuple(expand_key(input, tuple(slice(None) if i is None else i for i in indices)))
+    if any(isinstance(k, Tensor) for k in key):  # indices that differ between the samples of a vmap
+        from autolab.surface import index_each
+
+        return index_each.put(input, index_each.split(list(key))[1], values, accumulate)
     key = tuple(np.asarray(k) if isinstance(k, int) else k for k in key)
     check_key(input, key)
     if not accumulate:
@@ -228,15 +235,15 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.title} and {source.dtype.title}"
         )
     shape = common_shape(input, mask)
-    held = np.broadcast_to(mask.numbers(), shape)
-    if held.sum() > source.shape.numel():
+    held: Any = reshape(expand(mask, shape), -1)
+    if not mask.level and held.numbers().sum() > source.shape.numel():
         raise RuntimeError(
-            f"Number of elements of source < number of ones in mask: {source.shape.numel()} against {int(held.sum())}"
+            f"Number of elements of source < number of ones in mask: {source.shape.numel()} against {int(held.numbers().sum())}"
         )
     if not source.shape.numel():
         return expand(input, shape).clone()  # type: ignore[attr-defined,no-any-return]
-    places = np.maximum(np.cumsum(held).reshape(shape) - 1, 0)
-    return pointwise.where(expand(mask, shape), take(source, fresh(places)), expand(input, shape))
+    places = (held.long().cumsum(0) - 1).clamp(0, source.shape.numel() - 1)
+    return pointwise.where(expand(mask, shape), take(source, reshape(places, shape)), expand(input, shape))
 
 
 def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
@@ -247,7 +254,7 @@ def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The entries at places counted over the flattened tensor, in the shape of index."""
     _places(require_tensor(input, "take"), index, "take")
-    return getitem(reshape(input, -1), fresh(np.asarray(index.numbers())))
+    return getitem(reshape(input, -1), index if index.ndim else reshape(index, 1)).reshape(index.shape)  # type: ignore[attr-defined,no-any-return]
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
@@ -259,21 +266,20 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
             f"{source.dtype.title}"
         )
     if index.shape.numel() != source.shape.numel():
-        raise RuntimeError(
+        raise IndexError(
             f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source.shape.numel()}, index.numel() = {index.shape.numel()}"
         )
     n = input.shape.numel()
-    places = np.asarray(index.numbers()).reshape(-1)
+    places: Any = reshape(index, -1)
     write = scatter_add if accumulate else scatter
-    where = fresh(np.where(places < 0, places + n, places))
-    return reshape(write(reshape(input, -1), 0, where, reshape(source, -1)), input.shape)
+    return reshape(write(reshape(input, -1), 0, pointwise.where(places < 0, places + n, places), reshape(source, -1)), input.shape)
 
 
 def _places(input: Tensor, index: Tensor, name: str) -> None:
     if require_tensor(index, name, "index", 2).payload.dtype != np.int64:
         raise RuntimeError(f"{name}(): Expected a long tensor for index, but got {index.dtype.title}")
-    n, i = input.shape.numel(), index.numbers()
+    n, i = input.shape.numel(), index.all_numbers()
     if i.size and not n:
         raise IndexError(f"{name}(): tried to take from an empty tensor")
     if i.size and not (-n <= i.min() and i.max() < n):
@@ -282,19 +288,20 @@ def _places(input: Tensor, index: Tensor, name: str) -> None:
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """gather() whose other dims broadcast; without dim, over the flattened tensor."""
-    if require_tensor(indices, "take_along_dim", "indices", 2).payload.dtype != np.int64:
-        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.title}")
-    if dim is None:
-        return gather(reshape(input, -1), 0, reshape(indices, -1))
-    if input.ndim != indices.ndim:
+    require_tensor(indices, "take_along_dim", "indices", 2)
+    if dim is not None and input.ndim != indices.ndim:
         raise RuntimeError(
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
+    if indices.payload.dtype != np.int64:
+        raise RuntimeError(f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.title}")
+    if dim is None:
+        return gather(reshape(input, -1), 0, reshape(indices, -1))
     axis = axis_of(dim, input.ndim)
     if axis is None:
         return gather(input, dim, indices)
-    i, n = indices.numbers(), input.shape[axis]
+    i, n = indices.all_numbers(), input.shape[axis]
     if i.size and i.min() < 0 and not indices.level:
         indices = fresh(np.where(i < 0, i + n, i))
     lengths = [[1 if a == axis else n for a, n in zip(range(-t.ndim, 0), t.shape)] for t in (input, indices)]

@@ -473,12 +473,12 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 
 
 def is_contiguous(self: Tensor) -> bool:
-    return bool(np.asarray(self.payload).flags.c_contiguous)
+    return bool(self.payload.flags.c_contiguous)
 
 
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Steps between neighbours along each dim, counted in entries."""
-    a = np.asarray(self.payload)
+    a = self.payload
     steps = tuple(s // a.itemsize for s in a.strides)
     if dim is None:
         return steps

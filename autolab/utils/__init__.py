@@ -2,6 +2,8 @@
 
 import importlib as _importlib
 
+from autolab.surface.absent import watch as _watch
+
 _LAZY = ("checkpoint", "data")
 
 __all__ = [*_LAZY]
@@ -9,5 +11,5 @@ __all__ = [*_LAZY]
 
 def __getattr__(name: str) -> object:
     if name in _LAZY:
-        return _importlib.import_module(f"{__name__}.{name}")
+        return _watch(_importlib.import_module(f"{__name__}.{name}"))
     raise AttributeError(f"module 'autolab.utils' has no attribute '{name}'; it has {', '.join(_LAZY)}")

@@ -71,6 +71,20 @@ def test_rows_of_tensors_are_batched_as_samples_are(lib, data):
             assert [(t.dtype, t.tolist()) for t in a] == [(t.dtype, t.tolist()) for t in b]
 
 
+def test_numbers_may_be_tensors_arrays_or_negative(lib, data):
+    rows = data.TensorDataset(lib.arange(10, 20))
+    for numbers in (lib.tensor([3, 1]), np.array([3, 1]), [3, -9], range(3, 0, -2)):
+        (batch,) = next(iter(data.DataLoader(data.Subset(rows, numbers), batch_size=2)))
+        assert batch.tolist() == [13, 11]
+    (batch,) = next(iter(data.DataLoader(rows, batch_size=2, sampler=data.SubsetRandomSampler(lib.tensor([4, 5])))))
+    assert sorted(batch.tolist()) == [14, 15]
+
+
+def test_a_number_beyond_the_end_is_an_index_error(lib, data):
+    with pytest.raises(IndexError, match="out of (range|bounds)"):
+        next(iter(data.DataLoader(data.TensorDataset(lib.arange(3)), sampler=[5])))
+
+
 def test_a_batch_of_rows_keeps_its_history_and_owns_its_memory(lib, data):
     x, y = lib.ones(3, requires_grad=True), lib.zeros(3)
     ((a, b),) = data.DataLoader(data.TensorDataset(x * 2, y), batch_size=3)

@@ -3,9 +3,9 @@ import inspect
 import pytest
 
 import autolab
-from autolab import autograd, datasets, draw, func, nn, optim, trace, utils, widgets
+from autolab import autograd, datasets, draw, func, linalg, nn, optim, trace, utils, widgets
 
-NAMESPACES = [autolab, autograd, func, nn, nn.functional, optim, optim.lr_scheduler, optim.swa_utils, utils.data, datasets, trace, draw, widgets]
+NAMESPACES = [autolab, autograd, func, linalg, nn, nn.functional, optim, optim.lr_scheduler, optim.swa_utils, utils.data, datasets, trace, draw, widgets]
 
 
 @pytest.mark.parametrize("namespace", NAMESPACES, ids=lambda module: module.__name__)

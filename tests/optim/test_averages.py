@@ -86,3 +86,33 @@ def test_an_annealing_has_one_of_two_strategies(lib, swa):
 
 def test_a_model_without_batchnorm_needs_no_new_statistics(lib, swa):
     swa.update_bn([lib.ones(1, 1)], lib.nn.Linear(1, 1).eval())
+
+
+@pytest.mark.skipif(not hasattr(autolab.nn, "BatchNorm1d"), reason="BatchNorm is not there yet")
+def test_statistics_of_batchnorm_are_the_means_over_all_batches(lib, swa):
+    rng = np.random.default_rng(0)
+    batches = [lib.tensor((rng.standard_normal((8, 3)) * k + k).astype("f4")) for k in (1, 2, 3)]
+    model = lib.nn.Sequential(lib.nn.BatchNorm1d(3, momentum=0.3))
+    model.eval()
+    swa.update_bn([[b, "label"] for b in batches], model)
+    np.testing.assert_allclose(model[0].running_mean.numpy(), np.mean([b.numpy().mean(0) for b in batches], axis=0), rtol=1e-5)
+    assert model[0].momentum == 0.3 and not model.training
+
+
+def test_a_pass_over_the_data_finds_batchnorm_reset_and_counting_all_batches():
+    from autolab.optim.swa_utils import update_bn
+
+    class BatchNormLike(autolab.nn.Module):
+        momentum, seen = 0.1, ()
+
+        def reset_running_stats(self):
+            self.seen = ()
+
+        def forward(self, x):
+            self.seen = (*self.seen, (x.item(), self.momentum, self.training))
+            return x
+
+    layer = BatchNormLike().eval()
+    layer.seen = ("old",)
+    update_bn([autolab.tensor(1.0), (autolab.tensor(2.0), "label")], layer)
+    assert layer.seen == ((1.0, None, True), (2.0, None, True)) and layer.momentum == 0.1 and not layer.training

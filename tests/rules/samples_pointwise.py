@@ -37,6 +37,7 @@ SAMPLES = [
     Sample("frexp", lambda T, x: T.frexp(x)[0], UNARY),
     *(Sample(name, lambda T, x, y, name=name: getattr(T, name)(x, y), BINARY)
       for name in "atan2 copysign fmax fmin hypot logaddexp logaddexp2".split()),
+    Sample("ldexp", lambda T, x, y: T.ldexp(x, y), BINARY),
     Sample("fmod", lambda T, x, y: T.fmod(x, y), BINARY, (normal, positive)),
     Sample("fmod", lambda T, x: T.fmod(x, 0.7), UNARY),
     Sample("copysign", lambda T, x: T.copysign(x, -1), UNARY),

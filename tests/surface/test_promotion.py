@@ -18,6 +18,10 @@ OPERATIONS = {
     "minimum": lambda T, x, y: T.minimum(x, y), "remainder": lambda T, x, y: T.remainder(x, y), "eq": lambda T, x, y: T.eq(x, y),
     "where": lambda T, x, y: T.where(T.tensor([True, False, True]), x, y), "logical_and": lambda T, x, y: T.logical_and(x, y),
     "trunc": lambda T, x, y: T.div(x, y, rounding_mode="trunc"), "floor": lambda T, x, y: T.div(x, y, rounding_mode="floor"),
+} | {
+    name: lambda T, x, y, name=name: getattr(T, name)(x, y)
+    for name in "atan2 bitwise_left_shift bitwise_right_shift bitwise_xor copysign float_power floor_divide fmax fmin fmod gcd heaviside hypot "
+    "lcm logaddexp logaddexp2 logical_xor nextafter rsub xlogy".split()
 }  # fmt: skip
 
 

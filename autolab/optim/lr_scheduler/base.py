@@ -11,6 +11,7 @@ from typing import Any
 from autolab.engine.tensor import Tensor
 from autolab.optim.optimizer import Optimizer
 
+HOW = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
 EPOCH = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
     "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form is used "
@@ -67,14 +68,14 @@ class LRScheduler:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
                 warnings.warn(
                     "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, "
-                    "make sure to call `optimizer.step()` before `lr_scheduler.step()`.",
+                    f"make sure to call `optimizer.step()` before `lr_scheduler.step()`. {HOW}",
                     UserWarning,
                     stacklevel=2,
                 )
             elif not getattr(self.optimizer, "_opt_called", False):
                 warnings.warn(
                     "Detected call of `lr_scheduler.step()` before `optimizer.step()`. Call them in the opposite order: "
-                    "otherwise the first value of the learning rate schedule is skipped.",
+                    f"otherwise the first value of the learning rate schedule is skipped. {HOW}",
                     UserWarning,
                     stacklevel=2,
                 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -192,6 +193,10 @@ def rows(dataset: Any, numbers: list[int]) -> list[Tensor] | None:
     if type(dataset) is not TensorDataset:
         return None
     if any(t.requires_grad or type(t.payload) is not np.ndarray for t in dataset.tensors):
+        return None
+    try:
+        numbers = [operator.index(i) for i in numbers]  # 0-d tensors are numbers, too
+    except TypeError:
         return None
     return [fresh(t.payload[numbers]) for t in dataset.tensors]
 

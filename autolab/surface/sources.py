@@ -1,0 +1,119 @@
+"""Further ways to come by a tensor: from buffers, with strides of one's own, on scales."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from autolab.engine import dtypes
+from autolab.engine.tensor import Tensor, fresh
+from autolab.surface import creation
+from autolab.surface.creation import _floating, as_tensor, finish, from_dlpack, numpy_dtype
+from autolab.surface.device import require_cpu
+from autolab.surface.dims import lengths_of
+
+# What this module gives: functions of the package.
+FUNCTIONS = "asarray empty_permuted empty_strided frombuffer range scalar_tensor"
+METHODS = ""
+
+
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+    """A tensor of anything: a tensor, an array, a buffer, a sequence, a number. Shares memory where it can, unless copy=True.
+
+    Raises ValueError if copy=False and a copy is needed.
+    """
+    if device is not None:
+        require_cpu(device)
+    if not isinstance(obj, Tensor | np.ndarray) and hasattr(obj, "__dlpack__"):
+        obj = from_dlpack(obj)
+    elif isinstance(obj, bytes | bytearray | memoryview):
+        obj = np.frombuffer(obj, numpy_dtype(dtype, "asarray") if dtype is not None else dtypes.default.floating)
+    t = as_tensor(obj, dtype)
+    shares = isinstance(obj, Tensor | np.ndarray) and t.payload.dtype == obj.dtype
+    if copy is False and not shares:
+        raise ValueError(
+            "can't alias tensor with dtype, or a sequence or scalar: its numbers have to be copied. Leave copy=False out."
+        )
+    if copy and shares:
+        t = t.clone()  # type: ignore[attr-defined]
+    if requires_grad:
+        t = (t.detach() if t is obj or t.edge is not None else t).requires_grad_()  # type: ignore[attr-defined]
+    elif isinstance(obj, Tensor) and t.requires_grad:
+        t = t.detach()  # type: ignore[attr-defined]
+    return t
+
+
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
+    """A tensor over the memory of a buffer (bytes, bytearray, memoryview ...), from `offset` bytes on.
+
+    Raises ValueError if nothing is left, or the buffer ends too early; warns if it cannot be written to.
+    """
+    kind = numpy_dtype(dtype, "frombuffer")
+    view = memoryview(buffer)
+    length = view.nbytes
+    if length == 0 or count == 0:
+        raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
+    if not 0 <= offset < length:
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1")
+    if count > 0 and offset + count * kind.itemsize > length:
+        raise ValueError(
+            f"requested buffer length ({count} * {kind.itemsize} bytes) after offset ({offset} bytes) must not be greater than actual "
+            f"buffer length ({length} bytes)"
+        )
+    if count < 0 and (length - offset) % kind.itemsize:
+        raise ValueError(
+            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size ({kind.itemsize})"
+        )
+    if view.readonly:
+        warnings.warn(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. Writing to this tensor is refused: "
+            "clone() it first.",
+            UserWarning,
+            stacklevel=2,
+        )
+    t = fresh(np.frombuffer(buffer, kind, count, offset))
+    return t.requires_grad_() if requires_grad else t
+
+
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **unused: Any) -> Tensor:
+    """Uninitialised memory, with a stride in entries for each dim."""
+    lengths = lengths_of((tuple(size),), "empty_strided")
+    if len(lengths) != len(stride):
+        raise RuntimeError(f"dimensionality of sizes ({len(lengths)}) must match dimensionality of strides ({len(stride)})")
+    kind = _floating(dtype)
+    n = 0 if 0 in lengths else 1 + sum((k - 1) * s for k, s in zip(lengths, stride))
+    flat = np.empty(n, kind)
+    return finish(np.lib.stride_tricks.as_strided(flat, lengths, [s * kind.itemsize for s in stride]), requires_grad, device)
+
+
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+                   **unused: Any) -> Tensor:  # fmt: skip
+    """Uninitialised memory whose dims lie in it in the order physical_layout, the last the densest."""
+    lengths = lengths_of((tuple(size),), "empty_permuted")
+    if sorted(physical_layout) != list(np.arange(len(lengths))):
+        raise RuntimeError(
+            f"Number of dimensions in size does not match the length of the physical_layout: {physical_layout} for {lengths}"
+        )
+    lying = np.empty([lengths[d] for d in physical_layout], _floating(dtype))
+    return finish(lying.transpose(np.argsort(physical_layout)), requires_grad, device)
+
+
+def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Deprecated: like arange, but with `end` included. Warns."""
+    warnings.warn(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range "
+        "builtin. Instead, use torch.arange, which produces values in [start, end).",
+        UserWarning,
+        stacklevel=2,
+    )
+    start, end = (0, start) if end is None else (start, end)
+    count = math.floor((end - start) / step) + 1
+    return finish((start + np.arange(count) * step).astype(_floating(dtype)), requires_grad, device)
+
+
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A 0-d tensor of one number, of the default floating dtype unless given."""
+    return finish(np.asarray(creation._number(s, "scalar_tensor(): argument 's'"), _floating(dtype)), requires_grad, device)

@@ -1,0 +1,132 @@
+"""The oldest ways to make tensors: `torch.FloatTensor(2, 3)`, `torch.LongTensor([1, 2])`, `x.new(3)`. Facts that all tensors share."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from autolab.engine import dtypes
+from autolab.engine.tensor import Size, Tensor, fresh
+from autolab.surface.creation import as_array, finish
+from autolab.surface.device import require_cpu
+from autolab.surface.settings import strided
+
+TITLES = [f"{d.title}Tensor" for d in dtypes.ALL]
+# What this module gives: functions of the package, methods of Tensor.
+FUNCTIONS = " ".join(["get_device is_storage typename", *TITLES])
+METHODS = "cuda get_device is_pinned is_same_size is_set_to is_shared is_signed new pin_memory xpu"
+
+
+class TypeOfTensor(type):
+    """The type of `FloatTensor` and its kin: they make tensors of their dtype, and know them."""
+
+    dtype: dtypes.dtype
+
+    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+        if device is not None:
+            require_cpu(device)
+        return made(args, cls.dtype.numpy, cls.__name__)
+
+    def __instancecheck__(cls, thing: Any) -> bool:
+        return isinstance(thing, Tensor) and thing.payload.dtype == cls.dtype.numpy
+
+    def __repr__(cls) -> str:
+        return f"<class 'torch.{cls.__name__}'>"
+
+
+def made(args: tuple[Any, ...], dtype: Any, name: str) -> Tensor:
+    """From sizes, uninitialised; or from one sequence, array or tensor, its numbers."""
+    if all(isinstance(a, int) and not isinstance(a, bool) for a in args) or (len(args) == 1 and type(args[0]) is Size):
+        return finish(np.empty(args[0] if args and type(args[0]) is Size else args or (0,), dtype))
+    if len(args) > 1 or isinstance(args[0], float):
+        raise TypeError(f"new(): data must be a sequence (got {type(args[0]).__name__}): {name}(2, 3) takes sizes, {name}([1, 2]) numbers")
+    if isinstance(args[0], Tensor):
+        if args[0].payload.dtype != dtype:
+            raise TypeError(f"expected {name} (got {args[0].dtype.title}Tensor): convert it with .to(...)")
+        return fresh(args[0].box())
+    return finish(np.asarray(as_array(args[0])).astype(dtype))
+
+
+def _typed(d: dtypes.dtype) -> Any:
+    doc = f"A tensor of {d.name}, from sizes (uninitialised) or from a sequence; `torch.tensor(..., dtype={d!r})` is the newer way."
+    return TypeOfTensor(f"{d.title}Tensor", (), {"dtype": d, "__doc__": doc, "__module__": __name__})
+
+
+globals().update(zip(TITLES, map(_typed, dtypes.ALL)))
+
+
+# -- facts -----------------------------------------------------------------------------------------------
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """Raises AssertionError: there is no such device."""
+    require_cpu("cuda")
+    return self
+
+
+def xpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+    """Raises AssertionError: there is no such device."""
+    raise AssertionError("Torch not compiled with XPU enabled: autolab computes on the CPU.")
+
+
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Raises RuntimeError: memory is pinned for a device, and there is none."""
+    raise RuntimeError("Cannot access accelerator device when none is available. autolab computes on the CPU: leave pin_memory out.")
+
+
+def get_device(input: Tensor) -> int:
+    """-1: the number of the CPU."""
+    return -1
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """False."""
+    return False
+
+
+def is_shared(self: Tensor) -> bool:
+    """False: memory belongs to one process."""
+    return False
+
+
+def is_signed(self: Tensor) -> bool:
+    """Whether the dtype holds negative numbers."""
+    return self.dtype.is_signed  # type: ignore[no-any-return]
+
+
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether the two have one shape."""
+    return self.shape == other.shape
+
+
+def is_set_to(self: Tensor, tensor: Tensor) -> bool:
+    """Whether the two look at the same entries of the same memory."""
+    a, b = self.box(), tensor.box()
+    return bool(a.__array_interface__ == b.__array_interface__)
+
+
+def is_storage(obj: Any) -> bool:
+    """False: there are no storages."""
+    return False
+
+
+def typename(obj: Any) -> str:
+    """The name of the type of a thing: `torch.FloatTensor` for a tensor of float32."""
+    if isinstance(obj, Tensor):
+        return f"torch.{obj.dtype.title}Tensor"
+    cls = obj if inspect.isclass(obj) or inspect.isfunction(obj) else type(obj)
+    return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
+    """A tensor of the same dtype, from sizes (uninitialised) or from a sequence. `new_tensor` and `new_empty` are the newer ways."""
+    return made(args, self.payload.dtype, "new")
+
+
+FACTS = {
+    "is_cpu": True, "is_mps": False, "is_xpu": False, "is_xla": False, "is_meta": False, "is_quantized": False, "is_nested": False,
+    "is_mkldnn": False, "is_sparse_csr": False, "is_ipu": False, "is_maia": False, "is_mtia": False, "is_vulkan": False,
+    "layout": property(lambda self: strided), "name": None,
+}  # fmt: skip

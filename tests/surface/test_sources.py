@@ -1,0 +1,59 @@
+"""The rarer ways to make tensors give what PyTorch's give."""
+
+import numpy as np
+import pytest
+
+CALLS = {
+    "logspace": lambda T: T.logspace(0, 2, 3), "logspace of 2": lambda T: T.logspace(-1, 1, 5, base=2, dtype=T.float64),
+    "scalar_tensor": lambda T: (T.scalar_tensor(3), T.scalar_tensor(3, dtype=T.int64)), "asarray of a list": lambda T: T.asarray([1, 2.5]),
+    "asarray of an array": lambda T: T.asarray(np.arange(3), dtype=T.float32), "asarray of a number": lambda T: T.asarray(3),
+    "frombuffer": lambda T: T.frombuffer(bytearray(b"\1\0\0\0\2\0\0\0"), dtype=T.int32), "and a part": lambda T: T.frombuffer(bytearray(8), dtype=T.uint8, count=3, offset=2),
+    "empty_strided": lambda T: (T.empty_strided((2, 3), (1, 2)).stride(), T.empty_strided((0, 3), (3, 1)).shape),
+    "empty_permuted": lambda T: T.empty_permuted((2, 3, 4), (2, 0, 1)).stride(), "typed of numbers": lambda T: T.FloatTensor([1, 2]),
+    "typed of sizes": lambda T: (T.LongTensor(2, 3).shape, T.LongTensor(2, 3).dtype), "typed of floats": lambda T: T.LongTensor([1.5, -1.5]),
+    "typed of nothing": lambda T: T.DoubleTensor(), "Tensor of sizes": lambda T: (T.Tensor(2, 3).shape, T.Tensor(4).shape, T.Tensor(T.Size([2])).shape),
+    "Tensor of numbers": lambda T: (T.Tensor([1, 2]), T.Tensor()), "new": lambda T: (T.ones(1).double().new(2, 3).dtype, T.ones(1).new([1, 2])),
+    "isinstance": lambda T: [isinstance(T.ones(1), t) for t in (T.FloatTensor, T.LongTensor, T.Tensor)], "typename": lambda T: (T.typename(T.ones(1)), T.typename(3)),
+    "facts": lambda T: [getattr(T.ones(2), n) for n in ("is_cpu", "is_cuda", "is_mps", "is_quantized", "is_meta", "layout")],
+    "asked": lambda T: [T.ones(2).is_pinned(), T.ones(2).get_device(), T.get_device(T.ones(1)), T.ones(2).is_signed(), T.is_storage(T.ones(2))],
+    "is_set_to": lambda T: [(x := T.ones(2)).is_set_to(x), x.is_set_to(x[:1]), x.is_same_size(x + 1)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_the_result_is_pytorchs(torch, call):
+    import autolab
+
+    assert repr(call(autolab)) == repr(call(torch))
+
+
+def test_memory_is_shared_where_it_can_be(lib):
+    x, buffer = lib.zeros(2), bytearray(4)
+    assert lib.asarray(x) is x and lib.asarray(x, copy=True) is not x
+    lib.frombuffer(buffer, dtype=lib.uint8).fill_(7)
+    assert buffer == b"\7\7\7\7"
+    with pytest.raises(ValueError, match="can't alias|can't"):
+        lib.asarray([1, 2], copy=False)
+
+
+REFUSED = [
+    (lambda T: T.frombuffer(bytearray(3), dtype=T.int32), ValueError, r"buffer length \(3 bytes\) after offset \(0 bytes\) must be a multiple"),
+    (lambda T: T.frombuffer(bytearray(4), dtype=T.int32, count=2), ValueError, "must not be greater than actual buffer length"),
+    (lambda T: T.frombuffer(bytearray(0), dtype=T.int32), ValueError, r"both buffer length \(0\) and count \(-1\) must not be 0"),
+    (lambda T: T.frombuffer(bytearray(4), dtype=T.int32, offset=4), ValueError, r"offset \(4 bytes\) must be non-negative and no greater"),
+    (lambda T: T.logspace(0, 1, -1), RuntimeError, "number of steps must be non-negative"),
+    (lambda T: T.ones(1).cuda(), AssertionError, "Torch not compiled with CUDA enabled"),
+    (lambda T: T.ones(1).pin_memory(), RuntimeError, "Cannot access accelerator device when none is available"),
+    (lambda T: T.FloatTensor(2.5), TypeError, r"new\(\): data must be a sequence \(got float\)"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "words"), REFUSED, ids=[r[2][:40] for r in REFUSED])
+def test_wrong_arguments_are_refused_in_the_same_words(lib, call, error, words):
+    with pytest.raises(error, match=words):
+        call(lib)
+
+
+def test_range_warns(lib):
+    with pytest.warns(UserWarning, match="torch.range is deprecated"):
+        assert lib.range(0, 3).tolist() == [0, 1, 2, 3]
