@@ -282,7 +282,7 @@ def compile(
     tensor(5.)
     """
     if model is None:
-        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
+        return functools.partial(compile, fullgraph=fullgraph, disable=disable)
     if not callable(model):
         raise TypeError(f"torch.compile expects a function, a method or a Module, but got {type(model).__name__}")
     if disable:

@@ -49,7 +49,9 @@ class Guards:
         """Add the conditions for what is found at a place."""
         kind = type(value)
         if kind in PLAIN:
-            same = f"{place} is {value!r}" if value is None or kind is bool else f"type({place}) is {kind.__name__} and {place} == {value!r}"
+            same = f"type({place}) is {kind.__name__} and {place} == {value!r}"
+            if value is None or kind is bool:
+                same = f"{place} is {value!r}"
             if kind is float and value != value:
                 same = f"{place} != {place}"
             if kind is not type(None) and kind is not bool:
