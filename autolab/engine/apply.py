@@ -7,7 +7,6 @@ meaning in the usual mode: `specialise` writes it out for each of them, as a dat
 from __future__ import annotations
 
 import itertools
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +46,10 @@ def generally(op: Op, args: Any, settings: dict[str, Any]) -> Any:
 def at_work(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     """Hand over to the highest transform among the arguments; if there is none, compute and record."""
     if modes.levels:
-        top: Any = max((a for a in args if isinstance(a, Tensor)), key=attrgetter("level"), default=Tensor)
+        top: Any = Tensor
+        for a in args:
+            if isinstance(a, Tensor) and a.level > top.level:
+                top = a
         if top.level:
             return top.home.apply(op, args, settings)
     raw = [a.payload if isinstance(a, Tensor) else a for a in args]

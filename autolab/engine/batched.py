@@ -2,6 +2,7 @@
 
     elementwise   arguments of fewer axes get axes of length 1 behind the leading one, to broadcast as they would alone
     linear        an axis more in front changes nothing where settings count axes from the end
+    along axes    the same, for a general row with one input whose call names its axes
     general       a loop over the samples, stacked: slow, and right for every row
 
 Rows whose settings are shapes or keys, products, and general rows that can do better than the loop have a function of
@@ -19,7 +20,7 @@ import numpy as np
 from autolab.engine.apply import apply, explained
 from autolab.engine.dtypes import result_type
 from autolab.engine.dual import call, parameters
-from autolab.engine.levels import Box, Level, Settings, as_tensor, several
+from autolab.engine.levels import Alone, Box, Level, Settings, as_tensor, several
 from autolab.engine.op import ELEMENTWISE, LINEAR, from_the_end
 from autolab.engine.tensor import TABLE
 
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
 loops: Counter[str] = Counter()
 
 AXES = {"axis", "axis1", "axis2", "source", "destination"}
+
+
+def along_axes(op: Op, settings: Settings) -> bool:
+    """Whether a row with one input works along axes that the call names: counted from the end, they are the same in a batch."""
+    named = [settings.get(name, default) for name, default in op.settings.items() if name in AXES]
+    return len(op.inputs) == 1 and not op.variadic and bool(named) and None not in named
 
 
 class Face:
@@ -66,12 +73,18 @@ class Face:
 class Batched(Box):
     """A value whose axis 0 runs over the samples; the box shows the other axes."""
 
-    __slots__ = ()
+    __slots__ = ("face",)
+    face: Face | None
 
     @property
     def payload(self) -> Face:
-        self.home.check_active()
-        return Face(self.value.payload)
+        if not self.home.active:
+            self.home.check_active()
+        if self.face is None:
+            self.face = Face(self.value.payload)
+        return self.face
+
+    ndim = property(lambda self: self.payload.ndim)
 
     def numbers(self) -> NoReturn:
         self.payload.item()
@@ -84,6 +97,11 @@ class Batch(Level):
 
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size, self.randomness = size, randomness
+
+    def put(self, value: Any) -> Any:
+        box = super().put(value)
+        box.face = None
+        return box
 
     def input(self, value: Any) -> Batched:
         return self.put(value)  # type: ignore[no-any-return]
@@ -121,7 +139,19 @@ class Batch(Level):
             )
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
-        batched = tuple(self.owns(a) for a in args)
+        batched = tuple([self.owns(a) for a in args])
+        for v in values:
+            if isinstance(v, Box):
+                break
+        else:
+            with Alone():
+                return self.at_once(op, args, values, batched, settings)
+        return self.at_once(op, args, values, batched, settings)
+
+    def at_once(
+        self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...], settings: Settings
+    ) -> tuple[Any, ...]:
+        """The row on all samples."""
         if op.batch is not None:
             outputs = self.by_rule(op, values, batched, settings)
         elif op.kind == ELEMENTWISE:
@@ -129,7 +159,7 @@ class Batch(Level):
                 outputs = apply(op, self.aligned(op, args, values, batched), settings)
             except RuntimeError as error:
                 raise explained(op, error, list(args)) from None  # in the shapes of one sample
-        elif op.kind == LINEAR:
+        elif op.kind == LINEAR or along_axes(op, settings):
             ndim = max(a.ndim for a, b in zip(args, batched) if b)
             counted = {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}
             outputs = apply(op, [v if b else self.lead(v) for v, b in zip(values, batched)], counted)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from autolab.engine import dtypes
-from autolab.engine.modes import Untracked, modes, recording
+from autolab.engine.modes import Untracked, modes
 from autolab.engine.node import Edge, Node, edge_of, next_number
 from autolab.engine.saved import FREED, Saved
-from autolab.engine.tensor import TABLE, Tensor
+from autolab.engine.tensor import TABLE, Tensor, fresh
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
@@ -76,8 +76,11 @@ class View:
         if self.made:
             self.refuse(t, "its base or another view of its base has been")
         self.seen = base.version[0]
-        with recording(True):
-            change_history(t, TABLE["as_strided"](base, part=self.part(t.box())).edge)
+        from autolab.engine.apply import record
+
+        again = fresh(t.box())  # what as_strided(base) would give, and its node
+        record(TABLE["as_strided"], (base,), [base.payload], {"part": self.part(again.payload)}, (again,))
+        change_history(t, again.edge)
 
     def refuse(self, t: Tensor, what: str = "is being") -> NoReturn:
         """Say why a write through this view, or past it, cannot be recorded."""

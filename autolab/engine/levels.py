@@ -247,6 +247,30 @@ class Level:
         return Lowered(self)
 
 
+class Alone:
+    """Within it no level is in sight. For operations on ordinary tensors alone, which then take their shortcuts."""
+
+    __slots__ = ("levels",)
+
+    def __enter__(self) -> None:
+        self.levels = modes.levels
+        modes.levels = []
+        modes.settle()
+
+    def __exit__(self, *exc: object) -> None:
+        modes.levels = self.levels
+        modes.settle()
+
+
+def computed(op: Op, values: list[Any], settings: Settings) -> Any:
+    """What a row gives for values of the levels below."""
+    for v in values:
+        if isinstance(v, Box):
+            return apply(op, values, settings)
+    with Alone():
+        return apply(op, values, settings)
+
+
 class Lowered:
     """See `Level.lowered`."""
 
@@ -349,8 +373,8 @@ class Tape(Level):
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
         with self.below():
-            outputs = several(op, apply(op, values, settings))
-        results = tuple(self.put(out) for out in outputs)
+            outputs = several(op, computed(op, values, settings))
+        results = tuple([self.put(out) for out in outputs])
         if modes.grad:
             record(op, args, values, settings, results, self.number)
         return results

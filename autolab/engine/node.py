@@ -343,7 +343,7 @@ def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], g: Any, create_graph:
             elif not isinstance(result, Tensor):
                 raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
             check_replacement(hook, t, result)
-            g = result if create_graph or result is None else result.payload
+            g = result if create_graph or result is None or result.level else result.payload
     return g
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from autolab.engine import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.linalg.checks import eye, floats, matrix, named, run, square, zeros_info
 from autolab.linalg.solving import permutation, solve_triangular, unpack
 from autolab.rules import matrix as rows
-from autolab.surface import index, pointwise, shape
+from autolab.surface import index, pointwise, reduce, shape
 from autolab.surface.linalg import matmul
 
 slogdet_result = named("linalg_slogdet", "sign", "logabsdet")
@@ -52,13 +53,13 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     A = square(A, "linalg.cholesky")
     if check_errors:
         return cholesky_ex_result(cholesky(A, upper=upper), zeros_info(A))
-    raw = np.asarray(A.numbers())
+    raw = np.asarray(A.all_numbers())
     lower = raw.mT if upper else raw
     stack = lower.reshape(-1, *raw.shape[-2:]) if raw.size else ()
     info = np.array([rows.not_positive(one) for one in stack], np.int32)
     if not info.any():
         return cholesky_ex_result(cholesky(A, upper=upper), zeros_info(A))
-    info = info.reshape(raw.shape[:-2])
+    info = info.reshape(np.asarray(A.numbers()).shape[:-2])
     bad = fresh(np.broadcast_to((info > 0)[..., None, None], raw.shape))
     usable = pointwise.where(bad, eye(raw.shape[-1], A), A)
     return cholesky_ex_result(cholesky(usable, upper=upper), fresh(info[()]))
@@ -125,8 +126,9 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
     A = matrix(A, "linalg.lu_factor")
     LU, pivots, info = lu_factor_ex(A, pivot=pivot)
     if info.all_numbers().any():
-        bad = np.flatnonzero(info.numbers())[0]
-        first = np.ravel(info.numbers())[bad]
+        found = np.ravel(info.all_numbers())
+        bad = np.flatnonzero(found)[0]
+        first = found[bad]
         batch = "" if A.ndim == 2 else f"(Batch element {bad}): "
         raise rows.LinAlgError(
             f"torch.linalg.lu_factor: {batch}U[{first},{first}] is zero and using it on lu_solve would result in a division by zero. If "
@@ -144,9 +146,16 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     k = min(A.shape[-2:])
     off = low - eye(A.shape[-2], A)[:, :k]  # type: ignore[index,operator]
     LU = _packed(off, up)
-    on_diagonal = np.diagonal(np.asarray(up.numbers()), axis1=-2, axis2=-1) == 0
-    info = np.where(on_diagonal.any(-1), on_diagonal.argmax(-1) + 1 if k else 0, 0).astype(np.int32)
-    return lu_factor_ex_result(LU, pivots, fresh(info[()]))
+    return lu_factor_ex_result(LU, pivots, first_zero(shape.diagonal(up.detach(), 0, -2, -1)))  # type: ignore[attr-defined]
+
+
+def first_zero(values: Tensor) -> Tensor:
+    """For each row of values the place of the first 0, counted from 1; 0 if there is none."""
+    if not values.shape[-1]:
+        return fresh(np.zeros(values.shape[:-1], np.int32)[()])
+    zero = values == 0
+    found = reduce.argmax(pointwise.to(zero, dtypes.int32), -1) + 1  # type: ignore[operator]
+    return pointwise.to(pointwise.where(reduce.any(zero, -1), found, 0), dtypes.int32)
 
 
 def _packed(off: Tensor, up: Tensor) -> Tensor:

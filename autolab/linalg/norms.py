@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autolab.engine import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.linalg.checks import eye, floats, matrix, run, square
 from autolab.linalg.factors import eigvalsh, svdvals
@@ -105,15 +106,18 @@ def matrix_rank(A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = Non
     """How many singular values are larger than max(atol, rtol * the largest)."""
     A = (square if hermitian else matrix)(A, "linalg.matrix_rank")
     eps = max(A.shape[-2:]) * float(np.finfo(A.payload.dtype).eps)
-    plain = [t.numbers() if isinstance(t, Tensor) else t for t in (tol if atol is None else atol, rtol)]
-    least, share = plain
+    least, share = (t.numbers() if isinstance(t, Tensor) else t for t in (tol if atol is None else atol, rtol))
     if share is None:
         share = eps if least is None else np.where(np.asarray(least) > 0, 0.0, eps)
     if tol is not None and atol is None:
         share = 0.0
-    values = np.abs(np.asarray((eigvalsh(A) if hermitian else svdvals(A)).detach().numbers()))  # type: ignore[attr-defined]
-    bound = np.maximum(0.0 if least is None else least, share * values.max(-1, initial=0))
-    return fresh((values > np.asarray(bound)[..., None]).sum(-1))
+    values = pointwise.abs((eigvalsh(A) if hermitian else svdvals(A)).detach())  # type: ignore[attr-defined]
+    if not values.shape[-1]:
+        return reduce.sum(pointwise.to(values, dtypes.int64), -1)
+    own = A.payload.dtype
+    bound = reduce.amax(values, -1) * fresh(np.asarray(share, own)[()])  # type: ignore[operator]
+    bound = pointwise.maximum(bound, fresh(np.asarray(0.0 if least is None else least, own)[()]))
+    return reduce.sum(values > shape.unsqueeze(bound, -1), -1)  # type: ignore[operator]
 
 
 def matrix_power(A: Tensor, n: int) -> Tensor:

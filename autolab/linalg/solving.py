@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from autolab.engine import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.linalg.checks import eye, floats, matrix, named, run, same_dtype, square, zeros_info
 from autolab.rules import matrix as rows
-from autolab.surface import index, shape
+from autolab.surface import index, pointwise, reduce, shape
 from autolab.surface.dims import require_tensor
 from autolab.surface.linalg import matmul
 
@@ -28,8 +29,8 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     A = square(A, "linalg.inv")
     if check_errors:
         return inv_ex_result(inv(A), zeros_info(A))
-    singular = np.linalg.det(np.asarray(A.numbers())) == 0
-    return inv_ex_result(run(rows.inv, A, check=False), fresh(np.asarray(singular * A.shape[-1]).astype(np.int32)[()]))
+    sign, _ = run(rows.slogdet, A.detach())  # type: ignore[attr-defined]
+    return inv_ex_result(run(rows.inv, A, check=False), pointwise.to((sign == 0) * A.shape[-1], dtypes.int32))
 
 
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
@@ -124,19 +125,19 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     if X.shape[-2] != m:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)" if not vectors else
                            "torch.linalg.lstsq: input.size(-2) should match other.size(-1)")  # fmt: skip
-    values = np.linalg.svd(np.asarray(A.numbers()), compute_uv=False)
-    least = (max(m, n) * float(np.finfo(A.payload.dtype).eps) if rcond is None else rcond) * values.max(-1, initial=0)
-    rank = (values > least[..., None]).sum(-1)
+    values = run(rows.svd, A.detach())[1]  # type: ignore[attr-defined]
+    share = max(m, n) * float(np.finfo(A.payload.dtype).eps) if rcond is None else rcond
+    rank = reduce.sum(values > values[..., :1] * share, -1)
     solution = matmul(run(rows.pinv, A, rtol=rcond), X)
     residuals = shape.reshape(solution, -1)[:0]  # type: ignore[index]
-    if m > n and driver != "gelsy" and np.all(rank == n):
+    if m > n and driver != "gelsy" and np.all(rank.all_numbers() == n):
         misses = matmul(A, solution) - X  # type: ignore[operator]
         residuals = (misses * misses).sum(-2)
     return lstsq_result(
         shape.squeeze(solution, -1) if vectors else solution,
         residuals,
-        fresh(np.asarray(rank) if driver != "gels" else np.zeros(0, np.int64)),
-        fresh(values if driver in ("gelsd", "gelss") else np.zeros(0, A.payload.dtype)),
+        rank if driver != "gels" else fresh(np.zeros(0, np.int64)),
+        values if driver in ("gelsd", "gelss") else fresh(np.zeros(0, A.payload.dtype)),
     )
 
 

@@ -54,6 +54,8 @@ class Adafactor(Optimizer):
 
     def update(self, p: Tensor, x: Any, g: Any, group: dict[str, Any]) -> None:
         """x -= lr * size of x * g / sqrt(estimate of g * g), cut to length d"""
+        if not x.size:
+            return
         if x.ndim > 1:
             state, t = self.begun(p, x[..., :1], "row_var")
             if "col_var" not in state:

@@ -64,6 +64,7 @@ class Optimizer:
 
     def _prepare(self) -> None:
         self._scratch: dict[Any, Any] = {}
+        self._stepping = False
         self._hooks: dict[str, dict[int, Any]] = {place: OrderedDict() for place in PLACES}
 
     # -- groups --------------------------------------------------------------------------------------
@@ -293,6 +294,8 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     def with_hooks(self: Optimizer, *args: Any, **kwargs: Any) -> Any:
         if modes.tracer is not None:
             return modes.tracer.again(lambda: with_hooks(self, *args, **kwargs), f"{type(self).__name__}.step()", bool(args or kwargs))
+        if self._stepping:  # a subclass calls the step that it builds on
+            return step(self, *args, **kwargs)
         hooks = self._hooks
         for before in chain(EVERYWHERE[0].values(), hooks["before_step"].values()):
             got = before(self, args, kwargs)
@@ -300,7 +303,11 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                 if not (isinstance(got, tuple) and len(got) == 2):
                     raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {got}.")
                 args, kwargs = got
-        result = step(self, *args, **kwargs)
+        self._stepping = True
+        try:
+            result = step(self, *args, **kwargs)
+        finally:
+            self._stepping = False
         for after in chain(hooks["after_step"].values(), EVERYWHERE[1].values()):
             after(self, args, kwargs)
         return result

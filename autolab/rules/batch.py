@@ -169,6 +169,11 @@ def product(x, y, batched):
     return x * y if x.shape[-1] == 1 else linalg.matmul(x, y)
 
 
+@batch(linalg.outer)
+def outer(x, y):
+    return linalg.outer(x, y)
+
+
 @batch(linalg.linear)
 def linear(x, weight, bias, batched, size):
     if batched == (True, False, False):

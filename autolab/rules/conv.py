@@ -227,11 +227,11 @@ def fold_values(g, *, shape, kernel, stride, padding, dilation):
 
 
 unfold = op(
-    "im2col", unfold_values, LINEAR,
+    "im2col", unfold_values, LINEAR, node="Im2ColBackward0",
     x=lambda g, x_shape, kernel, stride, padding, dilation:
         fold(g, shape=x_shape[-len(kernel):], kernel=kernel, stride=stride, padding=padding, dilation=dilation),
 )  # fmt: skip
 fold = op(
-    "col2im", fold_values, LINEAR,
+    "col2im", fold_values, LINEAR, node="Col2ImBackward0",
     g=lambda u, kernel, stride, padding, dilation: unfold(u, kernel=kernel, stride=stride, padding=padding, dilation=dilation),
 )  # fmt: skip

@@ -4,7 +4,31 @@ import inspect
 import types
 
 from autolab.engine.op import Op
-from autolab.rules import arithmetic, bessel, elementwise, error_functions, gamma, index, linalg, matrix, nn, order, polynomials, reduce, scatter, shape, smooth, strided
+from autolab.rules import (
+    activations,
+    arithmetic,
+    bessel,
+    conv,
+    ctc,
+    elementwise,
+    error_functions,
+    gamma,
+    index,
+    linalg,
+    matrix,
+    nn,
+    order,
+    padding,
+    polynomials,
+    pool,
+    reduce,
+    resize,
+    scatter,
+    shape,
+    smooth,
+    strided,
+    written,
+)  # fmt: skip
 
 FAMILIES = {
     elementwise: "Entry by entry",
@@ -18,7 +42,14 @@ FAMILIES = {
     linalg: "Products of matrices",
     matrix: "Whole matrices: inverses, determinants, factorizations",
     strided: "Views by strides",
-    nn: "Networks",
+    written: "Writing through views",
+    nn: "Networks: probabilities, losses, norms",
+    activations: "Networks: activations",
+    conv: "Networks: convolutions",
+    pool: "Networks: pools",
+    padding: "Networks: edges",
+    resize: "Networks: other sizes",
+    ctc: "Networks: sequences",
     error_functions: "Special functions: the error function's relatives",
     gamma: "Special functions: gamma's family",
     bessel: "Special functions: Bessel's and Airy's",

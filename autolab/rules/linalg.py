@@ -21,6 +21,14 @@ matmul = op(
 )  # fmt: skip
 
 
+# Each entry of one vector times each of another; leading axes are stacks of vectors.
+outer = op(
+    "outer", lambda x, y: x[..., None] * y[..., None, :], B,
+    x=lambda g, y: np.sum(g * np.expand_dims(y, -2), axis=-1),
+    y=lambda g, x: np.sum(g * np.expand_dims(x, -1), axis=-2),
+)  # fmt: skip
+
+
 def flat(x):
     """All leading axes as one: (..., n) -> (N, n)."""
     return x if x.ndim == 2 else np.reshape(x, (-1, x.shape[-1]))
@@ -36,14 +44,16 @@ def by_rows(x, matrix):
     """x @ matrix with all leading axes of x as one: one large product is faster than many small ones."""
     if x.ndim == 2:
         return product(x, matrix)
+    if x.ndim == 1:
+        return mv(matrix.mT, x)
     return np.reshape(product(flat(x), matrix), (*x.shape[:-1], matrix.shape[-1]))
 
 
 linear = op(
     "linear", linear_values, GENERAL, node="AddmmBackward0",
     x=lambda g, weight: by_rows(g, weight),
-    weight=lambda g, x: flat(g).mT @ flat(x),
-    bias=lambda g: column_sums(flat(g)),
+    weight=lambda g, x: flat(g).mT @ flat(x) if g.ndim != 1 else outer(g, x),
+    bias=lambda g: column_sums(flat(g)) if g.ndim != 1 else g,
 )  # fmt: skip
 
 

@@ -175,7 +175,8 @@ def cross_entropy_back_values(g, x, target, *, reduction):
 
 
 def cross_entropy_slope(x, target):
-    return softmax(x, axis=-1) - (np.expand_dims(target, -1) == np.arange(x.shape[-1]))
+    p = softmax(x, axis=-1)
+    return np.where(np.expand_dims(target, -1) == np.arange(x.shape[-1]), p - 1, p)
 
 
 def cross_entropy_curve(u, g, x, reduction):

@@ -52,25 +52,25 @@ def max_pool_values(x, *, kernel, stride, padding, dilation, size):
     return out
 
 
-def winners(x, out, kernel, stride, padding, dilation, size):
+def winners(x, top, kernel, stride, padding, dilation, size):
     """For each tap: its slice, and the windows whose result it is. Among equals the first."""
     x = framed(x, kernel, stride, padding, dilation, size, lowest(x.dtype))
-    left = np.ones(out.shape, bool)
+    left = np.ones(top.shape, bool)
     for tap in taps(kernel, size, stride, dilation):
-        hit = x[tap] == out
+        hit = x[tap] == top
         hit &= left
         left ^= hit
         yield tap, hit
 
 
-def max_pool_back_values(g, x, out, *, kernel, stride, padding, dilation, size):
-    """The gradient of each window, where its largest entry stands."""
+def max_pool_back_values(g, x, top, *, kernel, stride, padding, dilation, size):
+    """The gradient of each window, where its largest entry, `top`, stands."""
     lead = x.ndim - len(kernel)
     seen = framed(np.broadcast_to(np.zeros((), g.dtype), x.shape), kernel, stride, padding, dilation, size, 0)
     apart = all(s >= d * (k - 1) + 1 for s, d, k in zip(stride, dilation, kernel))
     whole = apart and all(k == s and m * s == n for k, s, m, n in zip(kernel, stride, size, seen.shape[lead:]))
     back = np.empty(seen.shape, g.dtype) if whole else np.zeros(seen.shape, g.dtype)
-    for tap, hit in winners(x, out, kernel, stride, padding, dilation, size):
+    for tap, hit in winners(x, top, kernel, stride, padding, dilation, size):
         if apart:
             np.multiply(g, hit, out=back[tap])
         else:
@@ -78,11 +78,11 @@ def max_pool_back_values(g, x, out, *, kernel, stride, padding, dilation, size):
     return back if back.shape == x.shape else np.ascontiguousarray(back[inner(padding, x.shape[lead:])])
 
 
-def max_pool_pick_values(u, x, out, *, kernel, stride, padding, dilation, size):
+def max_pool_pick_values(u, x, top, *, kernel, stride, padding, dilation, size):
     """The entries of u where the largest of x stand."""
     u = framed(u, kernel, stride, padding, dilation, size, 0)
-    picked = np.zeros(out.shape, u.dtype)
-    for tap, hit in winners(x, out, kernel, stride, padding, dilation, size):
+    picked = np.zeros(top.shape, u.dtype)
+    for tap, hit in winners(x, top, kernel, stride, padding, dilation, size):
         np.copyto(picked, u[tap], where=hit)
     return picked
 
@@ -100,13 +100,13 @@ max_pool = op(
 )  # fmt: skip
 max_pool_back = op(
     "max_pool_back", max_pool_back_values, LINEAR, node="MaxPool2DWithIndicesBackwardBackward0",
-    g=lambda u, x, out, kernel, stride, padding, dilation, size:
-        max_pool_pick(u, x, out, kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
+    g=lambda u, x, top, kernel, stride, padding, dilation, size:
+        max_pool_pick(u, x, top, kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
 )  # fmt: skip
 max_pool_pick = op(
     "max_pool_pick", max_pool_pick_values, LINEAR,
-    u=lambda g, x, out, kernel, stride, padding, dilation, size:
-        max_pool_back(g, x, out, kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
+    u=lambda g, x, top, kernel, stride, padding, dilation, size:
+        max_pool_back(g, x, top, kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
 )  # fmt: skip
 
 

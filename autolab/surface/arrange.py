@@ -383,9 +383,8 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     lengths = sizes_of((shape,), "unravel_index", "shape")
     if any(n < 0 for n in lengths):
         raise ValueError(f"'shape' cannot have negative values, but got {lengths}")
-    raw = indices.numbers()
     steps = [math.prod(lengths[i + 1 :]) for i in range(len(lengths))]
-    return tuple(fresh(np.asarray(raw // s % n if n else raw).astype(raw.dtype)[()]) for s, n in zip(steps, lengths))
+    return tuple(indices // s % n if n else indices for s, n in zip(steps, lengths))  # type: ignore[operator]
 
 
 def argwhere(input: Tensor) -> Tensor:

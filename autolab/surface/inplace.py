@@ -9,7 +9,7 @@ import numpy as np
 
 from autolab.engine.inplace import address, check_may_write, keep_what_was, overwrite
 from autolab.engine.modes import modes
-from autolab.engine.node import next_number
+from autolab.engine.node import edge_of, next_number
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise
 from autolab.rules import index as index_rows
@@ -72,7 +72,7 @@ def twin(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         start = next_number()
         if self.level:  # a rule, or a tangent's, may remember what is about to be overwritten, on any level
             return overwrite(self, function(elementwise.clone(self), *args, **kwargs))
-        result = function(self, *args, **kwargs)
+        result = function(overwritten(self) if modes.saved_hooks else self, *args, **kwargs)
         if result.edge is not None:
             keep_for_composites(result.edge[0], self, start)
         elif self.requires_grad and modes.grad:  # a comparison, say: the old values are gone
@@ -83,6 +83,13 @@ def twin(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     in_place.__name__ = in_place.__qualname__ = f"{name}_"
     in_place.__doc__ = f"`{name}`, written into this tensor. Raises RuntimeError for a leaf that requires grad."
     return in_place
+
+
+def overwritten(target: Tensor) -> Tensor:
+    """The target as it is before the write, for saved-tensor hooks: they may keep the very tensor that they are given."""
+    t = fresh(target.payload.copy())
+    t.edge = edge_of(target)
+    return t
 
 
 def keep_for_composites(node: Any, target: Tensor, start: int) -> None:

@@ -302,8 +302,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if axis is None:
         return gather(input, dim, indices)
     i, n = indices.all_numbers(), input.shape[axis]
-    if i.size and i.min() < 0 and not indices.level:
-        indices = fresh(np.where(i < 0, i + n, i))
+    if i.size and i.min() < 0:
+        indices = pointwise.where(indices < 0, indices + n, indices)  # type: ignore[operator]
     lengths = [[1 if a == axis else n for a, n in zip(range(-t.ndim, 0), t.shape)] for t in (input, indices)]
     common = list(common_shape(*(fresh(np.broadcast_to(np.empty((), bool), s)) for s in lengths)))
     wide = [[t.shape[axis] if a == axis else n for a, n in zip(range(-t.ndim, 0), common)] for t in (input, indices)]

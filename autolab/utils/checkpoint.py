@@ -98,6 +98,8 @@ def checkpoint(
     same random numbers. context_fn: gives two contexts, for the first and the second run. determinism_check: "default" compares
     shapes and dtypes of what both runs save, "none" does not. early_stop: end the second run once all that is needed is there.
 
+    Inside a transform of `autolab.func` the segment runs once and all is kept.
+
     Raises CheckpointError in backward if the second run saves other tensors than the first; ValueError for arguments that the
     reentrant form does not take.
 
@@ -129,7 +131,7 @@ def checkpoint(
         context_fn = log.contexts
     first, second = context_fn()
     again = functools.partial(run_again, function, second, get_rng_state() if preserve else None, modes.autocast)
-    if not modes.grad:
+    if not modes.grad or modes.levels:  # inside a transform of `func` all is kept: its boxes are gone when backward asks
         with first:
             return function(*args, **kwargs)
     segment = Segment(again, early_stop if _early_stop is None else _early_stop, CHECKS[determinism_check], log)

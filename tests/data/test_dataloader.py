@@ -8,7 +8,10 @@ import time
 import numpy as np
 import pytest
 
-pytestmark = pytest.mark.filterwarnings("ignore:This DataLoader will create")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:This DataLoader will create"),
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),  # Python 3.12 on, for BLAS's threads
+]
 
 
 @pytest.fixture

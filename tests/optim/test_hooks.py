@@ -100,6 +100,44 @@ def test_an_optimizer_written_for_pytorch_works(lib, p):
     assert optimizer.state_dict()["state"][0]["last"].tolist() == [1.0, 1.0]
 
 
+def test_a_step_built_on_another_calls_hooks_once():
+    import autolab as lib  # PyTorch calls them twice, if the other class has been used before
+
+    p = lib.tensor([1.0, 2.0], requires_grad=True)
+
+    class Slower(lib.optim.SGD):
+        def step(self, closure=None):
+            for group in self.param_groups:
+                group["lr"] /= 2
+            return super().step(closure)
+
+    optimizer, said = Slower([gradient(lib, p)], lr=1.0), []
+    optimizer.register_step_post_hook(lambda o, args, kwargs: said.append("after"))
+    optimizer.step()
+    assert p.tolist() == [0.5, 1.5] and said == ["after"]
+
+
+def test_a_step_that_fails_leaves_an_optimizer_that_works(lib, p):
+    optimizer, said = lib.optim.SGD([gradient(lib, p)], lr=1.0), []
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: said.append("before"))
+    with pytest.raises(ZeroDivisionError):
+        optimizer.step(lambda: 1 / 0)
+    optimizer.step()
+    assert said == ["before", "before"]
+
+
+def test_a_copy_of_an_optimizer_moves_its_own_parameters(lib, p):
+    import copy
+
+    optimizer = lib.optim.SGD([gradient(lib, p)], lr=0.5, momentum=0.5)
+    optimizer.step()
+    other = copy.deepcopy(optimizer)
+    (q,) = other.param_groups[0]["params"]
+    gradient(lib, q)
+    other.step()
+    assert p.tolist() == [0.5, 1.5] and q.tolist() == [-0.25, 0.75]
+
+
 def test_an_optimizer_can_be_pickled_with_its_parameters_and_state(lib, p):
     optimizer = lib.optim.Adam([gradient(lib, p)], lr=0.5)
     optimizer.step()

@@ -97,3 +97,21 @@ def test_a_scalar_parameter_moves_like_any_other(lib):
         (p * p).backward()
         optimizer.step()
     assert p.item() == pytest.approx(2.0, abs=1e-2)
+
+
+@pytest.mark.parametrize("make", sorted({m for m, _ in CASES} | {"Adafactor", "LBFGS"}))
+def test_parameters_of_any_shape_and_order_in_memory_move(make):
+    params = [autolab.tensor(3.0), autolab.zeros(0, 3), autolab.ones(3, 2).t(), autolab.ones(4, 4)[::2, 1:3]]
+    params = [p.detach().requires_grad_() for p in params]
+    optimizer = getattr(autolab.optim, make)(params)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = sum((p * p).sum() for p in params)
+        loss.backward()
+        return loss
+
+    before = closure().item()
+    for _ in range(3):
+        optimizer.step(closure)
+    assert closure().item() < before

@@ -302,6 +302,8 @@ PRODUCTS = [
     Sample("bmm", lambda T, x, y: T.bmm(x, y), "234 242; 112 121"),
     Sample("mv", lambda T, x, y: x @ y, "34 4; 11 1; 02 2"),
     Sample("dot", lambda T, x, y: x @ y, "4 4; 0 0"),
+    Sample("outer", lambda T, x, y: x.unsqueeze(-1) * y.unsqueeze(-2), "3 4; 23 24", ours=row("outer"),
+           named="PyTorch multiplies: MulBackward0"),
     Sample("matmul", lambda T, x, y: x @ y, "234 42; 2132 322; 23 231; 023 31",
            named="PyTorch expands, multiplies and reshapes"),
     Sample("matmul", lambda T, x, y: x @ y, "4 243; 234 4; 4 43", named="PyTorch expands, multiplies and reshapes"),

@@ -71,8 +71,12 @@ def rows_of(tensor):
     return rows
 
 
+# Rows without a second derivative, in PyTorch too: tests/nn/test_ctc.py.
+ELSEWHERE = {"ctc_loss", "ctc_loss_back"}
+
+
 def test_every_row_has_a_sample():
-    assert [name for name in TABLE if name not in {s.row for s in SAMPLES}] == []
+    assert [name for name in TABLE if name not in {s.row for s in SAMPLES} | ELSEWHERE] == []
 
 
 @pytest.mark.parametrize(("sample", "case"), FIRST_WITH_RULES)

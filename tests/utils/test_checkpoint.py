@@ -168,6 +168,60 @@ def test_without_recording_nothing_is_kept(lib, point, wx):
         assert not point.checkpoint(lambda x: x.exp(), wx[1], use_reentrant=False).requires_grad
 
 
+def test_inside_a_transform_it_is_the_plain_segment():
+    T = autolab
+    w, x = T.ones(3, requires_grad=True), T.randn(2, 3)
+    f = lambda x: module.checkpoint(lambda x: (x * w).exp() * x, x, use_reentrant=False)
+    y = T.func.vmap(f)(x)
+    y.sum().backward()
+    T.testing.assert_close(w.grad, ((x.exp() * x) * x).sum(0))
+    T.testing.assert_close(T.func.grad(lambda x: f(x).sum())(x[0]), (x[0].exp() * (x[0] + 1)).detach())
+
+
+def test_two_results_can_be_walked_back_one_after_the_other(lib, point, wx):
+    x = wx[1]
+    a, b = point.checkpoint(lambda x: (x.exp(), x.sin()), x, use_reentrant=False)
+    a.sum().backward(retain_graph=True)
+    b.sum().backward()
+    lib.testing.assert_close(x.grad, x.detach().exp() + x.detach().cos())
+
+
+@pytest.mark.parametrize("early_stop", [True, False])
+def test_a_segment_may_ask_for_a_gradient_itself(lib, point, wx, early_stop):
+    def f(x):
+        y = x.exp().sin()
+        (g,) = lib.autograd.grad(y.sum(), x, create_graph=True)
+        return g * y
+
+    x = wx[1]
+    (expected,) = lib.autograd.grad(f(x).sum(), x)
+    (found,) = lib.autograd.grad(point.checkpoint(f, x, use_reentrant=False, early_stop=early_stop).sum(), x)
+    lib.testing.assert_close(found, expected)
+
+
+def test_writing_in_place_within_a_segment(lib, point, wx):
+    def f(x):
+        h = lib.zeros(3, 4) + x
+        h[0] = 5
+        h.mul_(x)
+        return h.exp()
+
+    x = wx[1]
+    (expected,) = lib.autograd.grad(f(x).sum(), x)
+    lib.testing.assert_close(lib.autograd.grad(point.checkpoint(f, x, use_reentrant=False).sum(), x)[0], expected)
+
+
+def test_threads_run_segments_of_their_own(lib, point):
+    import threading
+
+    x = [lib.ones(20, requires_grad=True) for _ in range(4)]
+    run = lambda x: point.checkpoint(lambda x: (2 * x).tanh().exp(), x, use_reentrant=False, preserve_rng_state=False).sum().backward()
+    threads = [threading.Thread(target=run, args=(t,)) for t in x]
+    [t.start() for t in threads]
+    [t.join() for t in threads]
+    assert all(lib.equal(t.grad, x[0].grad) for t in x)
+
+
 # -- how often, and how far ----------------------------------------------------------------------------
 
 

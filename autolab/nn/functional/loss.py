@@ -194,11 +194,15 @@ def cross_entropy(
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
         return _soft_cross_entropy(input, target, weight, ignore_index, reduction, label_smoothing, dim)
-    if weight is None and input.payload.ndim == 2 and target.payload.ndim == 1 and input.shape[0] and is_floating(input):
-        if _check_classes(input, target, weight, input.payload.shape[1], ignore_index) is not False and not target.level:
-            i = target.payload
+    one = input.payload.ndim == 1 and input.level  # a sample of a vmap, most often
+    if weight is None and (one or input.payload.ndim == 2) and target.payload.ndim == dim and 0 not in input.shape and is_floating(input):
+        if _check_classes(input, target, weight, input.payload.shape[dim], ignore_index) is not False:
+            i = target.all_numbers()
             if not i.size or i.min() >= 0:
-                return apply(nn.cross_entropy, (input, target), {"reduction": reduction})  # type: ignore[no-any-return]
+                if one:
+                    input, target = input.unsqueeze(0), target.unsqueeze(0)  # type: ignore[attr-defined]
+                loss = apply(nn.cross_entropy, (input, target), {"reduction": reduction})
+                return loss.squeeze(0) if one and reduction == "none" else loss  # type: ignore[no-any-return]
     return nll_loss(_log_softmax(input, dim), target, weight, ignore_index=ignore_index, reduction=reduction)
 
 
