@@ -106,6 +106,9 @@ class Error(Node):
         self.hooks = None
         self.seq = next_number()
 
+    def name(self) -> str:
+        return "torch::autograd::Error"  # as PyTorch writes it
+
     def gradients(self, g: Any, create_graph: bool) -> Any:
         raise RuntimeError(self.message)
 

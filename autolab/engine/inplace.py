@@ -130,6 +130,9 @@ class CopySlices(Node):
         self.hooks = None
         self.seq = next_number()
 
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"  # as PyTorch writes it
+
     def gradients(self, g: Any, create_graph: bool) -> list[Any]:
         if g is None:
             return [None] * len(self.edges)

@@ -288,8 +288,9 @@ def _fitting(value: Any, d: dtypes.dtype) -> Any:
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy with its own memory; gradients flow back through it."""
-    return apply(rows.clone, (input,), NONE)  # type: ignore[no-any-return]
+    """A copy with its own memory; gradients flow back through it. It keeps the order of memory, unless that is to be contiguous."""
+    settings = {"order": "C"} if repr(memory_format) == "torch.contiguous_format" else NONE
+    return apply(rows.clone, (input,), settings)  # type: ignore[no-any-return]
 
 
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,

@@ -136,7 +136,7 @@ def tensor_repr(self: Tensor) -> str:
         suffixes.append("grad_fn=<Invalid>")
         return _join(prefix + text, suffixes)
     if node is not None:
-        suffixes.append(f"grad_fn=<{node.name()}>")
+        suffixes.append(f"grad_fn=<{type(node).__name__}>")
     elif self.requires_grad:
         suffixes.append("requires_grad=True")
     return _join(prefix + text, suffixes)

@@ -1,5 +1,7 @@
 """Functions of one's own: what forward may say, what backward may ask and return, what is refused. Told on both sides."""
 
+import math
+
 import pytest
 
 FREED = "Trying to backward through the graph a second time"
@@ -489,3 +491,191 @@ def test_an_argument_that_has_no_position_is_refused():
     f = function(torch, lambda ctx, x, *, n: x * n, lambda ctx, g: g)
     with pytest.raises(TypeError, match="takes n by keyword only"):
         f.apply(torch.ones(2), n=3)
+
+
+# -- what a second derivative would miss ---------------------------------------------------------------
+
+
+def test_a_second_derivative_through_what_forward_computed_is_refused_with_the_reason():
+    import autolab as torch
+
+    class Sinh(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            e = x.exp()
+            ctx.save_for_backward(e)
+            return (e - 1 / e) / 2
+
+        @staticmethod
+        def backward(ctx, g):
+            (e,) = ctx.saved_tensors
+            return g * (e + 1 / e) / 2
+
+    x = torch.tensor(1.0, requires_grad=True)
+    (g,) = torch.autograd.grad(Sinh.apply(x), x, create_graph=True)
+    assert g.item() == pytest.approx(math.cosh(1))
+    with pytest.raises(RuntimeError, match=r"SinhBackward cannot be differentiated twice: `saved_tensors\[0\]` was computed inside forward"):
+        torch.autograd.grad(g, x)
+
+
+def test_what_forward_drew_or_was_told_may_be_saved_and_differentiated_past(lib):
+    class Scale(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            factor = lib.ones(3) * 2
+            ctx.save_for_backward(factor)
+            return x * factor
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0]
+
+    x = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    (g,) = lib.autograd.grad((Scale.apply(x) ** 2).sum(), x, create_graph=True)
+    g.sum().backward()
+    assert x.grad.tolist() == [8.0, 8.0, 8.0]
+
+
+def test_inputs_come_back_as_themselves(lib):
+    came = []
+
+    class Keep(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, c):
+            ctx.save_for_backward(x, c, None)
+            return x * c
+
+        @staticmethod
+        def backward(ctx, g):
+            came.extend(ctx.saved_tensors)
+            return g * ctx.saved_tensors[1], None
+
+    x, c = lib.ones(2, requires_grad=True), lib.ones(2)
+    Keep.apply(x, c).sum().backward()
+    assert came[0] is x and came[1] is c and came[2] is None
+
+
+def test_outputs_that_are_no_tensors_have_no_gradient(lib):
+    class Mixed(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return "name", x * 2, None, 3
+
+        @staticmethod
+        def backward(ctx, *gs):
+            assert [g is None for g in gs] == [True, False, True, True]
+            return gs[1] * 2
+
+    x = lib.ones(2, requires_grad=True)
+    name, y, nothing, number = Mixed.apply(x)
+    y.sum().backward()
+    assert (name, nothing, number) == ("name", None, 3) and x.grad.tolist() == [2.0, 2.0]
+
+
+def test_saved_tensors_may_be_given_away_once(lib):
+    class Once(lib.autograd.Function):
+        clear_saved_tensors_on_access = True
+
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            _ = ctx.saved_tensors
+            return ctx.saved_tensors[0]
+
+    with pytest.raises(RuntimeError, match="saved_tensors can only be accessed once"):
+        Once.apply(lib.ones(2, requires_grad=True)).sum().backward()
+
+
+def test_backward_and_vjp_are_two_names_for_one_thing(lib):
+    class Both(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+        @staticmethod
+        def vjp(ctx, g):
+            return g
+
+    with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp'"):
+        Both.apply(lib.ones(2, requires_grad=True)).sum().backward()
+
+
+def test_what_is_no_input_need_not_be_marked_dirty(lib):
+    class Fresh(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 2
+            ctx.mark_dirty(y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    with pytest.warns(UserWarning, match="received a tensor that was not an input"):
+        Fresh.apply(lib.ones(2, requires_grad=True))
+
+
+def test_a_view_that_a_function_returns_cannot_be_written_to(lib):
+    class First(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.n = len(x)
+            return x[:1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return lib.cat([g, lib.zeros(ctx.n - 1)])
+
+    x = lib.ones(3, requires_grad=True)
+    y = First.apply(x * 2)
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 0.0, 0.0]
+    with pytest.raises(RuntimeError, match="This view was created inside a custom Function"):
+        First.apply(x * 2).add_(1)
+
+
+def test_a_write_in_place_through_a_view_gives_the_base_its_history(lib):
+    class Double(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = lib.ones(3, requires_grad=True)
+    base = x.clone()
+    assert Double.apply(base[:2]) is not None
+    base.sum().backward()
+    assert type(base.grad_fn).__name__ == "CopySlices" and x.grad.tolist() == [2.0, 2.0, 1.0]
+
+
+def test_once_differentiable_refuses_the_second_time_at_the_node_called_error(lib):
+    class Once(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * x.detach()
+
+        @staticmethod
+        @lib.autograd.function.once_differentiable
+        def backward(ctx, g):
+            assert not lib.is_grad_enabled()
+            return g * 2
+
+    x = lib.ones(2, requires_grad=True)
+    (g,) = lib.autograd.grad((Once.apply(x) * x).sum(), x, create_graph=True)
+    names = [node.name() for node, _ in g.grad_fn.next_functions]
+    assert "torch::autograd::Error" in names
+    with pytest.raises(RuntimeError, match="trying to differentiate twice a function that was marked with @once_differentiable"):
+        g.sum().backward()

@@ -1,0 +1,346 @@
+"""autograd.graph: edges, what nodes keep, hooks on saved tensors and on several tensors at once. Both sides, where both can."""
+
+import gc
+import threading
+import weakref
+
+import pytest
+
+pytestmark = pytest.mark.filterwarnings("ignore:Using backward:UserWarning")
+
+
+@pytest.fixture
+def x(lib):
+    return lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
+
+
+# -- nodes ---------------------------------------------------------------------------------------------
+
+
+def test_every_node_is_a_node(lib, x):
+    node_type = lib.autograd.graph.Node
+    y = x.exp()
+    assert isinstance(y.grad_fn, node_type) and isinstance(y.grad_fn.next_functions[0][0], node_type)
+    assert not isinstance(x, node_type) and issubclass(type(y.grad_fn), node_type)
+
+
+def test_an_accumulator_is_named_as_pytorch_names_it(lib, x):
+    accumulator = (x * 2).grad_fn.next_functions[0][0]
+    assert accumulator.name() == "torch::autograd::AccumulateGrad"
+    assert type(accumulator).__name__ == "AccumulateGrad"
+
+
+def test_a_node_can_be_run_by_hand(lib, x):
+    node = (x * 2).grad_fn
+    with lib.no_grad():
+        gradient, nothing = node(lib.ones(3))
+    assert gradient.tolist() == [2.0, 2.0, 2.0] and nothing is None
+    with pytest.raises(TypeError, match="expected 1 arguments, got 2 instead"):
+        node(lib.ones(3), lib.ones(3))
+
+
+KEPT = {
+    "mul": (lambda lib, x: x * (x + 1), {"self": [1.0, 2.0, 3.0], "other": [2.0, 3.0, 4.0]}),
+    "exp": (lambda lib, x: (x * 0).exp(), {"result": [1.0, 1.0, 1.0]}),
+    "pow": (lambda lib, x: x**3, {"self": [1.0, 2.0, 3.0], "exponent": 3}),
+    "sum": (lambda lib, x: x.reshape(3, 1).sum(-2, keepdim=True), {"self_sym_sizes": (3, 1), "keepdim": True}),
+    "softmax": (lambda lib, x: (x * 0).reshape(3, 1).softmax(1), {"result": [[1.0], [1.0], [1.0]], "dim": 1}),
+    "stack": (lambda lib, x: lib.stack([x, x]), {"dim": 0}),
+    "mm": (lambda lib, x: x.reshape(1, 3) @ x.reshape(3, 1), {"self": [[1.0, 2.0, 3.0]], "mat2": [[1.0], [2.0], [3.0]]}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_what_a_node_keeps_goes_by_pytorchs_names(lib, x, name):
+    make, kept = KEPT[name]
+    node = make(lib, x).grad_fn
+    for attribute, value in kept.items():
+        found = getattr(node, f"_saved_{attribute}")
+        assert (found.tolist() if isinstance(found, lib.Tensor) else found) == value
+        assert f"_saved_{attribute}" in dir(node)
+
+
+def test_a_kept_leaf_is_the_leaf_itself_and_a_kept_result_has_its_node(lib, x):
+    assert (x * x).grad_fn._saved_self is x
+    y = x.exp()
+    assert y.grad_fn._saved_result is not y and y.grad_fn._saved_result.grad_fn is y.grad_fn
+
+
+def test_what_is_freed_cannot_be_looked_at(lib, x):
+    y = x * x
+    y.sum().backward()
+    with pytest.raises(RuntimeError, match="directly access saved tensors after they have already been freed"):
+        y.grad_fn._saved_self  # noqa: B018
+
+
+# -- edges ---------------------------------------------------------------------------------------------
+
+
+def test_an_edge_stands_for_its_tensor_as_root_and_as_input(lib, x):
+    middle = (x * 2).sum()
+    edge = lib.autograd.graph.get_gradient_edge(middle)
+    out = middle.exp()
+    (g,) = lib.autograd.grad(out, edge)
+    (through,) = lib.autograd.grad(edge, x, g)
+    assert through.tolist() == pytest.approx(lib.autograd.grad((x * 2).sum().exp(), x)[0].tolist())
+
+
+def test_an_edge_means_the_tensor_as_it_was_before_a_write(lib, x):
+    y = x.clone()
+    edge = lib.autograd.graph.get_gradient_edge(y)
+    y *= 2
+    before, after = lib.autograd.grad(y.sum(), (edge, y))
+    assert before.tolist() == [2.0, 2.0, 2.0] and after.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_backward_goes_to_an_edge_and_from_one(lib, x):
+    y = x * 2
+    lib.autograd.backward((y * 3).sum(), inputs=lib.autograd.graph.get_gradient_edge(x), retain_graph=True)
+    assert x.grad.tolist() == [6.0, 6.0, 6.0]
+    lib.autograd.backward(lib.autograd.graph.get_gradient_edge(y.sum()))
+    assert x.grad.tolist() == [8.0, 8.0, 8.0]
+
+
+def test_an_edge_keeps_its_graph_alive(lib, x):
+    edge = lib.autograd.graph.get_gradient_edge((x * 2).sum())
+    gc.collect()
+    lib.autograd.backward(edge)
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_edges_are_checked_like_tensors(lib, x):
+    edge = lib.autograd.graph.get_gradient_edge(x * 2)
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for scalar outputs"):
+        lib.autograd.grad(edge, x)
+    with pytest.raises(RuntimeError, match="Mismatch in shape"):
+        lib.autograd.grad(edge, x, lib.ones(4))
+    with pytest.raises(RuntimeError, match="not possible to get the gradient edge"):
+        lib.autograd.graph.get_gradient_edge(lib.ones(2))
+    unused = lib.autograd.graph.get_gradient_edge(x.clone())
+    with pytest.raises(RuntimeError, match="materialize_grads cannot be used when the given input is a GradientEdge"):
+        lib.autograd.grad((x * 2).sum(), unused, materialize_grads=True)
+
+
+# -- hooks on saved tensors ----------------------------------------------------------------------------
+
+
+def test_the_innermost_pair_of_hooks_counts(lib):
+    hooks = lib.autograd.graph.saved_tensors_hooks
+    with hooks(lambda t: 3 * t, lambda t: 3 * t):
+        b = lib.ones(2, requires_grad=True)
+        with hooks(lambda t: 5 * t, lambda t: 5 * t):
+            a = lib.ones(2, requires_grad=True)
+            y = a * a
+        z = b * b
+    (y + z).sum().backward()
+    assert a.grad.tolist() == [50.0, 50.0] and b.grad.tolist() == [18.0, 18.0]
+
+
+def test_a_pack_hook_sees_an_input_itself_and_runs_unrecorded(lib, x):
+    seen = []
+    with lib.autograd.graph.saved_tensors_hooks(lambda t: seen.append((t is x, lib.is_grad_enabled())) or t, lambda t: t):
+        _ = x * x
+    assert seen == [(True, False), (True, False)]
+
+
+def test_saved_tensors_can_wait_on_disk(lib, x, tmp_path):
+    def pack(t):
+        file = tmp_path / f"{len(list(tmp_path.iterdir()))}.txt"
+        file.write_text(repr(t.tolist()))
+        return file
+
+    with lib.autograd.graph.saved_tensors_hooks(pack, lambda file: lib.tensor(eval(file.read_text()))):
+        y = (x.exp() * x).sum()
+    assert len(list(tmp_path.iterdir())) == 3
+    y.backward()
+    assert x.grad.tolist() == pytest.approx(((1 + x) * x.exp()).tolist())
+
+
+def test_a_pack_hook_that_writes_to_its_tensor_is_refused(lib, x):
+    with lib.autograd.graph.saved_tensors_hooks(lambda t: t.add_(1), lambda t: t):
+        with pytest.raises(RuntimeError, match="A saved tensor pack hook is modifying its input in place"):
+            (x * 2).exp()
+
+
+def test_an_unpack_hook_must_give_a_tensor(lib, x):
+    with lib.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: 1):
+        y = x.exp()
+    with pytest.raises(TypeError, match="Output of saved tensor unpack_hook expected to be a Tensor"):
+        y.sum().backward()
+
+
+def test_errors_of_hooks_arrive_as_they_are_and_leave_nothing_behind(lib, x):
+    class Mine(Exception):
+        pass
+
+    def fail(t):
+        raise Mine
+
+    with lib.autograd.graph.saved_tensors_hooks(fail, lambda t: t), pytest.raises(Mine):
+        x.exp()
+    with lib.autograd.graph.saved_tensors_hooks(lambda t: t, fail):
+        y = x.exp()
+    with pytest.raises(Mine):
+        y.sum().backward()
+    x.exp().sum().backward()
+    assert x.grad is not None
+
+
+def test_hooks_can_be_hung_on_one_saved_tensor(lib, x):
+    y = x * x
+    handle = y.grad_fn._raw_saved_self
+    handle.register_hooks(lambda t: t * 2, lambda t: t)
+    with pytest.raises(RuntimeError, match="already been set"):
+        handle.register_hooks(lambda t: t, lambda t: t)
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        y.grad_fn._raw_saved_other.register_hooks(1, 1)
+    y.sum().backward()
+    assert x.grad.tolist() == [3.0, 6.0, 9.0]
+
+
+def test_numbers_are_no_tensors_to_the_hooks(lib, x):
+    def fail(t):
+        raise AssertionError(t)
+
+    with lib.autograd.graph.saved_tensors_hooks(fail, fail):
+        (x * 3).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0, 3.0]
+
+
+def test_hooks_can_be_forbidden(lib):
+    graph = lib.autograd.graph
+    with graph.disable_saved_tensors_hooks("not here"):
+        with pytest.raises(RuntimeError, match="not here"), graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+            pass
+    with graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        with pytest.raises(RuntimeError, match="no more"), graph.disable_saved_tensors_hooks("no more"):
+            pass
+
+
+def test_save_on_cpu_changes_no_gradient(lib, x):
+    with lib.autograd.graph.save_on_cpu():
+        y = (x * x.exp()).sum()
+    y.backward()
+    assert x.grad.tolist() == pytest.approx(((1 + x) * x.exp()).tolist())
+
+
+def test_hooks_hold_on_to_nothing_once_the_graph_is_gone(lib, x):
+    class Big:
+        pass
+
+    def scope():
+        big = Big()
+        with lib.autograd.graph.saved_tensors_hooks(lambda t: (big, t), lambda pair: pair[1]):
+            x.exp().sum().backward()
+        return weakref.ref(big)
+
+    assert scope()() is None
+
+
+# -- hooks on several tensors --------------------------------------------------------------------------
+
+
+def test_a_hook_on_several_waits_for_all_that_the_pass_reaches(lib, x):
+    a, b, c = x * 1, x * 2, x * 3
+    seen = []
+    handle = lib.autograd.graph.register_multi_grad_hook((a, b, c), lambda gs: seen.append([g is not None for g in gs]))
+    out = (a * b).sum()
+    out.backward(inputs=(a, b), retain_graph=True)
+    out.backward(inputs=(a,), retain_graph=True)
+    assert seen == [[True, True, False], [True, False, False]]
+    handle.remove()
+    out.backward()
+    assert len(seen) == 2
+
+
+def test_a_hook_on_any_of_several_is_called_once_a_pass(lib, x):
+    a, b = x * 1, x * 2
+    seen = []
+    lib.autograd.graph.register_multi_grad_hook((a, b), lambda g: seen.append(g.tolist()), mode="any")
+    (a + b * 3).sum().backward(retain_graph=True)
+    (a + b).sum().backward()
+    assert len(seen) == 2
+
+
+def test_a_failed_pass_does_not_count_for_a_hook_on_several(lib, x):
+    a, b = x * 1, x * 2
+    seen = []
+    lib.autograd.graph.register_multi_grad_hook((x, a, b), lambda gs: seen.append(len(gs)))
+    broken = a.clone()
+    broken.register_hook(lambda g: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        (broken + b).sum().backward()
+    (a * 2 + b).sum().backward()
+    assert seen == [3]
+
+
+def test_hooks_on_several_tell_threads_apart(lib, x):
+    a, b = x * 1, x * 2
+    seen, lock = [], threading.Lock()
+
+    def hook(gs):
+        with lock:
+            seen.append(len(gs))
+
+    lib.autograd.graph.register_multi_grad_hook((a, b), hook)
+    out = (a * b).sum()
+    threads = [threading.Thread(target=out.backward, kwargs={"retain_graph": True, "inputs": (a, b)}) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [2, 2, 2, 2]
+
+
+def test_there_are_two_modes(lib, x):
+    with pytest.raises(ValueError, match=r"Expects mode to be one of \('all', 'any'\) but got foo"):
+        lib.autograd.graph.register_multi_grad_hook((x,), print, mode="foo")
+
+
+# -- the running pass ----------------------------------------------------------------------------------
+
+
+def test_a_callback_runs_when_the_pass_has_ended(lib, x):
+    engine = lib.autograd.Variable._execution_engine
+    ran = []
+    y = x * 2
+    y.register_hook(lambda g: engine.queue_callback(lambda: ran.append(x.grad.tolist())))
+    y.sum().backward()
+    assert ran == [[2.0, 2.0, 2.0]]
+
+
+def test_a_hook_is_told_when_no_gradient_arrives(lib, x):
+    pieces, seen = x.unbind(), []
+    pieces[0].register_hook(seen.append)
+    pieces[1].backward()
+    assert seen == [None]
+
+
+def test_backward_for_named_inputs_runs_their_nodes_too(lib, x):
+    ran = []
+    y = x * 2
+    y.grad_fn.register_prehook(lambda gs: ran.append("before y's node"))
+    y.sum().backward(inputs=(y,), retain_graph=True)
+    assert ran == ["before y's node"] and y.grad.tolist() == [1.0, 1.0, 1.0] and x.grad is None
+    lib.autograd.grad(y.sum(), y)
+    assert len(ran) == 1
+
+
+def test_passes_may_start_passes_as_deep_as_they_like(lib):
+    class Countdown(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, n):
+            with lib.enable_grad():
+                ctx.n = n.detach().requires_grad_() - 1
+            return ctx.n.detach()
+
+        @staticmethod
+        def backward(ctx, g):
+            if ctx.n > 0:
+                with lib.enable_grad():
+                    Countdown.apply(ctx.n).backward()
+            return g
+
+    n = lib.tensor(200.0, requires_grad=True)
+    Countdown.apply(n).backward()
+    assert n.grad.item() == 1.0
