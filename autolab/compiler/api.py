@@ -26,13 +26,10 @@ class CompileError(RuntimeError):
     """With fullgraph=True: why a function cannot be compiled as a whole."""
 
 
-class CompiledNode(Node):
+class CompiledFunctionBackward(Node):
     """The one node that a compiled forward pass leaves behind: its rule is the compiled way back."""
 
     __slots__ = ("again", "outputs", "program", "saved", "shapes", "versions")
-
-    def name(self) -> str:
-        return "CompiledFunctionBackward"
 
     def gradients(self, g: Any, create_graph: bool) -> Any:
         gs = g if self.outputs != 1 else (g,)
@@ -168,7 +165,7 @@ class Program:
             return result
         given = tensors_in((args, kwargs))
         tensors = [distinct(given)[i] if is_input else t for (i, is_input), t in zip(self.input_places, self.sources)]
-        node = CompiledNode()
+        node = CompiledFunctionBackward()
         node.edges = tuple([edge_of(t) for t in tensors])
         node.hooks, node.seq = None, next_number()
         node.program, node.saved, node.shapes = self, saved, self.shapes

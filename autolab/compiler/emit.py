@@ -162,7 +162,7 @@ class Source:
         if isinstance(step.function, Method):
             return f"{args[0]}.{step.function.name}({', '.join([*args[1:], *(f'{k}={self.speak(v)}' for k, v in step.kwargs.items())])})"
         if into:
-            args.append(into)
+            args.append(f"out={into}" if step.function in (np.maximum, np.minimum) else into)
         args += [f"{k}={self.speak(v)}" for k, v in step.kwargs.items()]
         name = self.bind(step.function, getattr(step.function, "__name__", "f").replace("<lambda>", "rule"))
         return f"{name}({', '.join(args)})"
@@ -234,6 +234,7 @@ class Group:
                     continue
                 local[out] = into
                 if isinstance(s.function, np.ufunc):
+                    into = f"out={into}" if s.function in (np.maximum, np.minimum) else into
                     body.append(f"{function}({', '.join([*args, into])})")
                 else:
                     body.append(f"{into}[...] = {function}({', '.join(args)})")

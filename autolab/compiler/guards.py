@@ -129,6 +129,10 @@ class Guards:
                 self.conditions.append(f"{name}.__dict__.get({key!r}) is {self.name(item)}")
                 self.look_into(item, self.name(item), depth + 1)
         if not module.startswith(OURS):
+            for cls in type(value).__mro__:
+                for key, item in vars(cls).items() if not cls.__module__.startswith((OURS, "builtins")) else ():
+                    if type(item) in PLAIN and not key.startswith("__"):
+                        self.look(item, f"{name}.{key}", depth + 1)
             self.look_into_function(type(value).__dict__.get("forward") or type(value).__dict__.get("__call__"))
 
     def look_into_function(self, function: Any) -> None:

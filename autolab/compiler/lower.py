@@ -120,7 +120,7 @@ class Lowering:
         if is_ufunc and not kwargs:
             args = tuple(self.number_beside(a, [b for b in args if b is not a]) for a in args)
             elementwise = function is not np.matmul
-            args = self.spread_numbers(args)
+            args = self.spread_numbers(args) if elementwise else args
             alias = self.same_as(function, args)
             if alias is not None:
                 return alias

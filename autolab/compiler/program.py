@@ -193,6 +193,9 @@ class Builder:
             return record.outs[int(need[4:] or 0)]
         if need in op.settings:
             return settings[need]
+        if need in op.shared:
+            function, asks = op.shared[need]
+            return self.to.formula(function, {ask: self.asked_for(record, ask, settings) for ask in asks}, False)
         if need in op.inputs:
             return list(record.raws) if op.variadic else record.raws[op.inputs.index(need)]
         which = [np.shape(r.sample) if isinstance(r, Value) else np.shape(r) for r in record.raws]
