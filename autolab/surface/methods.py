@@ -18,6 +18,7 @@ from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
 from autolab.surface import (
     arrange,
+    copied,
     creation,
     functions,
     index,
@@ -42,8 +43,8 @@ from autolab.surface import (
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
 MODULES: tuple[Any, ...] = (
-    pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, order, series, kinds, settings, typed,
-    sources, special,
+    pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, copied, order,
+    series, kinds, settings, typed, sources, special,
 )  # fmt: skip
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)

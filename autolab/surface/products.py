@@ -28,7 +28,10 @@ ALIASES = {"ger": "outer"}
 
 def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[str, str], doc: str) -> Any:
     def function(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
-        a, b = (*factors, *(named.pop(n) for n in names[len(factors) :]))
+        wanted = names[len(factors) :]
+        if len(factors) > 2 or set(named) != set(wanted):
+            raise TypeError(f"{name}() received an invalid combination of arguments: it takes input, {names[0]}, {names[1]}, beta, alpha")
+        a, b = (*factors, *(named[n] for n in wanted))
         require_tensor(input, name)
         for position, (t, what) in enumerate(zip((a, b), names), 2):
             require_tensor(t, name, what, position)

@@ -296,9 +296,14 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 
 def norm(input: Tensor, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The p-norm of all entries, or along dim(s): p is a number, inf, -inf, or "fro" (2). The gradient at 0 is 0."""
+    """The p-norm of all entries, or along dim(s): p is a number, inf, -inf, "fro" (2), or "nuc" for matrices.
+
+    The gradient at 0 is 0. "nuc" is the sum of the singular values; the other norms of matrices are in `linalg`.
+    """
+    if p == "nuc":
+        return _nuclear(input if dtype is None else to(input, dtype), dim, keepdim)
     if isinstance(p, str) and p != "fro":
-        raise RuntimeError(f"norm(): only a number, inf, -inf or 'fro' can be the order here, but got '{p}'")
+        raise RuntimeError(f"norm(): only a number, inf, -inf, 'fro' or 'nuc' can be the order, but got '{p}'")
     if dtype is not None:
         input = to(input, dtype)
     if input.payload.dtype not in dtypes.FLOATING:
@@ -308,6 +313,20 @@ def norm(input: Tensor, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, 
         )
     ord = 2 if p in (None, "fro") else builtins.float(p)
     return _reduce(rows.norm, input, dim, keepdim, ord=ord)
+
+
+def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
+    from autolab.rules.matrix import svd  # loaded when first used, as all of linear algebra
+
+    axes = axes_of((0, 1) if dim is None else dim, input.ndim) or ()
+    if len(axes) != 2 or (dim is None and input.ndim != 2):
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(axes)} for a tensor of {input.ndim} dims")
+    matrices = input.movedim(axes, (-2, -1))  # type: ignore[attr-defined]
+    values = sum(apply(svd, (matrices,), {})[1], -1)
+    if keepdim:
+        for axis in sorted(a + input.ndim for a in axes):
+            values = values.unsqueeze(axis)  # type: ignore[attr-defined]
+    return values
 
 
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
