@@ -24,6 +24,7 @@ class Guards:
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.conditions: list[str] = []
         self.names: dict[str, Any] = {"Tensor": Tensor}
+        self.known: dict[int, str] = {}
         self.inputs: list[Tensor] = []
         self.places: list[str] = []  # how each input is reached from args and kwargs
         self.outside: list[Tensor] = []
@@ -41,8 +42,10 @@ class Guards:
 
     def name(self, value: Any) -> str:
         """A name under which the test can speak of an object."""
-        name = f"o{len(self.names)}"
-        self.names[name] = value
+        name = self.known.get(id(value))
+        if name is None:
+            name = self.known[id(value)] = f"o{len(self.names)}"
+            self.names[name] = value  # kept, so that no other object gets its id
         return name
 
     def look(self, value: Any, place: str, depth: int = 0) -> None:
@@ -62,21 +65,29 @@ class Guards:
             self.look_at_tensor(value, place)
             return
         if kind in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields")):
-            self.conditions.append(f"type({place}) is {self.name(kind)} and len({place}) == {len(value)}")
+            place = self.fixed(value, place, f"type({place}) is {self.name(kind)}", len(value))
             if depth < 4 and len(value) <= 256:
                 for i, item in enumerate(value):
                     self.look(item, f"{place}[{i}]", depth + 1)
             return
         if kind is dict:
-            self.conditions.append(f"type({place}) is dict and len({place}) == {len(value)}")
+            place = self.fixed(value, place, f"type({place}) is dict", len(value))
             if depth < 4 and len(value) <= 256:
                 for key, item in value.items():
                     if type(key) in (str, int):
-                        self.conditions.append(f"{key!r} in {place}")
                         self.look(item, f"{place}[{key!r}]", depth + 1)
             return
         self.conditions.append(f"{place} is {self.name(value)}")
         self.look_into(value, self.name(value), depth)
+
+    def fixed(self, value: Any, place: str, kind: str, length: int) -> str:
+        """A container: among the arguments any of this kind and length will do, elsewhere it has to be the same one."""
+        if self.arguments:
+            self.conditions.append(f"{kind} and len({place}) == {length}")
+            return place
+        own = self.name(value)
+        self.conditions.append(f"{place} is {own} and {f'len({own}) == {length}' if length else f'not {own}'}")
+        return own
 
     def look_at_tensor(self, t: Tensor, place: str) -> None:
         wanted = f"({place}.flag or {place}.edge is not None) is {t.flag or t.edge is not None}"
@@ -99,9 +110,10 @@ class Guards:
             return
         self.seen.add(id(t))
         self.outside.append(t)
-        own, dtype = self.name(t), self.name(t.payload.dtype)
+        own, dtype, numbers = self.name(t), self.name(t.payload.dtype), self.name(t.payload)
         wanted = f"({own}.flag or {own}.edge is not None) is {t.flag or t.edge is not None}"
-        self.conditions.append(f"{own}.payload.shape == {t.payload.shape} and {own}.payload.dtype is {dtype} and {wanted}")
+        alike = f"({own}.payload.shape == {t.payload.shape} and {own}.payload.dtype is {dtype})"
+        self.conditions.append(f"({own}.payload is {numbers} or {alike}) and {wanted}")
 
     def look_into(self, value: Any, name: str, depth: int) -> None:
         """What hangs on an object: a function's world, a module's parameters and settings, an object's attributes."""
@@ -120,13 +132,14 @@ class Guards:
                 for p in group["params"]:
                     self.look(p, self.name(p), depth + 1)
             return
+        own = self.name(fields)
         for key, item in list(fields.items()):
             if type(item) in PLAIN or isinstance(item, Tensor | list | tuple | dict):
-                self.look(item, f"{name}.__dict__[{key!r}]", depth + 1)
+                self.look(item, f"{own}[{key!r}]", depth + 1)
             elif key.startswith("__"):
                 continue
             else:
-                self.conditions.append(f"{name}.__dict__.get({key!r}) is {self.name(item)}")
+                self.conditions.append(f"{own}[{key!r}] is {self.name(item)}")
                 self.look_into(item, self.name(item), depth + 1)
         if not module.startswith(OURS):
             for cls in type(value).__mro__:
