@@ -45,10 +45,15 @@ globals().update({_name: getattr(Tensor, _name) for _name in _inplace.AS_FUNCTIO
 _OF_NN = (
     "adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d conv3d "
     "conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm hardshrink layer_norm "
-    "max_pool1d max_pool1d_with_indices max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle prelu rms_norm rrelu rrelu_ "
+    "embedding_bag max_pool1d max_pool1d_with_indices max_pool2d max_pool3d native_channel_shuffle pairwise_distance pixel_shuffle pixel_unshuffle prelu rms_norm rrelu rrelu_ "
     "selu selu_ threshold threshold_"
 )
-globals().update({_name: getattr(nn.functional, _name) for _name in _OF_NN.split()})
+# What PyTorch has here with arguments of its own.
+_LIKE_NN = (
+    "alpha_dropout_ batch_norm binary_cross_entropy_with_logits constant_pad_nd cosine_embedding_loss ctc_loss dropout_ embedding "
+    "feature_alpha_dropout_ feature_dropout feature_dropout_ hinge_embedding_loss instance_norm kl_div margin_ranking_loss "
+    "native_batch_norm native_layer_norm poisson_nll_loss triplet_margin_loss"
+)
 
 # Loaded when first used: subpackages, and what a learner calls in one line.
 _LAZY = {
@@ -70,6 +75,9 @@ _MATRICES = (
     "slogdet svd triangular_solve"
 )
 _LAZY_NAMES |= dict.fromkeys([*_MATRICES.split(), "lu_unpack"], "autolab.linalg.older")
+_LAZY_NAMES |= dict.fromkeys(_OF_NN.split(), "autolab.nn.functional") | dict.fromkeys(_LIKE_NN.split(), "autolab.nn.functional.top")
+_bind_later("autolab.nn.functional", "hardshrink prelu")
+_LAZY_NAMES |= dict.fromkeys(["svd_lowrank", "pca_lowrank"], "autolab.linalg.lowrank")
 _bind_later("autolab.linalg.older", _MATRICES)
 
 __all__ = [name for name in dir() if not name.startswith("_")] + [*_LAZY, *_LAZY_NAMES]

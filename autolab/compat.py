@@ -71,6 +71,10 @@ class Finder(MetaPathFinder, Loader):
         root, _, rest = fullname.partition(".")
         if root == "autolab" and path is not None:
             return self.find_own(fullname, path)
+        if fullname == "safetensors.torch":  # the library's own would go to the memory of PyTorch's tensors
+            return ModuleSpec(fullname, self, is_package=True)
+        if fullname == "safetensors" and PathFinder.find_spec(fullname, path) is None:
+            return ModuleSpec(fullname, self, is_package=True)
         if root != "torch":
             return None
         if fullname == "torch" or fullname == "torch.version" or self.real_name(rest) is not None:
@@ -106,7 +110,9 @@ class Finder(MetaPathFinder, Loader):
             return make_torch()
         if spec.name == "torch.version":
             return sys.modules["torch"].version  # type: ignore[no-any-return]
-        name = self.real_name(spec.name.partition(".")[2])
+        if spec.name == "safetensors":
+            return ModuleType("safetensors", "A package for `safetensors.torch`.")
+        name = "autolab.serialization.safetensors" if spec.name == "safetensors.torch" else self.real_name(spec.name.partition(".")[2])
         assert name is not None
         module = importlib.import_module(name)
         self.specs[spec.name] = module.__spec__  # the import system is about to put its own there
@@ -175,3 +181,5 @@ def uninstall() -> None:
     if isinstance(sys.modules.get("torch"), Torch):
         for name in [n for n in sys.modules if n == "torch" or n.startswith("torch.")]:
             del sys.modules[name]
+    if getattr(sys.modules.get("safetensors.torch"), "__name__", "").startswith("autolab."):
+        del sys.modules["safetensors.torch"]

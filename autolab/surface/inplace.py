@@ -163,6 +163,9 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         part = self if everything and len(items) == self.ndim else getitem(self, tuple(items))
         while value.ndim > part.ndim and value.shape[0] == 1:
             value = value[0]  # type: ignore[index]
+        if not value.ndim:
+            fill_(part, value)
+            return
         copy_(part, value if value.shape == part.shape else shape.expand(value, part.shape))
         return
     may_write(self)

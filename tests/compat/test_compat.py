@@ -79,6 +79,16 @@ def test_modules_are_the_same_under_both_names():
     assert out.splitlines() == ["True True True True", "autolab.nn autolab.nn fork_rng", "2.13.0+autolab None 2.0"]
 
 
+def test_safetensors_files_are_read_under_the_librarys_name(tmp_path):
+    out = run(f"""
+        import torch
+        from safetensors.torch import load_file, save_file
+        save_file({{"a": torch.ones(2)}}, {str(tmp_path / "a")!r})
+        print(load_file({str(tmp_path / "a")!r}), load_file.__module__)
+        """)
+    assert out.strip() == "{'a': tensor([1., 1.])} autolab.serialization.safetensors"
+
+
 def test_it_can_be_taken_back():
     out = run("""
         import sys

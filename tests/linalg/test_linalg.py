@@ -198,3 +198,21 @@ def test_what_is_added_to_a_product_of_16_bits_is_rounded_once(rng, name, dtype)
     exact = getattr(autolab, name)(*[t.double() for t in narrow])
     found = getattr(autolab, name)(*narrow)
     assert (found == exact.to(found.dtype)).double().mean() > 0.97
+
+
+@pytest.mark.parametrize("shape", [(30, 8), (8, 30), (2, 20, 9)])
+def test_random_projections_find_the_factors_of_a_matrix_of_low_rank(rng, shape):
+    left, right = rng.standard_normal((*shape[:-1], 3)), rng.standard_normal((*shape[:-2], 3, shape[-1]))
+    a = autolab.tensor(left @ right, requires_grad=True)
+    u, s, v = autolab.svd_lowrank(a, q=4)
+    assert close((u * s[..., None, :]) @ v.mT, a, 1e-8)
+    u, s, v = autolab.pca_lowrank(a, q=4)
+    assert close((u * s[..., None, :]) @ v.mT, a - a.mean(-2, keepdim=True), 1e-8)
+
+
+def test_directions_of_largest_variance_come_first(lib):
+    x = lib.randn(200, 3) * lib.tensor([1.0, 10.0, 0.1])
+    _, s, v = lib.pca_lowrank(x, q=2)
+    assert s[0] > s[1] and abs(v[1, 0].item()) > 0.99
+    with pytest.raises(ValueError, match=r"q\(=4\) must be non-negative integer"):
+        lib.pca_lowrank(x, q=4)

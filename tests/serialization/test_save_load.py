@@ -1,6 +1,7 @@
 """Files travel between autolab and PyTorch both ways, and what is loaded builds tensors and nothing else."""
 
 import collections
+import contextlib
 import io
 import os
 import pickle
@@ -228,6 +229,18 @@ def tensor_program(offset, size, stride, length=4):
     made.dump(_Reduced(REBUILD_TENSOR, (whole, offset, size, stride, False, collections.OrderedDict())))
     pickletools.dis(text.getvalue(), out=io.StringIO())
     return text.getvalue()
+
+
+def test_no_damage_to_a_pickle_leads_anywhere_else(rng):
+    file = io.BytesIO()
+    autolab.save({"a": autolab.ones(2, 3).t(), "b": [autolab.nn.Parameter(autolab.ones(2))], "c": {1}, "d": b"x", "e": autolab.Size([2])}, file)
+    parts = {name.partition("/")[2]: zipfile.ZipFile(file).read(name) for name in zipfile.ZipFile(file).namelist()}
+    for _ in range(200):
+        program = bytearray(parts["data.pkl"])
+        for place, byte in zip(rng.integers(0, len(program), 3), rng.integers(0, 256, 3)):
+            program[place] = byte
+        with contextlib.suppress(pickle.UnpicklingError, RuntimeError):
+            autolab.load(archive(bytes(program), **{n: c for n, c in parts.items() if n.startswith("data/")}))
 
 
 class _Reduced:
