@@ -34,6 +34,7 @@ from autolab.version import __version__
 float, double, half = float32, float64, float16
 int, long, short = int32, int64, int16
 globals().update({_name: _with_out(globals()[_name]) for _name in "arange empty eye full linspace logspace ones zeros".split()})
+globals().update({_name: _with_out(globals()[_name], creates=True) for _name in "arange empty eye full linspace logspace ones zeros".split()})
 for _module in _MODULES:  # PyTorch's functions, a module a family
     globals().update({_name: getattr(_module, _name) for _name in _module.FUNCTIONS.split()})
     globals().update({_name: _with_out(getattr(_module, _name)) for _name in getattr(_module, "OUT", "").split()})

@@ -100,7 +100,7 @@ def frexp(input: Tensor) -> Any:
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
     """The next number after the input in the direction of other. Entry by entry; shapes broadcast, dtypes promote."""
     p.operands("nextafter", input, other, "none")
-    joined = dtypes.of(dtypes.result_type([input.payload, other.payload]))
+    joined = dtypes.of(dtypes.result_type([input, other]))
     input, other = p.to(input, joined), p.to(other, joined)
     require_floats(input, "nextafter_cpu")
     return apply(arithmetic.nextafter, (input, other), NONE)  # type: ignore[no-any-return]

@@ -271,6 +271,7 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
+@one_by_one
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, 2 ... occurs in a 1-d tensor of natural numbers; or the sums of their weights."""
     a = require_tensor(input, "bincount").numbers()
@@ -309,6 +310,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     return fresh(np.histogram(a, bins, (low, high))[0].astype(a.dtype))
 
 
+@one_by_one
 def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """(hist, bin_edges): counts, or sums of weights, in `bins` equal parts of a range, or between the edges that bins lists."""
     a = require_tensor(input, "histogram").numbers()
@@ -326,6 +328,7 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
     return results["histogram"](fresh(found.astype(a.dtype)), fresh(edges.astype(a.dtype)))
 
 
+@one_by_one
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each of the elements is among the test elements. One of the two may be a number."""
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
@@ -334,6 +337,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     return fresh(np.isin(a, b, invert=invert)[()])
 
 
+@one_by_one
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The different entries in order, or the different slices along dim; on request where each entry went, and the counts."""
     a = require_tensor(input, "unique").numbers()
@@ -345,6 +349,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     return _asked(values, inverse, counts, return_inverse, return_counts)
 
 
+@one_by_one
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The entries (or slices along dim) without those that equal the one before."""
     a = require_tensor(input, "unique_consecutive").numbers()

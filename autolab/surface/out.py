@@ -20,12 +20,19 @@ EXACT = set("aminmax cat gather index_select masked_select matmul mm bmm mv dot 
 C_NAMES = {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "uint8": "unsigned char"}
 
 
-def with_out(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with the keyword `out`. Methods and operators are bound to the function without it, and pay nothing."""
+def with_out(function: Callable[..., Any], creates: bool = False) -> Callable[..., Any]:
+    """The function, with the keyword `out`. Methods and operators are bound to the function without it, and pay nothing.
+
+    `creates`: it makes a tensor out of nothing, and then in the dtype of `out`.
+    """
 
     @functools.wraps(function)
     def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        return function(*args, **kwargs) if out is None else into(out, function, *args, **kwargs)
+        if out is None:
+            return function(*args, **kwargs)
+        if creates and isinstance(out, Tensor):
+            kwargs.setdefault("dtype", out.dtype)
+        return into(out, function, *args, **kwargs)
 
     return wrapped
 
@@ -93,6 +100,8 @@ def _store(out: Tensor, result: Tensor, name: str) -> Tensor:
                 f"Expected the dtype for input and out to match, but got {result.dtype.title} for input's dtype and {out.dtype.title} "
                 "for out's dtype."
             )
+        if name == "multinomial":
+            raise RuntimeError(f"multinomial expects Long tensor out, got: {out.dtype.title}")
         if name in EXACT:
             expected, found = (C_NAMES.get(d.name, d.name) for d in (result.dtype, out.dtype))
             raise RuntimeError(f"Expected out tensor to have dtype {expected}, but got {found} instead")

@@ -19,6 +19,7 @@ from autolab.surface.sampling import sampled
 FUNCTIONS = (
     "bernoulli binomial multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm"
 )
+OUT = "multinomial normal"  # what takes `out=`
 METHODS = "bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_ uniform_"
 
 
@@ -145,6 +146,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         raise RuntimeError(
             f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} of {weights.shape[-1]}"
         )
+    if weights.shape[-1] > 2**24:
+        raise RuntimeError(f"number of categories cannot exceed 2^24, but there are {weights.shape[-1]}")
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     total = weights.sum(-1, keepdims=True)
@@ -168,7 +171,7 @@ def _drawn(weights: Any, rng: Any, n: int) -> Any:
 
 @sampled
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None,
-           requires_grad: bool = False) -> Tensor:  # fmt: skip
+           requires_grad: bool = False, layout: Any = None) -> Tensor:  # fmt: skip
     """Normal numbers. mean and std: two numbers and a size, or tensors that broadcast, each entry for one number."""
     tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
     for t in tensors:

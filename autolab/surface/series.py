@@ -161,11 +161,11 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
             raise RuntimeError(f"cov(): expected fweights to have integral dtype but got fweights with {w.dtype.title} dtype")
         if name == "aweights" and not floats:
             raise RuntimeError(f"cov(): expected aweights to have floating point dtype but got aweights with {w.dtype.title} dtype")
-        if w.numbers().size != n:
+        if w.payload.size != n:
             raise RuntimeError(
-                f"cov(): expected {name} to have the same numel as there are observations in the input but got {w.numbers().size} != {n}"
+                f"cov(): expected {name} to have the same numel as there are observations in the input but got {w.payload.size} != {n}"
             )
-        if (w.numbers() < 0).any():
+        if (w.all_numbers() < 0).any():
             raise RuntimeError(f"cov(): {name} cannot be negative")
         weights = w if weights is None else weights * w
     x = to_floats(x)
@@ -174,7 +174,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
         average = mean(x, 1, True)
     else:
         total = sum(weights)
-        if n and not np.all(total.numbers() != 0):
+        if n and not np.all(total.all_numbers() != 0):
             raise ZeroDivisionError("cov(): weights sum to zero, can't be normalized")
         average = sum(x * weights, 1, True) / total
     if aweights is None or correction == 0:

@@ -93,10 +93,15 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device
                    **unused: Any) -> Tensor:  # fmt: skip
     """Uninitialised memory whose dims lie in it in the order physical_layout, the last the densest."""
     lengths = lengths_of((tuple(size),), "empty_permuted")
-    if sorted(physical_layout) != list(np.arange(len(lengths))):
+    if len(physical_layout) != len(lengths):
         raise RuntimeError(
             f"Number of dimensions in size does not match the length of the physical_layout: {physical_layout} for {lengths}"
         )
+    for d in physical_layout:
+        if not 0 <= d < len(lengths):
+            raise IndexError(f"Dimension out of range (expected to be between 0 and {len(lengths) - 1}, but got {d})")
+        if physical_layout.count(d) > 1:
+            raise RuntimeError(f"Duplicate dim not allowed: {d} in {physical_layout}")
     lying = np.empty([lengths[d] for d in physical_layout], _floating(dtype))
     return finish(lying.transpose(np.argsort(physical_layout)), requires_grad, device)
 

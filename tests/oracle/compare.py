@@ -235,7 +235,7 @@ def problems_of_sample(info, ours_fn, theirs_fn, sample, tolerance, second=True)
             yield trouble
 
 
-def problems(info, dtypes=("float64", "float32", "int64", "bool"), limit=LIMIT, errors=True):
+def problems(info, dtypes=("float64", "float32", "int64", "bool"), limit=LIMIT, wrong=LIMIT):
     """Sentences: how our operator differs from PyTorch's."""
     import torch
 
@@ -270,8 +270,8 @@ def problems(info, dtypes=("float64", "float32", "int64", "bool"), limit=LIMIT, 
                     continue
                 for p in problems_of_sample(info, ours_variant, theirs_variant, sample_n, tolerance, second=False):
                     yield f"{said}{kind}: {p}   [{describe(sample)}]"
-    if errors and info.error_inputs_func is not None:
-        yield from wrong_calls(info, function)
+    if wrong and info.error_inputs_func is not None:
+        yield from wrong_calls(info, function, wrong)
 
 
 def theirs_again_no_grad(sample):
@@ -304,12 +304,12 @@ def missing(kind, name):
     return absent
 
 
-def wrong_calls(info, function):
+def wrong_calls(info, function, limit):
     """Wrong calls must raise the same type with the same opening words; `info.error_inputs` says which."""
     import re
 
     try:
-        wrong = list(itertools.islice(info.error_inputs("cpu"), LIMIT))
+        wrong = list(itertools.islice(info.error_inputs("cpu"), limit))
     except Exception:
         return
     for i, case in enumerate(wrong):
