@@ -62,8 +62,9 @@ _LAZY = {
     "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules", "special": "autolab.special",
     "signal": "autolab.signal", "compiler": "autolab.compiler",
     "linalg": "autolab.linalg", "random": "autolab.surface.generator", "utils": "autolab.utils",
-    "testing": "autolab.testing", "amp": "autolab.amp", "profiler": "autolab.profiler", "cuda": "autolab.cuda", "cpu": "autolab.cpu",
+    "testing": "autolab.testing", "amp": "autolab.amp", "profiler": "autolab.profiler", "_C": "autolab._C", "cuda": "autolab.cuda", "cpu": "autolab.cpu",
     "serialization": "autolab.serialization", "backends": "autolab.backends", "compat": "autolab.compat",
+    "accelerator": "autolab.accelerator", "mps": "autolab.mps", "xpu": "autolab.xpu", "distributed": "autolab.distributed",
 }  # fmt: skip
 _LAZY_NAMES = {
     "autocast": "autolab.amp", "GradScaler": "autolab.amp", "is_autocast_enabled": "autolab.amp.autocast_mode",
@@ -81,7 +82,7 @@ _bind_later("autolab.nn.functional", "hardshrink prelu")
 _LAZY_NAMES |= dict.fromkeys(["svd_lowrank", "pca_lowrank"], "autolab.linalg.lowrank")
 _bind_later("autolab.linalg.older", _MATRICES)
 
-__all__ = [name for name in dir() if not name.startswith("_")] + [*_LAZY, *_LAZY_NAMES]
+__all__ = [name for name in [*dir(), *_LAZY, *_LAZY_NAMES] if not name.startswith("_")]
 
 
 def __getattr__(name: str) -> object:

@@ -22,7 +22,12 @@ __all__ = [
 ]  # fmt: skip
 
 
+LATER = {"_calculate_shape": "api", "_profiler_enabled": "profiler", "kineto_available": "profiler", "SavedTensor": "graph"}
+
+
 def __getattr__(name: str) -> object:
     if name in ("forward_ad", "profiler", "profiler_util"):  # loaded when first used
         return _importlib.import_module(f"autolab.autograd.{name}")
+    if name in LATER:
+        return getattr(_importlib.import_module(f"autolab.autograd.{LATER[name]}"), name)
     raise AttributeError(f"module 'autolab.autograd' has no attribute '{name}'")

@@ -67,6 +67,11 @@ def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], crea
     return found
 
 
+def _calculate_shape(output: Any, grad: Tensor, is_grads_batched: bool) -> tuple[Any, Any]:
+    """The two shapes that must agree, as PyTorch's own helper gives them."""
+    return like_of(output).shape, grad.shape[1:] if is_grads_batched else grad.shape  # type: ignore[union-attr]
+
+
 def check_differentiable(outputs: tuple[Tensor, ...]) -> None:
     for i, out in enumerate(outputs):
         if isinstance(out, GradientEdge):
@@ -216,12 +221,19 @@ def grad_of_each(outputs: Any, wanted: Any, grad_outputs: Any, retain_graph: Any
     from autolab.rules import batch  # noqa: F401 - gives the rows their batching rules
 
     given = as_tuple(grad_outputs)
-    sizes = {g.shape[0] for g in given if isinstance(g, Tensor) and g.ndim}
+    for i, (out, g) in enumerate(zip(outputs, given)):
+        like = like_of(out)
+        if not isinstance(g, Tensor) or not g.ndim or (like is not None and tuple(g.shape[1:]) != tuple(like.shape)):
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. The sizes of "
+                "the remaining dimensions are expected to match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{i}] has a shape of {getattr(g, 'shape', None)} and output[{i}] has a shape of "
+                f"{None if like is None else Size(like.shape)}. "
+                "If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+            )
+    sizes = {len(g) for g in given}
     if len(sizes) != 1:
-        raise ValueError(
-            "If `is_grads_batched=True`, grad_outputs must be Tensors whose first dim runs over the batch, and of one length there; got "
-            f"lengths {sorted(sizes)}."
-        )
+        raise ValueError(f"If `is_grads_batched=True`, all grad_outputs must be batches of one length; got lengths {sorted(sizes)}.")
     with Batch(sizes.pop()) as level:
         boxes = tuple(g if g is None else level.input(g) for g in given)
         return tuple(level.take(g) for g in grad(outputs, wanted, boxes, retain_graph, create_graph, **options))

@@ -29,6 +29,11 @@ def kineto_available() -> bool:
     return False
 
 
+def _profiler_enabled() -> bool:
+    """True while a profile of this thread is open."""
+    return modes.profiler is not None
+
+
 class Recorder:
     """Writes events down while a profile is open."""
 

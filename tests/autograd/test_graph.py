@@ -344,3 +344,41 @@ def test_passes_may_start_passes_as_deep_as_they_like(lib):
     n = lib.tensor(200.0, requires_grad=True)
     Countdown.apply(n).backward()
     assert n.grad.item() == 1.0
+
+
+def test_a_debugger_that_stops_in_a_backward_sees_the_pass_and_who_called_it():
+    import traceback
+
+    import autolab as torch
+
+    def hook(g):
+        stack.extend(frame.name for frame in traceback.extract_stack())
+
+    stack = []
+    y = torch.ones(2, requires_grad=True) * 2
+    y.register_hook(hook)
+    y.sum().backward()
+    assert stack[-1] == "hook" and "steps" in stack
+    assert "test_a_debugger_that_stops_in_a_backward_sees_the_pass_and_who_called_it" in stack
+
+
+def test_threads_that_share_a_graph_without_retain_graph_are_told_so(lib):
+    x = lib.ones(5, requires_grad=True)
+    y = x + x**2
+    failed, passed = [], []
+
+    def work():
+        try:
+            y.sum().backward()
+            passed.append(1)
+        except RuntimeError as error:
+            failed.append(str(error))
+
+    threads = [threading.Thread(target=work) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert passed and all("Specify retain_graph=True" in message for message in failed)
+    with pytest.raises(RuntimeError, match="Specify retain_graph=True"):
+        y.sum().backward()
