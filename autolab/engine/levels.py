@@ -94,10 +94,20 @@ class Box(Tensor):
         "You are attempting to call Tensor.requires_grad_() inside of a function being transformed by a functorch "
         "transform. This is unsupported: make the tensor an argument of the function, or call it outside."
     )
-    register_hook = retain_grad = refuse(
-        "hooks and retain_grad() are not supported inside a function being transformed: its tensors have no .grad. "
-        "Return what you want to look at (has_aux=True)."
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call hook(grad) when the transform computes the gradient of this tensor; what it returns replaces the gradient."""
+        if self.edge is None and not self.flag:
+            raise RuntimeError(
+                "cannot register a hook on a tensor that doesn't require gradient: the transform that this tensor belongs to does not "
+                "differentiate it backward."
+            )
+        return super().register_hook(hook)
+
+    retain_grad = refuse(
+        "You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch transform. This is "
+        "unsupported: its tensors have no .grad. Return what you want to look at (has_aux=True)."
     )
+    __deepcopy__ = refuse("a tensor inside a function being transformed cannot be copied by deepcopy; use clone()")
 
     def __repr__(self) -> str:
         inner = repr(self.value) if self.home.active else "its transform has ended"

@@ -334,7 +334,8 @@ def edge_of(t: Tensor) -> Edge | None:
 
 def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], g: Any, create_graph: bool) -> Any:
     """Pass a gradient (None if none arrived) through a tensor's hooks; each may return a replacement."""
-    with recording(create_graph):
+    inside = isinstance(g, Tensor)  # also on the tape of a transform, whose lower levels may record
+    with recording(create_graph or (inside and modes.grad)):
         for hook in list(hooks.values()):
             t = g if g is None or isinstance(g, Tensor) else fresh(g)
             result = hook(t)
@@ -343,7 +344,7 @@ def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], g: Any, create_graph:
             elif not isinstance(result, Tensor):
                 raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
             check_replacement(hook, t, result)
-            g = result if create_graph or result is None or result.level else result.payload
+            g = result if create_graph or result is None or inside else result.payload
     return g
 
 

@@ -8,6 +8,7 @@ What is differentiated or mapped may be Tensors in nested tuples, lists, dicts a
 `functional_call` runs a module with other parameters, and `stack_module_state` makes one batch of many modules' parameters.
 """
 
+from autolab.func.arguments import debug_unwrap
 from autolab.func.forward import jvp
 from autolab.func.jacobian import hessian, jacfwd, jacrev
 from autolab.func.mapped import vmap
@@ -15,6 +16,6 @@ from autolab.func.modules import functional_call, replace_all_batch_norm_modules
 from autolab.func.reverse import grad, grad_and_value, linearize, vjp
 
 __all__ = [
-    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "debug_unwrap", "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
     "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.dtypes import FLOATING
-from autolab.engine.levels import Level
+from autolab.engine.levels import Box, Level
+from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.func.tree import mapped
 
@@ -31,6 +32,12 @@ def chosen(argnums: Any, args: tuple[Any, ...]) -> tuple[int, ...]:
     if len(set(positions)) < len(positions):
         raise RuntimeError(f"argnums elements must be unique, got {numbers}")
     return positions
+
+
+def on_top(x: Any) -> Any:
+    """Tensors in nested containers as constants of the transform that runs: what is written into them may depend on its inputs."""
+    level = modes.levels[-1]
+    return mapped(lambda a: level.put(a) if isinstance(a, Tensor) and a.level < level.number else a, x)
 
 
 def selected(argnums: Argnums, args: tuple[Any, ...]) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
@@ -84,6 +91,23 @@ def leave(level: Level, x: Any) -> Any:
 
 def zeros_like(x: Tensor) -> Tensor:
     return fresh(np.zeros(tuple(x.shape), x.payload.dtype)[()])
+
+
+def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
+    """What is in the boxes of the transforms that run: the tensor on level 0, or with recurse=False that of the level below.
+
+    For looking only: what is computed from it is not differentiated, and inside vmap it holds all samples.
+
+    >>> seen = []
+    >>> _ = func.vmap(lambda x: seen.append(func.debug_unwrap(x)) or x)(torch.tensor([1., 2.]))
+    >>> seen[0]
+    tensor([1., 2.])
+    """
+    while isinstance(tensor, Box):
+        tensor = tensor.value
+        if not recurse:
+            break
+    return tensor
 
 
 def name_of(func: Callable[..., Any]) -> str:

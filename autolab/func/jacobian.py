@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.tensor import Tensor, fresh
-from autolab.func.arguments import Argnums, only_tensors, selected, zeros_like
+from autolab.func.arguments import Argnums, on_top, only_tensors, selected, zeros_like
 from autolab.func.forward import jvp
 from autolab.func.mapped import vmap
 from autolab.func.reverse import vjp
 from autolab.func.tree import flatten, unflatten
-from autolab.surface.shape import reshape
+from autolab.surface.shape import reshape, stack
 
 
 def basis(x: Tensor) -> Tensor:
@@ -43,7 +43,7 @@ def jacrev(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         wanted, replaced = selected(argnums, args)
         xs, form = flatten(wanted)
-        out, back, *aux = vjp(lambda new: func(*replaced(new), **kwargs), wanted, has_aux=has_aux)
+        out, back, *aux = vjp(lambda new: func(*on_top(replaced(new)), **on_top(kwargs)), wanted, has_aux=has_aux)
         outs, out_form = flatten(out)
         only_tensors("jacrev(f, ...)(*args)", outs)
         rows = []
@@ -53,7 +53,10 @@ def jacrev(
             def row(e: Tensor, k: int = k, rest: list[Any] = rest) -> Any:
                 return flatten(back(unflatten([*rest[:k], e, *rest[k + 1 :]], out_form)))[0]
 
-            gs = vmap(row, chunk_size=chunk_size)(basis(one))
+            if chunk_size == 1:  # without vmap, and so without what it asks of a backward
+                gs = [stack(parts) for parts in zip(*[row(e) for e in basis(one)])] if one.shape.numel() else row(zeros_like(one))
+            else:
+                gs = vmap(row, chunk_size=chunk_size)(basis(one))
             rows.append(unflatten([reshape(g, (*one.shape, *x.shape)) for g, x in zip(gs, xs)], form))
         result = unflatten(rows, out_form)
         return (result, aux[0]) if has_aux else result
@@ -87,7 +90,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
             def column(e: Tensor, k: int = k) -> Any:
                 tangents = [e if i == k else zeros_like(x) for i, x in enumerate(xs)]
                 out, moved, *aux = jvp(
-                    lambda new: func(*replaced(new), **kwargs), (wanted,), (unflatten(tangents, form),), has_aux=has_aux
+                    lambda new: func(*on_top(replaced(new)), **on_top(kwargs)), (wanted,), (unflatten(tangents, form),), has_aux=has_aux
                 )
                 seen[:] = [flatten(out)[1], aux]
                 return flatten(moved)[0]

@@ -12,7 +12,7 @@ from autolab.engine.dtypes import FLOATING
 from autolab.engine.levels import Tape
 from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, fresh
-from autolab.func.arguments import Argnums, differentiable, leave, only_tensors, selected, split_aux, zeros_like
+from autolab.func.arguments import Argnums, differentiable, leave, on_top, only_tensors, selected, split_aux, zeros_like
 from autolab.func.tree import flatten, unflatten
 
 
@@ -90,7 +90,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         leaves, form = flatten(wanted)
         with Tape() as tape:
             boxes: list[Any] = [tape.input(differentiable(x)) for x in leaves]
-            out, aux = split_aux(name, func(*replaced(unflatten(boxes, form)), **kwargs), has_aux)
+            out, aux = split_aux(name, func(*on_top(replaced(unflatten(boxes, form))), **on_top(kwargs)), has_aux)
             if not isinstance(out, Tensor):
                 raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(out)}")
             if out.ndim:

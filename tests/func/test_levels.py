@@ -343,3 +343,67 @@ def test_float32_parameters_give_float32_per_sample_gradients():
     targets = autolab.tensor([0, 1, 1, 0])
     gs = func.vmap(func.grad(loss), (None, 0, 0))(layer.weight, autolab.rand(4, 3), targets)
     assert gs.shape == (4, 2, 3) and gs.dtype == autolab.float32 and np.isfinite(gs.detach().numpy()).all()
+
+
+# -- what else works inside ------------------------------------------------------------------------------
+
+
+def test_a_hook_inside_grad_replaces_the_gradient_on_every_level():
+    def f(x):
+        y = x * 3
+        y.register_hook(lambda g: g * 2)
+        x.register_hook(lambda g: g + 1)
+        return (y**2).sum()
+
+    x = autolab.tensor([1.0, 2.0])
+    assert func.grad(f)(x).tolist() == [37, 73]
+    assert func.vmap(func.grad(f))(x).tolist() == [37, 73]
+    assert func.jacrev(func.grad(f))(x).tolist() == [[36, 0], [0, 36]]
+
+
+@pytest.mark.parametrize("jacobian", [func.jacrev, func.jacfwd])
+def test_arguments_that_are_not_differentiated_take_writes(jacobian):
+    x, room, total = autolab.tensor([1.0, 2.0]), autolab.zeros(2), autolab.zeros(2)
+    f = lambda x, room, *, total: total.add_(room.copy_(x * 3))
+    assert jacobian(f)(x, room, total=total).tolist() == [[3, 0], [0, 3]]
+    assert room.tolist() == [3, 6] and total.tolist() == [3, 6]
+
+
+def test_a_jacobian_in_chunks_of_one_row_needs_no_batching_rule():
+    row = Op("cube1", lambda x: x**3, GENERAL, x=lambda g, x: g * 3 * x * x)
+    loops.clear()
+    assert func.jacrev(row, chunk_size=1)(X).diagonal().tolist() == [3, 12, 27]
+    assert func.jacrev(row, chunk_size=2)(X).diagonal().tolist() == [3, 12, 27]
+    assert not loops
+
+
+def test_a_box_can_be_opened_for_looking():
+    seen = []
+
+    def f(x):
+        seen.append((func.debug_unwrap(x), func.debug_unwrap(x, recurse=False).level))
+        return x.sum()
+
+    func.vmap(func.grad(f))(autolab.ones(2, 3))
+    assert type(seen[0][0]) is autolab.Tensor and seen[0][0].shape == (2, 3)
+    assert seen[0][1] == 1
+    assert func.debug_unwrap(X) is X
+
+
+def test_a_general_row_along_named_axes_needs_no_batching_rule():
+    row = Op("halved", lambda x, *, axis: np.sum(x, axis=axis) / 2, GENERAL, x=lambda g, x_shape, axis: np.broadcast_to(
+        np.expand_dims(g / 2, axis), x_shape))  # fmt: skip
+    xs = autolab.rand(4, 2, 3)
+    loops.clear()
+    assert func.vmap(lambda x: row(x, axis=0))(xs).allclose(xs.sum(1) / 2)
+    assert func.vmap(func.grad(lambda x: row(x, axis=-1).sum()))(xs).allclose(autolab.full((4, 2, 3), 0.5))
+    assert not loops
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_inference_mode_around_a_transform_does_not_disturb_it(transform):
+    expected = TRANSFORMS[transform](lambda x: x**2)
+    with autolab.inference_mode():
+        found = TRANSFORMS[transform](lambda x: x**2)
+    for a, b in zip(*(r if isinstance(r, tuple) else (r,) for r in (expected, found)), strict=True):
+        assert callable(a) or a.equal(b)
