@@ -33,8 +33,8 @@ from autolab.version import __version__
 
 float, double, half = float32, float64, float16
 int, long, short = int32, int64, int16
-globals().update({_name: _with_out(globals()[_name]) for _name in "arange empty eye full linspace logspace ones zeros".split()})
-globals().update({_name: _with_out(globals()[_name], creates=True) for _name in "arange empty eye full linspace logspace ones zeros".split()})
+_CREATING = "arange empty eye full linspace logspace ones zeros"
+globals().update({_name: _with_out(globals()[_name], creates=True) for _name in _CREATING.split()})
 for _module in _MODULES:  # PyTorch's functions, a module a family
     globals().update({_name: getattr(_module, _name) for _name in _module.FUNCTIONS.split()})
     globals().update({_name: _with_out(getattr(_module, _name)) for _name in getattr(_module, "OUT", "").split()})
@@ -46,8 +46,8 @@ globals().update({_name: getattr(Tensor, _name) for _name in _inplace.AS_FUNCTIO
 _OF_NN = (
     "adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d bilinear celu celu_ channel_shuffle conv1d conv2d conv3d "
     "conv_transpose1d conv_transpose2d conv_transpose3d cosine_similarity dropout feature_alpha_dropout group_norm hardshrink layer_norm "
-    "embedding_bag max_pool1d max_pool1d_with_indices max_pool2d max_pool3d native_channel_shuffle pairwise_distance pixel_shuffle pixel_unshuffle prelu rms_norm rrelu rrelu_ "
-    "selu selu_ threshold threshold_"
+    "embedding_bag max_pool1d max_pool1d_with_indices max_pool2d max_pool3d native_channel_shuffle pairwise_distance pixel_shuffle "
+    "pixel_unshuffle prelu rms_norm rrelu rrelu_ selu selu_ threshold threshold_"
 )
 # What PyTorch has here with arguments of its own.
 _LIKE_NN = (
@@ -62,7 +62,8 @@ _LAZY = {
     "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules", "special": "autolab.special",
     "signal": "autolab.signal", "compiler": "autolab.compiler",
     "linalg": "autolab.linalg", "random": "autolab.surface.generator", "utils": "autolab.utils",
-    "testing": "autolab.testing", "amp": "autolab.amp", "profiler": "autolab.profiler", "_C": "autolab._C", "cuda": "autolab.cuda", "cpu": "autolab.cpu",
+    "testing": "autolab.testing", "amp": "autolab.amp", "profiler": "autolab.profiler", "_C": "autolab._C",
+    "cuda": "autolab.cuda", "cpu": "autolab.cpu",
     "serialization": "autolab.serialization", "backends": "autolab.backends", "compat": "autolab.compat",
     "accelerator": "autolab.accelerator", "mps": "autolab.mps", "xpu": "autolab.xpu", "distributed": "autolab.distributed",
 }  # fmt: skip

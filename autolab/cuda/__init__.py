@@ -8,9 +8,10 @@ from autolab.cuda import amp
 from autolab.surface.generator import manual_seed
 
 __all__ = [
-    "amp", "current_device", "device_count", "empty_cache", "get_device_name", "is_available", "is_bf16_supported", "is_initialized",
-    "manual_seed", "manual_seed_all", "max_memory_allocated", "memory_allocated", "reset_peak_memory_stats", "set_device",
-    "synchronize",
+    "amp", "current_device", "device_count", "empty_cache", "get_device_capability", "get_device_name", "get_device_properties",
+    "get_rng_state", "get_rng_state_all", "ipc_collect", "is_available", "is_bf16_supported", "is_initialized", "manual_seed",
+    "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved", "reset_peak_memory_stats",
+    "set_device", "set_rng_state_all", "synchronize",
 ]  # fmt: skip
 
 
@@ -52,6 +53,31 @@ def memory_allocated(device: Any = None) -> int:
     return 0
 
 
+def memory_reserved(device: Any = None) -> int:
+    """0 bytes."""
+    return 0
+
+
+def max_memory_reserved(device: Any = None) -> int:
+    """0 bytes."""
+    return 0
+
+
+def ipc_collect() -> None:
+    """Nothing: there is nothing to collect."""
+
+
+def get_rng_state_all() -> list[Any]:
+    """An empty list: a state for each device, and there is none."""
+    return []
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Nothing for an empty list. Raises AssertionError for states of devices that there are not."""
+    if len(list(new_states)):
+        set_device(0)
+
+
 def max_memory_allocated(device: Any = None) -> int:
     """0 bytes."""
     return 0
@@ -70,4 +96,6 @@ def _refused(name: str) -> Any:
     return function
 
 
-current_device, get_device_name, set_device = map(_refused, ("current_device", "get_device_name", "set_device"))
+current_device, set_device, get_rng_state = map(_refused, ("current_device", "set_device", "get_rng_state"))
+get_device_name, get_device_properties = map(_refused, ("get_device_name", "get_device_properties"))
+get_device_capability = _refused("get_device_capability")

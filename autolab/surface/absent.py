@@ -28,7 +28,7 @@ INSTEAD = {
     **dict.fromkeys(("fx", "export"), _GRAPH),
     "SparseAdam": "all tensors are dense; optim.Adam moves the same parameters",
     "DistributedSampler": "one process computes, so every sampler is for the whole data set",
-    "distributed": "one process computes; utils.data.DataLoader(num_workers=...) loads in others",
+    "rpc": "one process computes; utils.data.DataLoader(num_workers=...) loads in others",
     "distributions": "random functions draw numbers (torch.normal, torch.multinomial ...); densities are a line of code",
     "hub": "there is no network: load a file with torch.load",
     "multiprocessing": "use Python's multiprocessing",

@@ -115,8 +115,9 @@ def test_it_refuses_where_pytorch_is_loaded(torch):
 
 @pytest.mark.parametrize(("program", "words"), [
     ("import torch.fx", "ModuleNotFoundError: autolab has no module 'torch.fx'"),
-    ("import torch.distributed as dist", "one process computes; utils.data.DataLoader"),
-    ("from torch import distributed", "ModuleNotFoundError: autolab has no module 'torch.distributed'"),
+    ("import torch.distributed.rpc as rpc", "one process computes; utils.data.DataLoader"),
+    ("from torch import distributions", "ModuleNotFoundError: autolab has no module 'torch.distributions'"),
+    ("torch.distributed.init_process_group('gloo')", "RuntimeError: distributed.init_process_group() needs a group of processes"),
     ("import torch.utils.tensorbored", "autolab has no module 'torch.utils.tensorbored'"),
     ("from torch.nn import Linera", "ModuleNotFoundError: autolab.nn has no 'Linera'. autolab does not have everything that PyTorch has; "
                                     "the nearest: Linear"),

@@ -44,5 +44,7 @@ def test_the_default_dtype_by_the_name_of_a_type():
 def test_no_other_device_is_there(lib):
     assert not lib.cuda.is_available() and lib.cuda.device_count() == 0 and not lib.backends.mps.is_available()
     assert lib.cpu.is_available() and lib.get_default_device() == lib.device("cpu")
+    assert not lib.accelerator.is_available() and lib.accelerator.current_accelerator() is None and not lib.xpu.is_available()
+    assert lib.cuda.get_rng_state_all() == [] and lib.cuda.max_memory_allocated() == 0 and not lib.distributed.is_initialized()
     lib.cuda.manual_seed_all(3)
     lib.set_default_device("cpu")

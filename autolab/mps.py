@@ -1,0 +1,20 @@
+"""What programs ask of `torch.mps`: there is no such device."""
+
+from __future__ import annotations
+
+from autolab.surface.generator import manual_seed
+
+__all__ = ["device_count", "empty_cache", "manual_seed", "synchronize"]
+
+
+def device_count() -> int:
+    """0."""
+    return 0
+
+
+def empty_cache() -> None:
+    """Nothing: there is no cache."""
+
+
+def synchronize() -> None:
+    """Nothing: every operation has ended when it returns."""
