@@ -6,11 +6,12 @@ recorded (`create_graph=True`). They are expressions; they write into nothing, a
 
 from autolab.engine.tensor import TABLE
 from autolab.rules import (
-    activations, arithmetic, conv, ctc, elementwise, index, linalg, nn, order, padding, pool, reduce, resize,
-    scatter, shape, smooth, strided, words, written,
+    arithmetic, elementwise, index, linalg, nn, order, reduce, scatter, shape, smooth, strided, words, written,
 )  # fmt: skip
 
+# Rows that are loaded with the functions that use them: activations, conv, ctc, padding, pool, resize (autolab.nn.functional), matrix and
+# the special functions.
 __all__ = [
-    "TABLE", "activations", "arithmetic", "conv", "ctc", "elementwise", "index", "linalg", "nn", "order",
-    "padding", "pool", "reduce", "resize", "scatter", "shape", "smooth", "strided", "words", "written",
+    "TABLE", "arithmetic", "elementwise", "index", "linalg", "nn", "order", "reduce", "scatter", "shape", "smooth", "strided", "words",
+    "written",
 ]  # fmt: skip

@@ -1,5 +1,6 @@
 """Samples for rows that look through windows: convolutions, pools, patches, padding, resizing."""
 
+
 from .samples import Sample, normal, row, weights
 from .samples_activations import f
 

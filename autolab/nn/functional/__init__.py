@@ -1,10 +1,52 @@
-"""Functions of nn: activations, losses, layers without state. A file a family; all of them are public here."""
+"""Functions of nn: activations, losses, layers without state. A file a family, loaded when one of its functions is first used."""
 
-from autolab.nn.functional import activation, attention, conv, dropout as _dropout, lookup, loss, margin, norm, padding, pool, resize
+from importlib import import_module
 
-_FAMILIES = (activation, attention, conv, _dropout, lookup, loss, margin, norm, padding, pool, resize)
-__all__ = []
-for _family in _FAMILIES:
-    globals().update({_name: getattr(_family, _name) for _name in _family.__all__})
-    __all__ += _family.__all__
-__all__.sort()
+from autolab.surface.absent import Absent
+
+FAMILIES = {
+    "activation": (
+        "celu celu_ elu elu_ gelu glu gumbel_softmax hardshrink hardsigmoid hardswish hardtanh hardtanh_ leaky_relu leaky_relu_ "
+        "log_softmax logsigmoid mish prelu relu relu6 relu_ rrelu rrelu_ selu selu_ sigmoid silu softmax softmin softplus softshrink "
+        "softsign tanh tanhshrink threshold threshold_"
+    ),
+    "attention": "multi_head_attention_forward scaled_dot_product_attention",
+    "conv": "bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d fold linear unfold",
+    "dropping": "alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout",
+    "lookup": "embedding embedding_bag one_hot",
+    "loss": (
+        "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy ctc_loss gaussian_nll_loss huber_loss kl_div l1_loss "
+        "linear_cross_entropy mse_loss nll_loss poisson_nll_loss smooth_l1_loss"
+    ),
+    "margin": (
+        "cosine_embedding_loss cosine_similarity hinge_embedding_loss margin_ranking_loss multi_margin_loss multilabel_margin_loss "
+        "multilabel_soft_margin_loss pairwise_distance soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss"
+    ),
+    "norm": "batch_norm group_norm instance_norm layer_norm local_response_norm normalize rms_norm",
+    "padding": "pad",
+    "pool": (
+        "adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool1d_with_indices "
+        "adaptive_max_pool2d adaptive_max_pool2d_with_indices adaptive_max_pool3d adaptive_max_pool3d_with_indices avg_pool1d avg_pool2d "
+        "avg_pool3d fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d fractional_max_pool3d_with_indices "
+        "lp_pool1d lp_pool2d lp_pool3d max_pool1d max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d "
+        "max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d"
+    ),
+    "resize": (
+        "affine_grid channel_shuffle grid_sample interpolate native_channel_shuffle pixel_shuffle pixel_unshuffle upsample "
+        "upsample_bilinear upsample_nearest"
+    ),
+}
+_HOMES = {name: family for family, names in FAMILIES.items() for name in names.split()}
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise Absent("autolab.nn.functional", name, lambda: __all__)
+    function = getattr(import_module(f"autolab.nn.functional.{_HOMES[name]}"), name)
+    globals()[name] = function
+    return function
+
+
+def __dir__() -> list[str]:
+    return __all__

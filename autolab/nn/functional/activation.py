@@ -13,21 +13,13 @@ from autolab.nn.functional.common import activated, is_floating, not_implemented
 from autolab.rules import activations as rows
 from autolab.rules import elementwise
 from autolab.surface import pointwise
-from autolab.surface.generator import generator
-from autolab.surface.random import rand_like
-from autolab.surface.sampling import sampled
 from autolab.surface.dims import axis_of
+from autolab.surface.generator import generator
 from autolab.surface.pointwise import sigmoid, tanh
+from autolab.surface.random import rand_like
 from autolab.surface.reduce import log_softmax as _log_softmax
 from autolab.surface.reduce import softmax as _softmax
-
-__all__ = [
-    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "hardtanh_",
-    "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "relu_", "rrelu", "rrelu_", "selu",
-    "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold",
-    "threshold_",
-]  # fmt: skip
-
+from autolab.surface.sampling import sampled
 
 # -- with a kink at 0 ------------------------------------------------------------------------------
 

@@ -10,13 +10,11 @@ import numpy as np
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.conv import linear
-from autolab.nn.functional.dropout import dropout
+from autolab.nn.functional.dropping import dropout
 from autolab.nn.functional.padding import pad
 from autolab.rules import nn as rows
 from autolab.surface.linalg import matmul
 from autolab.surface.shape import cat
-
-__all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 
 def scaled_dot_product_attention(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor
 from autolab.nn.functional.common import same_dtype, several
@@ -14,10 +13,6 @@ from autolab.rules import conv as rows
 from autolab.rules import linalg
 from autolab.surface.dims import evened_out
 from autolab.surface.linalg import einsum, matmul
-
-__all__ = [
-    "bilinear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "linear", "unfold",
-]  # fmt: skip
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -12,8 +12,6 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import index as rows
 from autolab.surface.pointwise import where
 
-__all__ = ["embedding", "embedding_bag", "one_hot"]
-
 
 def embedding(
     input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None, norm_type: float = 2.0,

@@ -17,12 +17,6 @@ from autolab.surface import pointwise
 from autolab.surface.reduce import log_softmax as _log_softmax
 from autolab.surface.shape import broadcast_tensors, movedim
 
-__all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy", "ctc_loss", "gaussian_nll_loss", "huber_loss", "kl_div",
-    "l1_loss", "linear_cross_entropy", "mse_loss", "nll_loss", "poisson_nll_loss", "smooth_l1_loss",
-]  # fmt: skip
-
-
 # -- numbers -----------------------------------------------------------------------------------------
 
 

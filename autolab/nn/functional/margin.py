@@ -15,12 +15,6 @@ from autolab.surface import pointwise, reduce
 from autolab.surface.index import gather
 from autolab.surface.shape import common_shape
 
-__all__ = [
-    "cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
-    "multilabel_margin_loss", "multilabel_soft_margin_loss", "pairwise_distance", "soft_margin_loss", "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
-]  # fmt: skip
-
 
 def hinge(x: Any) -> Any:
     """max(x, 0), with the gradient of clamp_min: all of it at 0."""

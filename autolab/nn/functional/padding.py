@@ -12,8 +12,6 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import index as index_rows
 from autolab.rules import padding as rows
 
-__all__ = ["pad"]
-
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
     """The input with more entries at its edges.

@@ -16,11 +16,6 @@ from autolab.rules import index as index_rows
 from autolab.surface import pointwise
 from autolab.surface.linalg import matmul
 
-__all__ = [
-    "affine_grid", "channel_shuffle", "grid_sample", "interpolate", "native_channel_shuffle", "pixel_shuffle", "pixel_unshuffle",
-    "upsample", "upsample_bilinear", "upsample_nearest",
-]  # fmt: skip
-
 MODES = {
     "nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "area": (1, 2, 3), "linear": (1,), "bilinear": (2,), "bicubic": (2,),
     "trilinear": (3,),

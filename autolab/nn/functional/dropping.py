@@ -13,8 +13,6 @@ from autolab.nn.functional.common import warn, written
 from autolab.surface.generator import generator
 from autolab.surface.sampling import sampled
 
-__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
-
 # What selu tends to far below 0: the value that alpha_dropout puts in place of what it drops.
 ALPHA = 1.6732632423543772848170429916717 * 1.0507009873554804934193349852946
 
