@@ -5,7 +5,7 @@ The numbers are NumPy's (PCG64), so a seed repeats a run here, but does not give
 
 from __future__ import annotations
 
-import secrets
+import os
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -61,7 +61,7 @@ class Generator:
 
     def seed(self) -> int:
         """Start again from a seed that nobody can guess. Returns it."""
-        self.manual_seed(secrets.randbits(63))
+        self.manual_seed(int.from_bytes(os.urandom(8)) >> 1)
         return self._seed
 
     def initial_seed(self) -> int:
