@@ -29,7 +29,7 @@ class Call:
     """What is known about one call of a Function: all that its ctx and its node have in common."""
 
     __slots__ = (
-        "dirty", "function", "inputs", "materialize", "node", "non_differentiable", "saved", "shown", "to_save", "to_save_forward",
+        "dirty", "function", "inputs", "materialize", "node", "non_differentiable", "saved", "shown", "to_save", "to_save_forward", "token",
     )  # fmt: skip
 
     def __init__(self, function: type[Function], inputs: tuple[Any, ...]) -> None:
@@ -40,6 +40,7 @@ class Call:
         self.to_save: tuple[Any, ...] = ()
         self.to_save_forward: tuple[Any, ...] = ()
         self.saved: list[Remembered] | None = []
+        self.token = object()  # marks what this call's forward computed from the inputs, without a cycle
         self.shown = False  # whether backward has asked for the saved tensors
         self.non_differentiable: tuple[Tensor, ...] = ()
         self.dirty: tuple[Tensor, ...] = ()
@@ -74,7 +75,7 @@ def parameters(function: type[Function]) -> dict[str, inspect.Parameter]:
 class Derived(list[int]):
     """The version counter of a tensor that a forward computed from an input, while nothing is recorded."""
 
-    __slots__ = ("call",)
+    __slots__ = ("token",)
 
 
 def derive(call: Call, needs: tuple[bool, ...], args: tuple[Any, ...]) -> Callable[[Any, list[int]], list[int]]:
@@ -85,7 +86,7 @@ def derive(call: Call, needs: tuple[bool, ...], args: tuple[Any, ...]) -> Callab
         for a in operands:
             if isinstance(a, Tensor) and (id(a) in inputs or a.edge is not None or a.flag or comes_from(a, call)):
                 ordinary = Derived(ordinary)
-                ordinary.call = call  # type: ignore[attr-defined]
+                ordinary.token = call.token  # type: ignore[attr-defined]
                 break
         return ordinary
 
@@ -93,7 +94,7 @@ def derive(call: Call, needs: tuple[bool, ...], args: tuple[Any, ...]) -> Callab
 
 
 def comes_from(t: Tensor, call: Call) -> bool:
-    return type(t.version) is Derived and t.version.call is call
+    return type(t.version) is Derived and t.version.token is call.token
 
 
 class Error(Node):

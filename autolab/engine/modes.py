@@ -43,7 +43,8 @@ class Modes(threading.local):
 
     def settle(self) -> None:
         """Work out `fast` and `usual` again, after any of the others has changed."""
-        watched = self.levels or self.saved_hooks or self.anomaly or self.watch or self.profiler or self.counter or self.autocast or self.tracer
+        watched = self.levels or self.saved_hooks or self.anomaly or self.watch or self.profiler
+        watched = watched or self.counter or self.autocast or self.tracer
         self.fast = not watched
         usual = self.fast and self.grad
         if usual != self.usual:

@@ -1,6 +1,8 @@
 """Functions of one's own: what forward may say, what backward may ask and return, what is refused. Told on both sides."""
 
+import gc
 import math
+import weakref
 
 import pytest
 
@@ -679,3 +681,33 @@ def test_once_differentiable_refuses_the_second_time_at_the_node_called_error(li
     assert "torch::autograd::Error" in names
     with pytest.raises(RuntimeError, match="trying to differentiate twice a function that was marked with @once_differentiable"):
         g.sum().backward()
+
+
+@pytest.mark.parametrize("what", ["input", "output", "intermediate"])
+def test_what_a_function_saves_is_gone_with_its_graph_without_the_collector(what):
+    import autolab as torch
+
+    class Keep(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x * 2
+            z = y * 1
+            ctx.save_for_backward({"input": x, "output": z, "intermediate": y}[what])
+            ctx.note = Note()
+            notes.append(weakref.ref(ctx.note))
+            return z
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    class Note:
+        pass
+
+    notes = []
+    gc.disable()
+    try:
+        Keep.apply(torch.ones(2, requires_grad=True).clone())
+        assert notes[0]() is None
+    finally:
+        gc.enable()

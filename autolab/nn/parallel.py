@@ -1,0 +1,31 @@
+"""Wrappers for several devices: on one, DataParallel is the module it wraps; DistributedDataParallel refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autolab.nn.module import Module
+
+__all__ = ["DataParallel", "DistributedDataParallel"]
+
+
+class DataParallel(Module):
+    """Calls `module`: there are no devices to share a batch among. The state_dict has PyTorch's names, "module. ..."."""
+
+    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
+        super().__init__()
+        self.module, self.device_ids, self.dim = module, [], dim
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """What the module computes."""
+        return self.module(*inputs, **kwargs)
+
+
+class DistributedDataParallel(Module):
+    """Raises RuntimeError: there is no group of processes."""
+
+    def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(
+            "Default process group has not been initialized, please make sure to call init_process_group. autolab computes in one "
+            "process: use the module as it is."
+        )
