@@ -23,10 +23,19 @@ def with_torch_api(name: str) -> Programs:
     return programs(module)
 
 
+def compiled() -> Programs:
+    """autolab again, each step through autolab.compile (hvp and deep stay in eager mode)."""
+    import autolab
+    from benchmarks.torch_api import programs
+
+    return programs(autolab, autolab.compile)
+
+
 LIBRARIES: dict[str, Callable[[], Programs]] = {
     "numpy": by_hand,
     "torch": lambda: with_torch_api("torch"),
     "autolab": lambda: with_torch_api("autolab"),
+    "compiled": compiled,
     "autograd": lambda: import_module("benchmarks.autograd_api").PROGRAMS,
     "mygrad": lambda: import_module("benchmarks.mygrad_api").PROGRAMS,
 }

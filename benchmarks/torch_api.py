@@ -5,8 +5,8 @@ from itertools import pairwise
 from benchmarks.workloads import Data, Program
 
 
-def programs(torch):
-    """The workloads by name, for a module with PyTorch's names."""
+def programs(torch, compiled=lambda step: step):
+    """The workloads by name, for a module with PyTorch's names; `compiled` makes a step faster."""
     functional = torch.nn.functional
 
     def leaves(arrays):
@@ -18,6 +18,7 @@ def programs(torch):
     def gradients_only(parameters, forward):
         tensors = list(parameters.values())
 
+        @compiled
         def step():
             for tensor in tensors:
                 tensor.grad = None
@@ -41,6 +42,7 @@ def programs(torch):
                 parameter.copy_(torch.tensor(value.T.copy()))  # Linear keeps (out, in)
         x, target, optimizer = torch.tensor(data["x"]), torch.tensor(data["target"]), optimizer(model.parameters())
 
+        @compiled
         def step():
             optimizer.zero_grad()
             loss = loss_function(model(x), target)
@@ -107,6 +109,7 @@ def programs(torch):
         direction = [torch.tensor(value) for value in data["direction"].values()]
         x, target = torch.tensor(data["x"]), torch.tensor(data["target"])
 
+        @compiled
         def step():
             h = torch.tanh(x @ w1 + b1)
             h = torch.tanh(h @ w2 + b2)

@@ -91,6 +91,7 @@ class Program:
             raise CannotCompile("it returns a view of one of its inputs, or a constant")
         self.needs = [t.edge is not None and not is_own for t, is_own in zip(outputs, own)]
         self.effects = any(isinstance(s, Again | Accumulate) for s in builder.to.steps)
+        self.spent = self.effects and all(n in builder.spent for n, needs in zip(numbers, self.needs) if needs)
         steps, back_steps, saved, incoming, found = self.split(builder, tracer, numbers, values)
         leaving = [v for v in values if v is not None] + saved
         names = dict(builder.names)
@@ -104,7 +105,7 @@ class Program:
         self.forward, self.text = function("program", "args, kwargs", source, text)
         self.fused, self.bytes = source.fused, source.bytes
         self.back, self.back_text = None, ""
-        if any(self.needs):
+        if any(self.needs) and not self.spent:
             back = Source(back_steps, [v for v in found if v is not None], dict(builder.names))
             gone = ", ".join("None" if v is None else back.speak(v) for v in found)
             arguments = ", ".join([*(v.name for v in incoming), *(v.name for v in saved)])
@@ -119,10 +120,10 @@ class Program:
         to = builder.to
         self.sources: list[Tensor] = []
         self.input_places: list[tuple[int, bool]] = []
-        if not any(self.needs):
+        if not any(self.needs) or self.spent:
             return to.steps, [], [], [], []
         if self.effects:
-            raise CannotCompile("it runs a backward pass itself and returns a tensor with a history: return loss.detach()")
+            raise CannotCompile("it runs a backward pass itself, and returns a tensor with another history")
         mark = len(to.steps)
         incoming, pending = [], {}
         for n, v, needs in zip(numbers, values, self.needs):
@@ -168,7 +169,7 @@ class Program:
         node = CompiledFunctionBackward()
         node.edges = tuple([edge_of(t) for t in tensors])
         node.hooks, node.seq = None, next_number()
-        node.program, node.saved, node.shapes = self, saved, self.shapes
+        node.program, node.saved, node.shapes = self, None if self.spent else saved, self.shapes
         node.again = self.call, args, kwargs, tensors
         node.versions = [(t.version, t.version[0]) for t in tensors]
         outs = [t for t, needs in zip(tensors_in(result), self.needs) if needs]

@@ -101,9 +101,10 @@ class Lowering:
         dtype = dtypes.pop()
         if dtype.kind != "f" or dtype.itemsize < 4:
             return number
-        key = (number, type(number), dtype)
+        scalar = not any(np.ndim(v.sample) for v in arrays)
+        key = (number, type(number), dtype, scalar)
         if key not in self.constants:
-            self.constants[key] = self.constant(np.array(number, dtype))
+            self.constants[key] = self.constant(np.array(number, dtype)[()] if scalar else np.array(number, dtype))
         return self.constants[key]
 
     def ones(self, like: Value) -> Value:

@@ -54,6 +54,7 @@ class Builder:
         self.loaded: set[int] = set()  # values that an effect may change
         self.records: list[Recorded] = []
         self.names: dict[str, Any] = {}  # objects that the program speaks of
+        self.spent: set[int] = set()  # tensors whose graph a backward pass inside has used up
         for n, place in zip(tracer.inputs, places):
             self.values[n] = self.to.new(tracer.tensors[n].payload, source=f"{place}.payload")
             self.to.steps.append(Load(self.values[n]))
@@ -140,6 +141,7 @@ class Builder:
         root = self.value(event.root)
         ones = self.to.constant(np.ones_like(root.sample)[()])
         found = self.gradients({event.root: ones})
+        self.spent.update(found)
         for leaf in event.leaves:
             g = found.get(self.tracer.numbers.get(id(leaf), -1))
             if g is not None:

@@ -18,6 +18,7 @@ from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad, edge_of
 from autolab.engine.tensor import Tensor
 
+MOST_EVENTS = 20_000
 PURE = {"zeros", "ones", "full", "eye", "arange", "linspace", "zeros_like", "ones_like", "full_like"}
 
 
@@ -136,6 +137,8 @@ class Tracer:
     def operation(self, op: Any, args: Any, settings: dict[str, Any]) -> Any:
         """Run one row, and note it."""
         inside = any(isinstance(a, Tensor) and a.level for a in args)
+        if len(self.events) > MOST_EVENTS:
+            self.leave(f"it runs more than {MOST_EVENTS} operations")
         result = at_work(op, args, settings)
         if inside or self.broken:
             return result

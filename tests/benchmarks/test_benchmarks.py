@@ -55,7 +55,7 @@ def test_only_what_moved_noticeably_is_said():
 
 
 def test_the_table_fits_a_terminal():
-    libraries = ["numpy", "torch", "autolab", "autograd", "mygrad"]
+    libraries = ["numpy", "torch", "autolab", "compiled", "autograd", "mygrad"]
     row = {name: {"seconds": 0.0123, "/torch": 123.0} for name in libraries}
     text = table(dict.fromkeys(WORKLOADS, row), libraries, "torch")
     assert max(map(len, text.splitlines())) <= 80
