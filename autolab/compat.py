@@ -6,8 +6,9 @@
     import torch
     import torch.nn.functional as F
 
-`uninstall()` takes it back; `with install():` does so at the end of the block. A module of PyTorch's that is not here says so when it is
-imported. Installed packages that build on PyTorch itself (torchvision ...) do not work with it.
+`uninstall()` takes it back; `with install():` does so at the end of the block; `python -m autolab.compat train.py` runs a whole
+program so. A module of PyTorch's that is not here says so when it is imported. Installed packages that build on PyTorch itself
+(torchvision ...) do not work with it.
 """
 
 from __future__ import annotations
@@ -183,3 +184,22 @@ def uninstall() -> None:
             del sys.modules[name]
     if getattr(sys.modules.get("safetensors.torch"), "__name__", "").startswith("autolab."):
         del sys.modules["safetensors.torch"]
+
+
+def main() -> None:
+    """Run a program: `python -m autolab.compat train.py --epochs 3`."""
+    import os
+    import runpy
+
+    if len(sys.argv) < 2:
+        raise SystemExit("usage: python -m autolab.compat PROGRAM [ARGUMENTS]: runs a program in which `import torch` gives autolab")
+    sys.argv = sys.argv[1:]
+    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    from autolab import compat  # this very file, under the name by which programs know it
+
+    compat.install()
+    main()

@@ -84,11 +84,13 @@ class View:
 
     def refuse(self, t: Tensor, what: str = "is being") -> NoReturn:
         """Say why a write through this view, or past it, cannot be recorded."""
-        where = "inference mode and {} modified inplace in normal mode." if self.made == INFERENCE else (
-            "no_grad mode and {} modified inplace with grad mode enabled."
-        )  # fmt: skip
-        said = f"A view was created in {where.format(what)}"
-        if t.edge is not None:
+        mode, elsewhere = ("inference", "in normal mode") if self.made == INFERENCE else ("no_grad", "with grad mode enabled")
+        said = f"created in {mode} mode and {what} modified inplace {elsewhere}."
+        if t.edge is None:
+            said = f"A view was {said}"
+        elif self.made in (NO_GRAD, INFERENCE):
+            said = f"Output {t.edge[1]} of {function_of(t.edge[0])} is a view of a view which was {said}"
+        else:
             said = f"Output {t.edge[1]} of {function_of(t.edge[0])} is a view and {what} modified inplace."
         raise RuntimeError(f"{said} {REASONS[self.made]}")
 

@@ -6,7 +6,10 @@ BLOCK = 16384  # entries: some ten intermediate results of a block fit into the 
 
 
 def in_blocks(formula, first, *others):
-    """formula(first, *others), entry by entry; in blocks for large arrays of one shape, and as it is for all else (Tensors, 0-d results)."""
+    """formula(first, *others), entry by entry; in blocks for large arrays of one shape; as it is for all else.
+
+    That is for Tensors, and for 0-d results.
+    """
     if type(first) is not np.ndarray or first.size <= BLOCK or not first.flags.c_contiguous:
         return formula(first, *others)
     for other in others:

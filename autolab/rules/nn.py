@@ -11,7 +11,6 @@ from autolab.rules.elementwise import sigmoid
 from autolab.rules.index import embedding
 from autolab.rules.reduce import count, put_along_axis
 
-
 # -- sums, of arrays by BLAS and einsum, in a third of the time ---------------------------------
 
 

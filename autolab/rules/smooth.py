@@ -28,7 +28,8 @@ asin = smooth("asin", lambda x: np.arcsin(x), lambda g, x: g / np.sqrt(1 - x * x
 atan = smooth("atan", lambda x: np.arctan(x), lambda g, x: g / (x * x + 1), np.arctan)
 atan2 = op(
     "atan2", lambda y, x: np.arctan2(y, x), E, numpy=np.arctan2, promote="float",
-    y=lambda g, y, x: g * (x / (y * y + x * x)), x=lambda g, y, x: g * (-y / (y * y + x * x)),
+    # At the origin, where every angle is near, the gradient is 0.
+    y=lambda g, y, x: g * (x / or_one(y * y + x * x)), x=lambda g, y, x: g * (-y / or_one(y * y + x * x)),
 )  # fmt: skip
 hypot = op(
     "hypot", lambda x, y: np.hypot(x, y), E, numpy=np.hypot, refuse=refuse.whole("hypot_cpu"),

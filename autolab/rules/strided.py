@@ -85,9 +85,10 @@ def memory_of(x, part):
 
 def owned(x):
     """The whole memory that x lies in, in one dimension, and the position of the first entry of x there."""
-    whole = x
-    while isinstance(whole.base, np.ndarray):
-        whole = whole.base
+    whole, base = x, x.base
+    while base is not None:  # between an array and its base may stand what NumPy's as_strided made of it
+        whole = base if isinstance(base, np.ndarray) else whole
+        base = getattr(base, "base", None)
     return whole.ravel("K").view(x.dtype), (address(x) - address(whole)) // x.itemsize
 
 

@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from autolab.engine import dtypes
-from autolab.engine.tensor import Size, Tensor
-from autolab.nn.parameter import Parameter
+from autolab.engine.tensor import Size
 from autolab.surface.device import device
 
 REFUSED = (
@@ -54,8 +53,8 @@ def make_bytearray(content: Any = b"", encoding: str = "latin-1") -> bytearray:
 
 KNOWN: dict[str, Any] = {
     "collections.OrderedDict": OrderedDict, "collections.Counter": Counter, "builtins.set": set, "builtins.frozenset": frozenset,
-    "builtins.bytearray": make_bytearray, "_codecs.encode": encode, "torch.Size": Size, "torch.device": device, "torch.Tensor": Tensor,
-    "torch.nn.parameter.Parameter": Parameter, **{f"torch.{d.name}": d for d in dtypes.ALL},
+    "builtins.bytearray": make_bytearray, "_codecs.encode": encode, "torch.Size": Size, "torch.device": device,
+    **{f"torch.{d.name}": d for d in dtypes.ALL},
 }  # fmt: skip
 BUILT = (OrderedDict, Counter)  # what may be given attributes after it is made
 

@@ -68,7 +68,7 @@ COMPOSED = (
 )
 FACTS = "conj imag is_complex is_floating_point is_nonzero is_conj is_neg resolve_conj resolve_neg"
 FUNCTIONS = " ".join([*UNARY, *BINARY, *BITWISE, COMPOSED, FACTS, "fill rsub"])
-METHODS = " ".join([*UNARY, *BINARY, *BITWISE, COMPOSED, FACTS])
+METHODS = " ".join([*UNARY, *BINARY, *BITWISE, COMPOSED, FACTS]).replace(" real ", " ").replace(" imag ", " ")  # those are properties
 NOT_IN_PLACE = "angle signbit fmax fmin logaddexp logaddexp2".split()
 IN_PLACE = " ".join(
     [*(name for name in (*UNARY, *BINARY, *BITWISE) if name not in NOT_IN_PLACE),

@@ -20,6 +20,8 @@ IN_PLACE = "index_add scatter_add"
 OUT = "gather index_add index_select masked_select nonzero scatter_add"
 
 Key = tuple[Any, ...]
+INT64 = np.dtype(np.int64)
+ALL = (slice(None),) * 64  # as many dims as NumPy has
 
 
 def getitem(self: Tensor, key: Any) -> Tensor:
@@ -27,8 +29,13 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 
     Raises IndexError out of bounds, ValueError for a negative step.
     """
-    if type(key) is int and self.ndim:
-        return _select(self, -self.ndim, key)
+    kind, ndim = type(key), self.payload.ndim
+    if ndim and kind is int:
+        return _select(self, -ndim, key)
+    if ndim and kind is slice:
+        return cut(self, 0, key)
+    if ndim and kind is Tensor and key.payload.dtype is INT64 and type(key.payload) is np.ndarray and key.payload.ndim:
+        return pick(self, (key.payload, *ALL[: ndim - 1]))
     items = expand_key(self, key if type(key) is tuple else (key,))
     out, dim, advanced = self, 0, []
     for item in items:
@@ -106,7 +113,7 @@ def as_index(k: Any) -> Any:
 
 def from_the_end(ndim: int, dim: int, item: Any) -> Key:
     """A key for one dim that counts from the end, so that leading axes may be added."""
-    return (..., item, *(slice(None),) * (ndim - dim - 1))
+    return (..., item, *ALL[: ndim - dim - 1])
 
 
 def select(input: Tensor, dim: int, index: int) -> Tensor:
@@ -130,13 +137,20 @@ def _select(input: Tensor, axis: int, index: int) -> Tensor:
 
 
 def cut(input: Tensor, dim: int, piece: slice) -> Tensor:
-    """x[start:stop:step] along one dim: a view; the tensor itself for a full slice."""
-    ends = [None if e is None else whole(e, "a slice's end") for e in (piece.start, piece.stop, piece.step)]
-    if ends[2] == 0:
-        raise ValueError("slice step cannot be zero")
-    if ends[2] is not None and ends[2] < 0:
+    """x[start:stop:step] along one dim: a view."""
+    start, stop, step = piece.start, piece.stop, piece.step
+    if not (_plain(start) and _plain(stop) and _plain(step)):
+        start, stop, step = (None if e is None else whole(e, "a slice's end") for e in (start, stop, step))
+        piece = slice(start, stop, step)
+    if step is not None and step <= 0:
+        if not step:
+            raise ValueError("slice step cannot be zero")
         raise ValueError("step must be greater than zero: use flip() to reverse a dim")
-    return apply(rows.slice_, (input,), {"key": from_the_end(input.ndim, dim, slice(*ends))})  # type: ignore[no-any-return]
+    return apply(rows.slice_, (input,), {"key": from_the_end(input.payload.ndim, dim, piece)})  # type: ignore[no-any-return]
+
+
+def _plain(end: Any) -> bool:
+    return end is None or type(end) is int
 
 
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
@@ -160,8 +174,11 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 def pick(input: Tensor, key: Key) -> Tensor:
     """x[key] with integer or boolean arrays among the items: a copy."""
-    check_key(input, key)
-    return apply(rows.index, (input,), {"key": key})  # type: ignore[no-any-return]
+    try:
+        return apply(rows.index, (input,), {"key": key})  # type: ignore[no-any-return]
+    except IndexError:
+        check_key(input, key)  # says it in PyTorch's words
+        raise
 
 
 def check_key(input: Tensor, key: Key) -> None:

@@ -99,7 +99,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device
         )
     for d in physical_layout:
         if not 0 <= d < len(lengths):
-            raise IndexError(f"Dimension out of range (expected to be between 0 and {len(lengths) - 1}, but got {d})")
+            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(lengths) - 1}, but got {d})")
         if physical_layout.count(d) > 1:
             raise RuntimeError(f"Duplicate dim not allowed: {d} in {physical_layout}")
     lying = np.empty([lengths[d] for d in physical_layout], _floating(dtype))

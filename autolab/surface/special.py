@@ -57,7 +57,6 @@ BINARY = {
 FUNCTIONS = METHODS = "erfc erfinv lgamma digamma i0 igamma igammac polygamma"
 IN_PLACE = "erfc erfinv lgamma digamma i0 igamma igammac polygamma"
 OUT = "polygamma"
-ALIASES = {"gammainc": "igamma", "gammaincc": "igammac"}
 
 
 def _row(name: str, file: str) -> Op:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 PROGRAM = Path(__file__).parent / "program.py"
-WITH_AUTOLAB = "import sys, runpy, autolab.compat; autolab.compat.install(); sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+WITH_AUTOLAB = ["-m", "autolab.compat"]
 TEXT = "shall i compare thee to a summer's day? thou art more lovely and more temperate: rough winds do shake the darling buds of may, " * 6
 
 
@@ -22,7 +22,7 @@ def losses(command, folder):
 def test_a_language_model_learns_the_same(tmp_path):
     (tmp_path / "text.txt").write_text(TEXT)
     theirs = losses([], tmp_path)  # writes the weights that both start from
-    ours = losses(["-c", WITH_AUTOLAB], tmp_path)
+    ours = losses(WITH_AUTOLAB, tmp_path)
     for mode, rel in [("float32", 2e-4), ("bfloat16", 1e-2)]:
         assert ours[mode] == pytest.approx(theirs[mode], rel=rel)
         assert ours[mode][-1] < ours[mode][0] - 0.2

@@ -350,3 +350,45 @@ def test_a_tensor_can_be_set_to_look_into_anothers_memory(lib):
     x.set_(y)
     y.mul_(5)
     assert x.tolist() == [[5, 5], [5, 5]] and x._version == 1
+
+
+# -- by strides --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "size", "stride", "offset"),
+    [
+        (lambda x: x[:25].view(5, 5), (3, 3), (6, 2), 2), (lambda x: x, (1, 2, 1, 5), (0, 5, 100, 1), 2),
+        (lambda x: x[:5], (3, 3, 3), (0, 1, 0), 2), (lambda x: x[:5], (3, 3, 3), (0, 0, 0), 4), (lambda x: x[:5].expand(5, 5), (5, 5), (0, 1), 0),
+        (lambda x: x, (5, 6), (5, 1), 2), (lambda x: x[:15], (3, 2), (3, 6), 2), (lambda x: x[:12].view(3, 4), (4, 3), (1, 4), None),
+        (lambda x: x[:6].view(2, 3).expand(4, 2, 3), (2, 3), (3, 1), 0),
+    ],
+    ids=["steps", "lengths of one", "repeated", "one entry", "of an expanded one", "overlapping", "far apart", "transposed", "part of an expanded one"],
+)  # fmt: skip
+def test_a_view_by_strides_has_the_gradients_of_what_it_sees(lib, before, size, stride, offset):
+    x = lib.randn(30, dtype=lib.float64).requires_grad_()
+    f = lambda x: before(x).as_strided(size, stride, offset)
+    assert lib.autograd.gradcheck(f, x) and lib.autograd.gradgradcheck(f, x)
+
+
+def test_what_lies_outside_of_the_input_has_no_gradient(lib):
+    x = lib.randn(6, 2, dtype=lib.float64)
+    tail = x[3:].detach().requires_grad_()
+    f = lambda t: t.as_strided((3, 2), (2, 1), 0)
+    assert f(tail).tolist() == x[:3].tolist() and gradient(lib, f(tail), tail) == [[0, 0]] * 3
+    assert lib.autograd.gradcheck(f, tail)
+
+
+def test_offsets_count_from_the_start_of_the_memory(lib):
+    x = lib.arange(10.0)
+    y = x.as_strided((3,), (2,), 1)
+    assert (y.storage_offset(), y[1].storage_offset(), x.unfold(0, 3, 2)[1].storage_offset()) == (1, 3, 2)
+    assert y.as_strided((2,), (1,), 0).tolist() == [0, 1] and y.as_strided((2,), (1,)).tolist() == [1, 2]
+
+
+def test_a_view_of_a_view_made_in_no_grad_says_so(lib):
+    with lib.no_grad():
+        y = lib.zeros(2).view(2)
+    z = y.requires_grad_().view(2)
+    with pytest.raises(RuntimeError, match="Output 0 of View is a view of a view which was created in no_grad mode and is being modified"):
+        z.div_(2)

@@ -202,6 +202,7 @@ PROGRAMS = {
     "appends to what is no list": b"\x80\x02}K\x01a.",
     "names an attribute of a name": b"\x80\x04\x8c\x05torch\x8c\x0fSize.__module__\x93.",
     "a very long bytearray": b"\x80\x02cbuiltins\nbytearray\nJ\xff\xff\xff\x7f\x85R.",
+    "a very long tensor": b"\x80\x02ctorch\nTensor\nJ\xff\xff\xff\x7f\x85R.",
     "takes from an empty stack": b"\x80\x02R.",
     "is cut off": b"\x80\x02]q\x00K",
     "ends without a result": b"\x80\x02.",

@@ -57,7 +57,8 @@ def _check(query: Tensor, key: Tensor, value: Tensor, mask: Any, is_causal: bool
         raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if mask.dtype.name != "bool" and mask.dtype != query.dtype:
         raise RuntimeError(
-            f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {mask.dtype} and  query.dtype: "
+            f"Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: {mask.dtype} and  "
+            "query.dtype: "
             f"{query.dtype} instead."
         )
 
@@ -168,7 +169,10 @@ def _check_heads(query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: 
             f"found {key.ndim}-D and {value.ndim}-D tensors respectively"
         )
     if padding is not None and padding.ndim != query.ndim - 1:
-        raise AssertionError(f"For a {query.ndim}-D `query`, expected `key_padding_mask` to be `None` or {query.ndim - 1}-D but found {padding.ndim}-D")
+        raise AssertionError(
+            f"For a {query.ndim}-D `query`, expected `key_padding_mask` to be `None` or {query.ndim - 1}-D but "
+            f"found {padding.ndim}-D"
+        )
     if mask is not None:
         length, source = query.shape[0], key.shape[0]
         batch = query.shape[1] if query.ndim == 3 else 1

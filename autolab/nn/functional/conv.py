@@ -69,7 +69,8 @@ def _check(function: str, input: Tensor, weight: Tensor, bias: Any, n: int, grou
         raise RuntimeError(f"weight should have at least three dimensions, but got weight of size {list(weight.shape)}")
     if weight.ndim != n + 2:
         raise RuntimeError(
-            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but got {input.ndim}-dimensional "
+            f"Expected {weight.ndim}-dimensional input for {weight.ndim}-dimensional weight {list(weight.shape)}, but got "
+            f"{input.ndim}-dimensional "
             f"input of size {list(input.shape)} instead: {function} wants weights of {n + 2} dims"
         )
     if input.ndim not in (n + 1, n + 2):
@@ -226,8 +227,11 @@ def _patches(function: str, input: Tensor, given: dict[str, Any]) -> Any:
     made = {name: several(value, 2, name, function) for name, value in given.items()}
     for name, values in made.items():
         if any(v < 0 if name == "padding" else v <= 0 for v in values):
-            many = {"kernel_size": "kernel size", "padding": "padding", "stride": "stride", "dilation": "dilation", "output_size": "output_size"}[name]
-            raise RuntimeError(f"{many} should be {'non-negative' if name == 'padding' else 'greater than zero'}, but got {name}={list(values)}")
+            many = "kernel size" if name == "kernel_size" else name
+            raise RuntimeError(
+                f"{many} should be {'non-negative' if name == 'padding' else 'greater than zero'}, but got "
+                f"{name}={list(values)}"
+            )
     return made
 
 

@@ -54,7 +54,8 @@ def _channelwise(n: int, letters: str) -> Any:
         _check(p)
         if input.ndim not in (n + 1, n + 2):
             warn(
-                f"{name}: Received a {input.ndim}-D input to {name}, which is deprecated and will result in an error in a future release. To "
+                f"{name}: Received a {input.ndim}-D input to {name}, which is deprecated and will result in an error in a future "
+                "release. To "
                 f"retain the behavior and silence this warning, please use dropout instead. Note that {name} exists to provide "
                 f"channel-wise dropout on inputs with {n} spatial dimensions, a channel dimension, and an optional batch dimension "
                 f"(i.e. {n + 1}D or {n + 2}D inputs)."
@@ -62,7 +63,8 @@ def _channelwise(n: int, letters: str) -> Any:
         if n == 2 and input.ndim == 3:  # as PyTorch has it: the first dim is the batch, with a warning
             warn(
                 "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is desired - input is "
-                "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to interpret the "
+                "interpreted as shape (N, C, L), where C is the channel dim. This behavior will change in a future release to "
+                "interpret the "
                 "input as one without a batch dimension, i.e. shape (C, H, W). To maintain the 1D channel-wise dropout behavior, please "
                 "switch to using dropout1d instead."
             )

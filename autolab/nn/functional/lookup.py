@@ -123,7 +123,8 @@ def _bags(input: Tensor, offsets: Any, weights: Any, table: Tensor) -> tuple[Any
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, found "
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length sequences. However, "
+                "found "
                 f"offsets of type {type(offsets).__name__}"
             )
         rows_there, length = input.shape
@@ -142,7 +143,10 @@ def _check_offsets(starts: Any, input: Tensor, include_last: bool) -> None:
     if include_last and not len(starts):
         raise RuntimeError("include_last_offset: number of offsets should be at least 1")
     if len(starts) and starts[0] != 0:
-        raise RuntimeError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}")
+        raise RuntimeError(
+            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
+            f"However, got {starts[0]}"
+        )
     if len(starts) and starts[-1] > input.shape[0]:
         raise RuntimeError(f"offsets[-1] can not be greater than input's length({input.shape[0]}), but got offsets[-1] of {starts[-1]}")
 

@@ -228,7 +228,8 @@ def _soft_cross_entropy(
     classes = input.shape[dim]
     if weight is not None and (weight.ndim != 1 or weight.shape[0] != classes):
         raise RuntimeError(
-            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "
+            f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but got weight tensor "
+            "of shape: "
             f"{list(weight.shape)}"
         )
     logp = movedim(_log_softmax(input, dim), dim, -1)
@@ -391,7 +392,8 @@ def ctc_loss(
     if len(own) != batch:
         raise RuntimeError(f"target_lengths must be of size batch_size: {len(own)} lengths for a batch of {batch}")
     if (lengths > steps).any():
-        raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {int(lengths.max())} (while checking arguments "
+        raise RuntimeError(f"Expected input_lengths to have value at most {steps}, but got value {int(lengths.max())} (while "
+                           "checking arguments "
                            "for ctc_loss_cpu)")  # fmt: skip
     if (lengths < 0).any() or (own < 0).any():
         raise RuntimeError("Expected input_lengths and target_lengths to have value at least 0")
@@ -404,7 +406,8 @@ def ctc_loss(
         labels = rows
     elif labels.shape[1] < own.max(initial=0):
         raise RuntimeError(
-            f"Expected tensor to have size at least {int(own.max())} at dimension 1, but got size {labels.shape[1]} for argument #2 'targets' "
+            f"Expected tensor to have size at least {int(own.max())} at dimension 1, but got size {labels.shape[1]} for argument #2 "
+            "'targets' "
             "(while checking arguments for ctc_loss_cpu)"
         )
     labels = labels[:, : int(own.max(initial=0))].astype(np.int64)

@@ -142,7 +142,8 @@ def multi_margin_loss(
     y = target.reshape(-1)  # type: ignore[attr-defined]
     if y.shape[0] != x.shape[0] or target.ndim > 1:
         raise RuntimeError(
-            f"multi_margin_loss: The size of the target tensor should be 1-D with size equal to the batch: target tensor should be 1-D with "
+            "multi_margin_loss: The size of the target tensor should be 1-D with size equal to the batch: target tensor should be "
+            "1-D with "
             f"size equal to the batch size. Expected target size [{x.shape[0]}], but got {list(target.shape)}"
         )
     if not y.level and y.payload.dtype.kind in "iu" and y.payload.size and not (0 <= y.numbers().min() and y.numbers().max() < classes):

@@ -155,7 +155,10 @@ def instance_norm(
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:
-    """Mean 0 and variance 1 over each group of channels of each sample. Shapes: (N, C, ...), weight and bias (C,). Source: Wu and He 2018."""
+    """Mean 0 and variance 1 over each group of channels of each sample. Shapes: (N, C, ...), weight and bias (C,).
+
+    Source: Wu and He 2018.
+    """
     if modes.autocast is not None:
         (input,) = modes.autocast.cast("group_norm", (input,))
     if input.ndim < 2:
@@ -171,7 +174,8 @@ def group_norm(
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and tuple(t.shape) != (channels,):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape {list(t.shape)} and "
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(t.shape)} and "
                 f"input of shape {list(input.shape)}"
             )
     grouped = input.reshape(n, num_groups, math.prod(input.shape[1:]) // num_groups)  # type: ignore[attr-defined]

@@ -39,8 +39,10 @@ def _windows(
             raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
     if input.ndim not in (n + 1, n + 2) or 0 in input.shape[1:] or (input.ndim == n + 1 and 0 in input.shape):
         raise RuntimeError(
-            f"{function}(): Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input (non-empty {n + 1}D or "
-            f"{n + 2}D (batch mode) tensor expected for input). Expected input's non-batch dimensions to have positive length, but got input of "
+            f"{function}(): Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input (non-empty "
+            f"{n + 1}D or "
+            f"{n + 2}D (batch mode) tensor expected for input). Expected input's non-batch dimensions to have positive length, but "
+            "got input of "
             f"shape {list(input.shape)}"
         )
     size = tuple(_count(m, k, s, p, d, ceil_mode) for m, k, s, p, d in zip(input.shape[-n:], kernel, stride, padding, dilation))
@@ -98,7 +100,7 @@ def _max_pool(n: int) -> Any:
 
     max_pool.__name__ = max_pool.__qualname__ = function
     with_indices.__name__ = with_indices.__qualname__ = f"{function}_with_indices"
-    max_pool.__doc__ = f"""The largest entry of each window. Shapes: (N, C, {LETTERS[n]}) or (C, {LETTERS[n]}), fewer entries in the last dims.
+    max_pool.__doc__ = f"""The largest entry of each window. Shapes: (N, C, {LETTERS[n]}) or (C, {LETTERS[n]}), less of the last dims.
 
     stride: from window to window (default kernel_size); padding: this far the first window reaches over the edge; ceil_mode: a last
     window that is only partly filled counts; return_indices: also where the entries stood, for `max_unpool{n}d`.

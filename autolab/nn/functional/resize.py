@@ -341,7 +341,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     *lead, c, h, w = input.shape
     if c % (r * r):
         raise RuntimeError(
-            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)={c} "
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={c} "
             f"is not divisible by {r * r}"
         )
     n = len(lead)
@@ -360,7 +361,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     for name, m in (("height", h), ("width", w)):
         if m % r:
             raise RuntimeError(
-                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({-2 if name == 'height' else -1})={m} is "
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                f"input.size({-2 if name == 'height' else -1})={m} is "
                 f"not divisible by {r}"
             )
     n = len(lead)
@@ -369,7 +371,10 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """The channels of `groups` groups, dealt out in turn: (N, g * c, ...) with channel (a, b) at place (b, a). Source: Zhang et al. 2018."""
+    """The channels of `groups` groups, dealt out in turn: (N, g * c, ...) with channel (a, b) at place (b, a).
+
+    Source: Zhang et al. 2018.
+    """
     if input.ndim < 3:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")
     if groups <= 0:
