@@ -18,11 +18,17 @@ WIDTH = 80
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def rules(names: tuple[str, ...], as_json: bool) -> None:
+@click.option("--code", is_flag=True, help="Print the Python that is generated for the rows, and runs.")
+def rules(names: tuple[str, ...], as_json: bool, code: bool) -> None:
     """Print rows of the table of derivative rules.
 
     NAME is an operation, such as mul. Without one, all rows are printed, a line each.
     """
+    if code:
+        from autolab.engine.specialise import source
+
+        click.echo("\n\n".join(source(row_named(name)).rstrip() for name in names or TABLE))
+        return
     rows = [facts(row_named(name)) for name in names or TABLE]
     if as_json:
         click.echo(json.dumps(rows, indent=2))

@@ -72,3 +72,9 @@ def test_without_click_a_sentence_says_what_to_install():
 def test_the_command_runs_as_a_module():
     done = subprocess.run([sys.executable, "-m", "autolab.cli", "rules", "exp"], capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.startswith("exp  (elementwise)\n")
+
+
+def test_the_code_that_runs_can_be_read(run):
+    printed = run("rules", "--code", "mul").output
+    assert "def mul(x, y, settings={}):" in printed and "g_x = g * v0" in printed
+    assert "takes the general way" in run("rules", "cat", "--code").output
