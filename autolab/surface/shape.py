@@ -302,34 +302,45 @@ def common_shape(*tensors: Tensor) -> tuple[int, ...]:
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along a dim they already have; the other lengths must agree."""
     tensors = _several("cat", tensors)
-    if any(x.ndim > 1 for x in tensors):  # PyTorch leaves out empty lists: cat([tensor([]), m]) is m
-        tensors = [x for x in tensors if tuple(x.shape) != (0,)]
-    axis = axis_of(dim, tensors[0].ndim)
+    shapes = [x.payload.shape for x in tensors]
+    if (0,) in shapes and any(len(s) > 1 for s in shapes):  # PyTorch leaves out empty lists: cat([tensor([]), m]) is m
+        tensors = [x for x, s in zip(tensors, shapes) if s != (0,)]
+    axis = axis_of(dim, tensors[0].payload.ndim)
+    try:
+        if axis is not None:
+            return apply(rows.concatenate, tuple(tensors), {"axis": axis})  # type: ignore[no-any-return]
+    except ValueError:
+        pass
+    raise _do_not_join(tensors, axis, dim)
+
+
+def _do_not_join(tensors: Sequence[Tensor], axis: int | None, dim: int) -> RuntimeError:
+    """What does not fit, and where."""
+    first = tensors[0]
     for i, x in enumerate(tensors):
-        first = tensors[0]
         if x.ndim == 0:
-            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+            return RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
         if x.ndim != first.ndim:
-            raise RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {x.ndim}")
+            return RuntimeError(f"Tensors must have same number of dimensions: got {first.ndim} and {x.ndim}")
         for a in range(-first.ndim, 0):
             if a != axis and x.shape[a] != first.shape[a]:
-                raise RuntimeError(
+                return RuntimeError(
                     f"Sizes of tensors must match except in dimension {dim}. "
                     f"Expected size {first.shape[a]} but got size {x.shape[a]} for tensor number {i} in the list."
                 )
-    return apply(rows.concatenate, tuple(tensors), {"axis": axis})  # type: ignore[no-any-return]
+    return RuntimeError(f"cat(): the shapes {[list(x.shape) for x in tensors]} cannot be joined along dim {dim}")
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors of one shape along a new dim."""
     tensors = _several("stack", tensors)
+    shape = tensors[0].payload.shape
     for i, x in enumerate(tensors):
-        if x.shape != tensors[0].shape:
+        if x.payload.shape != shape:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(tensors[0].shape)} at entry 0 and "
-                f"{list(x.shape)} at entry {i}"
+                f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(x.shape)} at entry {i}"
             )
-    return apply(rows.stack, tuple(tensors), {"axis": axis_of(dim, tensors[0].ndim + 1)})  # type: ignore[no-any-return]
+    return apply(rows.stack, tuple(tensors), {"axis": axis_of(dim, len(shape) + 1)})  # type: ignore[no-any-return]
 
 
 def _several(name: str, tensors: Any) -> list[Tensor]:
@@ -343,9 +354,12 @@ def _several(name: str, tensors: Any) -> list[Tensor]:
     for i, x in enumerate(tensors):
         if not isinstance(x, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(x).__name__}")
+    own = [x.payload.dtype for x in tensors]
+    if own.count(own[0]) == len(own):
+        return tensors
     from autolab.surface.pointwise import to
 
-    common = dtypes.of(reduce(dtypes.promote_types, [x.payload.dtype for x in tensors]))
+    common = dtypes.of(reduce(dtypes.promote_types, own))
     return [to(x, common) for x in tensors]
 
 
