@@ -9,6 +9,10 @@ import warnings as _warnings
 # As in PyTorch, log(0) is -inf and 0/0 is nan without a word. NumPy's warnings about them point into our rules, not at user code.
 _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autolab\.")
 
+from autolab.engine.memory import keep_freed_memory as _keep_freed_memory
+
+_keep_freed_memory()
+
 from autolab import autograd, nn, optim
 from autolab.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from autolab.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled

@@ -1,6 +1,10 @@
 """A dropped graph is freed at once, by reference counts alone: the collector is off in every test here."""
 
 import gc
+import os
+import platform
+import subprocess
+import sys
 import weakref
 
 import numpy as np
@@ -193,3 +197,19 @@ def test_a_thousand_steps_of_training_leave_no_garbage(x):
         model(x).sum().backward()
         optimizer.step()
     assert gc.collect() == 0
+
+
+def malloc(setting):
+    """What keep_freed_memory says in a process of its own."""
+    program = "from autolab.engine.memory import keep_freed_memory; print(keep_freed_memory())"
+    environment = {**os.environ, "AUTOLAB_MALLOC": setting}
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True).stdout.strip()
+
+
+def test_the_allocator_can_be_left_alone():
+    assert malloc("0") == "False"
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the settings are glibc's")
+def test_the_allocator_keeps_freed_memory():
+    assert malloc("") == "True"
