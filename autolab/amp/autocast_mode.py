@@ -66,6 +66,17 @@ class Casting:
             found = self.cache[key] = (t, t.version[0], to(t, dtype))
         return found[2]  # type: ignore[no-any-return]
 
+    def whole(self, name: str, function: Callable[..., Any], args: Any, **settings: Any) -> Any:
+        """A function of several rows, cast as one: what it is made of runs as it is."""
+        args = self.cast(name, args)
+        modes.autocast = None
+        modes.settle()
+        try:
+            return function(*args, **settings)
+        finally:
+            modes.autocast = self
+            modes.settle()
+
     def evens_out(self, name: str, tensors: Iterable[Any]) -> bool:
         """Whether these tensors, of several dtypes, have one dtype after the casts."""
         return len({t.payload.dtype for t in self.cast(name, tuple(tensors))}) == 1

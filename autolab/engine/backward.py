@@ -235,17 +235,27 @@ def finish(leaf: Any, g: Any, wanted: Any, captured: Any, accumulate: bool, crea
 
 
 def attended(node: Node, g: Any, wanted: Any, needed: Any, captured: Any, create_graph: bool) -> tuple[Any, Any]:
-    """Let a node fire that has hooks, in a pass for named `inputs`, or in anomaly mode. (g, None) if nothing needs it to fire."""
+    """Let a node fire that has hooks, in a pass for named `inputs`, or in anomaly mode. (g, None) if nothing needs it to fire.
+
+    As in PyTorch, a gradient that `grad` is asked for is the one after the tensor's hooks, but before them if the pass goes on.
+    """
+    goes_on = not wanted or node in needed
+    arrived = g
     if node.hooks is not None:
         g = arrive(node, g, create_graph)
     for target in wanted.get(node, ()):
-        captured[target] = g[target[1]] if node.outputs != 1 else g
-    if wanted and node not in needed:
+        captured[target] = (arrived if goes_on else g)[target[1]] if node.outputs != 1 else arrived if goes_on else g
+    if not goes_on:
         return g, None
     if node.hooks is not None:
         g = before(node, g, create_graph)
     outgoing = anomaly.watched(node, g, create_graph) if modes.anomaly else node.gradients(g, create_graph)
-    return g, outgoing if node.hooks is None else after(node, g, outgoing, create_graph)
+    if node.hooks is None:
+        return g, outgoing
+    if wanted and node.op is not None:  # a row computes only what the pass needs; one of any number of inputs all or nothing
+        leads = [e is not None and (e[0] in needed or e[0] in wanted) for e in node.edges]
+        outgoing = tuple(gi if on or (node.op.variadic and any(leads)) else None for gi, on in zip(outgoing, leads))
+    return g, after(node, g, outgoing, create_graph)
 
 
 def arrive(node: Node, g: Any, create_graph: bool) -> Any:

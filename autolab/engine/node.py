@@ -163,9 +163,7 @@ class OpNode(Node):
             values.append(function(*[values[k] for k in wanted]))
         for i, rule, wanted in self.plan.rules:
             if i < 0:  # one rule for all inputs of a variadic row
-                out = [
-                    gi if e is not None else None for gi, e in zip(rule(g, *[values[k] for k in wanted]), self.edges)
-                ]
+                out = list(rule(g, *[values[k] for k in wanted]))
             else:
                 out[i] = rule(g, *[values[k] for k in wanted])
         if self.narrow:

@@ -283,3 +283,29 @@ layer_norm = op(
     weight=lambda g, white, weight_shape: onto(g, white[0], weight_shape),
     bias=lambda g, bias_shape: onto(g, None, bias_shape),
 )  # fmt: skip
+
+
+def rms_norm_batch(x, weight, axes, eps, batched, size):
+    x = x if batched[0] else np.broadcast_to(x, (size, *x.shape))
+    weight = np.reshape(weight, (size, *(1,) * (x.ndim - weight.ndim), *weight.shape[1:])) if batched[1] else weight
+    return rms_norm(x, weight, axes=axes, eps=eps)
+
+
+def by_root_mean_square(x, axes, eps):
+    """x divided by its root mean square over `axes`, and 1 / that."""
+    rstd = 1 / np.sqrt(sums(x, x, axes) / count(x.shape, axes) + eps)
+    return x * rstd, rstd
+
+
+def rms_norm_rule(g, white, weight, axes):
+    xhat, rstd = white
+    g = g * weight
+    return (g - xhat * (sums(g, xhat, axes) / count(xhat.shape, axes))) * rstd
+
+
+rms_norm = op(
+    "rms_norm", lambda x, weight, *, axes, eps: by_root_mean_square(x, axes, eps)[0] * weight, GENERAL,
+    node="FusedRmsNormBackward0", batch=rms_norm_batch, shared={"white": by_root_mean_square},
+    x=rms_norm_rule,
+    weight=lambda g, white, weight_shape: onto(g, white[0], weight_shape),
+)  # fmt: skip

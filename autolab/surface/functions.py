@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from autolab.rules import elementwise as rows
 from autolab.surface import pointwise as p
 from autolab.surface.dims import require_floats, require_tensor, to_floats
 from autolab.surface.pointwise import NONE, binary, unary
+from autolab.surface.results import named
 
 UNARY: dict[str, tuple[Op, str]] = {
     "acos": (smooth.acos, "The angle whose cosine it is; nan outside of [-1, 1]."),
@@ -82,14 +83,7 @@ ALIASES = {
 fix = p.trunc
 
 
-class frexp_result(NamedTuple):
-    """What frexp returns: input = mantissa * 2**exponent."""
-
-    mantissa: Tensor
-    exponent: Tensor
-
-
-frexp_result.__name__ = "frexp"
+frexp_result = named("frexp", "mantissa exponent", __name__)
 
 
 def frexp(input: Tensor) -> Any:

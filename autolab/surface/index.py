@@ -36,11 +36,15 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         return cut(self, 0, key)
     if ndim and kind is Tensor and key.payload.dtype is INT64 and type(key.payload) is np.ndarray and key.payload.ndim:
         return pick(self, (key.payload, *ALL[: ndim - 1]))
-    items = expand_key(self, key if type(key) is tuple else (key,))
+    if kind is not tuple:
+        key = (key,)
+    simple = len(key) <= ndim and all(type(k) is int or type(k) is slice for k in key)
+    items = key if simple else expand_key(self, key)
     out, dim, advanced = self, 0, []
     for item in items:
         if isinstance(item, slice):
-            if item is key or item.indices(out.shape[dim]) != (0, out.shape[dim], 1):  # x[:] is a slice, x[:, :] none
+            n = out.payload.shape[dim]
+            if item.indices(n) != (0, n, 1):  # x[:] is a slice, x[:, :] none
                 out = cut(out, dim, item)
             advanced.append(slice(None))
             dim += 1
@@ -56,8 +60,8 @@ def getitem(self: Tensor, key: Any) -> Tensor:
             advanced.append(item)
             dim += item.ndim if item.dtype == np.bool_ else 1
         else:
-            out = _select(out, dim - out.ndim, item)
-    if any(isinstance(a, np.ndarray) for a in advanced):
+            out = _select(out, dim - out.payload.ndim, item)
+    if not simple and any(isinstance(a, np.ndarray) for a in advanced):
         return pick(out, tuple(advanced))
     return apply(strided.alias, (self,), {}) if out is self else out  # type: ignore[no-any-return]
 

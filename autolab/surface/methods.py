@@ -311,7 +311,7 @@ SPECIAL: dict[str, Any] = {
     "bool": _as_type(dtypes.bool_), "type": type_name,
     "real": property(lambda self: self), "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.H), "mH": property(shape.mT),
     "device": property(lambda self: creation.CPU),
-    "real": property(functions.real), "imag": property(functions.imag), "is_cuda": False, "is_sparse": False, "names": None,
+    "imag": property(functions.imag), "is_cuda": False, "is_sparse": False, "names": None,
     "itemsize": property(lambda self: self.payload.dtype.itemsize), "nbytes": property(lambda self: self.payload.nbytes),
 }  # fmt: skip
 

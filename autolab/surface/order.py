@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from autolab.surface.dims import axis_of, require_tensor
 from autolab.surface.functions import lerp
 from autolab.surface.pointwise import clone, isnan
 from autolab.surface.reduce import amax, amin
+from autolab.surface.results import named
 from autolab.surface.sampling import one_by_one
 
 # What this module gives: functions of the package, methods of Tensor, functions that take `out=`.
@@ -28,17 +29,9 @@ FUNCTIONS = f"{METHODS} bucketize isin searchsorted"
 OUT = "aminmax bucketize cummax cummin histc kthvalue msort nanquantile quantile searchsorted sort topk"
 
 
-def _pair(name: str, fields: str = "values indices") -> Any:
-    """The type of a result of two tensors, printed as PyTorch prints it."""
-    first, second = fields.split()
-    cls: Any = NamedTuple(name, [(first, Tensor), (second, Tensor)])
-    cls.__repr__ = lambda self: f"torch.return_types.{name}(\n{first}={self[0]!r},\n{second}={self[1]!r})"
-    cls.__module__ = __name__
-    return cls
-
-
-results = {name: _pair(name) for name in "sort topk kthvalue median nanmedian mode cummax cummin".split()}
-results |= {"aminmax": _pair("aminmax", "min max"), "histogram": _pair("histogram", "hist bin_edges")}
+PAIRS = dict.fromkeys("sort topk kthvalue median nanmedian mode cummax cummin".split(), "values indices")
+PAIRS |= {"aminmax": "min max", "histogram": "hist bin_edges"}
+results = {name: named(name, fields, __name__) for name, fields in PAIRS.items()}
 globals().update({f"{name}_result": cls for name, cls in results.items()})
 
 

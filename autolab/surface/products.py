@@ -36,7 +36,7 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
         for position, (t, what) in enumerate(zip((a, b), names), 2):
             require_tensor(t, name, what, position)
         if modes.autocast is not None:
-            input, a, b = modes.autocast.cast(name, (input, a, b))
+            return modes.autocast.whole(name, function, (input, a, b), beta=beta, alpha=alpha)  # type: ignore[no-any-return]
         if input.payload.dtype not in dtypes.FLOATING:  # PyTorch refuses in one of these functions, and cuts off in the others
             for what, number in (("beta", beta), ("alpha", alpha)):
                 if name == "addr" and isinstance(number, float):

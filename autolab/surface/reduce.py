@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from autolab.rules import nn as nn_rows
 from autolab.rules import reduce as rows
 from autolab.surface.dims import Dims, axes_of, axis_of, require_floats, require_tensor, to_floats, whole
 from autolab.surface.pointwise import clone, maximum, minimum, to
+from autolab.surface.results import named
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
 METHODS = (
@@ -123,24 +124,8 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
     return _reduce(rows.prod, input, dim, keepdim)
 
 
-class max_result(NamedTuple):
-    """What max along a dim returns: the largest entries and where they are."""
-
-    values: Tensor
-    indices: Tensor
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.max(\nvalues={self.values!r},\nindices={self.indices!r})"
-
-
-class min_result(NamedTuple):
-    """What min along a dim returns: the smallest entries and where they are."""
-
-    values: Tensor
-    indices: Tensor
-
-    def __repr__(self) -> str:
-        return f"torch.return_types.min(\nvalues={self.values!r},\nindices={self.indices!r})"
+max_result = named("max", "values indices", __name__)
+min_result = named("min", "values indices", __name__)
 
 
 def _extreme(name: str, of_all: Op, along: Op, pairwise: Any, result: Any) -> Any:

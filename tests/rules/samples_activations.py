@@ -2,7 +2,11 @@
 
 import numpy as np
 
+from autolab.rules import activations, nn
+
 from .samples import UNARY, Sample, normal, row, weights
+
+LOADED = (activations, nn)  # files of rows that nn.functional loads when it needs them
 
 
 def probabilities(rng, shape):
@@ -82,6 +86,8 @@ ATTENTION = [
 NORMS = [
     Sample("layer_norm", lambda T, x, w, b: T.nn.functional.batch_norm(x, None, None, w, b, True), "43 3 3; 234 3 3",
            named="PyTorch has two nodes for it"),
+    Sample("rms_norm", f("rms_norm", (4,), eps=1e-2), "34; 234", named="PyTorch composes it"),
+    Sample("rms_norm", lambda T, x, w: T.nn.functional.rms_norm(x, (3, 4), w), "34 34; 234 34", named="PyTorch composes it"),
     Sample("layer_norm", f("instance_norm"), "234; 2324", named="PyTorch has several nodes for it"),
     Sample("layer_norm", lambda T, x, w, b: T.nn.functional.group_norm(x, 2, w, b), "243 4 4; 2422 4 4",
            named="PyTorch has another for groups"),

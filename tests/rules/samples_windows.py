@@ -1,8 +1,12 @@
 """Samples for rows that look through windows: convolutions, pools, patches, padding, resizing."""
 
 
+from autolab.rules import conv, padding, pool, resize
+
 from .samples import Sample, normal, row, weights
 from .samples_activations import f
+
+LOADED = (conv, padding, pool, resize)  # files of rows that nn.functional loads when it needs them
 
 CONVOLUTIONS = [
     *(Sample("conv", f(f"conv{n}d", **settings), cases)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.apply import apply
+from autolab.engine.dtypes import NARROW
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.conv import linear
 from autolab.nn.functional.dropping import dropout
@@ -29,6 +30,11 @@ def scaled_dot_product_attention(
     Source: Vaswani et al. 2017. Raises RuntimeError for a mask together with is_causal.
     """
     _check(query, key, value, attn_mask, is_causal)
+    if query.payload.dtype in NARROW:  # in float32, and rounded once
+        mask = attn_mask if attn_mask is None or attn_mask.payload.dtype == bool else attn_mask.float()  # type: ignore[attr-defined]
+        q, k, v = query.float(), key.float(), value.float()  # type: ignore[attr-defined]
+        wide = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal, scale, enable_gqa)
+        return wide.to(query.dtype)  # type: ignore[attr-defined,no-any-return]
     if enable_gqa:
         key, value = (_shared(t, query) for t in (key, value))
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else 1.0 if scale is None else scale

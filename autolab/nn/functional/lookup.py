@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.apply import apply
+from autolab.engine.dtypes import NARROW
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import index as rows
@@ -96,15 +97,17 @@ def embedding_bag(
     if padding_idx is not None:
         counted = input.numbers() != padding_idx % weight.shape[0]
     vectors = embedding(input, weight, padding_idx, scale_grad_by_freq=scale_grad_by_freq)
+    if weight.payload.dtype in NARROW:  # in float32, and rounded once
+        vectors = vectors.float()  # type: ignore[attr-defined]
     if per_sample_weights is not None:
         vectors = vectors * per_sample_weights.unsqueeze(-1)  # type: ignore[attr-defined,operator]
     if mode == "max":
-        return _largest(vectors, starts, stops, counted)
-    membership = np.zeros((bags, n), weight.payload.dtype)
+        return _largest(vectors, starts, stops, counted).to(weight.dtype)  # type: ignore[no-any-return]
+    membership = np.zeros((bags, n), vectors.payload.dtype)
     membership[owner, np.arange(len(owner))] = counted[: len(owner)]
     if mode == "mean":
         membership /= np.maximum(membership.sum(1, keepdims=True), 1)
-    return fresh(membership) @ vectors  # type: ignore[operator,no-any-return]
+    return (fresh(membership) @ vectors).to(weight.dtype)  # type: ignore[operator,no-any-return]
 
 
 def _bags(input: Tensor, offsets: Any, weights: Any, table: Tensor) -> tuple[Any, Any, Any]:
