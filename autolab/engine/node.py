@@ -280,7 +280,10 @@ class AccumulateGrad(Node):
         if extra is not None and extra.post_hooks:
             with recording(create_graph):
                 for hook in list(extra.post_hooks.values()):
-                    if hook(leaf) is not None:
+                    result = hook(leaf)
+                    if result is not None and not isinstance(result, Tensor):
+                        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+                    if result is not None and result is not leaf:
                         raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 

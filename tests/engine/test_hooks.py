@@ -322,3 +322,12 @@ def test_only_leaves_take_a_hook_after_accumulation(x):
 def test_only_tensors_with_a_gradient_can_retain_it(lib):
     with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
         lib.tensor([1.0]).retain_grad()
+
+
+def test_a_hook_after_accumulating_returns_nothing_or_the_leaf_it_got(lib, x):
+    x.register_post_accumulate_grad_hook(lambda leaf: leaf.add_(leaf.grad, alpha=-1))
+    x.sum().backward()
+    assert x.tolist() == [0.0, 1.0]
+    x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad)
+    with pytest.raises(RuntimeError, match="hooks should return None"):
+        x.sum().backward()
