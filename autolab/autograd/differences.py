@@ -50,7 +50,7 @@ def checked_inputs(inputs: tuple[Any, ...]) -> list[int]:
 
 def results(func: Any, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     got = func(*inputs)
-    if not isinstance(got, Tensor) and not (isinstance(got, tuple | list) and any(isinstance(t, Tensor) for t in got)):
+    if not isinstance(got, Tensor) and not (isinstance(got, tuple | list) and (not got or any(isinstance(t, Tensor) for t in got))):
         raise TypeError(f"gradcheck compares Tensors: func must return one or a tuple of them, but returned {type(got).__name__}")
     return as_tuple(got)
 

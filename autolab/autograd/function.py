@@ -294,7 +294,7 @@ class FunctionNode(Node):
                 f"forward input was not a Variable: `{self.call.argument(i)}` was {like.__name__}. Return None for it."
             )
         if self.edges[i] is None:
-            return None if self.hooks is None else g if create_graph else g.payload  # hooks see all that backward returns
+            return None if self.hooks is None else g if create_graph or g.level else g.payload  # hooks see all that backward returns
         shape, dtype = like
         if tuple(g.shape) != shape:
             if not stretches(shape, tuple(g.shape)):
@@ -306,7 +306,7 @@ class FunctionNode(Node):
             g = sum_to(g, shape)
         if g.payload.dtype != dtype:
             g = g.astype(dtype)  # type: ignore[attr-defined]
-        return g if create_graph else g.payload
+        return g if create_graph or g.level else g.payload
 
     def release(self) -> None:
         if self.call.saved:

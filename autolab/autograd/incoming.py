@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,7 @@ def check_missing_gradients(func: Any, inputs: tuple[Any, ...], checked: list[in
         try:
             gs = grad(outs, [inputs[i] for i in checked], weights, allow_unused=True)
         except RuntimeError as error:
+            warn_of_this_check()
             which = ", ".join(map(str, missing))
             raise GradcheckError(
                 f"Expected backward function to handle undefined output grads: without a gradient for output {which} it raised "
@@ -133,10 +135,20 @@ def check_missing_gradients(func: Any, inputs: tuple[Any, ...], checked: list[in
             ) from error
         for i, g in zip(checked, gs):
             if missing is positions and g is not None and np.any(g.payload):
+                warn_of_this_check()
                 raise GradcheckError(
                     "Expected all input grads to be undefined or zero when all output grads are undefined or zero: "
                     f"input {i} got {g.payload.tolist()}"
                 )
+
+
+def warn_of_this_check() -> None:
+    warnings.warn(
+        "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing "
+        'callers of this function. If this is true for you, you can call this function with "check_undefined_grad=False" to disable '
+        "the feature",
+        stacklevel=5,
+    )
 
 
 def check_missing_tangents(func: Any, inputs: tuple[Any, ...], checked: list[int]) -> None:

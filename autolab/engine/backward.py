@@ -316,4 +316,4 @@ def raws(hook: Any, result: Any, given: tuple[Any, ...], create_graph: bool) -> 
         if after_hook is not None and not isinstance(after_hook, Tensor):
             raise TypeError(f"expected Variable, but hook returned '{type(after_hook).__name__}'")
         check_replacement(hook, before_hook, after_hook)
-    return tuple(r if r is None or create_graph else r.payload for r in result)
+    return tuple(r if r is None or create_graph or r.level else r.payload for r in result)

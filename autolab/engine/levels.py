@@ -326,6 +326,17 @@ def shaped(like: Any, size: tuple[int, ...], make: Callable[..., Tensor]) -> Any
     return created(like.home.put(inner))
 
 
+def room_for(x: Tensor, other: Tensor) -> Any:
+    """A copy of x that can take what `other` is: in boxes of all levels that other is in."""
+    homes = []
+    while isinstance(other, Box):
+        homes.append(other.home)
+        other = other.value
+    for home in reversed(homes):
+        x = home.lift(x) if home.number > x.level else x
+    return TABLE["clone"](x)
+
+
 def rewrite(target: Any, result: Any) -> Any:
     """Write `result` into the box `target`: on the levels below, down to the array, and then in what this level knows."""
     if result.level > target.level:

@@ -66,7 +66,7 @@ def keep(tensor: Any, raw: Any, is_result: bool = False) -> Kept:
     kept = raw, version, version[0]
     if modes.saved_hooks and tensor.level == 0:
         as_it_is = raw is tensor.payload and not is_result
-        return packed(kept, *modes.saved_hooks[-1], tensor if as_it_is else revive(raw, None, version))
+        return packed(kept, *modes.saved_hooks[-1], tensor if as_it_is else None)
     return kept
 
 

@@ -16,15 +16,16 @@ from autolab.rules.reduce import count, put_along_axis
 
 def sums(x, y, axes):
     """The sum of x, or of x * y, over `axes`, which stay as length 1."""
-    behind = next((k for k in range(len(axes) + 1) if -k - 1 not in axes), 0)
-    if type(x) is not np.ndarray or type(y) not in (np.ndarray, type(None)) or not behind:
+    if type(x) is not np.ndarray or (y is not None and type(y) is not np.ndarray) or -1 not in axes:
         return np.sum(x if y is None else x * y, axis=axes, keepdims=True)
-    shape = x.shape[:-behind]
-    rows = x.reshape(math.prod(shape), math.prod(x.shape[-behind:]))
-    total = rows @ ones(rows.shape[1], x.dtype) if y is None else np.einsum("ij,ij->i", rows, y.reshape(rows.shape))
-    rest = tuple(a for a in axes if a < -behind)
-    total = total.reshape(*shape, *(1,) * behind)
-    return np.add.reduce(total, rest, keepdims=True) if rest else total
+    behind = 1
+    while -behind - 1 in axes:
+        behind += 1
+    shape, n = x.shape[:-behind], math.prod(x.shape[-behind:])
+    rows = x.reshape(math.prod(shape), n)
+    total = rows.dot(ones(n, x.dtype)) if y is None else np.vecdot(rows, y.reshape(rows.shape))
+    total = total.reshape(shape + (1,) * behind)
+    return total if behind == len(axes) else np.add.reduce(total, tuple(a for a in axes if a < -behind), keepdims=True)
 
 
 def onto(g, y, shape):
@@ -33,7 +34,7 @@ def onto(g, y, shape):
         return sum_to(g if y is None else g * y, shape)
     n = math.prod(shape)
     rows = g.reshape(g.size // max(n, 1), n)
-    total = ones(len(rows), g.dtype) @ rows if y is None else np.einsum("ij,ij->j", rows, y.reshape(rows.shape))
+    total = ones(len(rows), g.dtype).dot(rows) if y is None else np.einsum("ij,ij->j", rows, y.reshape(rows.shape))
     return total.reshape(shape)
 
 
@@ -152,7 +153,7 @@ nll_loss = op("nll_loss", nll_values, GENERAL, x=nll_rule)
 
 def cross_entropy_values(x, target, *, reduction):
     """x: (N, C) scores, target: (N,) integers. -log(softmax(x))[target], in one go."""
-    z = x - np.maximum.reduce(x, 1, keepdims=True)
+    z = x - np.maximum.reduce(x, 1, None, None, True)
     chosen = z[rows_of(len(z)), target]
     np.exp(z, out=z)
     loss = np.log(np.add.reduce(z, 1))
@@ -167,7 +168,9 @@ def rows_of(n):
 
 def cross_entropy_back_values(g, x, target, *, reduction):
     """(softmax(x) - one_hot(target)) times the gradient of each row's loss."""
-    p = softmax_values(x, axis=-1)
+    p = x - np.maximum.reduce(x, 1, None, None, True)
+    np.exp(p, out=p)
+    p /= np.add.reduce(p, 1, None, None, True)
     p[rows_of(len(p)), target] -= 1
     p *= share(g, (len(p),), reduction) if reduction != "none" else np.expand_dims(g, -1)
     return p

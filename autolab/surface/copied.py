@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from autolab.engine.levels import room_for
 from autolab.engine.tensor import Tensor
 from autolab.surface import index, shape, views
 from autolab.surface.arrange import clone, split_with_sizes
@@ -29,7 +30,7 @@ OUT = (
 
 def _scattered(input: Tensor, src: Tensor, name: str, look: Callable[[Tensor], Tensor]) -> Tensor:
     """A copy of input in which the part that `look` shows has the entries of src."""
-    out = clone(input)
+    out = room_for(input, src) if isinstance(src, Tensor) and src.level > input.level else clone(input)
     part = look(out)
     if require_tensor(src, name, "src", 2).shape != part.shape:
         raise RuntimeError(

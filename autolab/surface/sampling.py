@@ -84,6 +84,9 @@ def one_by_one(function: Callable[..., Any]) -> Callable[..., Any]:
                 run(*[pick(level, a, k) for a in args], **{name: pick(level, a, k) for name, a in kwargs.items()})
                 for k in range(level.size)
             ]
+        if isinstance(each[0], tuple):
+            made = [level.put(TABLE["stack"](*parts, axis=-parts[0].ndim - 1)) for parts in zip(*each)]
+            return type(each[0])(*made) if hasattr(each[0], "_fields") else tuple(made)
         return level.put(TABLE["stack"](*each, axis=-each[0].ndim - 1))
 
     return run

@@ -11,7 +11,7 @@ from autolab.surface.device import CPU, device, require_cpu
 # What this module gives: functions and constants of the package.
 FUNCTIONS = (
     "are_deterministic_algorithms_enabled channels_last channels_last_3d contiguous_format e get_default_device "
-    "get_float32_matmul_precision get_num_interop_threads get_num_threads inf layout nan newaxis pi preserve_format "
+    "get_float32_matmul_precision get_num_interop_threads get_num_threads inf layout memory_format nan newaxis pi preserve_format "
     "set_default_device set_default_tensor_type set_float32_matmul_precision set_flush_denormal set_num_interop_threads "
     "set_num_threads strided use_deterministic_algorithms"
 )
@@ -38,8 +38,14 @@ class layout(_Name):
 
 
 strided = layout("strided")
-contiguous_format, preserve_format = _Name("contiguous_format"), _Name("preserve_format")
-channels_last, channels_last_3d = _Name("channels_last"), _Name("channels_last_3d")
+
+
+class memory_format(_Name):
+    """In which order the entries of a tensor should lie: named in calls, and taken; results lie as NumPy lays them."""
+
+
+contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
+channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
 
 _set: dict[str, Any] = {"threads": None, "interop": 1, "precision": "highest", "deterministic": True}
 

@@ -13,10 +13,13 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.surface import creation
 from autolab.surface.creation import _floating, as_tensor, finish, from_dlpack, numpy_dtype
 from autolab.surface.device import require_cpu
-from autolab.surface.dims import lengths_of
+from autolab.surface.dims import lengths_of, whole
 
 # What this module gives: functions of the package.
-FUNCTIONS = "asarray empty_permuted empty_strided frombuffer range scalar_tensor"
+FUNCTIONS = (
+    "asarray bartlett_window blackman_window empty_permuted empty_strided frombuffer hamming_window hann_window kaiser_window range "
+    "scalar_tensor"
+)
 METHODS = ""
 
 
@@ -122,3 +125,45 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, 
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A 0-d tensor of one number, of the default floating dtype unless given."""
     return finish(np.asarray(creation._number(s, "scalar_tensor(): argument 's'"), _floating(dtype)), requires_grad, device)
+
+
+# -- windows: weights that fade a signal out at both ends ------------------------------------------------
+
+
+def _window(name: str, length: int, periodic: bool, shape: Any, options: dict[str, Any]) -> Tensor:
+    """A symmetric window; a periodic one lacks the last of the entries that one of length + 1 has."""
+    n = whole(length, f"{name}(): argument 'window_length'")
+    if n < 0:
+        raise RuntimeError(f"{name} requires non-negative window_length, got window_length={n}")
+    made = np.ones(n) if n <= 1 else shape(n + 1)[:-1] if periodic else shape(n)
+    dtype = _floating(options.pop("dtype", None))
+    if dtype not in dtypes.FLOATING:
+        raise RuntimeError(f"{name} expects floating point dtypes, got: {dtypes.of(dtype)}")
+    return finish(made.astype(dtype), options.pop("requires_grad", False), options.pop("device", None))
+
+
+def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+    """A triangle: 1 in the middle, 0 at the ends."""
+    return _window("bartlett_window", window_length, periodic, np.bartlett, options)
+
+
+def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+    """0.42 - 0.5 cos(2 pi i / (n - 1)) + 0.08 cos(4 pi i / (n - 1))."""
+    return _window("blackman_window", window_length, periodic, np.blackman, options)
+
+
+def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any) -> Tensor:
+    """alpha - beta cos(2 pi i / (n - 1))."""
+    return _window(
+        "hamming_window", window_length, periodic, lambda n: alpha - beta * np.cos(2 * math.pi * np.arange(n) / (n - 1)), options
+    )
+
+
+def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
+    """0.5 - 0.5 cos(2 pi i / (n - 1))."""
+    return _window("hann_window", window_length, periodic, np.hanning, options)
+
+
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
+    """The window of Kaiser: the larger beta, the narrower."""
+    return _window("kaiser_window", window_length, periodic, lambda n: np.kaiser(n, beta), options)

@@ -15,7 +15,7 @@ from autolab.surface.settings import strided
 
 TITLES = [f"{d.title}Tensor" for d in dtypes.ALL]
 # What this module gives: functions of the package, methods of Tensor.
-FUNCTIONS = " ".join(["get_device is_storage typename", *TITLES])
+FUNCTIONS = " ".join(["get_device is_same_size is_signed is_storage typename", *TITLES])
 METHODS = "cuda get_device is_pinned is_same_size is_set_to is_shared is_signed new pin_memory xpu"
 
 

@@ -281,6 +281,40 @@ def test_eps_and_tolerances_make_single_precision_do(lib):
         assert lib.autograd.gradcheck(lambda x: x * x, x, eps=1e-2, atol=1e-2, rtol=1e-2)
 
 
+def test_a_function_of_ones_own_can_be_batched(lib, x):
+    f = square_with(lib, 2)
+    hooked = lambda x: (f(x), f(x * 2).sum(0))
+    assert lib.autograd.gradcheck(hooked, x, check_batched_grad=True)
+    assert lib.autograd.gradgradcheck(hooked, x, check_batched_grad=True)
+
+
+def test_a_function_without_results_passes(lib, x):
+    assert lib.autograd.gradcheck(lambda x: (), x)
+
+
+@SPEEDS
+def test_forward_mode_runs_once_for_each_entry_and_again_without_tangents(lib, fast):
+    runs = []
+    f = function(lib, lambda ctx, x, y: (x.clone(), y.clone()), None, lambda ctx, a, b: runs.append(1) or (a, b))
+    x, y = double(lib, [1.0]), double(lib, [2.0])
+    only_forward = {"check_forward_ad": True, "check_backward_ad": False, "fast_mode": fast}
+    assert lib.autograd.gradcheck(f, (x, y), check_undefined_grad=False, **only_forward) and len(runs) == 2
+    assert lib.autograd.gradcheck(f, (x, y), **only_forward) and len(runs) == 2 + 6
+
+
+@SPEEDS
+def test_writes_in_place_are_checked_in_every_mode(lib, fast):
+    def f(a):
+        b = a.clone()
+        b[0].mul_(a[1])
+        b.t()[1].sin_()
+        return b
+
+    x = double(lib, [[0.3, 0.5], [0.7, 0.9]])
+    everything = {"check_forward_ad": True, "check_batched_grad": True, "check_batched_forward_grad": True}
+    assert lib.autograd.gradcheck(f, x, fast_mode=fast, **everything)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -382,3 +382,13 @@ def test_threads_that_share_a_graph_without_retain_graph_are_told_so(lib):
     assert passed and all("Specify retain_graph=True" in message for message in failed)
     with pytest.raises(RuntimeError, match="Specify retain_graph=True"):
         y.sum().backward()
+
+
+def test_a_pack_hook_gets_tensors_of_any_dtype(lib, x):
+    seen = []
+    with lib.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t.dtype) or t, lambda t: t):
+        values, places = x.max(0)
+        y = lib.where(x > 1, x, x * 2)
+    (values + y.sum()).backward()
+    assert lib.int64 in seen and lib.bool in seen
+    assert x.grad.tolist() == [2.0, 1.0, 2.0]

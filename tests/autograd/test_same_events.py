@@ -57,17 +57,23 @@ def hang_hooks(lib, choose, tensors, events):
             t.retain_grad()
 
 
-def run(lib, seed):
-    """What happened, and what came out, in the program of this seed."""
+def program(lib, seed):
+    """The dice, the list of what happens, and the tensors of the program of this seed, with their hooks."""
     choose, events = random.Random(seed), []
     tensors = [lib.tensor([i + 1.0, 2.0, 0.5], requires_grad=choose.random() < 0.8) for i in range(3)]
     possible = operations(lib)
     for _ in range(choose.randint(3, 9)):
         tensors.extend(choose.choice(possible)(choose.choice(tensors), choose.choice(tensors)))
+    hang_hooks(lib, choose, tensors, events)
+    return choose, events, tensors
+
+
+def run(lib, seed):
+    """What happened, and what came out, in one backward pass."""
+    choose, events, tensors = program(lib, seed)
     wanted = [t for t in tensors if t.requires_grad]
     if not wanted:
         return events, None
-    hang_hooks(lib, choose, tensors, events)
     out, inputs, result = (wanted[-1] * 1).sum(), choose.sample(wanted, min(len(wanted), choose.randint(1, 3))), None
     match choose.randrange(4):
         case 0:
@@ -83,14 +89,28 @@ def run(lib, seed):
         return events, result, [numbers(lib, t.grad) for t in tensors]
 
 
+def run_twice(lib, seed):
+    """The same for a pass that is recorded, and one through it."""
+    choose, events, tensors = program(lib, seed)
+    wanted = [t for t in tensors if t.requires_grad]
+    if not wanted:
+        return events, None
+    inputs = choose.sample(wanted, min(len(wanted), choose.randint(1, 3)))
+    first = lib.autograd.grad((wanted[-1] * wanted[0]).sum(), inputs, create_graph=True, allow_unused=True)
+    again = [(g * g).sum() for g in first if g is not None and g.requires_grad]
+    second = lib.autograd.grad(sum(again[1:], again[0]), inputs, allow_unused=True) if again else ()
+    return events, [numbers(lib, g) for g in first], [numbers(lib, g) for g in second]
+
+
 def alike(a, b):
     if isinstance(a, list | tuple) and isinstance(b, list | tuple):
         return len(a) == len(b) and all(alike(x, y) for x, y in zip(a, b))
     return a == pytest.approx(b, rel=1e-3, abs=1e-3) if isinstance(a, float) else a == b
 
 
-@pytest.mark.parametrize("seeds", [range(k, k + 40) for k in range(0, 200, 40)], ids=lambda r: f"{r.start}-{r.stop - 1}")
-def test_random_programs_run_their_hooks_as_pytorch_does(torch, seeds):
+@pytest.mark.parametrize("how", [run, run_twice])
+@pytest.mark.parametrize("seeds", [range(k, k + 40) for k in range(0, 160, 40)], ids=lambda r: f"{r.start}-{r.stop - 1}")
+def test_random_programs_run_their_hooks_as_pytorch_does(torch, seeds, how):
     for seed in seeds:
-        ours, theirs = run(autolab, seed), run(torch, seed)
+        ours, theirs = how(autolab, seed), how(torch, seed)
         assert alike(ours, theirs), f"seed {seed}:\n{ours}\n{theirs}"

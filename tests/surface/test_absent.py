@@ -11,7 +11,7 @@ from autolab.surface.absent import TENSOR, Absent, NotHere, sentence, watch
     (lambda: autolab.complex64, "there are no complex numbers"),
     (lambda: autolab.nn.Linera, "autolab.nn has no 'Linera'.* the nearest: Linear"),
     (lambda: autolab.nn.functional.reluu, "the nearest: relu"),
-    (lambda: autolab.amp.Autocast, "the nearest: autocast"),
+    (lambda: autolab.optim.Adan, "the nearest: Adam"),
     (lambda: autolab.zqxj, "docs/differences-from-pytorch.md"),
     (lambda: autolab.ones(1).to_dense, "leave it out"),
     (lambda: autolab.Tensor.to_sparse, "Tensor has no 'to_sparse'"),

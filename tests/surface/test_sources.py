@@ -27,6 +27,16 @@ def test_the_result_is_pytorchs(torch, call):
     assert repr(call(autolab)) == repr(call(torch))
 
 
+@pytest.mark.parametrize("name", ["hann", "hamming", "blackman", "bartlett", "kaiser"])
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
+@pytest.mark.parametrize("periodic", [True, False])
+def test_windows_are_pytorchs(torch, name, n, periodic):
+    import autolab
+
+    ours, theirs = (getattr(T, f"{name}_window")(n, periodic, dtype=T.float64) for T in (autolab, torch))
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), atol=1e-7)
+
+
 def test_memory_is_shared_where_it_can_be(lib):
     x, buffer = lib.zeros(2), bytearray(4)
     assert lib.asarray(x) is x and lib.asarray(x, copy=True) is not x

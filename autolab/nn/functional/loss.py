@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.apply import apply
+from autolab.engine.dtypes import FLOATING
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.common import is_floating, not_implemented, reduced, reduction_of, warn
@@ -181,6 +182,8 @@ def cross_entropy(
         input, target = modes.autocast.cast("cross_entropy", (input, target))
     if reduction not in ("mean", "sum", "none") or size_average is not None or reduce is not None:
         reduction = reduction_of(reduction, size_average, reduce)
+    if weight is None and not label_smoothing and is_usual(input.payload, target.payload, ignore_index):
+        return nn.cross_entropy.run(input, target, settings={"reduction": reduction})  # type: ignore[no-any-return]
     if input.payload.ndim == 0:
         raise RuntimeError("cross_entropy: expected scores of at least one dim (C,), got a 0-d tensor")
     dim = 0 if input.payload.ndim == 1 else 1
@@ -198,6 +201,16 @@ def cross_entropy(
                 loss = apply(nn.cross_entropy, (input, target), {"reduction": reduction})
                 return loss.squeeze(0) if one and reduction == "none" else loss  # type: ignore[no-any-return]
     return nll_loss(_log_softmax(input, dim), target, weight, ignore_index=ignore_index, reduction=reduction)
+
+
+def is_usual(scores: Any, classes: Any, ignore_index: int) -> bool:
+    """Whether these are (N, C) scores and N classes, all in range: then one row computes it all."""
+    return bool(
+        type(classes) is np.ndarray and type(scores) is np.ndarray and classes.dtype == np.int64 and scores.ndim == 2
+        and classes.shape == scores.shape[:1] and classes.size and scores.dtype in FLOATING
+        # A negative number is a very large one without its sign: one look at the largest is enough.
+        and classes.view(np.uint64).max() < scores.shape[1] and not (0 <= ignore_index and (classes == ignore_index).any())
+    )
 
 
 def linear_cross_entropy(
