@@ -1,6 +1,9 @@
 """A view looks into its base: the same memory, the same count of writes, and a history that follows from the base's."""
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 def leaf(lib, *values):
     return lib.tensor(values, dtype=lib.float64, requires_grad=True)
@@ -392,3 +395,50 @@ def test_a_view_of_a_view_made_in_no_grad_says_so(lib):
     z = y.requires_grad_().view(2)
     with pytest.raises(RuntimeError, match="Output 0 of View is a view of a view which was created in no_grad mode and is being modified"):
         z.div_(2)
+
+
+# -- a law: writing through any view is writing at its places ------------------------------------------------------
+
+LOOKS = {
+    "first": lambda t: t[0], "last": lambda t: t[..., -1], "even": lambda t: t[::2], "tail": lambda t: t[..., 1:], "turned": lambda t: t.mT,
+    "reversed": lambda t: t.permute(*range(t.ndim - 1, -1, -1)), "flat": lambda t: t.reshape(-1), "wider": lambda t: t.unsqueeze(1),
+    "diagonal": lambda t: t.diagonal(dim1=0, dim2=-1), "alias": lambda t: t[...], "narrowed": lambda t: t.narrow(0, 0, 1),
+}  # fmt: skip
+WRITES = {"sin": lambda v, w: v.sin_(), "mul": lambda v, w: v.mul_(w), "fill": lambda v, w: v.fill_(w), "pow": lambda v, w: v.pow_(2)}
+PLAIN = {"sin": lambda v, w: v.sin(), "mul": lambda v, w: v * w, "fill": lambda v, w: w + v * 0, "pow": lambda v, w: v**2}
+
+
+def seen_through(t, looks):
+    for name in looks:
+        try:
+            t = LOOKS[name](t)
+        except (IndexError, RuntimeError):  # too few dims for it
+            continue
+    return t
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.lists(st.sampled_from(sorted(LOOKS)), max_size=4), st.sampled_from(sorted(WRITES))), min_size=1, max_size=3)
+)
+def test_writing_through_a_view_is_writing_at_its_places(program):
+    import autolab as lib
+
+    x, w = lib.linspace(0.1, 1.2, 12, dtype=lib.float64).view(2, 3, 2).detach().requires_grad_(), leaf(lib, 0.7)[0]
+    numbers = lib.arange(12).view(2, 3, 2)
+    written, plain = x * 1, (x * 1).reshape(-1)
+    for looks, write in program:
+        places = seen_through(numbers, looks).reshape(-1)
+        part = seen_through(written, looks)
+        if part._is_view() or part is written:  # a reshape may have had to copy
+            WRITES[write](part, w)
+            plain = plain.index_put((places,), PLAIN[write](plain[places], w))
+    found, expected = ([*derivatives(lib, out.reshape(-1), x)] for out in (written, plain))
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-9)
+
+
+def derivatives(lib, out, x):
+    (first,) = lib.autograd.grad((out * out).sum() + (x * x).sum(), x, create_graph=True)
+    (second,) = lib.autograd.grad((first * first).sum(), x, allow_unused=True, materialize_grads=True)
+    return out, first, second
