@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+
 def leaf(lib, *values):
     return lib.tensor(values, dtype=lib.float64, requires_grad=True)
 
