@@ -22,7 +22,7 @@ from autolab.engine.inplace import FUNCTION, SEVERAL, View, check_may_write, reb
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import Edge, Node, edge_of, next_number, sum_to
 from autolab.engine.saved import FREED, Packed, Saved, SavedTensor, check, keep, show_value, with_history
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import SAME, Tensor, fresh
 
 
 class Call:
@@ -304,7 +304,8 @@ class FunctionNode(Node):
                     f"compatible with {list(shape)}. The gradient for `{name}` must have the shape of `{name}`."
                 )
             g = sum_to(g, shape)
-        if g.payload.dtype != dtype:
+        leaf = getattr(self.edges[i][0], "variable", None)  # type: ignore[index]
+        if g.payload.dtype != dtype and (leaf is None or leaf.extra.grad_dtype is SAME):
             g = g.astype(dtype)  # type: ignore[attr-defined]
         return g if create_graph or g.level else g.payload
 

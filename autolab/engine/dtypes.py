@@ -39,6 +39,11 @@ class dtype:
         return by_name, (self.name,)
 
 
+def c_name(d: dtype) -> str:
+    """The name in PyTorch's messages about gradients, which is C++'s."""
+    return {"float32": "float", "float64": "double"}.get(d.name, d.title)
+
+
 float16 = dtype("float16", "Half", np.float16, True)
 bfloat16 = dtype("bfloat16", "BFloat16", ml_dtypes.bfloat16, True)
 float32 = dtype("float32", "Float", np.float32, True)

@@ -19,7 +19,7 @@ import numpy as np
 from autolab.engine.dtypes import narrowed, widened
 from autolab.engine.modes import modes, recording
 from autolab.engine.saved import FREED, Saved
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import SAME, Tensor, fresh
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op, Plan
@@ -268,6 +268,9 @@ class AccumulateGrad(Node):
         leaf = self.variable
         if not leaf.flag:  # it was told since to require no grad
             return
+        wanted = leaf.extra.grad_dtype  # type: ignore[union-attr]
+        if wanted is not SAME and wanted is not None and g.dtype != wanted.numpy:
+            g = g.astype(wanted.numpy)
         with self.lock:
             if create_graph:
                 leaf._grad = g.clone() if leaf._grad is None else g + leaf._grad

@@ -51,10 +51,13 @@ def no_accumulator() -> None:
     return None
 
 
+SAME = object()  # the dtype of the leaf, as the dtype of its gradient
+
+
 class Extra:
     """What few tensors have: an accumulator, hooks, a retained gradient."""
 
-    __slots__ = ("accumulator", "hooks", "post_hooks", "retains")
+    __slots__ = ("accumulator", "grad_dtype", "hooks", "post_hooks", "retains")
 
     def __init__(self) -> None:
         # Gives the leaf's accumulator, if there is one: a weak reference to it.
@@ -62,6 +65,7 @@ class Extra:
         self.hooks: dict[int, Callable[..., Any]] = {}
         self.post_hooks: dict[int, Callable[..., Any]] = {}
         self.retains = False
+        self.grad_dtype: Any = SAME
 
 
 class Tensor:
@@ -186,16 +190,37 @@ class Tensor:
                     f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(self.shape)}'. "
                     "Please ensure that the gradient and the tensor are the same size"
                 )
-            if value.payload.dtype != self.payload.dtype:
+            wanted = self.dtype if self.extra is None or self.extra.grad_dtype is SAME else self.extra.grad_dtype
+            if wanted is not None and value.payload.dtype != wanted.numpy:
                 raise RuntimeError(
-                    f"attempting to assign a gradient with dtype '{value.dtype.name}' to a tensor with grad_dtype "
-                    f"'{self.dtype.name}'. The gradient must match: convert it with .to({self.dtype})."
+                    f"attempting to assign a gradient with dtype '{dtypes.c_name(value.dtype)}' to a tensor with grad_dtype "
+                    f"'{dtypes.c_name(wanted)}'. The gradient must match: convert it with .to({wanted})."
                 )
         self._grad = value
 
     @grad.deleter
     def grad(self) -> None:
         self._grad = None
+
+    @property
+    def grad_dtype(self) -> Any:
+        """The dtype in which gradients of this leaf are accumulated: its own unless set; None takes any as it comes."""
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        return self.dtype if self.extra is None or self.extra.grad_dtype is SAME else self.extra.grad_dtype
+
+    @grad_dtype.setter
+    def grad_dtype(self, dtype: Any) -> None:
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        if dtype is not None and not isinstance(dtype, dtypes.dtype):
+            raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(dtype).__name__}")
+        if dtype is not None and self._grad is not None and self._grad.dtype is not dtype:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{dtypes.c_name(dtype)}' because there is already a gradient with dtype "
+                f"'{dtypes.c_name(self._grad.dtype)}'. Please clear the gradient (.grad = None) before changing grad_dtype."
+            )
+        self.own_extra().grad_dtype = dtype
 
     @property
     def retains_grad(self) -> bool:
