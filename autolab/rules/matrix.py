@@ -146,6 +146,9 @@ def cofactor_values(x):
     """The gradient of det: of each entry, the determinant of what is left without its row and column. Singular matrices have it, too."""
     if not x.shape[-1]:
         return np.zeros_like(x)
+    d = np.linalg.det(x)
+    if np.all(d != 0):
+        return d[..., None, None] * np.linalg.inv(x).mT
     u, s, vh = np.linalg.svd(x)
     others = np.stack([np.prod(np.delete(s, i, -1), -1) for i in range(s.shape[-1])], -1)
     sign = np.linalg.det(u) * np.linalg.det(vh)
@@ -364,3 +367,31 @@ def matrix_exp_rule(g, x):
 
 
 matrix_exp = op("matrix_exp", matrix_exp_values, GENERAL, node="LinalgMatrixExpBackward0", batch=of_stacks, x=matrix_exp_rule)
+
+
+# -- distances -----------------------------------------------------------------------------------
+
+
+def distances_values(a, b, *, by_products):
+    """Between each row of a and each of b; by_products from |x|^2 + |y|^2 - 2 xy, which needs no array of all differences."""
+    if not by_products:
+        return np.linalg.norm(a[..., :, None, :] - b[..., None, :, :], axis=-1)
+    squares = np.sum(a * a, -1)[..., None] + np.sum(b * b, -1)[..., None, :] - 2 * (a @ b.mT)
+    return np.sqrt(np.maximum(squares, 0))
+
+
+def away(weights, x, y):
+    """The sum over rows of y of weight * (x - y)."""
+    return np.sum(weights, axis=-1, keepdims=True) * x - weights @ y
+
+
+def per_length(g, out):
+    """g / out, and 0 where two rows are the same."""
+    return np.where(out == 0, 0, g / np.where(out == 0, 1, out))
+
+
+distances = op(
+    "distances", distances_values, GENERAL, node="CdistBackward0", batch=of_two_stacks,
+    a=lambda g, a, b, out, a_shape: sum_to(away(per_length(g, out), a, b), a_shape),
+    b=lambda g, a, b, out, b_shape: sum_to(away(per_length(g, out).mT, b, a), b_shape),
+)  # fmt: skip

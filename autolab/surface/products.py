@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine import dtypes
+from autolab.engine.apply import apply
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface import arrange, creation, index, pointwise, reduce, shape
@@ -243,7 +244,11 @@ def powers(x: Tensor, n: int) -> Tensor:
 
 
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
-    """The p-distances between all rows of two matrices: (..., n, k), (..., m, k) -> (..., n, m)."""
+    """The p-distances between all rows of two matrices: (..., n, k), (..., m, k) -> (..., n, m).
+
+    compute_mode: for p = 2, whether to compute by a product of matrices, which is fast, and loses digits where rows are close:
+    for more than 25 rows ("use_mm_for_euclid_dist_if_necessary"), always ("use_mm_for_euclid_dist"), or never ("donot_use_...").
+    """
     for name, t in (("X1", require_tensor(x1, "cdist", "x1")), ("X2", require_tensor(x2, "cdist", "x2", 2))):
         if t.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {t.ndim}D")
@@ -254,8 +259,15 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
+    if compute_mode.removeprefix("donot_") not in ("use_mm_for_euclid_dist", "use_mm_for_euclid_dist_if_necessary"):
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
     if modes.autocast is not None:
         x1, x2 = modes.autocast.cast("cdist", (x1, x2))
+    if p == 2:
+        from autolab.rules.matrix import distances  # loaded when first used, as all of linear algebra
+
+        by_products = max(x1.shape[-2], x2.shape[-2]) > 25 if compute_mode[-9:] == "necessary" else compute_mode[:3] == "use"
+        return apply(distances, (x1, x2), {"by_products": by_products})  # type: ignore[no-any-return]
     return reduce.norm(shape.unsqueeze(x1, -2) - shape.unsqueeze(x2, -3), p, -1)  # type: ignore[operator]
 
 

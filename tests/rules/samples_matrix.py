@@ -62,5 +62,8 @@ SAMPLES = [
     Sample("lu", lambda T, x: T.linalg.lu_factor(x, pivot=True)[0], "33; 233", (regular,), named="triangles put together"),
     Sample("lu_pivots", lambda T, x: T.linalg.lu_factor(x)[1], "33; 24; 243"),
     Sample("lu_order", lambda T, x: T.linalg.lu(x)[0], "33; 42; 243"),
+    *(Sample("distances", lambda T, x, y: (x[..., :, None, :] - y[..., None, :, :]).norm(dim=-1), "34 24; 234 24; 34 234; 253 233",
+             ours=lambda T, x, y, mode=mode: T.cdist(x, y, compute_mode=mode), named="PyTorch's cdist has no second derivative")
+      for mode in ("donot_use_mm_for_euclid_dist", "use_mm_for_euclid_dist")),
     Sample("matrix_exp", lambda T, x: T.linalg.matrix_exp(x), SQUARE),
 ]  # fmt: skip
