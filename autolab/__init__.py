@@ -57,7 +57,7 @@ _OF_NN = (
 _LIKE_NN = (
     "alpha_dropout_ batch_norm binary_cross_entropy_with_logits constant_pad_nd cosine_embedding_loss ctc_loss dropout_ embedding "
     "feature_alpha_dropout_ feature_dropout feature_dropout_ hinge_embedding_loss instance_norm kl_div margin_ranking_loss "
-    "native_batch_norm native_layer_norm poisson_nll_loss triplet_margin_loss"
+    "native_batch_norm native_group_norm native_layer_norm poisson_nll_loss triplet_margin_loss"
 )
 
 # Loaded when first used: subpackages, and what a learner calls in one line.

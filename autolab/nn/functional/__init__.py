@@ -20,7 +20,7 @@ FAMILIES = {
     ),
     "margin": (
         "cosine_embedding_loss cosine_similarity hinge_embedding_loss margin_ranking_loss multi_margin_loss multilabel_margin_loss "
-        "multilabel_soft_margin_loss pairwise_distance soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss"
+        "multilabel_soft_margin_loss pairwise_distance pdist soft_margin_loss triplet_margin_loss triplet_margin_with_distance_loss"
     ),
     "norm": "batch_norm group_norm instance_norm layer_norm local_response_norm normalize rms_norm",
     "padding": "pad",

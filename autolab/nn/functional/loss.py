@@ -221,11 +221,35 @@ def linear_cross_entropy(
 
     options: how PyTorch cuts the work into pieces; all of it is done at once here.
     """
+    _check_linear(input, linear_weight, linear_bias, target, ignore_index)
     width = linear_weight.shape[-1]
     scores = linear(input, linear_weight.reshape(-1, width), None if linear_bias is None else linear_bias.reshape(-1))  # type: ignore[attr-defined]
     scores = scores.reshape(*input.shape[:-1], *linear_weight.shape[:-1])  # type: ignore[attr-defined]
     ignored = -100 if ignore_index is None else ignore_index
     return cross_entropy(scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing)
+
+
+def _check_linear(input: Tensor, weight: Tensor, bias: Any, target: Tensor, ignore_index: Any) -> None:
+    """Raise PyTorch's errors for what does not fit together."""
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.ndim}: (N, D) or (D,)")
+    if weight.ndim < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {weight.ndim}: (C, D)")
+    if input.shape[-1] != weight.shape[-1]:
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), "
+            f"got {input.shape[-1]} and {weight.shape[-1]}, respectively"
+        )
+    if weight.ndim > 2 and input.ndim == 1:
+        shape, width = tuple(weight.shape), weight.shape[-1]
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {shape} requires batched input, (N, {width}), "
+            f"got unbatched input with shape ({width},)"
+        )
+    if bias is not None and bias.shape != weight.shape[:-1]:
+        raise RuntimeError(f"expected linear_bias shape {tuple(weight.shape[:-1])}, got {tuple(bias.shape)}")
+    if ignore_index is not None and is_floating(target):
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
 
 
 def _soft_cross_entropy(

@@ -13,6 +13,7 @@ from autolab.nn.functional.activation import logsigmoid, softplus
 from autolab.nn.functional.common import is_floating, reduced, reduction_of
 from autolab.surface import pointwise, reduce
 from autolab.surface.index import gather
+from autolab.surface.products import pdist as pdist
 from autolab.surface.shape import common_shape
 
 

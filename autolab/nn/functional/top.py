@@ -32,9 +32,21 @@ def native_layer_norm(
     input: Tensor, normalized_shape: Any, weight: Tensor | None, bias: Tensor | None, eps: float
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`layer_norm`, and the mean and 1 / standard deviation that it divided by (last dims of length 1)."""
-    dims = tuple(range(-len(tuple(normalized_shape)), 0))
     out = F.layer_norm(input, normalized_shape, weight, bias, eps)
-    return out, input.mean(dims, keepdim=True), pointwise.rsqrt(input.var(dims, correction=0, keepdim=True) + eps)  # type: ignore[attr-defined]
+    return out, *_statistics(input.detach(), tuple(range(-len(tuple(normalized_shape)), 0)), eps, True)
+
+
+def _statistics(input: Any, dims: Any, eps: float, keepdim: bool) -> tuple[Tensor, Tensor]:
+    """The mean and 1 / standard deviation over dims."""
+    return input.mean(dims, keepdim=keepdim), pointwise.rsqrt(input.var(dims, correction=0, keepdim=keepdim) + eps)
+
+
+def native_group_norm(
+    input: Tensor, weight: Tensor | None, bias: Tensor | None, N: int, C: int, HxW: int, group: int, eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """`group_norm` of N samples of C channels of HxW places, and the mean and 1 / standard deviation of each group: shapes (N, group)."""
+    out = F.group_norm(input, group, weight, bias, eps)
+    return out, *_statistics(input.reshape(N, group, C // group * HxW), -1, eps, False)  # type: ignore[attr-defined]
 
 
 def native_batch_norm(
@@ -45,8 +57,7 @@ def native_batch_norm(
     out = F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not training:
         return out, input.new_empty(0), input.new_empty(0)  # type: ignore[attr-defined]
-    dims = (0, *range(2, input.ndim))
-    return out, input.mean(dims), pointwise.rsqrt(input.var(dims, correction=0) + eps)  # type: ignore[attr-defined]
+    return out, *_statistics(input.detach(), (0, *range(2, input.ndim)), eps, False)
 
 
 def embedding(
