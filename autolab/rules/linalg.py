@@ -1,5 +1,7 @@
 """Rows for products of matrices. PyTorch gives each pairing of ranks a name; the formulas are the same."""
 
+import math
+
 import numpy as np
 
 from autolab.engine.node import column_sums, sum_to
@@ -74,6 +76,28 @@ def einsum_rule(g, xs, equation):
     return gradients
 
 
-einsum = op(
-    "einsum", lambda *xs, equation: np.einsum(equation, *xs, optimize=len(xs) > 2), GENERAL, node="EinsumBackward0", xs=einsum_rule
-)
+def einsum_values(*xs, equation):
+    if len(xs) == 2 and xs[0].dtype.kind == "f":
+        a, b, out = equation.replace("->", ",").split(",")
+        summed = [c for c in a if c in b and c not in out]
+        if summed and set(a) ^ set(b) and len(set(a)) == len(a) and len(set(b)) == len(b):
+            return contracted(a, b, out, summed, *xs)
+    return np.einsum(equation, *xs, optimize=len(xs) > 2)
+
+
+def contracted(a, b, out, summed, x, y):
+    """Two operands as one product of matrices, for BLAS: letters of both that stay are a stack, the others rows, columns or summed."""
+    x = x.sum(tuple(i for i, c in enumerate(a) if c not in b and c not in out))
+    y = y.sum(tuple(i for i, c in enumerate(b) if c not in a and c not in out))
+    a, b = [c for c in a if c in b or c in out], [c for c in b if c in a or c in out]
+    stack = [c for c in a if c in b and c in out]
+    left, right = [c for c in a if c not in b], [c for c in b if c not in a]
+    n = dict(zip([*a, *b], [*x.shape, *y.shape]))
+    shape = lambda *groups: [n[c] for c in stack] + [math.prod(n[c] for c in group) for group in groups]
+    x = x.transpose([a.index(c) for c in [*stack, *left, *summed]]).reshape(shape(left, summed))
+    y = y.transpose([b.index(c) for c in [*stack, *summed, *right]]).reshape(shape(summed, right))
+    found = [*stack, *left, *right]
+    return (x @ y).reshape([n[c] for c in found]).transpose([found.index(c) for c in out])
+
+
+einsum = op("einsum", einsum_values, GENERAL, node="EinsumBackward0", xs=einsum_rule)
