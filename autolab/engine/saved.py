@@ -137,9 +137,16 @@ class SavedTensor:
     """One saved value of a node (`node._raw_saved_self`): look at what is kept, or hang a pair of hooks on it."""
 
     __slots__ = ("edge", "name", "node", "read", "write")
+    node: Node
+    name: str
+    edge: Any
+    read: Callable[[], Any]
+    write: Callable[[Any], None]
 
-    def __init__(self, node: Node, name: str, edge: Any, read: Callable[[], Any], write: Callable[[Any], None]) -> None:
-        self.node, self.name, self.edge, self.read, self.write = node, name, edge, read, write
+    def __init__(self, *about: Any) -> None:
+        if not about:
+            raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden: ask a node (`y.grad_fn._raw_saved_self`).")
+        self.node, self.name, self.edge, self.read, self.write = about
 
     def register_hooks(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
         """Let `pack` take this value away now, and `unpack` bring it back when it is needed.
