@@ -9,6 +9,7 @@ import numpy as np
 
 from autolab.engine import dtypes
 from autolab.engine.apply import apply
+from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.dims import require_tensor
@@ -23,9 +24,15 @@ def run(row: Op, *args: Any, **settings: Any) -> Any:
     return apply(row, args, settings)
 
 
+def under_autocast(name: str, A: Tensor) -> Tensor:
+    """The tensor in the dtype that autocast wants for a function, if it is on: float32 for most of linear algebra."""
+    return A if modes.autocast is None else modes.autocast.cast(name.rpartition(".")[2], (A,))[0]  # type: ignore[no-any-return]
+
+
 def floats(A: Any, name: str, low: bool = False) -> Tensor:
     """Raise PyTorch's errors for what is no tensor, for integers, and for 16-bit floats unless `low` ones will do."""
     require_tensor(A, name, "A")
+    A = under_autocast(name, A)
     if A.payload.dtype not in dtypes.FLOATING:
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype.title}. Convert it first: A.float()."

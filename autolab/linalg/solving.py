@@ -8,7 +8,7 @@ import numpy as np
 
 from autolab.engine import dtypes
 from autolab.engine.tensor import Tensor, fresh
-from autolab.linalg.checks import eye, floats, matrix, named, run, same_dtype, square, zeros_info
+from autolab.linalg.checks import eye, floats, matrix, named, run, same_dtype, square, under_autocast, zeros_info
 from autolab.rules import matrix as rows
 from autolab.surface import index, pointwise, reduce, shape
 from autolab.surface.dims import require_tensor
@@ -40,7 +40,8 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     Raises LinAlgError for a singular A.
     """
     A = square(A, "linalg.solve")
-    same_dtype(A, require_tensor(B, "linalg.solve", "B", 2), "linalg.solve")
+    B = under_autocast("linalg.solve", require_tensor(B, "linalg.solve", "B", 2))
+    same_dtype(A, B, "linalg.solve")
     vectors = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     if vectors:
         if not left:
@@ -77,7 +78,8 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X with A @ X = B (X @ A = B if not left), where only the upper or lower triangle of A counts."""
     A = square(A, "linalg.solve_triangular")
-    same_dtype(A, require_tensor(B, "linalg.solve_triangular", "B", 2), "linalg.solve_triangular")
+    B = under_autocast("linalg.solve_triangular", require_tensor(B, "linalg.solve_triangular", "B", 2))
+    same_dtype(A, B, "linalg.solve_triangular")
     if B.ndim < 2:
         raise RuntimeError("linalg.solve_triangular: The input tensor B must have at least 2 dimensions.")
     if A.shape[-1] != B.shape[-2 if left else -1]:

@@ -257,6 +257,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {t.dtype.title}")
     if x1.shape[-1] != x2.shape[-1]:
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+    if modes.autocast is not None:
+        x1, x2 = modes.autocast.cast("cdist", (x1, x2))
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
     if compute_mode.removeprefix("donot_") not in ("use_mm_for_euclid_dist", "use_mm_for_euclid_dist_if_necessary"):
