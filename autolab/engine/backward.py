@@ -101,7 +101,8 @@ def steps(
 def run(roots: list[Any], gradients: list[Any], **options: Any) -> None:
     """The whole backward pass. The rules are recorded themselves if `create_graph`, and not otherwise."""
     if modes.passes >= MOST_WITHIN_EACH_OTHER:
-        return elsewhere(lambda: run(roots, gradients, **options))
+        elsewhere(lambda: run(roots, gradients, **options))
+        return
     if modes.tracer is not None:
         modes.tracer.backward(roots, gradients, options, lambda: run(roots, gradients, **options))
         return
