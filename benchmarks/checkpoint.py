@@ -19,9 +19,10 @@ import autolab as torch
 from autolab.utils.checkpoint import checkpoint_sequential
 
 
-def made(layers: int, width: int, rows: int) -> tuple[Any, Any]:
+def made(layers: int, width: int, rows: int, activation: str) -> tuple[Any, Any]:
     torch.manual_seed(0)
-    model = torch.nn.Sequential(*[m for _ in range(layers) for m in (torch.nn.Linear(width, width), torch.nn.Tanh())])
+    make = getattr(torch.nn, activation)
+    model = torch.nn.Sequential(*[m for _ in range(layers) for m in (torch.nn.Linear(width, width), make())])
     return model, torch.randn(rows, width)
 
 
@@ -39,10 +40,11 @@ def held(step: Callable[[], Any]) -> tuple[int, int]:
 
 def main() -> None:
     options = argparse.ArgumentParser(description="memory and time of checkpoint_sequential, as ratios to the plain step")
-    for name, default in (("layers", 64), ("segments", 8), ("width", 256), ("rows", 512), ("rounds", 9)):
+    for name, default in (("layers", 64), ("segments", 8), ("width", 512), ("rows", 512), ("rounds", 9)):
         options.add_argument(f"--{name}", type=int, default=default)
+    options.add_argument("--activation", default="ReLU", help="ReLU, Tanh, GELU ...: what a forward pass costs beside a backward pass")
     chosen = options.parse_args()
-    model, x = made(chosen.layers, chosen.width, chosen.rows)
+    model, x = made(chosen.layers, chosen.width, chosen.rows, chosen.activation)
     ways = {
         "plain": lambda: model(x).square().mean(),
         "in segments": lambda: checkpoint_sequential(model, chosen.segments, x, use_reentrant=False).square().mean(),
@@ -58,7 +60,7 @@ def main() -> None:
             start = time.process_time()
             ways[name]().backward()
             times[name].append(time.process_time() - start)
-    print(f"{chosen.layers} layers of {chosen.width}, {chosen.rows} rows, {chosen.segments} segments")
+    print(f"{chosen.layers} layers of {chosen.width} with {chosen.activation}, {chosen.rows} rows, {chosen.segments} segments")
     print(f"{'':12} {'held':>9} {'at most':>9} {'time':>9}      as ratios")
     for name in ways:
         ratios = [statistics.median(a / b for a, b in zip(times[name], times["plain"]))]
