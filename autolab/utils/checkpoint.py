@@ -18,15 +18,17 @@ from typing import Any
 
 from autolab.autograd.api import backward as run_backward
 from autolab.autograd.function import Function
+from autolab.engine import dtypes
 from autolab.engine.backward import running
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Size, Tensor, fresh
+from autolab.surface.device import CPU
 from autolab.surface.generator import fork_rng, get_rng_state, set_rng_state
 
 __all__ = [
-    "CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "noop_context_fn",
-    "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
+    "CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential", "detach_variable",
+    "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
 ]  # fmt: skip
 
 PASS_EXPLICITLY = (
@@ -39,7 +41,7 @@ TIP = (
     "checkpoint(..., debug=True) lists the operations of both runs."
 )
 CHECKS: dict[str, Callable[[Tensor], Any]] = {
-    "default": lambda x: {"shape": x.shape, "dtype": x.dtype, "device": x.device},  # type: ignore[attr-defined]
+    "default": lambda x: (x.payload.shape, x.payload.dtype),
     "none": lambda x: None,
 }
 _early_stop: bool | None = None
@@ -262,12 +264,31 @@ class Segment:
         for i, (reference, expected) in enumerate(zip(self.tickets, self.met)):
             ticket = reference()
             if ticket is not None and ticket.value is not None and (found := self.describe(ticket.value)) != expected:
-                other.append(f"tensor at position {i}:\nsaved metadata: {expected}\nrecomputed metadata: {found}\n")
+                saved, again = metadata(*expected), metadata(*found)
+                other.append(f"tensor at position {i}:\nsaved metadata: {saved}\nrecomputed metadata: {again}\n")
         if other:
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the forward "
                 f"pass.\n{''.join(other)}{TIP}"
             )
+
+
+def metadata(shape: tuple[int, ...], dtype: Any) -> dict[str, Any]:
+    """How a message shows what is compared."""
+    return {"shape": Size(shape), "dtype": dtypes.of(dtype), "device": CPU}
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs as leaves that require grad where they did: what a second run starts from. Raises RuntimeError for no tuple."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)  # type: ignore[attr-defined]
+
+
+def check_backward_validity(inputs: Iterable[Any], stacklevel: int = 2) -> None:
+    """Warn if no input requires grad: then the reentrant form gives no gradients."""
+    if not any(isinstance(a, Tensor) and a.requires_grad for a in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=stacklevel)
 
 
 class Input:
@@ -351,8 +372,7 @@ class CheckpointFunction(Function):
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:
         """Run the segment; keep its tensors for backward."""
-        if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
-            warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=5)
+        check_backward_validity(args, 6)
         state = get_rng_state() if preserve_rng_state else None
         ctx.again = functools.partial(run_again, run_function, contextlib.nullcontext(), state, modes.autocast)
         ctx.others = [None if isinstance(a, Tensor) else a for a in args]
@@ -372,7 +392,8 @@ class CheckpointFunction(Function):
             )
         args = list(ctx.others)
         for i, t in zip(ctx.places, ctx.saved_tensors):
-            args[i] = t.detach().requires_grad_(t.requires_grad)
+            args[i] = t
+        args = detach_variable(tuple(args))
         outputs = ctx.again(args, {})
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         pairs = [(out, g) for out, g in zip(outputs, grads) if isinstance(out, Tensor) and out.requires_grad]
