@@ -1,0 +1,59 @@
+// The explorables. Python sends a recorded run (autolab/trace) and its picture (autolab/draw); this module shows
+// them, moves through them and tells Python what the learner did. It never computes a value or a gradient.
+
+const PERIOD = 1400; // milliseconds per step at speed 1
+const EDGE = 40; // pixels around a node that is scrolled into view
+const SPEEDS = [0.5, 1, 2, 4];
+
+const VIEWS = {}; // by the name that Python gives a widget's view; each view's file adds its own
+
+// ---- elements -------------------------------------------------------------------------------------------------
+
+// h("button", {class: "al-button", onclick: f}, "Step") makes an element; every focusable one keeps its own keys,
+// which Notebook 7 would otherwise take for itself.
+function h(tag, props = {}, ...children) {
+  const el = document.createElement(tag);
+  for (const [key, value] of Object.entries(props)) {
+    if (key.startsWith("on")) el.addEventListener(key.slice(2), value);
+    else if (key === "value" || key === "disabled" || key === "open") el[key] = value;
+    else if (value !== null && value !== undefined) el.setAttribute(key, value);
+  }
+  if (/^(button|input|select|summary)$/.test(tag)) el.setAttribute("data-lm-suppress-shortcuts", "true");
+  el.append(...children.filter((child) => child !== null && child !== undefined));
+  return el;
+}
+
+const SCROLLS = { tabindex: "0", role: "region", "data-lm-suppress-shortcuts": "true" };
+
+const text = (value) => (value ? value.text : "none");
+
+// Drawn, not typed: the fonts of a classroom may lack the signs.
+const SIGNS = {
+  reset: "M2 2h2v12H2zM14 2v12L5 8z", undo: "M11 2v12L3 8z", step: "M5 2v12l8-6z",
+  play: "M3 2v12l5-6zM9 2v12l5-6z", pause: "M3 2h4v12H3zM9 2h4v12H9z",
+};
+
+function sign(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 16 16");
+  svg.setAttribute("class", "al-sign");
+  svg.setAttribute("aria-hidden", "true");
+  svg.innerHTML = `<path d="${SIGNS[name]}"/>`;
+  return svg;
+}
+
+function button(name, label, hint, onclick) {
+  return h("button", { type: "button", class: "al-button", title: hint, onclick }, sign(name), label);
+}
+
+// Calls `changed` now and on every change of the traits; returns the function that stops it.
+function follow(model, traits, changed) {
+  for (const trait of traits) model.on(`change:${trait}`, changed);
+  changed();
+  return () => traits.forEach((trait) => model.off(`change:${trait}`, changed));
+}
+
+function change(model, values) {
+  for (const [key, value] of Object.entries(values)) model.set(key, value);
+  model.save_changes();
+}

@@ -1,0 +1,7 @@
+// ---- entry ----------------------------------------------------------------------------------------------------
+
+function render({ model, el }) {
+  return VIEWS[model.get("view")](model, el);
+}
+
+export default { render };

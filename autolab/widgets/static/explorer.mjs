@@ -1,0 +1,79 @@
+// ---- explore --------------------------------------------------------------------------------------------------
+
+// Sliders over a picture whose numbers Python has computed: in advance for every stop (`presets`), or when asked.
+function explorer(model, el) {
+  const inputs = model.get("inputs");
+  const status = h("p", { class: "al-status", role: "status", "aria-live": "polite" });
+  const place = h("div", { class: "al-main" });
+  const table = tableTwin("Table of all values", ["Node", "Value", "Gradient"], fillTable);
+  let graph = null, picture = -1, frame = null;
+
+  const controls = inputs.map((input) => {
+    const out = h("span", { class: "al-number", "aria-hidden": "true" });
+    const range = h("input", { type: "range", class: "al-range", min: 0, max: input.stops.length - 1, step: 1,
+      "aria-label": input.name, oninput: () => {
+        change(model, { values: { ...model.get("values"), [input.name]: input.stops[Number(range.value)] } });
+      } });
+    return { input, range, out, el: h("label", { class: "al-slider" }, h("code", {}, input.name), range, out) };
+  });
+  const reset = button("reset", "Reset", "Back to where the sliders started",
+    () => change(model, { values: Object.fromEntries(inputs.map((i) => [i.name, i.start])) }));
+
+  const root = h("div", { class: "al-root al-explorer", role: "group", "aria-label": model.get("title") },
+    h("div", { class: "al-bar" }, ...controls.map((c) => c.el), reset), status, place, table.el);
+  // Keys that belong to a slider stay with it.
+  root.addEventListener("keydown", (event) => { if (event.target.matches("input")) event.stopPropagation(); });
+
+  const key = (values) => inputs.map((i) => i.stops.indexOf(values[i.name])).join(",");
+
+  function draw() {
+    const values = model.get("values");
+    for (const { input, range, out } of controls) {
+      const value = values[input.name];
+      let near = 0;
+      input.stops.forEach((stop, i) => { if (Math.abs(stop - value) < Math.abs(input.stops[near] - value)) near = i; });
+      range.value = String(near);
+      out.textContent = input.texts[near] !== undefined && input.stops[near] === value ? input.texts[near] : String(value);
+      range.setAttribute("aria-valuetext", out.textContent);
+    }
+    const answer = model.get("frame");
+    const found = model.get("presets")[key(values)]
+      || (inputs.every((i) => answer.values[i.name] === values[i.name]) ? answer : null);
+    root.setAttribute("aria-busy", String(!found)); // Python has been asked
+    if (found) show(found);
+  }
+
+  function show(next) {
+    frame = next;
+    status.textContent = next.sentence;
+    status.classList.toggle("al-error", next.picture < 0);
+    if (next.picture >= 0) {
+      const shown = model.get("pictures")[next.picture];
+      if (next.picture !== picture) {
+        picture = next.picture;
+        graph = new Graph(shown.svg, null);
+        for (const g of graph.svg.querySelectorAll(".al-node, .al-edge")) g.classList.add("al-on");
+        place.replaceChildren(graph.el);
+      }
+      graph.write("value", shown.nodes, next.value);
+      graph.write("grad", shown.nodes, next.grad);
+      graph.write("sent", shown.edges, next.sent);
+      shown.nodes.forEach((id, i) => graph.nodes.get(id)
+        .setAttribute("aria-label", `${shown.names[i]} ${next.value[i]}, ${next.grad[i]}`));
+    }
+    place.classList.toggle("al-stale", next.picture < 0);
+    table.update();
+  }
+
+  function fillTable(body) {
+    if (picture < 0) return;
+    const shown = model.get("pictures")[picture];
+    body.replaceChildren(...shown.names.map((name, i) => row([name, frame.value[i], frame.grad[i]])));
+  }
+
+  el.replaceChildren(root);
+  const stop = follow(model, ["values", "frame", "pictures", "presets"], draw);
+  return () => { stop(); root.remove(); };
+}
+
+VIEWS.explorer = explorer;
