@@ -9,7 +9,8 @@ import types
 import weakref
 from typing import Any
 
-from autolab.autograd.function import Error, Function
+from autolab.autograd.context import Error
+from autolab.autograd.function import Function
 from autolab.engine.backward import running, will_run
 from autolab.engine.modes import is_grad_enabled, modes
 from autolab.engine.node import AccumulateGrad, Node, edge_of

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from autolab.autograd.function import FunctionCtx
+from autolab.autograd.context import FunctionCtx
 from autolab.autograd.mutation import allow_mutation_on_saved_tensors, increment_version
 from autolab.engine.backward import running, will_run
 from autolab.engine.modes import modes

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from autolab.autograd.function import Call, Function, FunctionCtx, FunctionNode, Remembered, is_in
+from autolab.autograd.context import Call, FunctionCtx, FunctionNode, Remembered
+from autolab.autograd.function import Function, is_in
 from autolab.autograd.transformed import mapped, needs_setup_context, pushed
 from autolab.engine.batched import Batch
 from autolab.engine.dtypes import FLOATING

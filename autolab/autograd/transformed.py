@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from autolab.autograd.function import Call, Function, FunctionCtx
+from autolab.autograd.context import Call, FunctionCtx
+from autolab.autograd.function import Function
 from autolab.engine.batched import Batch
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.dual import Push
