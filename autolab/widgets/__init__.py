@@ -10,10 +10,12 @@ WIDGETS = {
     "Stepper": "autolab.widgets.stepper",
     "explore": "autolab.widgets.explorer",
     "Explorer": "autolab.widgets.explorer",
+    "quiz": "autolab.widgets.quiz",
+    "predict": "autolab.widgets.quiz",
 }
 OF_JUPYTER = {"anywidget", "ipywidgets", "traitlets", "IPython"}
 
-__all__ = ["Stepper", "explore", "Explorer"]
+__all__ = ["Stepper", "explore", "Explorer", "quiz", "predict"]
 
 
 def __getattr__(name):

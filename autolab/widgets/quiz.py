@@ -1,0 +1,245 @@
+"""Explorable: questions with an explanation for every answer, and predictions before a cell is run."""
+
+from __future__ import annotations
+
+import html
+import re
+from fractions import Fraction
+
+import traitlets
+
+from autolab.utils import progress as kept
+from autolab.widgets.base import Explorable
+
+# -- questions ---------------------------------------------------------------------------------
+
+
+def choice(prompt, options, right):
+    """One of several answers.
+
+    Parameters
+    ----------
+    prompt : str
+    options : dict
+        Answer -> what to say about it: why it is right, or what mistake leads to it.
+    right : str
+        The answer that is right; a key of `options`.
+    """
+    return _of_options("choice", prompt, options, [right])
+
+
+def several(prompt, options, right):
+    """All that apply. `options`: answer -> what to say about it; `right`: the list of those that apply."""
+    return _of_options("several", prompt, options, list(right))
+
+
+def number(prompt, right, why, wrong=None, tolerance=1e-3):
+    """A number, within `tolerance` times its size (or of 1, if it is smaller). Fractions such as 1/3 are numbers, too.
+
+    why : what to say when it is right; wrong : dict, a wrong number -> what mistake leads to it.
+    """
+    return {
+        "kind": "number", "prompt": prompt, "right": float(right), "shown": f"{right:g}", "tolerance": float(tolerance), "why": why,
+        "wrong": [[float(value), said] for value, said in (wrong or {}).items()],
+    }  # fmt: skip
+
+
+def shape(prompt, right, why, wrong=None):
+    """A shape, such as (3, 4). `wrong`: a wrong shape -> what mistake leads to it."""
+    return {
+        "kind": "shape", "prompt": prompt, "right": [int(n) for n in right], "shown": str(tuple(right)), "why": why,
+        "wrong": [[[int(n) for n in value], said] for value, said in (wrong or {}).items()],
+    }  # fmt: skip
+
+
+def order(prompt, steps, why):
+    """Put these steps in order; they are given in the right one here, and shown in another."""
+    steps = list(steps)
+    if len(steps) < 2 or len(set(steps)) < len(steps):
+        raise ValueError("order() needs at least two steps, all different")
+    # always the same other order, so that saved pages do not change: the odd ones first, from behind
+    mixed = list(range(len(steps)))[::-1][::2] + list(range(len(steps)))[::-1][1::2]
+    if mixed == list(range(len(steps))):
+        mixed.reverse()
+    return {"kind": "order", "prompt": prompt, "options": [{"text": s} for s in steps], "mixed": mixed, "why": why,
+            "shown": ", then ".join(steps)}  # fmt: skip
+
+
+def _of_options(kind, prompt, options, right):
+    unknown = [r for r in right if r not in options]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is said to be right, but it is none of the options: {', '.join(options)}")
+    given = [{"text": text, "why": why, "right": text in right} for text, why in options.items()]
+    return {"kind": kind, "prompt": prompt, "options": given, "shown": "; ".join(right)}
+
+
+# -- answers -----------------------------------------------------------------------------------
+
+
+def judge(question, answer):
+    """(right, what to say) for an answer: an option's text, several of them, a number, a shape, or the steps in an order."""
+    kind = question["kind"]
+    if kind == "choice":
+        option = next((o for o in question["options"] if o["text"] == answer), None)
+        return (option["right"], option["why"]) if option else (False, "That is none of the answers.")
+    if kind == "several":
+        wrong = [o for o in question["options"] if o["right"] is not (o["text"] in answer)]
+        said = [f"{'Missing' if o['right'] else 'Not'}: {o['text']}. {o['why']}" for o in wrong]
+        return not wrong, " ".join(said or [o["why"] for o in question["options"] if o["right"]])
+    if kind == "order":
+        steps = [o["text"] for o in question["options"]]
+        if list(answer) == steps:
+            return True, question["why"]
+        place = next((i for i, (a, b) in enumerate(zip(answer, steps)) if a != b), len(answer))
+        return False, f"Up to step {place} it is right." if place else "The first step is another one."
+    value = as_number(answer) if kind == "number" else as_shape(answer)
+    if value is None:
+        return False, "Write a number, such as 0.5 or 1/3." if kind == "number" else "Write a shape, such as 3, 4."
+    if _equal(question, value, question["right"]):
+        return True, question["why"]
+    return False, next((said for wrong, said in question["wrong"] if _equal(question, value, wrong)), "")
+
+
+def _equal(question, value, other):
+    if question["kind"] == "shape":
+        return value == other
+    return abs(value - other) <= question["tolerance"] * max(1.0, abs(other))
+
+
+def as_number(text):
+    """The number that a text stands for: 0.5, -2e-3 or 1/3; None if none."""
+    try:
+        return float(Fraction(str(text).replace(" ", ""))) if "/" in str(text) else float(text)
+    except (ValueError, ZeroDivisionError, TypeError):
+        return None
+
+
+def as_shape(text):
+    """The shape that a text or tuple stands for: `3, 4`, `(3, 4)`, `[3]`, `()`; None if none."""
+    if not isinstance(text, str):
+        return [int(n) for n in text]
+    found = re.fullmatch(r"[(\[]?\s*((\d+\s*[,x× ]?\s*)*)[)\]]*", text.strip().removeprefix("torch.Size("))
+    return [int(n) for n in re.findall(r"\d+", found.group(1))] if found and text.strip() else None
+
+
+class Quiz(Explorable):
+    """Questions to answer with the mouse or the keyboard, as often as one likes; each answer gets its explanation.
+
+    It works without a kernel, too. Where there is one, attempts are kept on the learner's machine (`autolab.utils.progress`).
+    """
+
+    questions = traitlets.List().tag(sync=True)
+    reveal = traitlets.Bool(False, help="whether a first wrong answer shows the right one: a prediction").tag(sync=True)
+    attempts = traitlets.List(help="for each question, the answers given: [text, right]").tag(sync=True)
+
+    def __init__(self, title, questions, reveal=False):
+        if not questions:
+            raise ValueError("a quiz needs at least one question: quiz('04', choice(...), number(...))")
+        super().__init__(
+            view="quiz", title=title, questions=list(questions), reveal=reveal, attempts=[[] for _ in questions]
+        )
+        self.observe(self._keep, "attempts")
+
+    def answer(self, question, answer):
+        """Answer question number `question`, counted from 1, from Python. Returns (right, what to say)."""
+        if not 1 <= question <= len(self.questions):
+            raise IndexError(f"there is no question {question}: this quiz has {len(self.questions)}")
+        right, said = judge(self.questions[question - 1], answer)
+        attempts = [list(a) for a in self.attempts]
+        attempts[question - 1].append([str(answer), right])
+        self.attempts = attempts
+        return right, said
+
+    def points(self, answers=None):
+        """How many questions are answered right: in the widget, or by `answers`, a list with one answer for each question."""
+        if answers is not None:
+            return sum(judge(q, a)[0] for q, a in zip(self.questions, answers))
+        return sum(any(right for _, right in given) for given in self.attempts)
+
+    def _keep(self, change):
+        for i, (old, new) in enumerate(zip(change["old"], change["new"])):
+            for text, right in new[len(old) :]:
+                kept.remember("quiz", f"{self.title}: {i + 1}", right, text)
+
+    def text(self):
+        """The questions as plain text."""
+        lines = []
+        for i, q in enumerate(self.questions, 1):
+            lines.append(f"{i}. {q['prompt']}" if len(self.questions) > 1 else f"Predict: {q['prompt']}" if self.reveal else q["prompt"])
+            shown = [q["options"][k] for k in q["mixed"]] if q["kind"] == "order" else q.get("options", ())
+            lines += [f"   - {o['text']}" for o in shown]
+        return "\n".join(lines)
+
+    def picture(self):
+        """The questions as HTML that needs no script: what opens shows the answer."""
+        items = []
+        for q in self.questions:
+            shown = [q["options"][k] for k in q["mixed"]] if q["kind"] == "order" else q.get("options", ())
+            options = "".join(f"<li>{marked(o['text'])}</li>" for o in shown)
+            said = [f"{marked(o['text'])}: {marked(o['why'])}" for o in q.get("options", ()) if "why" in o]
+            said += [marked(q["why"])] if "why" in q else []
+            said += [f"Not {marked(str(tuple(w)) if q['kind'] == 'shape' else f'{w:g}')}: {marked(why)}" for w, why in q.get("wrong", ())]
+            items.append(
+                f"<li><p>{marked(q['prompt'])}</p>{f'<ul>{options}</ul>' if options else ''}<details><summary>Answer</summary>"
+                f"<p><b>{marked(q['shown'])}</b></p><p>{'</p><p>'.join(said)}</p></details></li>"
+            )
+        return f"<ol>{''.join(items)}</ol>" if len(items) > 1 else f"<div>{items[0][4:-5]}</div>"
+
+    def _repr_mimebundle_(self, **kwargs):
+        data, metadata = super()._repr_mimebundle_(**kwargs)
+        del data["image/svg+xml"]
+        return {**data, "text/html": self.picture()}, metadata
+
+
+def marked(text):
+    """`code` in text as HTML."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
+
+
+def quiz(title, *questions):
+    """A quiz, to be shown by a notebook.
+
+    Parameters
+    ----------
+    title : str
+        The lesson it belongs to, such as "04 inside backward".
+    questions
+        Made by `choice`, `several`, `number`, `shape` and `order` of `autolab.widgets.quiz`.
+
+    Examples
+    --------
+    >>> from autolab.widgets.quiz import choice, number, quiz
+    >>> q = quiz("05 accumulation", number("`x.grad` after two backward passes of x² at 3", 12, why="6 + 6: gradients add up.",
+    ...          wrong={6: "That is one pass. The second adds to it."}))
+    >>> q.answer(1, 6)
+    (False, 'That is one pass. The second adds to it.')
+    """
+    return Quiz(title, questions)
+
+
+def predict(prompt, truth, why, wrong=None, choices=None, tolerance=1e-3):
+    """Ask for a prediction before the next cell is run; then show the truth, why, and what a wrong prediction overlooked.
+
+    Parameters
+    ----------
+    prompt : str
+        What to predict: "`x.grad` after the second pass".
+    truth : number, tuple or str
+        A number, a shape, or one of `choices`.
+    why : str
+        Why it is so.
+    wrong : dict, optional
+        A wrong prediction -> the explanation of that particular mistake.
+    choices : list of str, optional
+        What to choose from; then `truth` is one of them.
+    tolerance : float
+        How far a number may be off, relative to its size.
+    """
+    wrong = wrong or {}
+    if choices is not None:
+        question = choice(prompt, {c: why if c == truth else wrong.get(c, why) for c in choices}, truth)
+    elif isinstance(truth, tuple | list):
+        question = shape(prompt, truth, why, wrong)
+    else:
+        question = number(prompt, truth, why, wrong, tolerance)
+    return Quiz(f"predict: {prompt}", [{**question, "why": why}], reveal=True)

@@ -1,0 +1,122 @@
+// ---- quiz -----------------------------------------------------------------------------------------------------
+
+// The same judgement as in Python (autolab/widgets/quiz.py), so that a page without a kernel answers, too.
+function judge(question, answer) {
+  const { kind, options } = question;
+  if (kind === "choice") {
+    const option = options.find((o) => o.text === answer);
+    return option ? [option.right, option.why] : [false, "Choose an answer first."];
+  }
+  if (kind === "several") {
+    const off = options.filter((o) => o.right !== answer.includes(o.text));
+    const said = off.map((o) => `${o.right ? "Missing" : "Not"}: ${o.text}. ${o.why}`);
+    return [!off.length, (off.length ? said : options.filter((o) => o.right).map((o) => o.why)).join(" ")];
+  }
+  if (kind === "order") {
+    const at = options.findIndex((o, i) => o.text !== answer[i]);
+    if (at < 0) return [true, question.why];
+    return [false, at ? `Up to step ${at} it is right.` : "The first step is another one."];
+  }
+  const value = kind === "number" ? asNumber(answer) : asShape(answer);
+  if (value === null) {
+    return [false, kind === "number" ? "Write a number, such as 0.5 or 1/3." : "Write a shape, such as 3, 4."];
+  }
+  const equal = (other) => kind === "shape" ? String(value) === String(other)
+    : Math.abs(value - other) <= question.tolerance * Math.max(1, Math.abs(other));
+  if (equal(question.right)) return [true, question.why];
+  const known = question.wrong.find(([wrong]) => equal(wrong));
+  return [false, known ? known[1] : ""];
+}
+
+function asNumber(text) {
+  const [above, below] = text.replaceAll(" ", "").split("/");
+  const value = Number(above) / (below === undefined ? 1 : Number(below));
+  return text.trim() && Number.isFinite(value) ? value : null;
+}
+
+function asShape(text) {
+  const inside = text.trim().replace(/^torch\.Size\(/, "").match(/^[([]?\s*((?:\d+\s*[,x× ]?\s*)*)[)\]]*$/);
+  return inside && text.trim() ? (inside[1].match(/\d+/g) || []).map(Number) : null;
+}
+
+// `code` in a sentence.
+function marked(sentence) {
+  return sentence.split(/`([^`]+)`/).map((part, i) => (i % 2 ? h("code", {}, part) : part));
+}
+
+let quizzes = 0; // radio buttons of one question share a name that no other question has
+
+function quiz(model, el) {
+  const questions = model.get("questions"), reveal = model.get("reveal");
+  const own = `al-quiz-${quizzes++}`;
+  const score = h("p", { class: "al-count", role: "status" });
+  const asked = questions.map((question, i) => {
+    const input = inputFor(question, `${own}-${i}`);
+    const said = h("p", { class: "al-status", role: "status", "aria-live": "polite" });
+    const check = () => {
+      const answer = input.read();
+      const [right, why] = judge(question, answer);
+      const attempts = model.get("attempts").map((given) => [...given]);
+      attempts[i].push([Array.isArray(answer) ? answer.join("; ") : answer, right]);
+      show(right, why);
+      change(model, { attempts });
+    };
+    const show = (right, why) => {
+      const truth = reveal && !right ? ` It is ${question.shown}. ${question.why}` : "";
+      said.classList.toggle("al-right", right);
+      said.classList.toggle("al-wrong", !right);
+      said.replaceChildren(h("b", {}, right ? "Right. " : reveal ? "Not this time. " : "Not yet. "), ...marked(why + truth));
+    };
+    const button = h("button", { type: "submit", class: "al-button" }, reveal ? "Predict" : "Check");
+    const form = h("form", { class: "al-question", onsubmit: (event) => { event.preventDefault(); check(); } },
+      h("fieldset", {}, h("legend", {}, ...marked(`${questions.length > 1 ? `${i + 1}. ` : ""}${question.prompt}`)), input.el),
+      h("div", { class: "al-bar" }, button), said);
+    // in a notebook the keys of a text field are its own
+    form.addEventListener("keydown", (event) => event.stopPropagation());
+    return form;
+  });
+  const root = h("div", { class: "al-root al-quiz", role: "group", "aria-label": model.get("title") }, ...asked,
+    questions.length > 1 ? score : null);
+  function count() {
+    const right = model.get("attempts").filter((given) => given.some(([, ok]) => ok)).length;
+    score.textContent = `${right} of ${questions.length} answered`;
+  }
+  el.replaceChildren(root);
+  const stop = follow(model, ["attempts"], count);
+  return () => { stop(); root.remove(); };
+}
+
+// What a question is answered with, and how to read the answer.
+function inputFor(question, name) {
+  const { kind, options } = question;
+  if (kind === "choice" || kind === "several") {
+    const boxes = options.map((o) => h("input", { type: kind === "choice" ? "radio" : "checkbox", name, value: o.text }));
+    const chosen = () => boxes.filter((box) => box.checked).map((box) => box.value);
+    return {
+      el: h("div", { class: "al-options" }, ...options.map((o, i) => h("label", {}, boxes[i], h("span", {}, ...marked(o.text))))),
+      read: () => (kind === "choice" ? chosen()[0] || "" : chosen()),
+    };
+  }
+  if (kind === "order") {
+    const list = h("ol", { class: "al-order" });
+    const move = (item, by) => {
+      const items = [...list.children], to = items[items.indexOf(item) + by];
+      if (!to) return;
+      if (by < 0) list.insertBefore(item, to); else list.insertBefore(to, item);
+      item.querySelector(by < 0 ? "button" : "button + button").focus();
+    };
+    for (const k of question.mixed) {
+      const step = options[k].text;
+      const item = h("li", { "data-step": step }, h("span", {}, ...marked(step)));
+      item.append(...[["Up", -1], ["Down", 1]].map(([word, by]) => h("button", { type: "button", class: "al-button",
+        "aria-label": `${word}: ${step}`, onclick: () => move(item, by) }, word)));
+      list.append(item);
+    }
+    return { el: list, read: () => [...list.children].map((item) => item.dataset.step) };
+  }
+  const hint = kind === "number" ? "a number" : "a shape, such as 3, 4";
+  const field = h("input", { type: "text", class: "al-field", "aria-label": hint, placeholder: hint, autocomplete: "off" });
+  return { el: field, read: () => field.value };
+}
+
+VIEWS.quiz = quiz;

@@ -1,0 +1,109 @@
+"""Questions: each answer is judged, and explained; a page without a kernel does the same."""
+
+import json
+
+import pytest
+
+from autolab.utils import progress
+from autolab.widgets.quiz import Quiz, as_number, as_shape, choice, judge, number, order, predict, quiz, several, shape
+
+QUESTIONS = [
+    choice("Which node fires first?", {"the youngest": "It has received everything.", "the leaf": "Leaves come last."}, "the youngest"),
+    several("What is saved?", {"`x`": "Its rule needs it.", "the result": "No rule asks for it.", "`y`": "The other rule."}, ["`x`", "`y`"]),
+    number("x² twice at 3", 12, why="Gradients add up.", wrong={6: "That is one pass."}),
+    shape("`W.grad` of W (3, 4)", (3, 4), why="As W.", wrong={(4, 3): "Transposed."}),
+    order("A training step", ["zero", "forward", "backward", "step"], why="Old gradients would be added."),
+]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOLAB_HOME", str(tmp_path))
+    return tmp_path
+
+
+@pytest.mark.parametrize(("k", "answer", "right", "said"), [
+    (0, "the youngest", True, "received everything"), (0, "the leaf", False, "Leaves come last"), (0, "?", False, "none of the answers"),
+    (1, ["`x`", "`y`"], True, "Its rule needs it. The other rule."), (1, ["`x`", "the result"], False, "Not: the result."),
+    (2, "12", True, "add up"), (2, 12.0, True, "add up"), (2, "6", False, "one pass"), (2, "7", False, ""), (2, "x", False, "Write a number"),
+    (3, "(3, 4)", True, "As W"), (3, [4, 3], False, "Transposed"), (3, "3", False, ""), (3, "a", False, "Write a shape"),
+    (4, ["zero", "forward", "backward", "step"], True, "Old gradients"), (4, ["zero", "backward", "forward", "step"], False, "Up to step 1"),
+    (4, ["step", "zero", "forward", "backward"], False, "first step is another"),
+])  # fmt: skip
+def test_each_answer_gets_its_explanation(k, answer, right, said):
+    verdict, explanation = judge(QUESTIONS[k], answer)
+    assert verdict is right and said in explanation
+
+
+@pytest.mark.parametrize(("text", "value"), [("1/4", 0.25), (" -2e-3", -0.002), ("", None), ("1/0", None), ("abc", None)])
+def test_numbers_as_people_write_them(text, value):
+    assert as_number(text) == value
+
+
+@pytest.mark.parametrize(("text", "value"), [
+    ("3, 4", [3, 4]), ("(3,)", [3]), ("[2 3]", [2, 3]), ("2x3", [2, 3]), ("()", []), ("torch.Size([2, 3])", [2, 3]), ("", None), ("3.5", None),
+])  # fmt: skip
+def test_shapes_as_people_write_them(text, value):
+    assert as_shape(text) == value
+
+
+def test_attempts_are_kept_on_this_machine(home):
+    q = quiz("05 accumulation", *QUESTIONS)
+    q.answer(3, 6)
+    q.answer(3, 12)
+    entry = progress.read()["quiz"]["05 accumulation: 3"]
+    assert entry["attempts"] == 2 and entry["right"] and q.points() == 1
+    assert json.loads((home / "progress.json").read_text())
+
+
+def test_nothing_is_kept_if_so_asked_or_if_it_cannot_be(monkeypatch, home):
+    monkeypatch.setenv("AUTOLAB_HOME", "off")
+    quiz("x", QUESTIONS[2]).answer(1, 12)
+    assert not (home / "progress.json").exists()
+    (home / "file").write_text("")
+    monkeypatch.setenv("AUTOLAB_HOME", str(home / "file"))
+    quiz("x", QUESTIONS[2]).answer(1, 12)
+
+
+def test_a_broken_file_is_put_aside(home):
+    (home / "progress.json").write_text("{")
+    quiz("x", QUESTIONS[2]).answer(1, 12)
+    assert progress.read()["quiz"]["x: 1"]["right"] and (home / "progress.broken.json").exists()
+
+
+def test_answers_from_a_list_can_be_graded():
+    right = ["the youngest", ["`x`", "`y`"], 12, (3, 4), ["zero", "forward", "backward", "step"]]
+    assert quiz("x", *QUESTIONS).points(right) == 5
+    assert quiz("x", *QUESTIONS).points(["the leaf", [], 6, (4, 3), []]) == 0
+
+
+def test_without_script_or_kernel_the_answers_can_be_opened():
+    page = quiz("x", *QUESTIONS).picture()
+    assert page.count("<details>") == 5 and "<code>W.grad</code>" in page
+    bundle, _ = quiz("x", *QUESTIONS)._repr_mimebundle_()
+    assert "text/html" in bundle and "image/svg+xml" not in bundle
+    assert bundle["text/plain"].startswith("1. Which node fires first?\n   - the youngest")
+
+
+def test_a_prediction_is_one_question_of_the_right_kind():
+    kinds = [predict("?", 3, "w"), predict("?", (2, 3), "w"), predict("?", "a", "w", {"b": "no"}, choices=["a", "b"])]
+    assert [q.questions[0]["kind"] for q in kinds] == ["number", "shape", "choice"]
+    assert all(isinstance(q, Quiz) and q.reveal for q in kinds)
+    assert kinds[2].answer(1, "b") == (False, "no")
+
+
+def test_mistakes_of_an_author_are_said():
+    with pytest.raises(ValueError, match="'c' is said to be right, but it is none of the options: a, b"):
+        choice("?", {"a": "", "b": ""}, "c")
+    with pytest.raises(ValueError, match="at least one question"):
+        quiz("x")
+    with pytest.raises(ValueError, match="at least two steps"):
+        order("?", ["a"], "w")
+    with pytest.raises(IndexError, match="there is no question 2: this quiz has 1"):
+        quiz("x", QUESTIONS[0]).answer(2, 1)
+
+
+def test_steps_to_order_are_never_shown_in_order():
+    for n in range(2, 7):
+        steps = [str(i) for i in range(n)]
+        assert sorted(order("?", steps, "w")["mixed"]) == list(range(n)) != order("?", steps, "w")["mixed"]
