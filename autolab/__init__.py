@@ -103,5 +103,5 @@ def __dir__() -> list[str]:
 
 
 _bind_absent()
-for _module in (nn, nn.functional, nn.init, optim, autograd):
+for _module in (nn, nn.functional, optim, autograd):
     _watch(_module)

@@ -96,8 +96,9 @@ class View:
 
 
 def function_of(node: Node) -> str:
-    """What ran, from the name of its node: Unbind for UnbindBackward0."""
-    return node.name().rstrip("0123456789").removesuffix("Backward")
+    """What ran, from the name of its node: Unbind for UnbindBackward0, Squeeze1 for SqueezeBackward1."""
+    what, _, number = node.name().rpartition("Backward")
+    return f"{what}{number if number != '0' else ''}"
 
 
 AMBIGUOUS = (

@@ -1,15 +1,64 @@
-"""Modules: parameters with a forward."""
+"""Modules: parameters with a forward. A family of them is loaded when one of its names is first used."""
 
-from autolab.nn import functional, init
-from autolab.nn.activations import GELU, LeakyReLU, ReLU, Sigmoid, SiLU, Softmax, Softplus, Tanh
-from autolab.nn.containers import ModuleList, Sequential
-from autolab.nn.layers import Dropout, Embedding, Flatten, Identity, LayerNorm, Linear
-from autolab.nn.losses import BCEWithLogitsLoss, CrossEntropyLoss, MSELoss, NLLLoss
-from autolab.nn.module import Module
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
+from autolab.nn import functional
+from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
+from autolab.surface.absent import watch as _watch
 
-__all__ = [
-    "BCEWithLogitsLoss", "CrossEntropyLoss", "Dropout", "Embedding", "Flatten", "GELU", "Identity", "LayerNorm", "LeakyReLU",
-    "Linear", "MSELoss", "Module", "ModuleList", "NLLLoss", "Parameter", "ReLU", "Sequential", "SiLU", "Sigmoid", "Softmax",
-    "Softplus", "Tanh", "functional", "init",
-]  # fmt: skip
+_FAMILIES = {
+    "modules.activation": (
+        "CELU ELU GELU GLU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid LogSoftmax Mish PReLU RReLU ReLU ReLU6 SELU "
+        "SiLU Sigmoid Softmax Softmax2d Softmin Softplus Softshrink Softsign Tanh Tanhshrink Threshold"
+    ),
+    "modules.adaptive": "AdaptiveLogSoftmaxWithLoss",
+    "modules.attention": "MultiheadAttention",
+    "modules.batchnorm": "BatchNorm1d BatchNorm2d BatchNorm3d InstanceNorm1d InstanceNorm2d InstanceNorm3d SyncBatchNorm",
+    "modules.container": "ModuleDict ModuleList ParameterDict ParameterList Sequential",
+    "modules.conv": "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d",
+    "modules.distance": "CosineSimilarity PairwiseDistance",
+    "modules.dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
+    "modules.flatten": "Flatten Unflatten",
+    "modules.linear": "Bilinear Identity Linear",
+    "modules.loss": (
+        "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss "
+        "L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d "
+        "PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss"
+    ),
+    "modules.normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
+    "modules.padding": (
+        "CircularPad1d CircularPad2d CircularPad3d ConstantPad1d ConstantPad2d ConstantPad3d ReflectionPad1d ReflectionPad2d "
+        "ReflectionPad3d ReplicationPad1d ReplicationPad2d ReplicationPad3d ZeroPad1d ZeroPad2d ZeroPad3d"
+    ),
+    "modules.pooling": (
+        "AdaptiveAvgPool1d AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool1d AdaptiveMaxPool2d AdaptiveMaxPool3d AvgPool1d AvgPool2d "
+        "AvgPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d "
+        "MaxUnpool2d MaxUnpool3d"
+    ),
+    "modules.resize": (
+        "ChannelShuffle Fold PixelShuffle PixelUnshuffle Unfold Upsample UpsamplingBilinear2d UpsamplingNearest2d"
+    ),
+    "modules.sparse": "Embedding EmbeddingBag",
+    "modules.transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer",
+    "parallel": "DataParallel",
+    "parameter": "Buffer UninitializedBuffer UninitializedParameter",
+}  # fmt: skip
+_HOMES = {name: family for family, names in _FAMILIES.items() for name in names.split()}
+_SUBPACKAGES = ("init", "modules", "parallel", "parameter")
+
+__all__ = sorted(["Module", "Parameter", "functional", "init", "parallel", "parameter", *_HOMES])
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _SUBPACKAGES:
+        return _watch(_import_module(f"{__name__}.{name}"))
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autolab.nn.module import Module
+from autolab.nn.modules.module import Module
 
 __all__ = ["DataParallel", "DistributedDataParallel"]
 

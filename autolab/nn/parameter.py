@@ -1,9 +1,12 @@
-"""Parameter: a tensor that a Module finds by itself."""
+"""Parameter and Buffer: tensors that a Module finds by itself; and those whose shape is not known yet."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from autolab.engine import dtypes
 from autolab.engine.tensor import Tensor
 from autolab.surface.printing import tensor_repr
 
@@ -20,3 +23,67 @@ class Parameter(Tensor):
 
     def __repr__(self) -> str:
         return "Parameter containing:\n" + tensor_repr(self)
+
+
+class Buffer(Tensor):
+    """A tensor that, set as an attribute of a Module, is one of its buffers: part of its state, but not trained.
+
+    persistent: whether state_dict has it.
+    """
+
+    persistent: bool
+
+    def __new__(cls, data: Any = (), *, persistent: bool = True) -> Any:
+        t = super().__new__(cls, data)
+        t.persistent = persistent
+        t.requires_grad_(bool(getattr(data, "requires_grad", False)))
+        return t
+
+
+class _Uninitialized:
+    """What a tensor without a shape can do: be told its shape."""
+
+    _kind: type
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Give it a shape, and memory in which nothing in particular stands. From then on it is an ordinary one."""
+        numpy = self.payload.dtype if dtype is None else dtype.numpy  # type: ignore[attr-defined]
+        self.__class__ = self._kind
+        self.data = self._kind(Tensor(np.empty(tuple(shape), numpy)), requires_grad=False).data if self._kind is Parameter else Tensor(
+            np.empty(tuple(shape), numpy)
+        )  # fmt: skip
+
+    @property
+    def shape(self) -> Any:
+        """Raises RuntimeError: there is none yet."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying "
+            "to load an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before accessing "
+            "their attributes."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(_Uninitialized, Parameter):
+    """A parameter whose shape is not known yet: lazy modules make it at the first call (`materialize`)."""
+
+    _kind = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return Parameter.__new__(cls, Tensor(np.empty(0, (dtype or dtypes.float32).numpy)), requires_grad)
+
+
+class UninitializedBuffer(_Uninitialized, Tensor):
+    """A buffer whose shape is not known yet."""
+
+    _kind = Tensor
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> Any:
+        return Tensor.__new__(cls, Tensor(np.empty(0, (dtype or dtypes.float32).numpy)))
+
+
+def is_lazy(t: Any) -> bool:
+    """Whether its shape is not known yet."""
+    return isinstance(t, _Uninitialized)

@@ -11,7 +11,7 @@ from typing import Any
 from autolab.engine.dtypes import int64
 from autolab.engine.modes import no_grad
 from autolab.engine.tensor import Tensor
-from autolab.nn.module import Module
+from autolab.nn.modules.module import Module
 from autolab.optim.lr_scheduler.base import LRScheduler, per_group
 from autolab.optim.optimizer import Optimizer
 from autolab.surface.creation import tensor

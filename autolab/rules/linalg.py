@@ -25,7 +25,7 @@ matmul = op(
 
 # Each entry of one vector times each of another; leading axes are stacks of vectors.
 outer = op(
-    "outer", lambda x, y: x[..., None] * y[..., None, :], B,
+    "outer", lambda x, y: np.einsum("...i,...j->...ij", x, y), B,
     x=lambda g, y: np.sum(g * np.expand_dims(y, -2), axis=-1),
     y=lambda g, x: np.sum(g * np.expand_dims(x, -1), axis=-2),
 )  # fmt: skip

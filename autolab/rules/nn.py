@@ -30,8 +30,12 @@ def sums(x, y, axes):
 
 def onto(g, y, shape):
     """The sum of g, or of g * y, over the axes along which something of `shape` was stretched."""
-    if type(g) is not np.ndarray or type(y) not in (np.ndarray, type(None)) or not shape or g.shape[g.ndim - len(shape) :] != shape:
+    if type(g) is not np.ndarray or type(y) not in (np.ndarray, type(None)) or not shape:
         return sum_to(g if y is None else g * y, shape)
+    extra = g.ndim - len(shape)
+    if g.shape[extra:] != shape:
+        stretched = tuple(a for a in range(-g.ndim, 0) if a < -len(shape) or (shape[a] == 1 and g.shape[a] != 1))
+        return sums(g, y, stretched).reshape(shape)
     n = math.prod(shape)
     rows = g.reshape(g.size // max(n, 1), n)
     total = ones(len(rows), g.dtype).dot(rows) if y is None else np.einsum("ij,ij->j", rows, y.reshape(rows.shape))

@@ -30,7 +30,7 @@ AS_FUNCTIONS = (
 def may_write(self: Tensor) -> None:
     """Raise PyTorch's errors for a tensor that may not be written to."""
     require_tensor(self, "an in-place function")
-    check_may_write(self, self.requires_grad)
+    check_may_write(self, modes.grad and self.requires_grad)  # without grad mode, nobody asks for a view's history
     raw = self.payload
     if type(raw) is not np.ndarray:
         return
@@ -75,7 +75,7 @@ def twin(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         result = function(overwritten(self) if modes.saved_hooks else self, *args, **kwargs)
         if result.edge is not None:
             keep_for_composites(result.edge[0], self, start)
-        elif self.requires_grad and modes.grad:  # a comparison, say: the old values are gone
+        elif modes.grad and self.requires_grad:  # a comparison, say: the old values are gone
             result = elementwise.copy(self, result)
             renamed(result.edge, f"{name.title().replace('_', '')}Backward{1 if args and isinstance(args[0], Tensor) else 0}")
         return overwrite(self, result)

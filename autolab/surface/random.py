@@ -148,6 +148,10 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
         )
     if weights.shape[-1] > 2**24:
         raise RuntimeError(f"number of categories cannot exceed 2^24, but there are {weights.shape[-1]}")
+    if replacement and (weights < 0).any():
+        raise RuntimeError("invalid multinomial distribution (encountering probability entry < 0)")
+    if replacement and not np.isfinite(weights).all():
+        raise RuntimeError("invalid multinomial distribution (encountering probability entry = infinity or NaN)")
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
     total = weights.sum(-1, keepdims=True)

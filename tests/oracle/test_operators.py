@@ -12,7 +12,7 @@ pytest.importorskip("torch")
 from .compare import here, operators, problems
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
-SAMPLES, WRONG = 3, 8
+SAMPLES, WRONG = 2, 8
 
 
 def reasons(name):
@@ -51,4 +51,4 @@ def test_the_operator_is_pytorchs(torch, name):
 
 @pytest.mark.parametrize("name", DIFFERENT)
 def test_what_is_different_still_is(torch, name):
-    assert any(True for _ in problems(OPERATORS[name], ("float64",), limit=SAMPLES))
+    assert any(True for _ in problems(OPERATORS[name], ("float64",)))

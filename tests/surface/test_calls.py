@@ -26,7 +26,8 @@ CALLS = list(dict.fromkeys(expressions()))
 
 
 def value(T, expression):
-    known = {**names(T), "y": T.tensor([0.5, 1.25, 2.0]), "n": T.tensor([1, 2, 3])}
+    M = names(T)["m"].double()
+    known = {**names(T), "y": T.tensor([0.5, 1.25, 2.0]), "n": T.tensor([1, 2, 3]), "M": M, "A": M.T @ M + 3 * T.eye(3).double()}
     return eval(f"[{expression}]", known)[0]
 
 

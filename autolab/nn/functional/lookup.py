@@ -31,10 +31,9 @@ def embedding(
             f"{input.dtype.title}Tensor instead (while checking arguments for embedding)"
         )
     rows_there = weight.shape[0]
-    if not input.level:
-        i = input.numbers()
-        if i.size and not (0 <= i.min() and i.max() < rows_there):
-            raise IndexError(f"index out of range in self: found {i.min()} to {i.max()} for a table of {rows_there} rows")
+    i = input.all_numbers()
+    if i.size and not (0 <= i.min() and i.max() < rows_there):
+        raise IndexError(f"index out of range in self: found {i.min()} to {i.max()} for a table of {rows_there} rows")
     if padding_idx is not None:
         if not -rows_there <= padding_idx < rows_there:
             raise AssertionError("Padding_idx must be within num_embeddings")
@@ -170,9 +169,7 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
     """Integers as rows with a single 1: (...) -> (..., num_classes)."""
     if input.dtype.name != "int64":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
-    if num_classes != -1 and input.level:
-        return (input.unsqueeze(-1) == fresh(np.arange(num_classes))).long()  # type: ignore[attr-defined,no-any-return]
-    i = input.numbers()
+    i = input.numbers() if num_classes == -1 else input.all_numbers()
     if not i.size and num_classes <= 0:
         if num_classes == -1:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")

@@ -128,9 +128,7 @@ def _check_classes(input: Tensor, target: Tensor, weight: Any, classes: int, ign
             if input.ndim == 2:
                 raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported: got {list(target.shape)}")
             raise RuntimeError(f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}")
-    if target.level:
-        return None
-    i = target.payload
+    i = target.all_numbers()
     if i.size == 0:
         return None
     low, high = int(i.min()), int(i.max())
@@ -314,10 +312,9 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. Please ensure they "
             "have the same size."
         )
-    if not input.level:
-        x = input.numbers()
-        if x.size and not (x.min() >= 0 and x.max() <= 1):
-            raise RuntimeError("all elements of input should be between 0 and 1")
+    x = input.all_numbers()
+    if x.size and not (x.min() >= 0 and x.max() <= 1):
+        raise RuntimeError("all elements of input should be between 0 and 1")
     loss = apply(nn.bce, (input, target), {})
     return reduced(loss if weight is None else loss * weight, reduction)  # type: ignore[no-any-return]
 
@@ -383,7 +380,7 @@ def gaussian_nll_loss(
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = fresh(np.full(tuple(input.shape), var, input.payload.dtype))
-    elif not var.level and var.payload.size and var.numbers().min() < 0:
+    elif var.all_numbers().size and var.all_numbers().min() < 0:
         raise ValueError("var has negative entry/entries")
     if var.shape != input.shape:
         if input.shape[:-1] == var.shape:

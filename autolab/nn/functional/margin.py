@@ -147,7 +147,8 @@ def multi_margin_loss(
             "1-D with "
             f"size equal to the batch size. Expected target size [{x.shape[0]}], but got {list(target.shape)}"
         )
-    if not y.level and y.payload.dtype.kind in "iu" and y.payload.size and not (0 <= y.numbers().min() and y.numbers().max() < classes):
+    i = y.all_numbers()
+    if i.dtype.kind in "iu" and i.size and not (0 <= i.min() and i.max() < classes):
         raise RuntimeError("target out of range")
     if target.dtype.name != "int64":
         raise RuntimeError(f"expected scalar type Long but found {target.dtype.title}: class targets are integers")

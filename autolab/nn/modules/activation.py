@@ -1,0 +1,280 @@
+"""Activations as modules: the function of the same name, with the settings it keeps."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from autolab.engine.tensor import Tensor
+from autolab.nn import functional as F
+from autolab.nn import init
+from autolab.nn.modules.configured import REQUIRED, Configured
+from autolab.nn.modules.module import Module
+from autolab.nn.parameter import Parameter
+from autolab.surface.creation import empty
+
+_IN_PLACE = {"inplace": False}
+
+# -- those in every network ------------------------------------------------------------------------
+
+
+class ReLU(Configured):
+    """max(x, 0)."""
+
+    settings = _IN_PLACE
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`functional.relu`."""
+        return F.relu(input, self.inplace)
+
+
+class Sigmoid(Module):
+    """1 / (1 + exp(-x))."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`torch.sigmoid`."""
+        return F.sigmoid(input)
+
+
+class Tanh(Module):
+    """The hyperbolic tangent."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`torch.tanh`."""
+        return F.tanh(input)
+
+
+class GELU(Configured):
+    """x * Phi(x), with the distribution function of the normal distribution, or its tanh approximation. Source: Hendrycks, Gimpel 2016."""
+
+    settings: ClassVar = {"approximate": "none"}
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`functional.gelu`."""
+        return F.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        """Which of the two."""
+        return f"approximate={self.approximate!r}"
+
+
+# -- the others --------------------------------------------------------------------------------------
+
+
+class CELU(Configured):
+    """x where positive, alpha * (exp(x / alpha) - 1) elsewhere. Source: Barron 2017."""
+
+    function, settings = "celu", {"alpha": 1.0, **_IN_PLACE}
+
+
+class ELU(Configured):
+    """x where positive, alpha * (exp(x) - 1) elsewhere. Source: Clevert, Unterthiner and Hochreiter 2015."""
+
+    function, settings = "elu", {"alpha": 1.0, **_IN_PLACE}
+
+
+class GLU(Configured):
+    """The first half along dim, times the sigmoid of the second. Source: Dauphin et al. 2016."""
+
+    function, settings = "glu", {"dim": -1}
+
+
+class Hardshrink(Configured):
+    """x where abs(x) > lambd, 0 elsewhere."""
+
+    function, settings, bare = "hardshrink", {"lambd": 0.5}, True
+
+
+class Hardsigmoid(Configured):
+    """x / 6 + 1 / 2, within 0 and 1."""
+
+    function, settings = "hardsigmoid", _IN_PLACE
+
+    def extra_repr(self) -> str:
+        """Nothing."""
+        return ""
+
+
+class Hardswish(Configured):
+    """x * hardsigmoid(x). Source: Howard et al. 2019."""
+
+    function, settings = "hardswish", _IN_PLACE
+
+    def extra_repr(self) -> str:
+        """Nothing."""
+        return ""
+
+
+class Hardtanh(Configured):
+    """x, within min_val and max_val. Raises AssertionError unless max_val > min_val."""
+
+    function, settings = "hardtanh", {"min_val": -1.0, "max_val": 1.0, **_IN_PLACE}
+
+    def __init__(
+        self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:  # fmt: skip
+        import warnings
+
+        for old, name, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
+            if value is not None:
+                warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{name}`", FutureWarning, stacklevel=2)
+        min_val = min_val if min_value is None else min_value
+        max_val = max_val if max_value is None else max_value
+        super().__init__(min_val, max_val, inplace)
+        if self.max_val <= self.min_val:
+            raise AssertionError(f"max_val ({self.max_val}) must be larger than min_val ({self.min_val})")
+
+
+class ReLU6(Hardtanh):
+    """x, within 0 and 6."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(0.0, 6.0, inplace)
+
+    def extra_repr(self) -> str:
+        """Only what is not usual."""
+        return "inplace=True" if self.inplace else ""
+
+
+class LeakyReLU(Configured):
+    """x where positive, negative_slope * x elsewhere."""
+
+    function, settings = "leaky_relu", {"negative_slope": 0.01, **_IN_PLACE}
+
+
+class LogSigmoid(Module):
+    """log(sigmoid(x)), without loss where that is near 0."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`functional.logsigmoid`."""
+        return F.logsigmoid(input)
+
+
+class Mish(Configured):
+    """x * tanh(softplus(x)). Source: Misra 2019."""
+
+    function, settings = "mish", _IN_PLACE
+
+
+class PReLU(Module):
+    """x where positive, weight * x elsewhere: one learned slope, or one for each channel. Source: He et al. 2015.
+
+    Shapes: input (N, C, ...), weight (1,) or (C,). It starts at `init`.
+    """
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.num_parameters, self.init = num_parameters, init
+        self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Start again."""
+        init.constant_(self.weight, self.init)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`functional.prelu`."""
+        return F.prelu(input, self.weight)
+
+    def extra_repr(self) -> str:
+        """How many slopes."""
+        return f"num_parameters={self.num_parameters}"
+
+
+class RReLU(Configured):
+    """x where positive, a slope drawn from [lower, upper] times x elsewhere; their mean in eval mode. Source: Xu et al. 2015."""
+
+    settings: ClassVar = {"lower": 1.0 / 8, "upper": 1.0 / 3, **_IN_PLACE}
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`functional.rrelu`."""
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
+
+
+class SELU(Configured):
+    """scale * elu(x, alpha), with the constants that keep mean 0 and variance 1. Source: Klambauer et al. 2017."""
+
+    function, settings = "selu", _IN_PLACE
+
+
+class SiLU(Configured):
+    """x * sigmoid(x)."""
+
+    settings = _IN_PLACE
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`functional.silu`."""
+        return F.silu(input, self.inplace)
+
+
+class Softplus(Configured):
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold."""
+
+    function, settings = "softplus", {"beta": 1.0, "threshold": 20.0}
+
+
+class Softshrink(Configured):
+    """x, moved towards 0 by lambd, and 0 within it."""
+
+    function, settings, bare = "softshrink", {"lambd": 0.5}, True
+
+
+class Softsign(Module):
+    """x / (1 + abs(x))."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`functional.softsign`."""
+        return F.softsign(input)
+
+
+class Tanhshrink(Module):
+    """x - tanh(x)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`functional.tanhshrink`."""
+        return F.tanhshrink(input)
+
+
+class Threshold(Configured):
+    """x where x > threshold, `value` elsewhere."""
+
+    function, settings = "threshold", {"threshold": REQUIRED, "value": REQUIRED, **_IN_PLACE}
+
+
+# -- that add up to 1 --------------------------------------------------------------------------------
+
+
+class Softmax(Configured):
+    """exp(x), scaled to add up to 1 along dim."""
+
+    function, settings = "softmax", {"dim": None}
+
+
+class LogSoftmax(Configured):
+    """log(softmax(x)), without loss for small probabilities."""
+
+    function, settings = "log_softmax", {"dim": None}
+
+
+class Softmin(Configured):
+    """softmax(-x)."""
+
+    function, settings = "softmin", {"dim": None}
+
+
+class Softmax2d(Module):
+    """softmax over the channels at each place. Shapes: (N, C, H, W) or (C, H, W)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Raises ValueError for other dims."""
+        if input.ndim not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.ndim}D instead")
+        return F.softmax(input, -3)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "MultiheadAttention":  # here in PyTorch; in a file of its own, for it is a model rather than a function
+        from autolab.nn.modules.attention import MultiheadAttention
+
+        return MultiheadAttention
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,31 @@
+"""Distances between rows."""
+
+from __future__ import annotations
+
+from autolab.engine.tensor import Tensor
+from autolab.nn import functional as F
+from autolab.nn.modules.module import Module
+
+
+class PairwiseDistance(Module):
+    """The p-norm of x1 - x2 + eps along the last dim."""
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__()
+        self.norm, self.eps, self.keepdim = p, eps, keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """`functional.pairwise_distance`."""
+        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+
+
+class CosineSimilarity(Module):
+    """The cosine of the angle between x1 and x2 along dim."""
+
+    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
+        super().__init__()
+        self.dim, self.eps = dim, eps
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """`functional.cosine_similarity`."""
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)

@@ -1,0 +1,61 @@
+"""Dropout: noise while training, nothing in eval mode."""
+
+from __future__ import annotations
+
+from autolab.engine.tensor import Tensor
+from autolab.nn import functional as F
+from autolab.nn.modules.module import Module
+
+
+class _DropoutNd(Module):
+    """What they share: p, the probability that an entry is dropped. Raises ValueError unless it is in [0, 1]."""
+
+    function = "dropout"
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p, self.inplace = p, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The function of the same name."""
+        return getattr(F, self.function)(input, self.p, self.training, self.inplace)  # type: ignore[no-any-return]
+
+    def extra_repr(self) -> str:
+        """Both settings."""
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_DropoutNd):
+    """Zeroes entries with probability p while training, and scales the others by 1 / (1 - p). Source: Hinton et al. 2012."""
+
+
+class Dropout1d(_DropoutNd):
+    """Zeroes whole channels of (N, C, L) or (C, L)."""
+
+    function = "dropout1d"
+
+
+class Dropout2d(_DropoutNd):
+    """Zeroes whole channels of (N, C, H, W) or (N, C, L). Source: Tompson et al. 2015."""
+
+    function = "dropout2d"
+
+
+class Dropout3d(_DropoutNd):
+    """Zeroes whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+
+    function = "dropout3d"
+
+
+class AlphaDropout(_DropoutNd):
+    """Dropout to SELU's lower end, which keeps mean 0 and variance 1. Source: Klambauer et al. 2017."""
+
+    function = "alpha_dropout"
+
+
+class FeatureAlphaDropout(_DropoutNd):
+    """`AlphaDropout` of whole channels."""
+
+    function = "feature_alpha_dropout"

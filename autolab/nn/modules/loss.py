@@ -1,0 +1,262 @@
+"""Losses as modules: the function of the same name, with the settings it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from autolab.engine.tensor import Tensor
+from autolab.nn import functional as F
+from autolab.nn.functional.common import reduction_of
+from autolab.nn.modules.configured import Configured, given
+from autolab.nn.modules.distance import PairwiseDistance
+from autolab.nn.modules.module import Module
+
+_OLD = {"size_average": None, "reduce": None, "reduction": "mean"}  # the two that `reduction` replaced come first
+_WEIGHTS = ("weight", "pos_weight")
+
+
+class _Loss(Configured):
+    """What losses share: `reduction` "mean", "sum" or "none", and weights that move with the module as buffers."""
+
+    settings = _OLD
+    reduction: str
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        Module.__init__(self)
+        values = given(type(self), args, kwargs)
+        old = values.pop("size_average", None), values.pop("reduce", None)
+        if old != (None, None):
+            values["reduction"] = reduction_of("mean", *old)
+        for name, value in values.items():
+            if name in _WEIGHTS:
+                self.register_buffer(name, value)
+            else:
+                setattr(self, name, value)
+
+    def _of(self, *inputs: Tensor) -> Tensor:
+        kept = {name: getattr(self, name) for name in self.settings if name not in ("size_average", "reduce")}
+        return getattr(F, self.function)(*inputs, **kept)  # type: ignore[no-any-return]
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The function of the same name."""
+        return self._of(input, target)
+
+    def extra_repr(self) -> str:
+        """Nothing."""
+        return ""
+
+
+class _WeightedLoss(_Loss):
+    settings: ClassVar = {"weight": None, **_OLD}
+
+
+# -- of numbers ------------------------------------------------------------------------------------
+
+
+class L1Loss(_Loss):
+    """abs(input - target)."""
+
+    function = "l1_loss"
+
+
+class MSELoss(_Loss):
+    """(input - target)**2."""
+
+    function = "mse_loss"
+
+
+class SmoothL1Loss(_Loss):
+    """Half the square over beta within beta, abs(input - target) - beta / 2 beyond. Source: Girshick 2015."""
+
+    function, settings = "smooth_l1_loss", {**_OLD, "beta": 1.0}
+
+
+class HuberLoss(_Loss):
+    """Half the square within delta, delta * (abs(input - target) - delta / 2) beyond. Source: Huber 1964."""
+
+    function, settings = "huber_loss", {"reduction": "mean", "delta": 1.0}
+
+
+class PoissonNLLLoss(_Loss):
+    """Minus the log-probability of counts under a Poisson distribution, of which the input is the (log of the) mean."""
+
+    function = "poisson_nll_loss"
+    settings: ClassVar = {"log_input": True, "full": False, "size_average": None, "eps": 1e-8, "reduce": None, "reduction": "mean"}
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        """`functional.poisson_nll_loss`."""
+        kept = {"log_input": self.log_input, "full": self.full, "eps": self.eps, "reduction": self.reduction}
+        return F.poisson_nll_loss(log_input, target, **kept)
+
+
+class GaussianNLLLoss(_Loss):
+    """Minus the log-density of the target under a normal distribution with the mean `input` and the variance `var`."""
+
+    function, settings = "gaussian_nll_loss", {"full": False, "eps": 1e-6, "reduction": "mean"}
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(full, eps, reduction)
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:  # type: ignore[override]
+        """`functional.gaussian_nll_loss`."""
+        return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
+
+
+class KLDivLoss(_Loss):
+    """target * (log(target) - input): how far the log-probabilities `input` are from a distribution."""
+
+    function, settings = "kl_div", {**_OLD, "log_target": False}
+
+
+# -- of classes --------------------------------------------------------------------------------------
+
+
+class CrossEntropyLoss(_WeightedLoss):
+    """Minus the log-probability of the right class, from raw scores (N, C, ...) and targets (N, ...), or probabilities (N, C, ...)."""
+
+    function = "cross_entropy"
+    settings: ClassVar = {
+        "weight": None, "size_average": None, "ignore_index": -100, "reduce": None, "reduction": "mean", "label_smoothing": 0.0,
+    }  # fmt: skip
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """`functional.cross_entropy`."""
+        return F.cross_entropy(
+            input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing
+        )
+
+
+class NLLLoss(_WeightedLoss):
+    """Minus the log-probability of the right class, from log-probabilities (N, C, ...) and targets (N, ...)."""
+
+    function = "nll_loss"
+    settings: ClassVar = {"weight": None, "size_average": None, "ignore_index": -100, "reduce": None, "reduction": "mean"}
+
+
+class NLLLoss2d(NLLLoss):
+    """`NLLLoss`, under the name that it had for pictures."""
+
+
+class BCELoss(_WeightedLoss):
+    """Binary cross-entropy from probabilities."""
+
+    function = "binary_cross_entropy"
+
+
+class BCEWithLogitsLoss(_Loss):
+    """Binary cross-entropy from raw scores."""
+
+    function, settings = "binary_cross_entropy_with_logits", {"weight": None, **_OLD, "pos_weight": None}
+
+
+class MultiLabelMarginLoss(_Loss):
+    """How far each right class is from standing 1 above each wrong one; targets (N, C) list the right ones, then -1."""
+
+    function = "multilabel_margin_loss"
+
+
+class MultiLabelSoftMarginLoss(_WeightedLoss):
+    """Binary cross-entropy of each class, from raw scores, averaged over classes."""
+
+    function = "multilabel_soft_margin_loss"
+
+
+class MultiMarginLoss(_WeightedLoss):
+    """How far the right class is from standing `margin` above each other one. Raises ValueError unless p is 1 or 2."""
+
+    function = "multi_margin_loss"
+    settings: ClassVar = {"p": 1, "margin": 1.0, "weight": None, **_OLD}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.p not in (1, 2):
+            raise ValueError("only p == 1 and p == 2 supported")
+        if self.weight is not None and self.weight.ndim != 1:
+            raise ValueError(f"weight must be None or have 1 dimension, got {self.weight.ndim}")
+
+
+class SoftMarginLoss(_Loss):
+    """log(1 + exp(-target * input)), targets 1 and -1."""
+
+    function = "soft_margin_loss"
+
+
+# -- of pairs and triples ----------------------------------------------------------------------------
+
+
+class HingeEmbeddingLoss(_Loss):
+    """A distance where the target is 1, what it lacks to the margin where it is -1."""
+
+    function, settings = "hinge_embedding_loss", {"margin": 1.0, **_OLD}
+
+
+class MarginRankingLoss(_Loss):
+    """How far input1 is from standing `margin` above input2 (target 1) or below (-1)."""
+
+    function, settings = "margin_ranking_loss", {"margin": 0.0, **_OLD}
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+        """`functional.margin_ranking_loss`."""
+        return self._of(input1, input2, target)
+
+
+class CosineEmbeddingLoss(_Loss):
+    """1 - cos of the angle where the target is 1, what cos exceeds the margin where it is -1."""
+
+    function, settings = "cosine_embedding_loss", {"margin": 0.0, **_OLD}
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+        """`functional.cosine_embedding_loss`."""
+        return self._of(input1, input2, target)
+
+
+class TripletMarginLoss(_Loss):
+    """How far the anchor is from being nearer to `positive` than to `negative` by the margin. Source: Balntas et al. 2016."""
+
+    function, settings = "triplet_margin_loss", {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False, **_OLD}
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.margin <= 0:
+            raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {self.margin} instead")
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
+        """`functional.triplet_margin_loss`."""
+        return self._of(anchor, positive, negative)
+
+
+class TripletMarginWithDistanceLoss(_Loss):
+    """`TripletMarginLoss` with a distance of one's own; by default the Euclidean one."""
+
+    function = "triplet_margin_with_distance_loss"
+    settings: ClassVar = {"distance_function": None, "margin": 1.0, "swap": False, "reduction": "mean"}
+
+    def __init__(
+        self, *, distance_function: Callable[..., Tensor] | None = None, margin: float = 1.0, swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:  # fmt: skip
+        super().__init__(distance_function or PairwiseDistance(), margin, swap, reduction)
+        if self.margin <= 0:
+            raise ValueError(
+                f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {self.margin} instead"
+            )
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
+        """`functional.triplet_margin_with_distance_loss`."""
+        return self._of(anchor, positive, negative)
+
+
+# -- of sequences ------------------------------------------------------------------------------------
+
+
+class CTCLoss(_Loss):
+    """Minus the log-probability of a sequence of labels, over all ways to lay it along a longer one. Source: Graves et al. 2006."""
+
+    function, settings = "ctc_loss", {"blank": 0, "reduction": "mean", "zero_infinity": False}
+
+    def forward(  # type: ignore[override]
+        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
+    ) -> Tensor:
+        """`functional.ctc_loss`."""
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)

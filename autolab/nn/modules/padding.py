@@ -1,0 +1,160 @@
+"""Padding: more entries around the last one, two or three dims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autolab.engine.tensor import Tensor
+from autolab.nn import functional as F
+from autolab.nn.modules.module import Module
+from autolab.nn.modules.utils import _ntuple
+
+
+class _Pad(Module):
+    """padding: one number, or two for each dim, the last dim first: (left, right, top, bottom, front, back)."""
+
+    n: int
+    mode: str
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__()
+        self.padding = _ntuple(2 * self.n)(padding)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`functional.pad`."""
+        return F.pad(input, self.padding, self.mode)
+
+    def extra_repr(self) -> str:
+        """The padding."""
+        return f"{self.padding}"
+
+
+class _ConstantPadNd(_Pad):
+    def __init__(self, padding: Any, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`functional.pad`."""
+        return F.pad(input, self.padding, "constant", self.value)
+
+    def extra_repr(self) -> str:
+        """Both settings."""
+        return f"padding={self.padding}, value={self.value}"
+
+
+class _CircularPadNd(_Pad):
+    mode = "circular"
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`functional.pad`. Raises ValueError for other dims than channels and places."""
+        if input.ndim not in (self.n + 1, self.n + 2):
+            raise ValueError(f"expected {self.n + 1}D or {self.n + 2}D input (got {input.ndim}D input)")
+        return super().forward(input)
+
+
+class _ReflectionPadNd(_Pad):
+    mode = "reflect"
+
+
+class _ReplicationPadNd(_Pad):
+    mode = "replicate"
+
+
+class ConstantPad1d(_ConstantPadNd):
+    """One number around the last dim."""
+
+    n = 1
+
+
+class ConstantPad2d(_ConstantPadNd):
+    """One number around the last two dims."""
+
+    n = 2
+
+
+class ConstantPad3d(_ConstantPadNd):
+    """One number around the last three dims."""
+
+    n = 3
+
+
+class ZeroPad1d(ConstantPad1d):
+    """Zeros around the last dim."""
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    extra_repr = _Pad.extra_repr
+
+
+class ZeroPad2d(ConstantPad2d):
+    """Zeros around the last two dims."""
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    extra_repr = _Pad.extra_repr
+
+
+class ZeroPad3d(ConstantPad3d):
+    """Zeros around the last three dims."""
+
+    def __init__(self, padding: Any) -> None:
+        super().__init__(padding, 0.0)
+
+    extra_repr = _Pad.extra_repr
+
+
+class CircularPad1d(_CircularPadNd):
+    """What stands at the other end, around (N, C, L) or (C, L)."""
+
+    n = 1
+
+
+class CircularPad2d(_CircularPadNd):
+    """What stands at the other end, around (N, C, H, W) or (C, H, W)."""
+
+    n = 2
+
+
+class CircularPad3d(_CircularPadNd):
+    """What stands at the other end, around (N, C, D, H, W) or (C, D, H, W)."""
+
+    n = 3
+
+
+class ReflectionPad1d(_ReflectionPadNd):
+    """A mirror at each edge, which it does not repeat, of (N, C, L) or (C, L)."""
+
+    n = 1
+
+
+class ReflectionPad2d(_ReflectionPadNd):
+    """A mirror at each edge, which it does not repeat, of (N, C, H, W) or (C, H, W)."""
+
+    n = 2
+
+
+class ReflectionPad3d(_ReflectionPadNd):
+    """A mirror at each edge, which it does not repeat, of (N, C, D, H, W) or (C, D, H, W)."""
+
+    n = 3
+
+
+class ReplicationPad1d(_ReplicationPadNd):
+    """The edge again, around (N, C, L) or (C, L)."""
+
+    n = 1
+
+
+class ReplicationPad2d(_ReplicationPadNd):
+    """The edge again, around (N, C, H, W) or (C, H, W)."""
+
+    n = 2
+
+
+class ReplicationPad3d(_ReplicationPadNd):
+    """The edge again, around (N, C, D, H, W) or (C, D, H, W)."""
+
+    n = 3

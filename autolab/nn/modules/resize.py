@@ -1,0 +1,83 @@
+"""Pictures made larger and smaller, places made channels and back, windows made columns and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autolab.engine.tensor import Tensor
+from autolab.nn import functional as F
+from autolab.nn.modules.configured import REQUIRED, Configured
+from autolab.nn.modules.module import Module
+
+
+class Upsample(Module):
+    """A signal, picture or volume in another size. mode: "nearest", "linear", "bilinear", "bicubic" or "trilinear"."""
+
+    def __init__(
+        self, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.name, self.size, self.mode = type(self).__name__, size, mode
+        if isinstance(scale_factor, tuple):
+            self.scale_factor: Any = tuple(float(f) for f in scale_factor)
+        else:
+            self.scale_factor = float(scale_factor) if scale_factor else None
+        self.align_corners, self.recompute_scale_factor = align_corners, recompute_scale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`functional.interpolate`."""
+        settings = self.size, self.scale_factor, self.mode, self.align_corners
+        return F.interpolate(input, *settings, recompute_scale_factor=self.recompute_scale_factor)
+
+    def extra_repr(self) -> str:
+        """Factor or size, and the mode."""
+        size = f"size={self.size!r}" if self.scale_factor is None else f"scale_factor={self.scale_factor!r}"
+        return f"{size}, mode={self.mode!r}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """Each place repeated."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, mode="nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """Straight lines between places, the corners where they were."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
+
+
+class PixelShuffle(Configured):
+    """Channels become places: (N, C * r * r, H, W) becomes (N, C, H * r, W * r). Source: Shi et al. 2016."""
+
+    function, settings = "pixel_shuffle", {"upscale_factor": REQUIRED}
+
+
+class PixelUnshuffle(Configured):
+    """Places become channels: (N, C, H * r, W * r) becomes (N, C * r * r, H, W)."""
+
+    function, settings = "pixel_unshuffle", {"downscale_factor": REQUIRED}
+
+
+class ChannelShuffle(Configured):
+    """The channels of `groups` groups, dealt out in turn. Source: Zhang et al. 2018."""
+
+    function, settings = "channel_shuffle", {"groups": REQUIRED}
+
+
+_WINDOWS = {"kernel_size": REQUIRED, "dilation": 1, "padding": 0, "stride": 1}
+
+
+class Unfold(Configured):
+    """Each window as a column: (N, C, H, W) becomes (N, C * K * K, windows)."""
+
+    function, settings = "unfold", _WINDOWS
+
+
+class Fold(Configured):
+    """The transpose of `Unfold`: columns added up at the places where their windows stood."""
+
+    function, settings = "fold", {"output_size": REQUIRED, **_WINDOWS}
