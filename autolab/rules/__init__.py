@@ -6,7 +6,19 @@ recorded (`create_graph=True`). They are expressions; they write into nothing, a
 
 from autolab.engine.tensor import TABLE
 from autolab.rules import (
-    arithmetic, elementwise, index, linalg, nn, order, reduce, scatter, shape, smooth, strided, words, written,
+    arithmetic,
+    elementwise,
+    index,
+    linalg,
+    nn,
+    order,
+    reduce,
+    scatter,
+    shape,
+    smooth,
+    strided,
+    words,
+    written,
 )  # fmt: skip
 
 # Rows that are loaded with the functions that use them: activations, conv, ctc, padding, pool, resize (autolab.nn.functional), matrix and

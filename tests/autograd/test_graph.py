@@ -387,7 +387,7 @@ def test_threads_that_share_a_graph_without_retain_graph_are_told_so(lib):
 def test_a_pack_hook_gets_tensors_of_any_dtype(lib, x):
     seen = []
     with lib.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t.dtype) or t, lambda t: t):
-        values, places = x.max(0)
+        values, _ = x.max(0)
         y = lib.where(x > 1, x, x * 2)
     (values + y.sum()).backward()
     assert lib.int64 in seen and lib.bool in seen
