@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,12 @@ METHODS = (
     "aminmax argsort bincount cummax cummin histc histogram kthvalue median mode msort nanmedian nanquantile quantile sort "
     "topk unique unique_consecutive"
 )
-FUNCTIONS = f"{METHODS} bucketize isin searchsorted"
+FUNCTIONS = f"{METHODS} bucketize histogramdd isin searchsorted"
 OUT = "aminmax bucketize cummax cummin histc kthvalue msort nanquantile quantile searchsorted sort topk"
 
 
 PAIRS = dict.fromkeys("sort topk kthvalue median nanmedian mode cummax cummin".split(), "values indices")
-PAIRS |= {"aminmax": "min max", "histogram": "hist bin_edges"}
+PAIRS |= {"aminmax": "min max", "histogram": "hist bin_edges", "histogramdd": "hist bin_edges"}
 results = {name: named(name, fields, __name__) for name, fields in PAIRS.items()}
 globals().update({f"{name}_result": cls for name, cls in results.items()})
 
@@ -319,6 +320,36 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
     w = None if weight is None else weight.numbers().reshape(-1)
     found = np.histogram(a.reshape(-1), edges, weights=w, density=density)[0]
     return results["histogram"](fresh(found.astype(a.dtype)), fresh(edges.astype(a.dtype)))
+
+
+def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
+    """(hist, list of bin_edges) of points: input (..., D), hist with one dim for each coordinate.
+
+    bins: a number, one for each coordinate, or the edges of each as tensors; range: lowest and highest of each, one after the other.
+    """
+    a = require_tensor(input, "histogramdd").numbers()
+    if a.ndim < 2:
+        raise RuntimeError("histogramdd(): input tensor should have at least 2 dimensions")
+    points = a.reshape(-1, a.shape[-1])
+    bins = [bins] * a.shape[-1] if isinstance(bins, int) else list(bins)
+    if len(bins) != a.shape[-1]:
+        raise RuntimeError(
+            f"histogramdd: The size of bins must be equal to the innermost dimension of the input. {len(bins)} are given for {a.shape[-1]}"
+        )
+    edges = []
+    for k, b in enumerate(bins):
+        if isinstance(b, Tensor):
+            edges.append(b.numbers())
+            continue
+        low, high = (0.0, 0.0) if range is None else range[2 * k : 2 * k + 2]
+        edges.append(np.linspace(*_range("histogramdd()", points[:, k], low, high, 0.5), b + 1))
+    inside = np.all([(x >= e[0]) & (x <= e[-1]) for x, e in zip(points.T, edges)], axis=0)
+    places = [np.minimum(np.searchsorted(e, x[inside], "right") - 1, len(e) - 2) for x, e in zip(points.T, edges)]
+    found = np.zeros([len(e) - 1 for e in edges])
+    np.add.at(found, tuple(places), 1 if weight is None else weight.numbers().reshape(-1)[inside])
+    if density:
+        found = found / found.sum() / functools.reduce(np.multiply.outer, [np.diff(e) for e in edges])
+    return results["histogramdd"](fresh(found.astype(a.dtype)), [fresh(e.astype(a.dtype)) for e in edges])
 
 
 @one_by_one
