@@ -83,13 +83,34 @@ def conv_input_values(g, weight, *, shape, stride, padding, dilation, groups):
     channels = weight.shape[1] * groups
     w = by_group(flat(weight), groups).mT
     out = np.empty((n, channels, *shape), np.result_type(g, weight))
-    for some in parts(n, channels * math.prod(kernel) * math.prod(size)):
-        last = samples_last(g[some]).reshape(g.shape[1], -1)
-        seen = np.matmul(w, by_group(last, groups)).reshape(channels, math.prod(kernel), *size, -1)
-        whole = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), seen.shape[-1]), out.dtype)
-        add_taps(whole, seen, kernel, stride, dilation)
+    alone = is_depthwise(weight.shape, groups)
+    for some in parts(n, channels * math.prod(size) * (1 if alone else math.prod(kernel))):
+        last = samples_last(g[some])
+        whole = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), last.shape[-1]), out.dtype)
+        if alone:
+            for t, part in seen_by_taps(whole, kernel, size, stride, dilation):
+                part += beside(w[:, t, 0], last) * last
+        else:
+            seen = np.matmul(w, by_group(last.reshape(g.shape[1], -1), groups))
+            add_taps(whole, seen.reshape(channels, math.prod(kernel), *size, last.shape[-1]), kernel, stride, dilation)
         out[some] = np.moveaxis(whole[(slice(None), *(slice(p, p + m) for p, m in zip(padding, shape)))], -1, 0)
     return out
+
+
+def is_depthwise(shape, groups):
+    """Whether each channel has one kernel to itself: then backward multiplies tap by tap, faster than products of tiny matrices."""
+    return groups > 1 and shape[0] == groups and shape[1] == 1
+
+
+def seen_by_taps(x, kernel, size, stride, dilation):
+    """For x (C, *S, N) the number of each tap, and a view of what it sees."""
+    for t, tap in enumerate(np.ndindex(*kernel)):
+        yield t, x[(slice(None), *reach(tap, size, stride, dilation))]
+
+
+def beside(w, x):
+    """A number for each channel, to stand beside (C, *S, N)."""
+    return w.reshape(-1, *(1,) * (x.ndim - 1))
 
 
 def add_taps(out, seen, kernel, stride, dilation):
@@ -108,9 +129,15 @@ def conv_weight_values(g, x, *, kernel, stride, padding, dilation, groups):
     # A stride may leave entries at the end that no tap sees.
     used = (..., *(slice((m - 1) * s + d * (k - 1) + 1) for m, s, d, k in zip(g.shape[2:], stride, dilation, kernel)))
     out = np.zeros((rows, width) if groups == 1 else (groups, rows // groups, width), np.result_type(g, x))
-    for some in parts(g.shape[0], x.shape[1] * math.prod(kernel) * math.prod(g.shape[2:])):
-        seen = columns(samples_last(padded(x[some], padding)[used]), kernel, stride, dilation)
-        out += np.matmul(by_group(samples_last(g[some]).reshape(rows, -1), groups), by_group(seen, groups).mT)
+    alone = is_depthwise((rows, x.shape[1] // groups), groups)
+    for some in parts(g.shape[0], x.shape[1] * math.prod(g.shape[2:]) * (1 if alone else math.prod(kernel))):
+        last, own = samples_last(padded(x[some], padding)[used]), samples_last(g[some])
+        if alone:
+            for t, part in seen_by_taps(last, kernel, g.shape[2:], stride, dilation):
+                out[:, 0, t] += (own * part).reshape(rows, -1).sum(1)
+        else:
+            seen = columns(last, kernel, stride, dilation)
+            out += np.matmul(by_group(own.reshape(rows, -1), groups), by_group(seen, groups).mT)
     return out.reshape(rows, x.shape[1] // groups, *kernel)
 
 

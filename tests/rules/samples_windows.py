@@ -14,6 +14,8 @@ CONVOLUTIONS = [
       for settings in ({}, {"stride": 2, "padding": 1})),
     Sample("conv", f("conv2d"), "2354 4332"),
     Sample("conv", f("conv2d", stride=(2, 1), padding=(0, 1), dilation=(1, 2), groups=2), "2455 6223 6"),
+    Sample("conv", f("conv2d", stride=(2, 1), padding=1, dilation=(1, 2), groups=3), "2354 3132 3"),
+    Sample("conv_input", f("conv_transpose2d", stride=2, padding=1, groups=3), "2332 3132"),
     Sample("conv", lambda T, x, w: T.nn.functional.conv2d(x, w, padding="same"), "2145 2133"),
     Sample("conv", f("conv1d"), "25 222 2", named="a sample alone is one of a batch of one"),
     *(Sample("conv_input", f(f"conv_transpose{n}d", **settings), cases)
