@@ -10,8 +10,8 @@ import autolab
 from autolab.engine.tensor import NUMPY_FUNCTIONS
 from autolab.rules import TABLE
 
-# These make arrays out of shapes, or sort axes; no Tensor reaches them.
-MAKERS = {"zeros", "ones", "eye", "arange", "argsort"}
+# These make arrays out of shapes, or sort axes; no Tensor reaches them. The last three stand behind a question for the type, for speed.
+MAKERS = {"zeros", "ones", "eye", "arange", "argsort", "empty", "einsum", "vecdot"}
 
 
 def numpy_names(function, seen):
