@@ -32,7 +32,7 @@ def tidy(notebook):
     """Drop what belongs to one run."""
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
-        kept = {"tags": cell.metadata.tags} if cell.metadata.get("tags") else {}
+        kept = {key: cell.metadata[key] for key in ("tags", "jupyter") if cell.metadata.get(key)}
         cell.metadata = nbformat.from_dict(kept)
         for output in cell.get("outputs", ()):
             if "data" in output:

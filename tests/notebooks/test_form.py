@@ -8,6 +8,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import autolab.widgets.quiz as quizzes
+
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.ipynb"))
 NUMBERS = [path.name[:2] for path in LESSONS]
@@ -52,6 +54,11 @@ def names_in(path):
     return found
 
 
+def asks(cell):
+    """Whether a cell is a widget that asks: a prediction or the quiz. Its source is hidden, because it holds the answers."""
+    return re.match(r"(predict|quiz)\(", cell.source) is not None
+
+
 def shows_something(cell):
     last = ast.parse(cell.source).body[-1]
     return isinstance(last, ast.Expr) or re.search(r"^\s*print\(", cell.source, re.M)
@@ -81,7 +88,8 @@ def test_it_has_all_its_parts(lesson):
     for heading in ("Where this stands in the code", "The same lines in PyTorch", "Check yourself", "Left out"):
         assert f"## {heading}" in text(lesson), heading
     assert "xercise" in text(lesson)
-    assert text(lesson).count("**Predict") >= 4
+    asked = sum(cell.source.startswith("predict(") for cell in cells(lesson, "code"))
+    assert text(lesson).count("**Predict") + asked >= 4
     assert any("Stepper(" in cell.source or "explore(" in cell.source for cell in cells(lesson, "code"))
 
 
@@ -92,13 +100,18 @@ def test_imports_stand_in_the_first_code_cell_and_nowhere_else(lesson):
 
 
 def test_a_cell_has_at_most_fifteen_lines(lesson):
-    lengths = {cell.id: len(cell.source.splitlines()) for cell in cells(lesson, "code")}
+    lengths = {cell.id: len(cell.source.splitlines()) for cell in cells(lesson, "code") if not asks(cell)}
     assert {name: n for name, n in lengths.items() if n > 15} == {}
 
 
 def test_no_two_code_cells_stand_in_a_row(lesson):
-    kinds = [cell.cell_type for cell in lesson.cells]
+    kinds = [cell.cell_type for cell in lesson.cells if not cell.source.startswith("predict(")]
     assert ("code", "code") not in itertools.pairwise(kinds)
+
+
+def test_what_asks_hides_its_source_and_nothing_else_does(lesson):
+    hidden = [cell.id for cell in lesson.cells if cell.metadata.get("jupyter", {}).get("source_hidden")]
+    assert hidden == [cell.id for cell in cells(lesson, "code") if asks(cell)]
 
 
 def test_a_paragraph_is_short(lesson):
@@ -129,7 +142,7 @@ def test_no_error_and_no_warning_is_saved(lesson):
 def test_nothing_of_the_run_or_the_machine_is_saved(lesson):
     assert set(lesson.metadata) == {"kernelspec", "language_info"}
     assert lesson.metadata.kernelspec.name == "python3"
-    assert {key for cell in lesson.cells for key in cell.metadata} <= {"tags"}
+    assert {key for cell in lesson.cells for key in cell.metadata} <= {"tags", "jupyter"}
     shown = [o.get("text", "") + str(o.get("data", "")) for o in outputs(lesson)]
     assert [s[:80] for s in shown if re.search(r"widget-view|0x[0-9a-f]{6}|/home/|/root/|site-packages", s)] == []
 
@@ -174,17 +187,33 @@ def test_every_lesson_is_listed_in_the_path(lesson):
 # -- its quiz --------------------------------------------------------------------------------------------
 
 
+def quiz(lesson):
+    """The questions of a quiz made by `quiz(...)`, as that module makes them; None where the quiz is text that opens."""
+    found = [cell.source for cell in cells(lesson, "code") if cell.source.startswith("quiz(")]
+    made = {"quiz": lambda title, *questions: [dict(q, title=title) for q in questions]}
+    kinds = {kind: getattr(quizzes, kind) for kind in ("choice", "several", "number", "shape", "order")}
+    return eval(found[0], {**kinds, **made}) if found else None
+
+
 def questions(lesson):
     return [cell.source for cell in lesson.cells if cell.id.startswith("quiz-")]
 
 
 def test_the_quiz_has_four_to_eight_questions(lesson):
-    numbers = [int(n) for source in questions(lesson) for n in re.findall(r"^\*\*(\d)\. ", source, re.M)]
-    assert numbers == list(range(1, len(numbers) + 1))
-    assert 4 <= len(numbers) <= 8
+    asked = quiz(lesson)
+    if asked is None:
+        asked = [int(n) for source in questions(lesson) for n in re.findall(r"^\*\*(\d)\. ", source, re.M)]
+        assert asked == list(range(1, len(asked) + 1))
+    else:
+        assert {q["title"][:2] for q in asked} == {lesson.path.name[:2]}
+    assert 4 <= len(asked) <= 8
 
 
 def test_every_answer_of_the_quiz_is_explained_and_one_is_right(lesson):
+    for q in quiz(lesson) or ():
+        said = [o["why"] for o in q.get("options", ()) if "why" in o] + [why for _, why in q.get("wrong", ())] + [q.get("why", "so it is then")]
+        assert all(len(why.split()) >= 4 for why in said)
+        assert len(q.get("options", ())) >= 3 or q.get("wrong")
     for source in questions(lesson):
         answers = re.findall(r"<details><summary>[abc]\. .+?</summary>\n\n(.+?)\n\n</details>", source, re.S)
         assert len(answers) == source.count("<details>") == 3
@@ -193,5 +222,11 @@ def test_every_answer_of_the_quiz_is_explained_and_one_is_right(lesson):
 
 
 def test_the_right_answers_are_not_always_the_same(lesson):
-    right = [re.search(r"<summary>([abc])\. [^\n]*\n\nYes\.", source).group(1) for source in questions(lesson)]
-    assert len(set(right)) == 3
+    asked = quiz(lesson)
+    if asked is None:
+        right = [re.search(r"<summary>([abc])\. [^\n]*\n\nYes\.", source).group(1) for source in questions(lesson)]
+        assert len(set(right)) == 3
+    else:
+        right = [[o["right"] for o in q["options"]].index(True) for q in asked if q["kind"] == "choice"]
+        assert len(right) < 2 or len(set(right)) > 1
+        assert len({q["kind"] for q in asked}) > 1
