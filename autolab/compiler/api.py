@@ -80,6 +80,7 @@ class Program:
 
     def __init__(self, tracer: Tracer, guards: Guards, result: Any, call: Callable[..., Any]) -> None:
         builder = Builder(tracer, guards.places)
+        self.inputs = list(zip(guards.inputs, guards.places))
         self.test, self.call, self.busy = guards.compiled(), call, threading.Lock()
         outputs = tensors_in(result)
         numbers = [int(tracer.known(t)) for t in outputs]
@@ -149,7 +150,12 @@ class Program:
         """The result as source, in the same nest."""
         if isinstance(nest, Tensor):
             t, v = next(given)
-            return source.bind(t, "own") if v is None else f"fresh({source.speak(v)})"
+            if v is not None:
+                return f"fresh({source.speak(v)})"
+            place = next((place for n, place in self.inputs if n is t), None)
+            return place or source.bind(t, "own")
+        if isinstance(nest, tuple) and hasattr(nest, "_fields"):
+            return f"{source.bind(type(nest), 'named')}({', '.join(self.returned(n, given, source) for n in nest)})"
         if type(nest) is tuple:
             return "(" + "".join(f"{self.returned(n, given, source)}, " for n in nest) + ")"
         if type(nest) is list:

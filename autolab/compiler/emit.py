@@ -31,8 +31,11 @@ class Source:
 
     def __init__(self, steps: list[Any], leaving: list[Value], names: dict[str, Any]) -> None:
         self.names, self.lines = names, []
+        # taken: what the text itself says
+        names.update(accumulate=accumulate, float64=np.float64, add_reduce=np.add.reduce, range=range, min=min, args=None, kwargs=None)
         self.given: dict[Value, str] = {}  # how the text speaks of a value
         self.static: dict[Value, np.ndarray[Any, Any]] = {}  # values that live in a buffer
+        self.views: dict[Value, Any] = {}  # buffers and views of them, as arrays
         self.free: dict[Any, list[np.ndarray[Any, Any]]] = {}
         self.bytes = 0
         self.fused: list[list[Step]] = []
@@ -118,7 +121,7 @@ class Source:
             self.lines.append(f"{names}{',' if len(step.outs) == 1 else ''} = {self.call(step)}")
             return
         root = out.root
-        if root is not out and root in self.static and all(v.constant or v.root is root for v in step.values()):
+        if root is not out and root in self.static and all(v.constant or v in self.views for v in step.values()):
             view = step.function(*self.arrays(step.args), **self.arrays(step.kwargs))  # a buffer stays where it is: look once
             if np.may_share_memory(view, self.static[root]):
                 self.given[out] = self.bind(view, out.name)
@@ -137,7 +140,6 @@ class Source:
             self.lines.append(f"{out.name} = {self.call(step)}")
 
     def viewed(self, v: Value, array: Any) -> None:
-        self.views = getattr(self, "views", {})
         self.views[v] = array
 
     def arrays(self, nest: Any) -> Any:
@@ -255,7 +257,6 @@ class Group:
         to.lines += ["    " + line for line in body if line]
         for v, name in sums:
             to.lines.append(f"{v.name} = {to.bind(v.sample.dtype.type, v.sample.dtype.name)}({name})")
-        to.names["float64"], to.names["add_reduce"] = np.float64, np.add.reduce
         to.fused.append(self.steps)
 
     def whole(self, to: Source, v: Value) -> None:
@@ -368,7 +369,6 @@ def function(name: str, arguments: str, source: Source, result: str) -> tuple[Ca
     """The text as a function, and the text."""
     body = "\n".join("    " + line for line in [*source.lines, f"return {result}"])
     text = f"def {name}({arguments}):\n{body}\n"
-    source.names["accumulate"] = accumulate
     place: dict[str, Any] = {}
     exec(compile(text, f"<compiled {name}>", "exec"), source.names, place)
     return place[name], text
