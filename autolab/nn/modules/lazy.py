@@ -131,6 +131,14 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
         return dict.fromkeys(_WEIGHTS, (size,))
 
 
+class _LazyInstance(_LazyNorm):
+    def __init__(
+        self, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None,
+        dtype: Any = None, *, bias: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+
 def _lazy(base: Any, mixin: Any, doc: str) -> Any:
     # The arguments of the base, but for the size, which is not known yet; instance norms have other defaults.
     name, own = f"Lazy{base.__name__}", inspect.signature(base)
@@ -145,14 +153,6 @@ LazyConv1d, LazyConv2d, LazyConv3d, LazyConvTranspose1d, LazyConvTranspose2d, La
     _lazy(getattr(conv, name), _LazyConv, _CHANNELS.format(name))
     for name in "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d".split()
 )
-
-
-class _LazyInstance(_LazyNorm):
-    def __init__(
-        self, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True, track_running_stats: bool = True, device: Any = None,
-        dtype: Any = None, *, bias: bool = True,
-    ) -> None:  # fmt: skip
-        super().__init__(eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
 
 LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
