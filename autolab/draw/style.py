@@ -61,4 +61,17 @@ STYLE = f"""
 .al-edge.al-now .al-line{{stroke-width:3.5}}
 .al-node.al-now .al-box{{stroke-width:3.5;{_paint(stroke="grad-edge")}}}
 .al-node.al-now .al-rim{{{_paint(stroke="grad-edge")}}}
+.al-axes{{stroke-width:1;{_paint(fill="paper", stroke="line")}}}
+.al-grid{{fill:none;stroke-width:1;stroke-opacity:.25;{_paint(stroke="line")}}}
+.al-svg .al-t.al-grad{{visibility:visible}}
+.al-l{{fill:none;stroke-width:2.2;{_paint(stroke="line")}}}
+.al-l-a{{{_paint(stroke="leaf-edge")}}}.al-l-b{{stroke-dasharray:7 4;{_paint(stroke="out-edge")}}}
+.al-l-c{{stroke-dasharray:2 4;{_paint(stroke="custom-edge")}}}.al-l-grad{{stroke-dasharray:12 3;{_paint(stroke="grad-edge")}}}
+.al-m-a{{{_paint(fill="leaf-edge")}}}.al-m-b{{{_paint(fill="out-edge")}}}.al-m-c{{{_paint(fill="custom-edge")}}}
+.al-m-grad{{{_paint(fill="grad-edge")}}}.al-m-line{{{_paint(fill="line")}}}
+.al-cell{{stroke-width:1.2;{_paint(fill="op-fill", stroke="op-edge")}}}
+.al-k-leaf,.al-k-a{{{_paint(fill="leaf-fill", stroke="leaf-edge")}}}.al-k-out,.al-k-b{{{_paint(fill="out-fill", stroke="out-edge")}}}
+.al-k-custom,.al-k-c{{{_paint(fill="custom-fill", stroke="custom-edge")}}}.al-k-grad{{stroke-width:2;{_paint(fill="grad-fill", stroke="grad-edge")}}}
+.al-k-empty{{stroke-dasharray:4 3;{_paint(fill="paper", stroke="line")}}}
+.al-r{{stroke:none}}.al-r-a{{{_paint(fill="leaf-fill")}}}.al-r-b{{{_paint(fill="out-fill")}}}.al-r-c{{{_paint(fill="custom-fill")}}}
 """.strip()

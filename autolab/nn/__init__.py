@@ -21,11 +21,15 @@ _FAMILIES = {
     "modules.distance": "CosineSimilarity PairwiseDistance",
     "modules.dropout": "AlphaDropout Dropout Dropout1d Dropout2d Dropout3d FeatureAlphaDropout",
     "modules.flatten": "Flatten Unflatten",
+    "modules.lazy": (
+        "LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d "
+        "LazyConvTranspose3d LazyInstanceNorm1d LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear"
+    ),
     "modules.linear": "Bilinear Identity Linear",
     "modules.loss": (
         "BCELoss BCEWithLogitsLoss CTCLoss CosineEmbeddingLoss CrossEntropyLoss GaussianNLLLoss HingeEmbeddingLoss HuberLoss KLDivLoss "
-        "L1Loss MSELoss MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss NLLLoss2d "
-        "PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss"
+        "L1Loss LinearCrossEntropyLoss MSELoss MarginRankingLoss MultiLabelMarginLoss MultiLabelSoftMarginLoss MultiMarginLoss NLLLoss "
+        "NLLLoss2d PoissonNLLLoss SmoothL1Loss SoftMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss"
     ),
     "modules.normalization": "CrossMapLRN2d GroupNorm LayerNorm LocalResponseNorm RMSNorm",
     "modules.padding": (
@@ -40,15 +44,16 @@ _FAMILIES = {
     "modules.resize": (
         "ChannelShuffle Fold PixelShuffle PixelUnshuffle Unfold Upsample UpsamplingBilinear2d UpsamplingNearest2d"
     ),
+    "modules.rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
     "modules.sparse": "Embedding EmbeddingBag",
     "modules.transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer",
     "parallel": "DataParallel",
     "parameter": "Buffer UninitializedBuffer UninitializedParameter",
 }  # fmt: skip
 _HOMES = {name: family for family, names in _FAMILIES.items() for name in names.split()}
-_SUBPACKAGES = ("init", "modules", "parallel", "parameter")
+_SUBPACKAGES = ("init", "modules", "parallel", "parameter", "utils")
 
-__all__ = sorted(["Module", "Parameter", "functional", "init", "parallel", "parameter", *_HOMES])
+__all__ = sorted(["Module", "Parameter", "functional", "init", "parallel", "parameter", "utils", *_HOMES])
 
 
 def __getattr__(name: str) -> _Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine import dtypes
-from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.printing import tensor_repr
 
 
@@ -49,9 +49,7 @@ class _Uninitialized:
         """Give it a shape, and memory in which nothing in particular stands. From then on it is an ordinary one."""
         numpy = self.payload.dtype if dtype is None else dtype.numpy  # type: ignore[attr-defined]
         self.__class__ = self._kind
-        self.data = self._kind(Tensor(np.empty(tuple(shape), numpy)), requires_grad=False).data if self._kind is Parameter else Tensor(
-            np.empty(tuple(shape), numpy)
-        )  # fmt: skip
+        self.data = fresh(np.empty(tuple(shape), numpy))
 
     @property
     def shape(self) -> Any:
@@ -72,7 +70,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
     _kind = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
-        return Parameter.__new__(cls, Tensor(np.empty(0, (dtype or dtypes.float32).numpy)), requires_grad)
+        return Parameter.__new__(cls, fresh(np.empty(0, (dtype or dtypes.float32).numpy)), requires_grad)
 
 
 class UninitializedBuffer(_Uninitialized, Tensor):
@@ -81,7 +79,7 @@ class UninitializedBuffer(_Uninitialized, Tensor):
     _kind = Tensor
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> Any:
-        return Tensor.__new__(cls, Tensor(np.empty(0, (dtype or dtypes.float32).numpy)))
+        return Tensor.__new__(cls, fresh(np.empty(0, (dtype or dtypes.float32).numpy)))
 
 
 def is_lazy(t: Any) -> bool:

@@ -16,6 +16,7 @@ from autolab.rules import arithmetic, smooth
 from autolab.rules import elementwise as rows
 from autolab.surface import pointwise as p
 from autolab.surface.dims import require_floats, require_tensor, to_floats
+from autolab.surface.out import C_NAMES
 from autolab.surface.pointwise import NONE, binary, unary
 from autolab.surface.results import named
 
@@ -88,7 +89,9 @@ frexp_result = named("frexp", "mantissa exponent", __name__)
 
 def frexp(input: Tensor) -> Any:
     """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent."""
-    return frexp_result(*apply(arithmetic.frexp, (require_tensor(input, "frexp"),), NONE))
+    if require_tensor(input, "frexp").payload.dtype not in dtypes.FLOATING:
+        raise RuntimeError(f"torch.frexp() only supports floating-point dtypes; this one is {input.dtype}")
+    return frexp_result(*apply(arithmetic.frexp, (input,), NONE))
 
 
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
@@ -232,7 +235,8 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     require_tensor(end, "lerp", "end", 2)
     for name, t in (("end", end), ("weight", weight)):
         if isinstance(t, Tensor) and t.payload.dtype != input.payload.dtype:
-            raise RuntimeError(f"expected dtype {input.dtype.name} for `{name}` but got dtype {t.dtype.name}")
+            expected, found = (C_NAMES.get(d.name, d.name) for d in (input.dtype, t.dtype))
+            raise RuntimeError(f"expected dtype {expected} for `{name}` but got dtype {found}")
     if input.payload.dtype not in dtypes.FLOATING:
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{input.dtype.title}'. Convert it first: t.float().")
     return apply(arithmetic.lerp, (input, end, weight), NONE)  # type: ignore[no-any-return]

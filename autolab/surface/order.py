@@ -299,7 +299,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """How many entries fall into each of `bins` equal parts of [min, max] (0, 0: of their own range)."""
     a = require_tensor(input, "histc").numbers()
     if bins <= 0:
-        raise RuntimeError("bins must be > 0")
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     low, high = _range("torch.histc", a, min, max, 1)
     return fresh(np.histogram(a, bins, (low, high))[0].astype(a.dtype))
 

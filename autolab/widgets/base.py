@@ -11,7 +11,7 @@ from autolab.draw.style import STYLE, variables
 
 STATIC = Path(__file__).parent / "static"
 # One module for the browser, in files by view. They share their names, so no file needs to import another.
-VIEWS = "stepper", "explorer", "quiz"
+VIEWS = "stepper", "explorer", "quiz", "panel"
 MODULE = "\n".join((STATIC / f"{name}.mjs").read_text("utf-8") for name in ("elements", "graph", *VIEWS, "entry"))
 
 # Light unless the notebook says it is dark; a page of its own asks the system.

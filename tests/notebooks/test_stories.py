@@ -43,6 +43,7 @@ def test_it_runs_in_under_a_minute(path):
 
 
 @each_lesson
+@pytest.mark.filterwarnings("ignore:.*torch.jit:DeprecationWarning")  # PyTorch's own, when torch.func is loaded
 def test_the_same_lines_give_the_same_in_pytorch(path, torch):
     blocks = re.findall(r"```python\n(import torch .*?)```", cell(path, "pytorch"), re.S)
     assert blocks
@@ -139,6 +140,81 @@ def test_the_other_seed_gets_stuck_as_the_text_says(small):
     answers = printed(cell(LESSON01, "training-result"), names)
     assert answers[:2] == ["(0, 0) wanted 0, got 0.50", "(0, 1) wanted 1, got 0.50"]
     assert all((w[1] + bias).number <= 0 and bias.number <= 0 for w, bias in zip(names["W"], names["b"]))
+
+
+# -- 02 ------------------------------------------------------------------------------------------
+
+
+def run_cells(path, *names):
+    """The names that these cells of a lesson define, and what they print."""
+    defined, out = {}, []
+    for name in ("imports", *names):
+        out += printed(cell(path, name), defined)
+    return defined, out
+
+
+def solution(path, names):
+    exec(re.search(r"```python\n(.*?)```", cell(path, "exercise-solution"), re.S).group(1), names)
+
+
+@pytest.mark.lesson02
+def test_following_every_path_prints_31_lines_for_six_nodes():
+    path = FOLDER / "02-the-graph.ipynb"
+    _, out = run_cells(path, "leaf-make", "print-show", "shared-show")
+    assert out[:4] == ["PowBackward0", "  MulBackward0", "    AccumulateGrad", "    AccumulateGrad"]
+    assert len(out) - 4 == 31
+
+
+@pytest.mark.lesson02
+def test_a_graph_of_ten_times_exp_keeps_ten_results():
+    names, _ = run_cells(FOLDER / "02-the-graph.ipynb", "cost-count", "cost-show")
+    assert names["kept"](names["with_flag"]) == 10 * 4000
+
+
+@pytest.mark.lesson02
+def test_the_solution_finds_the_depth_of_a_graph_with_many_paths():
+    path = FOLDER / "02-the-graph.ipynb"
+    names, _ = run_cells(path)
+    solution(path, names)
+    out = printed(cell(path, "exercise-check-run"), names)
+    assert [line.partition("you say ")[2] for line in out] == ["0, it is 0", "2, it is 2", "2, it is 2", "60, it is 60"]
+
+
+# -- 03 ------------------------------------------------------------------------------------------
+
+LESSON03 = FOLDER / "03-chain-rule.ipynb"
+
+
+@pytest.mark.lesson03
+def test_both_directions_give_the_product_of_the_three_factors():
+    names, out = run_cells(LESSON03, "three-hand", "dual-engine", "dual-run", "dual-autolab-run")
+    assert out[0].endswith("product 0.3632")
+    assert out[1] == "0.9592, 0.3632"
+    assert "tangent=tensor(0.3632)" in out[2]
+    assert names["y"].tangent == pytest.approx(np.prod(names["factors"]), rel=1e-12)
+
+
+@pytest.mark.lesson03
+def test_only_the_relu_is_dead():
+    _, out = run_cells(LESSON03, "dead-show")
+    dead = [line.split()[0] for line in out if "of w  0.0000, of b  0.0000" in line]
+    assert dead == ["relu"]
+
+
+@pytest.mark.lesson03
+def test_the_best_step_of_a_difference_quotient_is_in_the_middle():
+    _, out = run_cells(LESSON03, "three-hand", "kinds-numerical")
+    errors = [float(line.split()[-1]) for line in out if line.startswith("h = ")]
+    assert errors.index(min(errors)) == 3
+
+
+@pytest.mark.lesson03
+def test_the_solution_of_the_division_agrees_with_reverse_mode():
+    names, _ = run_cells(LESSON03, "dual-engine")
+    solution(LESSON03, names)
+    for line in printed(cell(LESSON03, "exercise-check-run"), names):
+        yours, engine = re.findall(r"-?\d+\.\d+", line)
+        assert yours == engine
 
 
 # -- 04 ------------------------------------------------------------------------------------------

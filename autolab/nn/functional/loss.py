@@ -157,6 +157,8 @@ def nll_loss(
     _check_classes(input, target, weight, classes, ignore_index)
     if not is_floating(input):
         raise not_implemented("nll_loss_out_frame", input)
+    if weight is not None and weight.payload.dtype != input.payload.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}: convert the weight")
     w = np.ones(classes, input.payload.dtype) if weight is None else weight.detach()  # type: ignore[attr-defined]
     if input.ndim > 2:
         input = movedim(input, 1, -1)
@@ -185,6 +187,11 @@ def cross_entropy(
     if input.payload.ndim == 0:
         raise RuntimeError("cross_entropy: expected scores of at least one dim (C,), got a 0-d tensor")
     dim = 0 if input.payload.ndim == 1 else 1
+    if target.payload.dtype.kind in "iub" and input.shape == target.shape:
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype.title}: classes have the shape of the "
+            "scores without the dim of classes"
+        )
     if label_smoothing or target.payload.dtype.kind not in "iu":
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
@@ -246,6 +253,8 @@ def _check_linear(input: Tensor, weight: Tensor, bias: Any, target: Tensor, igno
         )
     if bias is not None and bias.shape != weight.shape[:-1]:
         raise RuntimeError(f"expected linear_bias shape {tuple(weight.shape[:-1])}, got {tuple(bias.shape)}")
+    if input.ndim == 2 and target.ndim and target.shape[0] != input.shape[0]:
+        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size ({target.shape[0]}).")
     if ignore_index is not None and is_floating(target):
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
 
@@ -255,6 +264,8 @@ def _soft_cross_entropy(
 ) -> Any:
     """Against class probabilities, or against one-hot targets mixed with the uniform distribution."""
     soft_target = is_floating(target)
+    if soft_target and ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target: probabilities of classes leave nothing out")
     if soft_target and target.shape != input.shape:
         raise RuntimeError(
             f"expected target dtype to be Long or Byte, but got {target.dtype.title}: classes are integers (`target.long()`); "

@@ -103,8 +103,12 @@ def batch_norm(
     if input.ndim < 2:
         raise RuntimeError(f"batch_norm(): expected an input of at least 2 dims (N, C, ...), but got {list(input.shape)}")
     channels, count = input.shape[1], math.prod(input.shape) // max(input.shape[1], 1)
-    if training and count <= 1:
+    if eps <= 0:
+        raise ValueError(f"batch_norm eps must be positive, but got {eps}")
+    if training and count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    if not count:
+        return input * 1  # type: ignore[operator,no-any-return]
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None and math.prod(t.shape) != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {math.prod(t.shape)}")

@@ -118,8 +118,7 @@ def _picked(input: Tensor, windows: Any) -> tuple[Tensor, Tensor]:
 
 def _at(input: Tensor, index: Any, n: int) -> Tensor:
     """The entries at places counted over the last n dims."""
-    flat = input.reshape(*input.shape[:-n], -1)  # type: ignore[attr-defined]
-    places = index.reshape(*index.shape[:-n], -1)
+    flat, places = (t.reshape(*t.shape[:-n], math.prod(t.shape[-n:])) for t in (input, index))  # type: ignore[attr-defined]
     return apply(index_rows.gather, (flat, places), {"axis": -1}).reshape(*index.shape)  # type: ignore[no-any-return]
 
 
@@ -341,7 +340,7 @@ def _fractional_max_pool(n: int) -> Any:
             samples = generator().random((*((1,) * (n + 2 - input.ndim)), *lead, n))
         else:
             samples = _random_samples.numbers()
-        samples = samples.reshape(*lead, n)
+        samples = samples.reshape(-1)[: math.prod(lead) * n].reshape(*lead, n)  # without a batch, the first of one
         order = range(n) if n == 3 else range(n)[::-1]  # in 2d the first number places the columns
         index = _fractional_index(input.numbers(), [samples[..., o] for o in order], size, kernel)
         values = _at(input, fresh(index), n)
@@ -377,8 +376,8 @@ def _fractional_index(x: Any, samples: Any, size: Any, kernel: Any) -> Any:
         own[a], own[n + a] = o, k
         positions = positions * m + index.reshape(*index.shape[:-2], *own)
     lead = x.shape[:-n]
-    positions = positions.reshape(*lead, math.prod(size), -1)
-    flat = np.take_along_axis(x.reshape(*lead, 1, -1), positions, axis=-1)
+    positions = positions.reshape(*lead, math.prod(size), math.prod(kernel))
+    flat = np.take_along_axis(x.reshape(*lead, 1, math.prod(x.shape[-n:])), positions, axis=-1)
     best = np.argmax(flat, axis=-1)[..., None]
     return np.take_along_axis(positions, best, axis=-1).reshape(*lead, *size)
 

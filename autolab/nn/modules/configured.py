@@ -16,8 +16,9 @@ class Signature:
     """The signature of a class that is made from its table of settings when somebody asks."""
 
     def __get__(self, instance: Any, owner: Any) -> inspect.Signature:
-        if "__init__" in vars(owner) and owner is not Configured:
-            return inspect.signature(owner.__init__)
+        if not owner.__init__.__code__.co_flags & inspect.CO_VARARGS:
+            own = inspect.signature(owner.__init__)
+            return own.replace(parameters=list(own.parameters.values())[1:])
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         return inspect.Signature([inspect.Parameter(name, kind, default=value) for name, value in owner.settings.items()])
 

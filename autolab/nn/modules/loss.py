@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ from autolab.nn import functional as F
 from autolab.nn.functional.common import reduction_of
 from autolab.nn.modules.configured import Configured, given
 from autolab.nn.modules.distance import PairwiseDistance
+from autolab.nn.modules.linear import Linear
 from autolab.nn.modules.module import Module
 
 _OLD = {"size_average": None, "reduce": None, "reduction": "mean"}  # the two that `reduction` replaced come first
@@ -77,6 +79,11 @@ class HuberLoss(_Loss):
 
     function, settings = "huber_loss", {"reduction": "mean", "delta": 1.0}
 
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        if not isinstance(delta, int | float):
+            raise TypeError(f"delta must be a float or int, got: {type(delta)}")
+        super().__init__(reduction, delta)
+
 
 class PoissonNLLLoss(_Loss):
     """Minus the log-probability of counts under a Poisson distribution, of which the input is the (log of the) mean."""
@@ -125,6 +132,39 @@ class CrossEntropyLoss(_WeightedLoss):
         return F.cross_entropy(
             input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing
         )
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """A `Linear` and the `CrossEntropyLoss` of what it gives. Shapes: input (N, in_features), target (N, *out_features)."""
+
+    def __init__(
+        self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False, device: Any = None,
+        dtype: Any = None, reduction: str = "mean", weight: Tensor | None = None, ignore_index: int | None = None,
+        label_smoothing: float = 0.0, options: Any = None,
+    ) -> None:  # fmt: skip
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        super().__init__(weight, reduction=reduction)
+        self.num_classes, self.out_features, self.ignore_index = num_classes, out_features, ignore_index
+        self.label_smoothing, self.options = label_smoothing, options
+        self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device, dtype=dtype)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """`functional.linear_cross_entropy`."""
+        shape, bias = (self.num_classes, *self.out_features), self.linear.bias
+        return F.linear_cross_entropy(
+            input, self.linear.weight.reshape(*shape, self.linear.in_features), target,  # type: ignore[attr-defined]
+            linear_bias=None if bias is None else bias.reshape(shape), weight=self.weight, reduction=self.reduction,  # type: ignore[attr-defined]
+            ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, options=self.options,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        """All settings."""
+        names = "num_classes out_features bias reduction ignore_index label_smoothing options".split()
+        values = {name: getattr(self, name, None) for name in names} | {"bias": self.linear.bias is not None}
+        return f"in_features={self.linear.in_features}, " + ", ".join(f"{name}={value}" for name, value in values.items())
 
 
 class NLLLoss(_WeightedLoss):

@@ -222,12 +222,12 @@ class Module(Hooks, Tree, State):
 
         Raises TypeError for an integer dtype.
         """
-        given = [*args, *kwargs.values()]
-        for d in [getattr(a, "dtype", a) for a in given]:
+        asked = [a.dtype if isinstance(a, Tensor) else a for a in (*args, *kwargs.values())]
+        for d in asked:
             if isinstance(d, dtypes.dtype) and not d.is_floating_point:
                 raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={d}")
         kwargs.pop("memory_format", None)
-        device_only = tuple(a for a in args if not isinstance(getattr(a, "dtype", a), dtypes.dtype))
+        device_only = tuple(a for a in args if not isinstance(a, dtypes.dtype | Tensor))
         devices = {k: v for k, v in kwargs.items() if k != "dtype"}
 
         def converted(t: Any) -> Any:

@@ -96,7 +96,7 @@ class GroupNorm(_Scaled):
 
     def extra_repr(self) -> str:
         """All settings."""
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
 
 
 class LocalResponseNorm(Module):

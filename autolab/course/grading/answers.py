@@ -1,0 +1,222 @@
+"""What a session in the box answers: run this cell, call that function on these arrays.
+
+This runs in the student's process, so nothing here protects anything; the judge takes what it says for numbers, and
+for nothing more.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import socket
+import traceback
+from typing import Any
+
+import numpy as np
+
+from . import wire
+
+OUTPUT = 20_000  # characters of output of one cell
+SHOWN = {"text/plain"}
+
+
+def warm(autolab: Any) -> None:
+    """Do once what every session does, so that a fork finds it done."""
+    from autolab.check import SPECS, Reference, check
+    from autolab.check.candidate import LocalCandidate  # noqa: F401
+
+    check("mul", (lambda x, y: x * y, lambda g, x, y: (g * y, g * x)))
+    Reference.of(SPECS["square"].row)
+    x = autolab.ones(2, requires_grad=True)
+    (x * x).sum().backward()
+
+
+class Capped(io.StringIO):
+    """Keeps the first characters that are written, and counts the rest."""
+
+    def __init__(self, limit: int):
+        super().__init__()
+        self.left, self.lost = limit, 0
+
+    def write(self, text: str) -> int:
+        """Write what still fits."""
+        kept = text[: self.left]
+        self.left -= len(kept)
+        self.lost += len(text) - len(kept)
+        super().write(kept)
+        return len(text)
+
+    def text(self) -> str:
+        """What was kept, and how much was not."""
+        return self.getvalue() + (f"\n... {self.lost} more characters\n" if self.lost else "")
+
+
+class Answers:
+    """One session: a namespace with a student's cells run in it."""
+
+    def __init__(self, shell: Any, connection: socket.socket):
+        self.shell, self.connection = shell, connection
+        self.contexts: dict[int, Any] = {}
+        self.handlers = {
+            "run": self.run, "kinds": self.kinds, "rule": self.rule, "forward": self.forward,
+            "backward": self.backward, "call": self.call, "play": self.play,
+        }  # fmt: skip
+        # kept here: a student may replace the module's own names, and only break what is theirs
+        self._receive, self._send = wire.receive, wire.send
+
+    def loop(self) -> None:
+        """Answer until the other side is gone."""
+        while True:
+            name, arguments = self._receive(self.connection)
+            try:
+                answer = {"ok": self.handlers[name](*arguments)}
+                wire.encode(answer)
+            except BaseException as error:
+                answer = {"error": f"{type(error).__name__}: {_said(error)}"}
+            self._send(self.connection, answer)
+
+    def run(self, source: str, name: str) -> dict[str, Any]:
+        """A cell, with IPython's semantics."""
+        shell, shown, sink = self.shell, [], Capped(OUTPUT)
+
+        def publish(data, metadata=None, **_):
+            shown.append({k: str(v)[:OUTPUT] for k, v in data.items() if k in SHOWN})
+
+        shell.display_pub.publish = publish
+        hook, results = shell.displayhook, []
+        hook.write_output_prompt = hook.finish_displayhook = lambda *a, **k: None
+        hook.write_format_data = lambda data, md=None: results.append(str(data.get("text/plain", ""))[:OUTPUT])
+        with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
+            shell.showtraceback = lambda *a, **k: None
+            done = shell.run_cell(source, store_history=False, silent=False)
+        error = done.error_before_exec or done.error_in_exec
+        outcome: dict[str, Any] = {"text": sink.text(), "shown": shown[:20], "results": results[:5], "error": None}
+        if error is not None:
+            outcome["error"] = {
+                "name": type(error).__name__[:200],
+                "value": _said(error),
+                "traceback": _traceback(error),
+            }
+        return outcome
+
+    def kinds(self, names: list[str]) -> dict[str, str]:
+        """For each name: "function class", "callable", "value", or "missing"."""
+        return {name: _kind(self.shell.user_ns.get(name, _MISSING)) for name in names}
+
+    def rule(self, what: Any, inputs: tuple, result: Any, given: tuple) -> dict[str, Any]:
+        """One call of a rule, as `autolab.check.LocalCandidate` makes it; `result` is forward's where that is not asked."""
+        from autolab.check.candidate import LocalCandidate
+
+        arrays, settings, upstream, between, same = given
+        arrays = [arrays[i] for i in same]  # the same array given twice is the same array here
+        try:
+            candidate = LocalCandidate(self._object(what), _Names(inputs, result))
+        except TypeError as error:
+            return {"refused": str(error)}
+        answer = candidate.call(arrays, settings, upstream, between)
+        fault = answer.fault
+        return {
+            "out": answer.out,
+            "gradients": answer.gradients,
+            "inputs": answer.inputs,
+            "upstream": answer.upstream,
+            "fault": fault and [fault.phase, fault.kind, fault.text, fault.line],
+            "recorded": bool(answer.recorded),
+            "judges_forward": bool(candidate.judges_forward),
+        }
+
+    def forward(self, name: str, number: int, arguments: tuple) -> Any:
+        """The forward of a Function class, on tensors; its context stays here."""
+        from autolab.check.candidate import Context
+        from autolab.engine.tensor import Tensor
+
+        cls = self._object(name)
+        tensors = [_tensor(a) if isinstance(a, np.ndarray) else a for a in arguments]
+        self.contexts[number] = context = Context(len(tensors), Tensor)
+        if "setup_context" in vars(cls):
+            out = cls.forward(*tensors)
+            cls.setup_context(context, tuple(tensors), out)
+        else:
+            out = cls.forward(context, *tensors)
+        return _plain(out)
+
+    def backward(self, name: str, number: int, gradients: tuple) -> Any:
+        """The backward that belongs to an earlier forward."""
+        returned = self._object(name).backward(self.contexts[number], *(_tensor(g) for g in gradients))
+        return _plain(returned if isinstance(returned, (tuple, list)) else (returned,))
+
+    def call(self, name: str, arguments: tuple, keywords: dict, tensors: list[int]) -> Any:
+        """A function on plain values; `tensors` are the positions that arrive as tensors."""
+        values = [_tensor(a) if i in tensors else a for i, a in enumerate(arguments)]
+        return _plain(self._object(name)(*values, **keywords))
+
+    def play(self, what: Any, exercise: str, scene: str, arrays: tuple) -> dict[str, Any]:
+        """One scene of an exercise on behaviour."""
+        from autolab.check import behaviour
+
+        player = behaviour.LocalPlayer(behaviour.BEHAVIOURS[exercise], self._object(what))
+        outcome = player.play(scene, arrays)
+        fault = outcome.fault
+        return {"data": outcome.data, "fault": fault and [fault.phase, fault.kind, fault.text, fault.line]}
+
+    def _object(self, what: Any) -> Any:
+        if isinstance(what, (list, tuple)):
+            return tuple(self._object(w) for w in what)
+        try:
+            return self.shell.user_ns[what]
+        except KeyError:
+            raise NameError(f"name {what!r} is not defined") from None
+
+
+class _Names:
+    """As much of a reference as a rule needs in order to be called: the names of the inputs, and no answer."""
+
+    def __init__(self, inputs: tuple, result: Any):
+        self.inputs, self._result = tuple(inputs), result
+
+    def result(self, inputs: Any, settings: Any) -> Any:
+        return self._result
+
+
+_MISSING = object()
+
+
+def _kind(value: Any) -> str:
+    from autolab.autograd import Function
+
+    if value is _MISSING:
+        return "missing"
+    if isinstance(value, type) and issubclass(value, Function):
+        return "function class"
+    if callable(value):
+        return "callable"
+    return "value"
+
+
+def _tensor(value: Any) -> Any:
+    from autolab.surface.creation import from_numpy
+
+    return from_numpy(np.array(value))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(_plain(v) for v in value)
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    return np.asarray(value.detach().numpy()) if hasattr(value, "detach") else value
+
+
+def _said(error: BaseException) -> str:
+    try:
+        return str(error)[:1000]
+    except BaseException:
+        return "(its text raises as well)"
+
+
+def _traceback(error: BaseException) -> list[str]:
+    try:
+        lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-6)
+        return [line[:2000] for line in lines][-20:]
+    except BaseException:
+        return [type(error).__name__[:200]]

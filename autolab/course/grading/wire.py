@@ -1,0 +1,147 @@
+"""What crosses between the box and the judge: a JSON header and plain numeric arrays, both limited in length.
+
+Both sides import this file. Nothing in it can make an object of a class that the other side chose: arrays are npy with
+`allow_pickle=False`, everything else is JSON.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import socket
+import struct
+import time
+from typing import Any
+
+import numpy as np
+
+HEADER = 1 << 20  # bytes
+BODY = 64 << 20  # bytes
+TEXT = 4000  # characters of one text
+DIMENSIONS = 8
+PREFIX = struct.Struct("<II")
+
+
+class Broken(OSError):
+    """The other side ended, took too long, or sent what is not allowed."""
+
+
+def pack(value: Any, arrays: list[np.ndarray]) -> Any:
+    """A value as JSON; its arrays are appended to `arrays`. Raises TypeError for anything but plain data."""
+    match value:
+        case None | bool() | int() | float():
+            return {"v": value}
+        case str():
+            return {"v": value[:TEXT]}
+        case np.ndarray() | np.generic():
+            array = np.array(value, subok=False, order="C")  # of a subclass only the numbers
+            if array.dtype.kind not in "fiubc":
+                raise TypeError(f"only arrays of numbers can be handed over, not of dtype {array.dtype}")
+            arrays.append(array.astype(array.dtype.newbyteorder("="), copy=False))
+            return {"a": len(arrays) - 1}
+        case list() | tuple():
+            return {"l" if isinstance(value, list) else "t": [pack(v, arrays) for v in value]}
+        case dict():
+            return {"d": {str(k)[:TEXT]: pack(v, arrays) for k, v in value.items()}}
+    raise TypeError(f"a {type(value).__name__} cannot be handed over: only numbers, arrays, text, lists and dicts can")
+
+
+def unpack(data: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
+    """The value that `pack` was given. Raises ValueError for anything else."""
+    if depth > 12 or not isinstance(data, dict) or len(data) != 1:
+        raise ValueError("not a packed value")
+    (kind, value), deeper = next(iter(data.items())), depth + 1
+    if kind == "v" and isinstance(value, (type(None), bool, int, float, str)):
+        return value[:TEXT] if isinstance(value, str) else value
+    if kind == "a" and type(value) is int and 0 <= value < len(arrays):
+        return arrays[value]
+    if kind in ("l", "t") and isinstance(value, list):
+        items = [unpack(v, arrays, deeper) for v in value]
+        return items if kind == "l" else tuple(items)
+    if kind == "d" and isinstance(value, dict):
+        return {k[:TEXT]: unpack(v, arrays, deeper) for k, v in value.items()}
+    raise ValueError("not a packed value")
+
+
+def encode(value: Any) -> bytes:
+    """One message. Raises TypeError for what cannot cross, ValueError if it is too long."""
+    arrays: list[np.ndarray] = []
+    packed = pack(value, arrays)
+    head, body = json.dumps({"value": packed, "arrays": len(arrays)}).encode(), io.BytesIO()
+    for array in arrays:
+        np.lib.format.write_array(body, array, allow_pickle=False)
+    if len(head) > HEADER or body.tell() > BODY:
+        raise ValueError(f"{len(head) + body.tell()} bytes are too many to hand over")
+    return PREFIX.pack(len(head), body.tell()) + head + body.getvalue()
+
+
+def decode(head: bytes, body: bytes) -> Any:
+    """The value in a message. Raises ValueError for whatever is not one."""
+    try:
+        data = json.loads(head)
+        stream, arrays = io.BytesIO(body), []
+        for _ in range(min(int(data["arrays"]), 1000)):
+            arrays.append(_array(stream, len(body)))
+        return unpack(data["value"], arrays)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, SyntaxError, EOFError, MemoryError) as error:
+        raise ValueError(f"not a message: {type(error).__name__}") from None
+
+
+def _array(stream: io.BytesIO, available: int) -> np.ndarray:
+    # The header is read first: a shape that promises terabytes is refused before anything is allocated.
+    version = np.lib.format.read_magic(stream)
+    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+    shape, fortran, dtype = read(stream)
+    count = 1
+    for n in shape:
+        count *= n
+    if dtype.kind not in "fiubc" or len(shape) > DIMENSIONS or fortran or count * dtype.itemsize > available:
+        raise ValueError("not a plain numeric array")
+    data = stream.read(count * dtype.itemsize)
+    return np.frombuffer(data, dtype, count).reshape(shape).astype(dtype.newbyteorder("="))
+
+
+def send(connection: socket.socket, value: Any, seconds: float | None = None) -> None:
+    """Send one message. Raises Broken if the other side does not take it in time."""
+    connection.settimeout(seconds)
+    try:
+        connection.sendall(encode(value))
+    except OSError as error:
+        raise Broken(_why(error)) from None
+
+
+def receive(connection: socket.socket, seconds: float | None = None) -> Any:
+    """The next message. Raises Broken if none comes in time, or what comes is none."""
+    end = None if seconds is None else time.monotonic() + seconds
+    try:
+        head, body = PREFIX.unpack(_exactly(connection, PREFIX.size, end))
+        if head > HEADER or body > BODY:
+            raise Broken("it sent too much")
+        return decode(_exactly(connection, head, end), _exactly(connection, body, end))
+    except Broken:
+        raise
+    except (OSError, ValueError) as error:
+        raise Broken(_why(error)) from None
+
+
+def _exactly(connection: socket.socket, n: int, end: float | None) -> bytes:
+    data = bytearray()
+    while len(data) < n:
+        if end is not None:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError
+            connection.settimeout(left)
+        else:
+            connection.settimeout(None)
+        part = connection.recv(min(1 << 20, n - len(data)))
+        if not part:
+            raise Broken("the process ended")
+        data += part
+    return bytes(data)
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "it took too long"
+    return "the process ended" if isinstance(error, OSError) else "it sent what is no answer"

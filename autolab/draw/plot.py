@@ -1,0 +1,218 @@
+"""Curves, bars, number lines and matrices as SVG text, for the explorables. A picture is a list of parts, so that the parts
+that many frames share (axes, a curve) are sent once.
+
+What differs in colour differs in dash or in shape too: the kinds "a", "b", "c" are solid, dashed and dotted lines with circles,
+squares and triangles; "grad" is a gradient, as in every other picture here.
+"""
+
+import math
+from html import escape
+
+import numpy as np
+
+KINDS = "a", "b", "c", "grad"
+CHAR = 7.3  # pixels that a letter takes
+
+
+def short(x, digits=4):
+    """A number for an axis or a cell: 0.5, -3, 1e-05, nan.
+
+    >>> short(0.5), short(-3.0), short(1e-5)
+    ('0.5', '-3', '1e-05')
+    """
+    x = float(x)
+    return "0" if x == 0 else f"{x:.{digits}g}"
+
+
+def ticks(low, high, count=5):
+    """Round numbers between two ends.
+
+    >>> ticks(-3, 3), ticks(0, 0.9)
+    ([-2.0, 0.0, 2.0], [0.0, 0.2, 0.4, 0.6, 0.8])
+    """
+    if not high > low:
+        return [float(low)]
+    rough = (high - low) / count
+    size = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * size for m in (1, 2, 5, 10) if m * size >= rough)
+    first = math.ceil(low / step - 1e-9)
+    return [round(k * step, 12) + 0.0 for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def span(*values, margin=0.08):
+    """The range that holds all finite values, with some air; wide enough never to be empty.
+
+    >>> span([0, 10])
+    (-0.8, 10.8)
+    """
+    flat = np.concatenate([np.ravel(np.asarray(v, float)) for v in values])
+    flat = flat[np.isfinite(flat)]
+    low, high = (float(flat.min()), float(flat.max())) if flat.size else (0.0, 1.0)
+    if high - low < 1e-9 * max(1.0, abs(low)):
+        low, high = low - 1, high + 1
+    air = margin * (high - low)
+    return low - air, high + air
+
+
+def words(x, y, text, kind="", anchor="start"):
+    """A line of text; `kind` is "head", "note", "grad" or plain."""
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="al-t {f"al-{kind}" if kind else ""}">{escape(str(text))}</text>'
+
+
+def box(x, y, width, height, kind="op"):
+    """A rectangle in the style of a node: "leaf", "op", "out", "custom", "grad" or "empty"."""
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="4" class="al-cell al-k-{kind}"/>'
+
+
+def arrow(x0, y0, x1, y1, kind="line"):
+    """A straight line with a tip at its end."""
+    angle = math.atan2(y1 - y0, x1 - x0)
+    tip = [(x1 - 8 * math.cos(angle + turn), y1 - 8 * math.sin(angle + turn)) for turn in (-0.45, 0.45)]
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in [*tip, (x1, y1)])
+    return (
+        f'<line x1="{x0:.1f}" y1="{y0:.1f}" x2="{x1:.1f}" y2="{y1:.1f}" class="al-l al-l-{kind}"/>'
+        f'<polygon points="{points}" class="al-m-{kind}"/>'
+    )
+
+
+def cells(x, y, rows, kinds=None, size=(54, 28), title="", note=""):
+    """A matrix, cell by cell: `rows` of texts, `kinds` the same shape (or one word). Returns the part and its width and height."""
+    width, height = size
+    out = [words(x, y - 8, title, "head")] if title else []
+    if note:
+        out.append(words(x + (len(title) + 1) * 9 * bool(title), y - 8, note, "note"))
+    for i, row in enumerate(rows):
+        for j, text in enumerate(row):
+            kind = kinds if isinstance(kinds, str) else kinds[i][j] if kinds else "op"
+            out.append(box(x + j * width, y + i * height, width - 3, height - 3, kind))
+            out.append(words(x + j * width + width / 2 - 1.5, y + i * height + height / 2 + 3, text, "grad" if kind == "grad" else "", "middle"))
+    return "".join(out), max(map(len, rows), default=0) * width, len(rows) * height
+
+
+class Axes:
+    """A frame with numbers, and what is drawn in it. `log` takes the logarithm of the horizontal axis, "y" of the vertical one."""
+
+    def __init__(self, xlim, ylim, place=(0, 0), size=(440, 250), labels=("", ""), title="", log=""):
+        self.left, self.top = place[0] + 56, place[1] + (26 if title else 10)
+        self.width, self.height = size[0] - 70, size[1] - (26 if title else 10) - 40
+        self.log, self.labels, self.title = log, labels, title
+        self.xlim, self.ylim = self._scaled(xlim, "x"), self._scaled(ylim, "y")
+
+    def _scaled(self, values, axis):
+        return np.log10(np.asarray(values, float)) if axis in self.log else np.asarray(values, float)
+
+    def x(self, value):
+        """Where a number is, in pixels from the left."""
+        low, high = self.xlim
+        return self.left + self.width * (float(self._scaled(value, "x")) - low) / (high - low)
+
+    def y(self, value):
+        """Where a number is, in pixels from the top."""
+        low, high = self.ylim
+        return self.top + self.height * (high - float(self._scaled(value, "y"))) / (high - low)
+
+    def _marks(self, lim, axis, count):
+        low, high = lim
+        if axis in self.log:
+            step = max(1, math.ceil((high - low) / count))
+            return [10.0**k for k in range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1, step)]
+        return ticks(low, high, count)
+
+    def frame(self):
+        """The box, its numbers and its labels."""
+        right, bottom = self.left + self.width, self.top + self.height
+        out = [f'<rect x="{self.left}" y="{self.top}" width="{self.width}" height="{self.height}" class="al-axes"/>']
+        for value in self._marks(self.xlim, "x", 6):
+            out.append(f'<path d="M{self.x(value):.1f} {self.top}V{bottom + 4}" class="al-grid"/>')
+            out.append(words(self.x(value), bottom + 17, short(value, 3), "note", "middle"))
+        for value in self._marks(self.ylim, "y", 5):
+            out.append(f'<path d="M{self.left - 4} {self.y(value):.1f}H{right}" class="al-grid"/>')
+            out.append(words(self.left - 7, self.y(value) + 4, short(value, 3), "note", "end"))
+        if self.labels[0]:
+            out.append(words(right, bottom + 34, self.labels[0], "note", "end"))
+        if self.labels[1]:
+            out.append(words(self.left + 6, self.top + 14, self.labels[1], "note"))
+        if self.title:
+            out.append(words(self.left, self.top - 9, self.title, "head"))
+        return "".join(out)
+
+    def line(self, xs, ys, kind="a"):
+        """A curve; it is interrupted where a value is not finite, and cut at the frame."""
+        (low, high), pen, path = self.ylim, False, []
+        for x, y in zip(xs, ys):
+            ok = np.isfinite(y) and ("y" not in self.log or y > 0)
+            if ok:
+                at = min(max(self.y(y), self.top - 2), self.top + self.height + 2)
+                path.append(f"{'L' if pen else 'M'}{self.x(x):.1f} {at:.1f}")
+            pen = ok
+        return f'<path d="{"".join(path)}" class="al-l al-l-{kind}"/>' if path else ""
+
+    def point(self, x, y, kind="a", label="", anchor="start"):
+        """A mark with the shape of its kind; nothing where it is not finite or outside of the frame."""
+        if not (np.isfinite(x) and np.isfinite(y)):
+            return ""
+        px, py = self.x(x), self.y(y)
+        if not (self.top - 3 <= py <= self.top + self.height + 3 and self.left - 3 <= px <= self.left + self.width + 3):
+            return ""
+        right = px > self.left + 0.75 * self.width
+        told = words(px + (-9 if right else 9), py - 7, label, "", "end" if right else "start") if label else ""
+        return mark(px, py, kind) + told
+
+    def bars(self, lows, highs, values, kind="a"):
+        """A histogram; bars that count nothing are left out."""
+        floor = self.top + self.height
+        out = ""
+        for low, high, value in zip(lows, highs, values):
+            if value > 0:
+                x0, x1, y = self.x(low), self.x(high), self.y(value)
+                out += f'<rect x="{x0:.1f}" y="{y:.1f}" width="{max(x1 - x0 - 1, 1):.1f}" height="{floor - y:.1f}" class="al-cell al-k-{kind}"/>'
+        return out
+
+    def upright(self, x, label="", kind="b", at=14):
+        """A vertical line across the frame, with words beside it."""
+        px = self.x(x)
+        right = px > self.left + 0.6 * self.width
+        told = words(px + (-5 if right else 5), self.top + at, label, "note", "end" if right else "start") if label else ""
+        return f'<path d="M{px:.1f} {self.top}V{self.top + self.height}" class="al-l al-l-{kind}"/>{told}'
+
+
+def mark(x, y, kind, r=5):
+    """A circle, square, triangle or diamond."""
+    shapes = {
+        "a": f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}"', "b": f'<rect x="{x - r:.1f}" y="{y - r:.1f}" width="{2 * r}" height="{2 * r}"',
+        "c": f'<polygon points="{x:.1f},{y - r - 1:.1f} {x + r + 1:.1f},{y + r:.1f} {x - r - 1:.1f},{y + r:.1f}"',
+        "grad": f'<polygon points="{x:.1f},{y - r - 1.5:.1f} {x + r + 1.5:.1f},{y:.1f} {x:.1f},{y + r + 1.5:.1f} {x - r - 1.5:.1f},{y:.1f}"',
+    }  # fmt: skip
+    return f'{shapes[kind]} class="al-m-{kind}"/>'
+
+
+def legend(x, y, names):
+    """`names`: (kind, text) pairs, side by side."""
+    out = ""
+    for kind, text in names:
+        out += f'<path d="M{x} {y}h26" class="al-l al-l-{kind}"/>{mark(x + 13, y, kind, 4)}{words(x + 32, y + 4, text)}'
+        x += 46 + CHAR * len(text)
+    return out
+
+
+def regions(axes, grid, kinds):
+    """A grid of small integers over the frame as runs of one kind: `kinds[k]` is how k is filled. Row 0 is at the top."""
+    rows, columns = grid.shape
+    w, h = axes.width / columns, axes.height / rows
+    paths = {k: [] for k in range(len(kinds))}
+    for i, row in enumerate(grid):
+        edges = [0, *(np.flatnonzero(np.diff(row)) + 1), columns]
+        for a, b in zip(edges, edges[1:]):
+            paths[int(row[a])].append(f"M{a * w:.1f} {i * h:.1f}h{(b - a) * w:.1f}v{h:.1f}h{-(b - a) * w:.1f}z")
+    return f'<g transform="translate({axes.left} {axes.top})">' + "".join(
+        f'<path d="{"".join(paths[k])}" class="al-r al-r-{kind}"/>' for k, kind in enumerate(kinds) if paths[k]
+    ) + "</g>"  # fmt: skip
+
+
+def picture(parts, width, height, label, style=""):
+    """The whole as one SVG element."""
+    inside = f"<style>{style}</style>" if style else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="al-svg al-plot" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'role="img" aria-label="{escape(label)}">{inside}{"".join(parts)}</svg>'
+    )

@@ -1,0 +1,167 @@
+"""Sequences of different lengths: packed, so that no time is spent on padding, or padded to one length."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autolab.engine import dtypes
+from autolab.engine.tensor import Tensor
+from autolab.surface.creation import as_tensor, full, tensor
+from autolab.surface.shape import cat, stack
+
+__all__ = [
+    "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence",
+    "unpack_sequence", "unpad_sequence",
+]  # fmt: skip
+
+
+class _Packed(NamedTuple):
+    data: Any
+    batch_sizes: Any
+    sorted_indices: Any
+    unsorted_indices: Any
+
+
+class PackedSequence(_Packed):
+    """Sequences sorted by falling length, their first entries one after another, then their second entries, and so on.
+
+    data: (all entries, *). batch_sizes: how many sequences reach step t, int64 of shape (steps,). sorted_indices: where each stood
+    before sorting, unsorted_indices: the way back; both None if they came sorted. Made by `pack_padded_sequence`.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, data: Any, batch_sizes: Any = None, sorted_indices: Any = None, unsorted_indices: Any = None) -> Any:
+        if batch_sizes is None:
+            data, batch_sizes = data
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The same sequences in another dtype."""
+        data = self.data.to(*args, **kwargs)
+        return self if data is self.data else self._replace(data=data)
+
+    def cpu(self) -> PackedSequence:
+        """The sequences: they are on the CPU."""
+        return self
+
+    def double(self) -> PackedSequence:
+        """In float64."""
+        return self.to(dtypes.float64)
+
+    def float(self) -> PackedSequence:
+        """In float32."""
+        return self.to(dtypes.float32)
+
+    is_cuda = False
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that undoes one."""
+    return None if permutation is None else permutation.argsort()  # type: ignore[attr-defined,no-any-return]
+
+
+def _places(lengths: Any) -> Any:
+    """Which of (steps, batch) are there, as a mask."""
+    return np.arange(lengths.max(initial=0))[:, None] < lengths[None, :]
+
+
+def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
+    """Leave out the padding of (T, N, *), or (N, T, *) with batch_first. enforce_sorted=False: in any order of length.
+
+    Raises RuntimeError for lengths that are not sorted (unless told), not positive, or not one for each sequence.
+    """
+    lengths = as_tensor(lengths, dtype=dtypes.int64) if not isinstance(lengths, Tensor) else lengths.to(dtypes.int64)  # type: ignore[attr-defined]
+    order = None
+    if not enforce_sorted:
+        lengths, order = lengths.sort(descending=True)
+        input = input.index_select(0 if batch_first else 1, order)  # type: ignore[attr-defined]
+    if batch_first:
+        input = input.transpose(0, 1)  # type: ignore[attr-defined]
+    n = lengths.numpy()
+    if len(n) != input.shape[1]:
+        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(n)} (batch_size={input.shape[1]})")
+    if (n <= 0).any():
+        raise RuntimeError("Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0")
+    if (np.diff(n) > 0).any():
+        raise RuntimeError(
+            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass `enforce_sorted=False` to "
+            "pack_padded_sequence and/or pack_sequence to sidestep this requirement if you do not need ONNX exportability."
+        )
+    if n.max() > input.shape[0]:
+        raise RuntimeError(f"Expected lengths of at most {input.shape[0]}, the padded length, but got {n.max()}")
+    there = _places(n)
+    flat = input.reshape(-1, *input.shape[2:])  # type: ignore[attr-defined]
+    t, b = np.nonzero(there)
+    return PackedSequence(flat[tensor(t * input.shape[1] + b)], tensor(there.sum(1)), order, None)
+
+
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Tensor, Tensor]:
+    """The padded sequences, (T, N, *) or (N, T, *) with batch_first, and their lengths. total_length: pad to at least this."""
+    sizes = sequence.batch_sizes.numpy()
+    steps = len(sizes)
+    if total_length is not None:
+        if total_length < steps:
+            raise ValueError(
+                "Expected total_length to be at least the length of the longest sequence in input, but got "
+                f"total_length={total_length} and max sequence length being {steps}"
+            )
+        steps = total_length
+    data, batch = sequence.data, sizes[0]
+    there = np.zeros((steps, batch), bool)
+    there[: len(sizes)] = np.arange(batch)[None, :] < sizes[:, None]
+    index = np.full((steps, batch), len(data))  # padding is one more row, behind the data
+    index[there] = np.arange(len(data))
+    more = cat([data, full((1, *data.shape[1:]), padding_value, dtype=data.dtype)])
+    padded, lengths = more[tensor(index)], tensor(there.sum(0))
+    if batch_first:
+        padded = padded.transpose(0, 1)
+    if sequence.unsorted_indices is not None:
+        padded = padded.index_select(0 if batch_first else 1, sequence.unsorted_indices)
+        lengths = lengths[sequence.unsorted_indices]  # type: ignore[index]
+    return padded, lengths
+
+
+def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Tensor:
+    """Sequences (L, *) of different lengths as one tensor (T, N, *), or (N, T, *) with batch_first."""
+    if not isinstance(sequences, Iterable):
+        raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
+    if padding_side not in ("left", "right"):
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    rows = list(sequences)
+    if not rows:
+        raise RuntimeError("received an empty list of sequences")
+    longest = max(row.shape[0] for row in rows)
+    padded = []
+    for row in rows:
+        missing = longest - row.shape[0]
+        if missing:
+            more = full((missing, *row.shape[1:]), padding_value, dtype=row.dtype)
+            row = cat([row, more] if padding_side == "right" else [more, row])
+        padded.append(row)
+    return stack(padded, 0 if batch_first else 1)
+
+
+def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
+    """The sequences without their padding."""
+    rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)  # type: ignore[attr-defined]
+    return [row[:n] for row, n in zip(rows, lengths.tolist(), strict=True)]  # type: ignore[attr-defined]
+
+
+def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
+    """Pack sequences (L, *) of different lengths."""
+    lengths = [v.shape[0] for v in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The sequences that were packed."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)

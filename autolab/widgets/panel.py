@@ -1,0 +1,284 @@
+"""What most explorables are: controls, and for each of their positions a frame (picture, sentence, table) that Python computed.
+
+A frame is what `make` returns for a position. Frames are computed in advance where that is quick, so that a page without a kernel has
+them all; else Python is asked. Pictures are lists of parts, and a part that many frames share is sent once.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass, field
+
+import traitlets
+
+from autolab.draw import plot
+from autolab.draw.style import STYLE
+from autolab.widgets.base import Explorable
+
+PATIENCE = 1.5  # seconds spent on frames in advance when the widget is made
+MOST = 1600  # so many frames go into a page without a kernel
+STATES = 120  # so many states of a widget with actions are computed in advance
+
+
+@dataclass
+class Frame:
+    """One position: what is seen, said and listed there. `next`: action -> the state that it leads to."""
+
+    sentence: str
+    picture: list = field(default_factory=list)
+    rows: list = field(default_factory=list)
+    code: str = ""
+    next: dict | None = None
+    error: bool = False
+
+
+def slider(name, stops, texts=None, start=None, label=None):
+    """A control with stops. `texts`: what each is called; `start`: the value to start at (the nearest stop is taken)."""
+    stops = [float(s) if not isinstance(s, str) else s for s in stops]
+    texts = [plot.short(s) if not isinstance(s, str) else s for s in stops] if texts is None else list(texts)
+    at = 0 if start is None else nearest(stops, start)
+    return {"kind": "slider", "name": name, "label": label or name, "stops": stops, "texts": texts, "start": at}
+
+
+def choice(name, texts, start=0, label=None):
+    """A control that chooses one of several words."""
+    return {"kind": "choice", "name": name, "label": label or name, "stops": list(texts), "texts": list(texts), "start": start}
+
+
+def timeline(count, name="step", label="Step"):
+    """A control with Step, Undo, Play: positions 0 to `count`."""
+    texts = [str(k) for k in range(count + 1)]
+    return {"kind": "steps", "name": name, "label": label, "stops": list(range(count + 1)), "texts": texts, "start": 0}
+
+
+def nearest(stops, value):
+    """The index of the stop that is nearest to a value, or equal to a word."""
+    if value in stops:
+        return stops.index(value)
+    if isinstance(value, str) or isinstance(stops[0], str):
+        raise ValueError(f"{value!r} is none of {', '.join(map(str, stops))}")
+    return min(range(len(stops)), key=lambda k: abs(stops[k] - value))
+
+
+class Panel(Explorable):
+    """Controls over frames. `move(x=1.5)` puts a control somewhere, `step()`, `undo()` and `reset()` do as the buttons.
+
+    `sentence` is what the frame says, `rows` is its table, `picture()` and `text()` show it without a browser.
+    """
+
+    controls = traitlets.List().tag(sync=True)
+    at = traitlets.Dict(help="control -> index of its stop").tag(sync=True)
+    past = traitlets.List(help="earlier positions, for undo").tag(sync=True)
+    columns = traitlets.List().tag(sync=True)
+    size = traitlets.List().tag(sync=True)
+    parts = traitlets.List(help="pieces of pictures, each once").tag(sync=True)
+    frames = traitlets.Dict(help="frames computed in advance, by the indices of the controls").tag(sync=True)
+    frame = traitlets.Dict(help="the frame that Python was asked for last").tag(sync=True)
+    playing = traitlets.Bool(False).tag(sync=True)
+    speed = traitlets.Float(1.0, help="steps in 1.4 seconds").tag(sync=True)
+
+    def __init__(self, title, controls, make, columns, size, **more):
+        self._make, self._known, self._numbers, self._parts = make, {}, {}, []
+        self._controls = {c["name"]: c for c in controls}
+        start = {c["name"]: c["start"] for c in controls}
+        self._strict = True
+        first = self._found(start)
+        self._strict = False
+        self._fill(PATIENCE)
+        super().__init__(
+            view="panel", title=title, controls=list(controls), at=start, columns=list(columns), size=list(size), frame=first,
+            frames=self._known_frames(), parts=list(self._parts), **more,
+        )  # fmt: skip
+
+    # -- frames --------------------------------------------------------------------------------------
+
+    def _key(self, at):
+        return ",".join(str(at[name]) for name in self._controls)
+
+    def _positions(self):
+        return [dict(zip(self._controls, at)) for at in itertools.product(*(range(len(c["stops"])) for c in self._controls.values()))]
+
+    def _fill(self, patience, most=MOST):
+        end = time.perf_counter() + patience
+        for at in self._positions()[:most]:
+            if time.perf_counter() > end:
+                break
+            self._found(at)
+
+    def _known_frames(self):
+        return {key: f for key, f in self._known.items() if key is not None}
+
+    def _found(self, at):
+        key = self._key(at)
+        if key not in self._known:
+            self._known[key] = self._packed(key, self._made(at))
+        return self._known[key]
+
+    def _made(self, at):
+        values = {name: self._controls[name]["stops"][k] for name, k in at.items()}
+        try:
+            return self._make(**values)
+        except Exception as error:
+            if self._strict:
+                raise
+            where = ", ".join(f"{c['label']} = {c['texts'][at[n]]}" for n, c in self._controls.items())
+            return Frame(f"{where}: {type(error).__name__}: {error}", error=True)
+
+    def _packed(self, key, frame):
+        picture = [self._numbers.setdefault(part, len(self._numbers)) for part in frame.picture if part]
+        self._parts.extend(itertools.islice(self._numbers, len(self._parts), None))
+        packed = {"key": key, "picture": picture, "sentence": frame.sentence, "rows": [[str(c) for c in r] for r in frame.rows]}
+        packed |= {"code": frame.code} if frame.code else {}
+        packed |= {"next": frame.next} if frame.next is not None else {}
+        return packed | ({"error": True} if frame.error else {})
+
+    # -- moving --------------------------------------------------------------------------------------
+
+    @traitlets.validate("at")
+    def _in_range(self, proposal):
+        given = proposal["value"]
+        if set(given) != set(self._controls):
+            raise traitlets.TraitError(f"at names {sorted(given)}; the controls are {list(self._controls)}")
+        return {name: int(min(max(k, 0), len(self._controls[name]["stops"]) - 1)) for name, k in given.items()}
+
+    @traitlets.observe("at")
+    def _follow(self, change):
+        if not self.view:
+            return
+        frame = self._found(self.at)
+        if frame != self.frame:
+            with self.hold_sync():
+                if len(self._parts) > len(self.parts):
+                    self.parts = list(self._parts)
+                self.frame = frame
+
+    def _go(self, at):
+        if at != self.at:
+            self.past = [*self.past, dict(self.at)]
+            self.at = at
+        return self
+
+    def move(self, **values):
+        """Put controls somewhere: a number (the nearest stop is taken) or a word. Returns the widget.
+
+        Raises
+        ------
+        KeyError
+            If there is no such control.
+        """
+        unknown = set(values) - set(self._controls)
+        if unknown:
+            raise KeyError(f"there is no control {sorted(unknown)[0]!r}; the controls are {list(self._controls)}")
+        return self._go({**self.at, **{name: nearest(self._controls[name]["stops"], v) for name, v in values.items()}})
+
+    def step(self):
+        """One step on, where there are steps. Returns the widget."""
+        names = [name for name, c in self._controls.items() if c["kind"] == "steps"]
+        if not names:
+            raise TypeError(f"this explorable has no steps; move its controls: {list(self._controls)}")
+        at = min(self.at[names[0]] + 1, len(self._controls[names[0]]["stops"]) - 1)
+        return self._go({**self.at, names[0]: at})
+
+    def undo(self):
+        """Take the last change back. Returns the widget."""
+        if self.past:
+            before, self.past = self.past[-1], self.past[:-1]
+            self.at = before
+        return self
+
+    def reset(self):
+        """Back to where it started. Returns the widget."""
+        return self._go({c["name"]: c["start"] for c in self._controls.values()})
+
+    # -- other forms -----------------------------------------------------------------------------------
+
+    @property
+    def sentence(self):
+        """What is said here."""
+        return self._found(self.at)["sentence"]
+
+    @property
+    def rows(self):
+        """The table here, as lists of texts."""
+        return self._found(self.at)["rows"]
+
+    def picture(self):
+        frame = self._found(self.at)
+        return plot.picture([self._parts[i] for i in frame["picture"]], *self.size, f"{self.title}. {frame['sentence']}", STYLE)
+
+    def text(self):
+        frame = self._found(self.at)
+        lines = [self.columns, *frame["rows"]]
+        widths = [max(len(line[i]) for line in lines if i < len(line)) for i in range(len(self.columns))] if lines else []
+        table = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip() for line in lines]
+        return "\n".join([f"{self.title}: {frame['sentence']}", *([frame["code"], ""] if "code" in frame else []), *table])
+
+    def offline(self):
+        self._fill(60)
+        with self.hold_sync():
+            self.frames, self.parts = self._known_frames(), list(self._parts)
+        return {**super().offline(), "playing": False}
+
+
+class Machine(Panel):
+    """A panel whose state changes by actions: `begin` is the first state, `act(state, action)` gives the next one, `make(state)` its
+    frame, `actions(state)` what can be done in it. States are immutable, hashable values; the buttons are the actions.
+    """
+
+    ask = traitlets.Dict(help="an action whose result is not known in advance").tag(sync=True)
+
+    def __init__(self, title, begin, act, show, actions, columns, size, **more):
+        self._act, self._show, self._actions = act, show, actions
+        self._states = {begin: 0}
+        self._edges = {}
+        self._explore()
+        control = {"kind": "actions", "name": "state", "label": "State", "stops": list(range(len(self._states))), "texts": [], "start": 0}
+        super().__init__(title, [control], self._frame_of, columns, size, **more)
+
+    def _explore(self):
+        queue = [next(iter(self._states))]
+        while queue and len(self._states) < STATES:
+            state = queue.pop(0)
+            for action in self._actions(state):
+                before = len(self._states)
+                after = self._leads(state, action)
+                if len(self._states) > before:
+                    queue.append(after)
+
+    def _leads(self, state, action):
+        if (state, action) not in self._edges:
+            after = self._act(state, action)
+            self._states.setdefault(after, len(self._states))
+            self._edges[state, action] = after
+        return self._edges[state, action]
+
+    def _frame_of(self, state):
+        here = list(self._states)[int(state)]
+        frame = self._show(here)
+        known = {a: self._edges.get((here, a)) for a in self._actions(here)}
+        frame.next = {a: None if s is None else self._states[s] for a, s in known.items()}
+        return frame
+
+    @traitlets.observe("ask")
+    def _answer(self, change):
+        if self.ask and self.ask["state"] == self.at["state"]:
+            self.press(self.ask["action"])
+
+    def press(self, action):
+        """Do one of the actions that the buttons do. Returns the widget.
+
+        Raises
+        ------
+        KeyError
+            If that cannot be done here; the message lists what can.
+        """
+        here = list(self._states)[self.at["state"]]
+        can = list(self._actions(here))
+        if action not in can:
+            raise KeyError(f"{action!r} is none of what can be done here: {', '.join(can)}")
+        after = self._states[self._leads(here, action)]
+        stops = self._controls["state"]["stops"]
+        stops.extend(range(len(stops), len(self._states)))
+        self._known.pop(self._key(self.at), None)  # it knows now where the action leads
+        return self._go({"state": after})

@@ -1,0 +1,158 @@
+// ---- panel ----------------------------------------------------------------------------------------------------
+
+// Controls over frames that Python computed: a slider, a choice, a timeline or buttons for actions move between them.
+function panel(model, el) {
+  const controls = model.get("controls"), [width, height] = model.get("size");
+  const steps = controls.find((c) => c.kind === "steps"), machine = controls.find((c) => c.kind === "actions");
+  const known = new Map();
+  const keyOf = (at) => controls.map((c) => at[c.name]).join(",");
+  const status = h("p", { class: "al-status", role: "status", "aria-live": "polite" });
+  const listing = h("pre", { class: "al-code", ...SCROLLS, "aria-label": "Code", hidden: "" });
+  const place = h("div", { class: "al-graph", ...SCROLLS, "aria-label": "Picture" });
+  const table = tableTwin("Table of what is shown", model.get("columns"), (body) => body.replaceChildren(...(shown?.rows || []).map((r) => row(r))));
+  let shown = null, dragging = false;
+
+  const go = (at, forget) => {
+    if (keyOf(at) === keyOf(model.get("at"))) return;
+    change(model, { past: forget ? model.get("past") : [...model.get("past"), model.get("at")], at });
+  };
+  const start = Object.fromEntries(controls.map((c) => [c.name, c.start]));
+  const undo = () => {
+    const past = model.get("past");
+    if (past.length) change(model, { at: past.at(-1), past: past.slice(0, -1) });
+  };
+  const last = steps && steps.stops.length - 1;
+  const position = () => model.get("at")[steps.name];
+  const stepTo = (to) => go({ ...model.get("at"), [steps.name]: Math.max(0, Math.min(last, to)) });
+  const pauseAnd = (action) => () => { if (model.get("playing")) change(model, { playing: false }); action(); };
+  const play = () => {
+    if (!model.get("playing") && position() === last) stepTo(0);
+    change(model, { playing: !model.get("playing") });
+  };
+
+  const resetButton = button("reset", "Reset", "Back to the start", pauseAnd(() => go(start)));
+  const undoButton = button("undo", "Undo", "Take the last change back", pauseAnd(undo));
+  const stepButton = steps && button("step", "Step", "Right arrow", pauseAnd(() => stepTo(position() + 1)));
+  const playButton = steps && button("play", "Play", "Space", play);
+  const speed = steps && h("select", { class: "al-select", "aria-label": "Speed", onchange: () => change(model, { speed: Number(speed.value) }) },
+    ...SPEEDS.map((s) => h("option", { value: String(s) }, `${s}×`)));
+  const count = steps && h("span", { class: "al-count" });
+  const actions = h("div", { class: "al-bar", role: "group", "aria-label": "Actions" });
+  const stopButton = model.get("running") !== undefined && h("button", { type: "button", class: "al-button",
+    onclick: () => change(model, { running: !model.get("running") }) });
+  const progress = stopButton && h("progress", { class: "al-progress", max: 1, "aria-label": "Progress" });
+
+  const inputs = controls.filter((c) => c.texts.length && c !== steps).map((control) => {
+    const set = (k) => go({ ...model.get("at"), [control.name]: k }, dragging);
+    if (control.kind === "choice") {
+      const select = h("select", { class: "al-select", "aria-label": control.label, onchange: () => set(select.selectedIndex) },
+        ...control.texts.map((t) => h("option", {}, t)));
+      return { el: h("label", { class: "al-choice" }, control.label, select), show: (k) => { select.selectedIndex = k; } };
+    }
+    const out = h("span", { class: "al-number", "aria-hidden": "true" });
+    const range = h("input", { type: "range", class: "al-range", min: 0, max: control.stops.length - 1, step: 1, "aria-label": control.label,
+      oninput: () => { set(Number(range.value)); dragging = true; }, onchange: () => { dragging = false; } }); // one drag is one undo
+    return { el: h("label", { class: "al-slider" }, h("code", {}, control.label), range, out), show: (k) => {
+      range.value = String(k);
+      out.textContent = control.texts[k];
+      range.setAttribute("aria-valuetext", control.texts[k]);
+    } };
+  });
+
+  const root = h("div", { class: "al-root al-panel", role: "group", "aria-label": model.get("title") },
+    h("div", { class: "al-bar", role: "toolbar", "aria-label": "Steps" }, resetButton, undoButton, stepButton, playButton, speed, count,
+      stopButton || null, progress || null),
+    inputs.length ? h("div", { class: "al-bar" }, ...inputs.map((i) => i.el)) : null, machine ? actions : null,
+    status, h("div", { class: "al-main" }, place, listing), table.el);
+  root.addEventListener("keydown", (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.target.matches("input, select")) { event.stopPropagation(); return; }
+    if (!steps || event.target.closest(".al-scroll, .al-graph, .al-code")) return;
+    const keys = { ArrowRight: () => stepTo(position() + 1), ArrowLeft: () => stepTo(position() - 1), Home: () => stepTo(0), End: () => stepTo(last) };
+    const action = keys[event.key] ? pauseAnd(keys[event.key]) : event.key === " " && !event.target.closest("button, summary") ? play : null;
+    if (!action) return;
+    event.preventDefault();
+    event.stopPropagation();
+    action();
+  });
+
+  function act(action) {
+    const to = shown.next[action], at = model.get("at");
+    if (to !== null) { go({ ...at, [machine.name]: to }); return; }
+    status.textContent = "Asking Python; a page without a kernel ends here: undo or reset.";
+    change(model, { ask: { state: at[machine.name], action, n: (model.get("ask")?.n || 0) + 1 } });
+  }
+
+  function learn() {
+    for (const [key, frame] of Object.entries(model.get("frames"))) known.set(key, frame);
+    const frame = model.get("frame");
+    if (frame.key !== undefined) known.set(frame.key, frame);
+    draw();
+  }
+
+  function draw() {
+    const at = model.get("at"), found = known.get(keyOf(at)), begun = keyOf(at) !== keyOf(start);
+    inputs.forEach((input, i) => input.show(at[controls.filter((c) => c.texts.length && c !== steps)[i].name]));
+    const off = (b, is) => b && b.setAttribute("aria-disabled", String(is));
+    off(resetButton, !begun);
+    off(undoButton, !model.get("past").length);
+    if (steps) {
+      off(stepButton, position() === last);
+      count.textContent = `${steps.label} ${position()} of ${last}`;
+      const playing = model.get("playing");
+      playButton.replaceChildren(sign(playing ? "pause" : "play"), playing ? "Pause" : "Play");
+    }
+    if (stopButton) {
+      stopButton.textContent = model.get("running") ? "Stop" : "Train";
+      progress.value = model.get("progress");
+    }
+    root.setAttribute("aria-busy", String(!found)); // Python has been asked
+    if (found && found !== shown) show(found);
+  }
+
+  function show(frame) {
+    shown = frame;
+    const parts = model.get("parts");
+    if (status.textContent !== frame.sentence) status.textContent = frame.sentence;
+    status.classList.toggle("al-error", Boolean(frame.error));
+    place.innerHTML = `<svg xmlns="http://www.w3.org/2000/svg" class="al-svg al-plot" viewBox="0 0 ${width} ${height}" width="${width}"
+      height="${height}" role="img">${frame.picture.map((i) => parts[i]).join("")}</svg>`;
+    place.firstElementChild.setAttribute("aria-label", frame.sentence);
+    place.firstElementChild.style.minWidth = `${0.8 * Math.min(width, 700)}px`;
+    place.hidden = !frame.picture.length;
+    listing.hidden = !frame.code;
+    listing.textContent = frame.code || "";
+    if (machine) {
+      const names = Object.keys(frame.next), old = [...actions.children];
+      // a button that stays keeps the focus
+      if (names.join() !== old.map((b) => b.textContent).join()) {
+        const focused = document.activeElement?.textContent, had = actions.contains(document.activeElement);
+        actions.replaceChildren(...names.map((n) => h("button", { type: "button", class: "al-button", onclick: () => act(n) }, n)));
+        if (had) ([...actions.children].find((b) => b.textContent === focused) || actions.firstElementChild || undoButton).focus();
+      }
+    }
+    table.update();
+  }
+
+  let timer = null;
+  function run() {
+    clearInterval(timer);
+    timer = null;
+    if (!steps || !model.get("playing")) return;
+    timer = setInterval(() => {
+      if (position() < last) stepTo(position() + 1);
+      if (position() >= last) change(model, { playing: false });
+    }, PERIOD / model.get("speed"));
+  }
+
+  el.replaceChildren(root);
+  const stop = [
+    follow(model, ["at", "past", "playing", "running", "progress"], draw),
+    follow(model, ["frames", "frame", "parts"], learn),
+    follow(model, ["playing", "speed"], run),
+    follow(model, ["speed"], () => { if (speed) speed.value = String(model.get("speed")); }),
+  ];
+  return () => { clearInterval(timer); stop.forEach((f) => f()); root.remove(); };
+}
+
+VIEWS.panel = panel;
