@@ -21,7 +21,11 @@ def short(x, digits=4):
     ('0.5', '-3', '1e-05')
     """
     x = float(x)
-    return "0" if x == 0 else f"{x:.{digits}g}"
+    return str(int(x)) if x == int_of(x) and abs(x) < 1e5 else f"{x:.{digits}g}"
+
+
+def int_of(x):
+    return int(x) if math.isfinite(x) else None
 
 
 def ticks(low, high, count=5):
@@ -146,6 +150,18 @@ class Axes:
                 path.append(f"{'L' if pen else 'M'}{self.x(x):.1f} {at:.1f}")
             pen = ok
         return f'<path d="{"".join(path)}" class="al-l al-l-{kind}"/>' if path else ""
+
+    def straight(self, x, y, slope, kind="grad"):
+        """The line through a point with a slope, from edge to edge of the frame."""
+        if not (np.isfinite(y) and np.isfinite(slope)):
+            return ""
+        (low, high), ends = self.ylim, []
+        for end in self.xlim:
+            if slope and not low <= y + slope * (end - x) <= high:
+                edge = low if (slope * (end - x) < 0) else high
+                end = x + (edge - y) / slope
+            ends.append(end)
+        return self.line(ends, [y + slope * (end - x) for end in ends], kind)
 
     def point(self, x, y, kind="a", label="", anchor="start"):
         """A mark with the shape of its kind; nothing where it is not finite or outside of the frame."""
