@@ -84,6 +84,8 @@ class Row:
         if x != self.x:
             return right
         value = self.reference.evaluate(x, self.code, g, names)
+        if value.dtype.kind not in "fiub":
+            raise TypeError(f"the formula gives no numbers but {value.dtype}")
         if self.reference.elementwise:
             value = sum_to(np.broadcast_to(value, g.shape), names[f"{x}_shape"])
         self.is_right &= close(value, right) or not np.all(np.isfinite(right))

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .behaviour import LocalPlayer, judge_behaviour
+from .behaviours import BEHAVIOURS
 from .candidate import Answer, Candidate, LocalCandidate
 from .cases import Case, cases
 from .diagnosis import Diagnosis, diagnosis, error_of, explain, fault, observe, stopped, worst_place
@@ -58,6 +60,9 @@ def check(name: str | Spec, candidate: Any, *, seed: int = 0, points: float | No
     >>> report.diagnoses[0].family, report.diagnoses[0].certainty
     ('not summed', 'certain')
     """
+    if behaviour := BEHAVIOURS.get(name) if isinstance(name, str) else None:
+        player = candidate if hasattr(candidate, "play") else LocalPlayer(behaviour, candidate)
+        return judge_behaviour(behaviour, player, seed=seed, points=points)
     spec = name if isinstance(name, Spec) else spec_for(name)
     reference = Reference.of(spec.row or spec.name)
     report = judge(spec, reference, LocalCandidate(candidate, reference), seed=seed)

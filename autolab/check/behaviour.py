@@ -1,0 +1,235 @@
+"""Exercises on the engine itself: what a piece of it does, not which derivative it returns.
+
+A scene is played with the learner's function or class on plain arrays and gives plain numbers and words: results, call
+counts, an order, bytes held, the name of an error. That side may sit in another process. What is expected is computed
+on the other side, from the same arrays; so are the slips: what a particular mistake would have given.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from autolab.autograd import enable_grad
+
+from .candidate import Fault, _fault, _quiet
+from .diagnosis import Diagnosis
+from .report import Report, Verdict
+
+Data = Mapping[str, Any]
+LONGEST_WORD = 400
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A mistake, by what it would have given: `expect(*arrays)` names the entries that give it away."""
+
+    family: str
+    text: str
+    hint: str
+    expect: Callable[..., Data]
+    sure: bool = True
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One thing to try: `play(candidate, *arrays)` beside `expect(*arrays)`; both return a dict of numbers and words."""
+
+    name: str
+    play: Callable[..., Data]
+    expect: Callable[..., Data]
+    passed: str
+    hint: str
+    points: float = 1.0
+    inputs: Callable[[np.random.Generator], tuple] = lambda rng: ()
+    slips: Sequence[Slip] = ()
+    says: Mapping[str, str] = field(default_factory=dict)  # what an entry is, in words
+    rtol: float = 1e-9
+
+
+@dataclass(frozen=True)
+class Behaviour:
+    """One exercise: its scenes, in the order in which a person would repair them."""
+
+    name: str
+    scenes: tuple[Scene, ...]
+
+    @property
+    def points(self) -> float:
+        """What all scenes are worth."""
+        return sum(scene.points for scene in self.scenes)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a scene gave, or why it gave nothing."""
+
+    data: Data | None
+    fault: Fault | None = None
+
+
+class Player(Protocol):
+    """Something that plays a scene with the learner's code."""
+
+    def play(self, scene: str, inputs: Sequence[np.ndarray]) -> Outcome:
+        """Play the scene of this name on these arrays."""
+        ...
+
+
+class LocalPlayer:
+    """The learner's code in this process."""
+
+    def __init__(self, behaviour: Behaviour, candidate: Any):
+        self.scenes = {scene.name: scene for scene in behaviour.scenes}
+        self.candidate = candidate
+
+    def play(self, scene: str, inputs: Sequence[np.ndarray]) -> Outcome:
+        """Play the scene on copies of the arrays."""
+        with _quiet(), enable_grad():
+            try:
+                return Outcome(plain(self.scenes[scene].play(self.candidate, *(np.array(a) for a in inputs))))
+            except (Exception, SystemExit) as error:
+                return Outcome(None, _named(error))
+
+
+def _named(error: BaseException) -> Fault:
+    if isinstance(error, NotImplementedError):
+        return Fault("call", "blank", "not written yet")
+    found = _fault("your code", error)
+    return Fault("call", found.kind, found.text, found.line)
+
+
+def plain(data: Data) -> dict[str, Any]:
+    """Numbers as arrays, words as short text: all that may cross to the judge.
+
+    >>> plain({"order": ["a", "b"], "calls": 2})
+    {'order': 'a b', 'calls': array(2)}
+    """
+    return {str(key): _plain(key, value) for key, value in data.items()}
+
+
+def _plain(key: str, value: Any) -> Any:
+    if hasattr(value, "detach"):
+        value = value.detach().numpy()
+    if isinstance(value, str):
+        return value[:LONGEST_WORD]
+    if isinstance(value, (list, tuple)) and value and all(isinstance(v, str) for v in value):
+        return " ".join(value)[:LONGEST_WORD]
+    if isinstance(value, (list, tuple)):
+        value = [v.detach().numpy() if hasattr(v, "detach") else v for v in value]
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        array = np.asarray(None)
+    if array.dtype.kind not in "fiub":
+        said = "None" if value is None else f"a {type(value).__name__}"
+        raise TypeError(f"{key} is {said}, expected numbers")
+    return array
+
+
+def error_name(call: Callable[[], Any]) -> str:
+    """The type of the error that a call raises, or "nothing". An answer that is not written yet stays so."""
+    try:
+        call()
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        return type(error).__name__
+    return "nothing"
+
+
+def error_text(call: Callable[[], Any]) -> str:
+    """The type and the first words of the error that a call raises, or "nothing"."""
+    try:
+        call()
+    except NotImplementedError:
+        raise
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return "nothing"
+
+
+def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, points: float | None = None) -> Report:
+    """The verdict on what a player does, wherever it runs: it is asked only for numbers and words."""
+    start = time.perf_counter()
+    rng = np.random.default_rng(seed)
+    verdicts: list[Verdict] = []
+    diagnoses: list[Diagnosis] = []
+    blank = None
+    for scene in behaviour.scenes:
+        draws = [scene.inputs(rng) for _ in range(2)]
+        if blank:
+            verdicts.append(Verdict(scene.name, None, "not judged: not written yet", 0.0, scene.points))
+            continue
+        verdict, found, blank = _judge_scene(scene, player, draws)
+        verdicts.append(verdict)
+        if found and found.text not in [d.text for d in diagnoses]:
+            diagnoses.append(found)
+    report = Report(behaviour.name, tuple(verdicts), tuple(diagnoses), seed, time.perf_counter() - start)
+    return report if points is None else report.worth(points)
+
+
+def _judge_scene(scene: Scene, player: Player, draws: Sequence[tuple]) -> tuple[Verdict, Diagnosis | None, bool]:
+    seen = []
+    for inputs in draws:
+        outcome = player.play(scene.name, inputs)
+        if outcome.data is None:
+            found = outcome.fault or Fault("call", "exception", "gave nothing")
+            text = found.text + (f" (your {found.line})" if found.line else "")
+            diagnosis = Diagnosis(found.kind, "certain", text, scene.hint, where=f"scene {scene.name!r}")
+            return Verdict(scene.name, False, text, 0.0, scene.points), diagnosis, found.kind == "blank"
+        seen.append((inputs, outcome.data, plain(scene.expect(*inputs))))
+        if not inputs:
+            break
+    wrong = [(data, want, key) for _, data, want in seen for key in want if not _same(data.get(key), want[key], scene)]
+    if not wrong:
+        return Verdict(scene.name, True, scene.passed, scene.points, scene.points), None, False
+    fact = _fact(scene, *wrong[0])
+    for slip in scene.slips:
+        if all(_fits(slip, scene, inputs, data) for inputs, data, _ in seen):
+            # The same on two draws of random numbers is a fact about the code; the same without any is a good guess.
+            sure = "certain" if slip.sure and len(seen) > 1 else "likely"
+            found = Diagnosis(slip.family, sure, slip.text, slip.hint, where=fact)
+            return Verdict(scene.name, False, fact, 0.0, scene.points), found, False
+    found = Diagnosis("behaviour", "unknown", f"{scene.name}: {fact}", scene.hint)
+    return Verdict(scene.name, False, fact, 0.0, scene.points), found, False
+
+
+def _fits(slip: Slip, scene: Scene, inputs: tuple, data: Data) -> bool:
+    return all(_same(data.get(key), value, scene) for key, value in plain(slip.expect(*inputs)).items())
+
+
+def _same(got: Any, want: Any, scene: Scene) -> bool:
+    if isinstance(want, str) or isinstance(got, str) or got is None:
+        return isinstance(want, str) and isinstance(got, str) and got == want
+    got = np.asarray(got)
+    return got.shape == want.shape and bool(np.allclose(got, want, rtol=scene.rtol, atol=1e-12, equal_nan=True))
+
+
+def _fact(scene: Scene, data: Data, want: Data, key: str) -> str:
+    name, got, expected = scene.says.get(key, key), data.get(key), want[key]
+    if got is None:
+        return f"{name}: received nothing, expected {_show(expected)}"
+    if not isinstance(got, str) and not isinstance(expected, str):
+        got = np.asarray(got)
+        if got.shape != expected.shape:
+            return f"{name}: received shape {got.shape}, expected shape {expected.shape}"
+        if got.ndim and got.size > 6:
+            off = np.abs(np.where(np.isfinite(got), got, np.inf) - expected.astype(float))
+            at = np.unravel_index(np.argmax(off), got.shape)
+            place = f"[{', '.join(str(int(i)) for i in at)}]"
+            return f"{name}{place}: received {_show(got[at])}, expected {_show(expected[at])}"
+    return f"{name}: received {_show(got)}, expected {_show(expected)}"
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, str):
+        return value or "nothing"
+    a = np.asarray(value)
+    if a.dtype.kind == "b":
+        return str(a.tolist())
+    return f"{float(a):.6g}" if not a.ndim else "[" + ", ".join(f"{float(v):.6g}" for v in a.ravel()) + "]"

@@ -1,0 +1,397 @@
+"""Problem set 6: the pieces of an engine, judged by what they do: call counts, order, what is freed, what raises.
+
+The pieces work on the small nodes below, so that a mistake in one costs nothing in the next.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from .behaviour import Behaviour, Data, Scene, Slip, error_name, error_text
+from .cases import draw
+
+
+class Leaf:
+    """Where gradients arrive."""
+
+    def __init__(self, name: str = "leaf"):
+        self.name, self.grad, self.parents, self.number, self.calls = name, None, (), 0, 0
+
+
+class Step:
+    """An operation that ran: parents, a rule from g to one gradient for each parent, a number that counts upwards."""
+
+    def __init__(self, name: str, number: int, parents: tuple, factors: tuple, log: list[str] | None = None):
+        self.name, self.number, self.parents, self.saved, self.hooks = name, number, parents, factors, []
+        self.calls, self.log, self.received = 0, log if log is not None else [], None
+
+    def rule(self, g):
+        """The gradients for the parents; counts how often it is asked."""
+        self.calls += 1
+        self.log.append(self.name)
+        self.received = np.array(g)
+        return tuple(g * f for f in self.saved)
+
+
+def _arrays(*shapes):
+    return lambda rng: tuple(draw(rng, s) for s in shapes)
+
+
+# -- accumulate --------------------------------------------------------------------------------------
+
+def _accumulate(f, g, h) -> Data:
+    leaf = Leaf()
+    f(leaf, g)
+    first = np.array(leaf.grad)
+    f(leaf, h)
+    return {"first": first, "both": leaf.grad}
+
+
+def _aliases(f, g, h) -> Data:
+    leaf, other, before = Leaf(), Leaf(), g.copy()
+    f(leaf, g)
+    f(other, g)
+    f(leaf, h)
+    return {"g": g, "other": other.grad, "changed": bool(np.any(g != before))}
+
+
+ACCUMULATE = Behaviour("accumulate", (
+    Scene("first gradient", lambda f, g, h: {"first": _accumulate(f, g, h)["first"]}, lambda g, h: {"first": g},
+          "a leaf without a gradient takes the first", "What is None + g?", 1, _arrays((3, 5), (3, 5))),
+    Scene("second gradient", _accumulate, lambda g, h: {"first": g, "both": g + h}, "the second is added", "What does PyTorch "
+          "do with .grad when backward is called twice?", 2, _arrays((3, 5), (3, 5)), slips=[
+              Slip("overwritten", "The second gradient replaces the first", "A leaf collects.", lambda g, h: {"both": h})]),
+    Scene("nobody else's array", _aliases, lambda g, h: {"g": g, "other": g, "changed": False},
+          "the array that came in stays as it was",
+          "The same g may be on its way to another node: who else sees it when you write `+=`?", 2,
+          _arrays((3, 5), (3, 5)), says={"g": "the g that was handed in, afterwards", "other": "the gradient of another leaf",
+                                         "changed": "g was written into"}, slips=[
+              Slip("mutation", "The second gradient is added into the array of the first, which others hold as well",
+                   "leaf.grad = leaf.grad + g makes a new array; leaf.grad += g writes into the old one.",
+                   lambda g, h: {"other": g + h})]),
+))  # fmt: skip
+
+
+# -- order -------------------------------------------------------------------------------------------
+
+def _late(log=None):
+    """Leaf a; c from a; d from c; e from c and d: c must wait for both."""
+    a = Leaf("a")
+    c = Step("c", 1, (a,), (2.0,), log)
+    d = Step("d", 2, (c,), (3.0,), log)
+    return a, c, d, Step("e", 3, (c, d), (5.0, 7.0), log)
+
+
+def _order(f) -> Data:
+    *_, e = _late()
+    return {"order": [n.name for n in f(e)]}
+
+
+def _order_is_by_number(f) -> Data:
+    a = Leaf("a")
+    early, late = Step("early", 1, (a,), (1.0,)), Step("late", 9, (a,), (1.0,))
+    return {"order": [n.name for n in f(Step("root", 10, (early, late), (1.0, 1.0)))][:3]}
+
+
+def _deep(f) -> Data:
+    node: Any = Leaf("a")
+    for i in range(1, 20001):
+        node = Step(f"s{i}", i, (node,), (1.0,))
+    return {"count": len(list(f(node)))}
+
+
+VISITS = Behaviour("backward_order", (
+    Scene("each node once", _order, lambda: {"order": "e d c a"}, "e, d, c, a", "c was made before d: which of them has to wait?",
+          3, slips=[Slip("visited", "A node that is used twice is visited twice", "Remember which nodes you have been to.",
+                         lambda: {"order": "e c d a c a"}),
+                    Slip("visited", "A node that is used twice is visited twice", "Remember which nodes you have been to.",
+                         lambda: {"order": "e c a d c a"}),
+                    Slip("order", "c comes before d, although d still has a gradient for it",
+                         "c was made before d, so it has to wait.", lambda: {"order": "e c d a"}),
+                    Slip("order", "c and its input come before d, although d still has a gradient for c",
+                         "c was made before d, so it has to wait.", lambda: {"order": "e c a d"}),
+                    Slip("order", "The order runs from the inputs to the root", "Backward begins at the root.",
+                         lambda: {"order": "a c d e"})]),
+    Scene("newest first", _order_is_by_number, lambda: {"order": "root late early"}, "the node with the highest number first",
+          "node.number counts the nodes as they are made.", 1),
+    Scene("deep chain", _deep, lambda: {"count": 20001}, "20000 nodes in a row are no problem",
+          "A function that calls itself for each node stops at Python's recursion limit; keep a list of what is still to do.", 2),
+))  # fmt: skip
+
+
+# -- the backward pass -------------------------------------------------------------------------------
+
+def _pass(f, g) -> Data:
+    a = Leaf("a")
+    f(Step("d", 2, (Step("c", 1, (a,), (2.0,)),), (3.0,)), g)
+    return {"a": a.grad}
+
+
+def _diamond(f, g) -> Data:
+    a, c, d, e = _late()
+    f(e, g)
+    return {"a": a.grad, "calls": [c.calls, d.calls, e.calls]}
+
+
+def _diamond_whole(f, g) -> Data:
+    _, c, *_, e = _late()
+    f(e, g)
+    return {"g of c": c.received, "calls": c.calls}
+
+
+def _deep_pass(f, g) -> Data:
+    a = node = Leaf("a")
+    for i in range(1, 5001):
+        node = Step(f"s{i}", i, (node,), (1.0,))
+    f(node, g)
+    return {"a": a.grad}
+
+
+RUN = Behaviour("run_backward", (
+    Scene("a chain", _pass, lambda g: {"a": 6 * g}, "g times every factor on the way",
+          "Each rule gives one gradient for each parent.", 2, _arrays((4,)), slips=[
+              Slip("upstream ignored", "The gradient that comes in is not passed on", "What does the rule get as g?",
+                   lambda g: {"a": 6 * np.ones_like(g)})]),
+    Scene("diamond", _diamond, lambda g: {"a": 2 * (5 + 21) * g, "calls": [1, 1, 1]}, "both ways are added",
+          "Two ways lead from e to c: 5 directly, 3 times 7 through d.", 2, _arrays((4,)),
+          says={"calls": "how often the rules of c, d, e were called", "a": "gradient of a"}, slips=[
+              Slip("overwritten", "Only one of the two ways to c counts: the second overwrites the first",
+                   "Keep the sum of what has arrived for each node.", lambda g: {"a": 42 * g}),
+              Slip("overwritten", "Only one of the two ways to c counts: the other is lost",
+                   "Keep the sum of what has arrived for each node.", lambda g: {"a": 10 * g}),
+              Slip("twice", "The rule of c runs twice, once for each way: right, and exponentially slow in a deep graph",
+                   "Wait until all of c's gradient has arrived.", lambda g: {"a": 52 * g, "calls": [2, 1, 1]})]),
+    Scene("the whole gradient", _diamond_whole, lambda g: {"g of c": 26 * g, "calls": 1},
+          "each rule is called once, with everything that arrived", "Wait until all of c's gradient has arrived.", 2,
+          _arrays((4,)), says={"calls": "how often the rule of c was called", "g of c": "what the rule of c received"}),
+    Scene("deep chain", _deep_pass, lambda g: {"a": g}, "5000 nodes in a row are no problem",
+          "A function that calls itself for each node stops at Python's recursion limit.", 2, _arrays((4,))),
+))  # fmt: skip
+
+
+# -- freeing -----------------------------------------------------------------------------------------
+
+def _small(log=None):
+    a = Leaf("a")
+    c = Step("c", 1, (a,), (2.0,), log)
+    return a, c, Step("d", 2, (c,), (3.0,), log)
+
+
+def _frees(f, g) -> Data:
+    a, c, d = _small()
+    f(d, g)
+    return {"a": a.grad, "held": sum(n.saved is not None for n in (c, d))}
+
+
+def _again(f, g) -> Data:
+    a, _, d = _small()
+    f(d, g)
+    said = error_text(lambda: f(d, g))
+    return {"error": said.split(":")[0], "says": "second time" in said, "a": a.grad}
+
+
+def _retains(f, g) -> Data:
+    a, c, d = _small()
+    f(d, g, retain_graph=True)
+    held = sum(n.saved is not None for n in (c, d))
+    f(d, g)
+    return {"held": held, "a": a.grad, "error": error_name(lambda: f(d, g))}
+
+
+FREE = Behaviour("free_graph", (
+    Scene("memory", _frees, lambda g: {"a": 6 * g, "held": 0}, "what was saved is let go", "Set node.saved to None after "
+          "its rule has run.", 2, _arrays((4,)), says={"held": "nodes that still hold what they saved"}, slips=[
+              Slip("held", "Nothing is freed: the graph holds its memory until it is forgotten",
+                   "Set node.saved to None after its rule has run.", lambda g: {"a": 6 * g, "held": 2})]),
+    Scene("a second time", _again, lambda g: {"error": "RuntimeError", "says": True, "a": 6 * g},
+          "a second backward says what is wrong", "Look at node.saved before you call the rule, and raise RuntimeError "
+          "with PyTorch's words: trying to backward through the graph a second time.", 2, _arrays((4,)),
+          says={"error": "what the second call raised", "says": "the message speaks of a second time",
+                "a": "gradient of a afterwards"}, slips=[
+              Slip("error", "The second call fails by accident, with an error that says nothing about the graph",
+                   "Look at node.saved before you call the rule.", lambda g: {"error": "TypeError"})]),
+    Scene("retain_graph", _retains, lambda g: {"held": 2, "a": 12 * g, "error": "RuntimeError"},
+          "kept while asked for, and freed by the next call", "retain_graph=True skips the freeing, nothing else.", 2,
+          _arrays((4,)), says={"held": "nodes that still hold what they saved", "error": "what the third call raised"}),
+))  # fmt: skip
+
+
+# -- hooks -------------------------------------------------------------------------------------------
+
+def _hook_sees(f, g) -> Data:
+    seen, (_, c, _, e) = [], _late()
+    c.hooks.append(lambda g: seen.append(np.array(g)))
+    f(e, g)
+    return {"calls": len(seen), "saw": seen[0] if seen else 0.0}
+
+
+def _hook_replaces(f, g) -> Data:
+    a, c, d = _small()
+    c.hooks.append(lambda g: 10 * g)
+    f(d, g)
+    return {"a": a.grad}
+
+
+def _hooks_in_order(f, g) -> Data:
+    a, c, d = _small()
+    c.hooks += [lambda g: g + 1, lambda g: None, lambda g: 2 * g]
+    f(d, g)
+    return {"a": a.grad}
+
+
+def _hook_before_rule(f, g) -> Data:
+    log: list[str] = []
+    _, c, d = _small(log)
+    c.hooks.append(lambda g: log.append("hook of c"))
+    f(d, g)
+    return {"order": ", ".join(log)}
+
+
+HOOKS = Behaviour("hooks", (
+    Scene("the whole gradient", _hook_sees, lambda g: {"calls": 1, "saw": 26 * g}, "a hook fires once, with the sum",
+          "A hook fires when everything for its node has arrived.", 2, _arrays((4,)),
+          says={"calls": "how often the hook fired", "saw": "what the hook saw"}, slips=[
+              Slip("twice", "The hook fires for each contribution instead of once for their sum",
+                   "A hook fires when everything for its node has arrived.", lambda g: {"calls": 2})]),
+    Scene("replaces", _hook_replaces, lambda g: {"a": 60 * g}, "what a hook returns takes the place of g",
+          "What does the rule receive?", 2, _arrays((4,)), slips=[
+              Slip("ignored", "What the hook returns is ignored", "What does the rule receive?", lambda g: {"a": 6 * g})]),
+    Scene("several", _hooks_in_order, lambda g: {"a": 2 * 2 * (3 * g + 1)}, "in order, each on what the one before left; None leaves g",
+          "Each hook sees what the one before it left; None leaves it as it was.", 2, _arrays((4,)), slips=[
+              Slip("order", "The hooks run in the wrong order", "First registered, first called.", lambda g: {"a": 2 * (6 * g + 1)}),
+              Slip("ignored", "Each hook sees the original g instead of what the hook before it left",
+                   "g = hook(g), unless it is None.", lambda g: {"a": 2 * 6 * g})]),
+    Scene("before the rule", _hook_before_rule, lambda g: {"order": "d, hook of c, c"}, "hooks run before the rule of their node",
+          "The rule has to see what the hooks left.", 1, _arrays((4,))),
+))  # fmt: skip
+
+
+# -- no_grad -----------------------------------------------------------------------------------------
+
+def _inside(cls) -> Data:
+    state = SimpleNamespace(recording=True)
+    with cls(state):
+        inside = state.recording
+    return {"inside": inside, "after": state.recording}
+
+
+def _nested(cls) -> Data:
+    state = SimpleNamespace(recording=True)
+    with cls(state):
+        with cls(state):
+            pass
+        inside = state.recording
+    return {"inside": inside, "after": state.recording}
+
+
+def _reused(cls) -> Data:
+    state = SimpleNamespace(recording=True)
+    off = cls(state)
+    with off:
+        with off:
+            pass
+        inside = state.recording
+    return {"inside": inside, "after": state.recording}
+
+
+def _raises(cls) -> Data:
+    state = SimpleNamespace(recording=True)
+
+    def broken():
+        with cls(state):
+            raise ValueError("a bug in the middle")
+
+    return {"error": error_name(broken), "after": state.recording}
+
+
+def _was_off(cls) -> Data:
+    state = SimpleNamespace(recording=False)
+    with cls(state):
+        pass
+    return {"after": state.recording}
+
+
+OFF = {"inside": "recording inside the outer block", "after": "recording afterwards", "error": "the error that came out"}
+NO_GRAD = Behaviour("no_grad", (
+    Scene("off and on", _inside, lambda: {"inside": False, "after": True}, "off inside, on afterwards",
+          "__enter__ switches off, __exit__ brings back.", 2, says=OFF),
+    Scene("nested", _nested, lambda: {"inside": False, "after": True}, "the inner block leaves the outer one off",
+          "On leaving, bring back what was there before, not True.", 2, says=OFF, slips=[
+              Slip("state", "Leaving the inner block switches recording on inside the outer one",
+                   "On leaving, bring back what was there before, not True.", lambda: {"inside": True})]),
+    Scene("was off", _was_off, lambda: {"after": False}, "what was off stays off", "Bring back what was there before.", 1, says=OFF),
+    Scene("an exception", _raises, lambda: {"error": "ValueError", "after": True}, "an error passes through and recording comes back",
+          "__exit__ is called for an exception as well; what it returns decides whether the exception goes on.", 2, says=OFF, slips=[
+              Slip("swallowed", "The block swallows the exception", "__exit__ must not return True.", lambda: {"error": "nothing"}),
+              Slip("state", "After an exception recording stays off", "A generator needs try ... finally around its yield.",
+                   lambda: {"error": "ValueError", "after": False})]),
+    Scene("the same object twice", _reused, lambda: {"inside": False, "after": True}, "one object can be entered again",
+          "Each entry needs its own memory of what was there: a list, last in, first out.", 1, says=OFF),
+))  # fmt: skip
+
+
+# -- versions ----------------------------------------------------------------------------------------
+
+def _array(a):
+    return SimpleNamespace(data=a, version=0)
+
+
+def _write(t, factor=2.0):
+    t.data *= factor
+    t.version += 1
+
+
+def _unpack_right(cls, a) -> Data:
+    t = _array(a)
+    return {"value": cls(t).unpack()}
+
+
+def _unpack_written(cls, a) -> Data:
+    t = _array(a)
+    saved = cls(t)
+    _write(t)
+    said = error_text(saved.unpack)
+    return {"error": said.split(":")[0], "names both": "version 1" in said and "version 0" in said}
+
+
+def _written_before(cls, a) -> Data:
+    t = _array(a)
+    _write(t)
+    return {"value": cls(t).unpack()}
+
+
+def _no_copy(cls, a) -> Data:
+    t = _array(a)
+    return {"shares": bool(np.shares_memory(cls(t).unpack(), t.data))}
+
+
+def _back_again(cls, a) -> Data:
+    t = _array(a)
+    saved = cls(t)
+    _write(t, 2.0)
+    _write(t, 0.5)
+    return {"error": error_name(saved.unpack)}
+
+
+VERSIONS = Behaviour("version_counter", (
+    Scene("unchanged", _unpack_right, lambda a: {"value": a}, "what was saved comes back", "unpack returns the array.", 1,
+          _arrays((3, 5))),
+    Scene("written since", _unpack_written, lambda a: {"error": "RuntimeError", "names both": True},
+          "a write after saving is found", "Compare the version now with the version at saving; the message says both: "
+          "`is at version 1; expected version 0`.", 3, _arrays((3, 5)),
+          says={"error": "what unpack raised", "names both": "the message names version 1 and version 0"}, slips=[
+              Slip("unnoticed", "A write after saving goes unnoticed, and backward would use the wrong numbers",
+                   "Remember the version when you save.", lambda a: {"error": "nothing"})]),
+    Scene("written before", _written_before, lambda a: {"value": 2 * a}, "a write before saving does no harm",
+          "It is the version at saving that counts, not 0.", 2, _arrays((3, 5)), slips=[]),
+    Scene("no copy", _no_copy, lambda a: {"shares": True}, "saving copies nothing",
+          "A copy would cost the memory of every activation again; a counter costs one number.", 1, _arrays((3, 5)),
+          says={"shares": "shares the memory of the tensor"}),
+    Scene("written twice", _back_again, lambda a: {"error": "RuntimeError"}, "the counter decides, not the numbers",
+          "Comparing numbers costs time and misses a write that was undone; compare versions.", 1, _arrays((3, 5))),
+))  # fmt: skip
+
+ENGINE = (ACCUMULATE, VISITS, RUN, FREE, HOOKS, NO_GRAD, VERSIONS)

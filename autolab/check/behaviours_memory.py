@@ -1,0 +1,349 @@
+"""Problem set 7: checkpointing, micro-batches and loss scaling, judged by calls, bytes held and what is skipped."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from autolab.autograd.graph import saved_tensors_hooks
+from autolab.engine.tensor import Tensor
+from autolab.surface.creation import from_numpy
+
+from .behaviour import Behaviour, Data, Scene, Slip
+from .candidate import Context
+from .cases import draw
+
+
+def _arrays(*shapes):
+    return lambda rng: tuple(draw(rng, s) for s in shapes)
+
+
+def _leaf(a: np.ndarray) -> Tensor:
+    return from_numpy(a).requires_grad_()
+
+
+# -- as little as possible ---------------------------------------------------------------------------
+
+def _clipped(cls, x, g) -> Data:
+    a = _leaf(x)
+    out = cls.apply(a, -0.95, 1.35)
+    out.backward(from_numpy(g))
+    return {"out": out, "gradient": a.grad}
+
+
+def _bytes(cls, x, g) -> Data:
+    context = Context(3, Tensor)
+    cls.forward(context, from_numpy(x), -0.95, 1.35)
+    kept = [*context.saved_tensors, *vars(context).values()]
+    arrays = [a.detach().numpy() if isinstance(a, Tensor) else a for a in kept if isinstance(a, (Tensor, np.ndarray))]
+    return {"bytes": sum(a.nbytes for a in arrays) / x.size}
+
+
+FRUGAL = Behaviour("frugal_clip", (
+    Scene("gradient", _clipped, lambda x, g: {"out": np.clip(x, -0.95, 1.35), "gradient": g * ((x > -0.95) & (x < 1.35))},
+          "clipped, and the gradient passes inside", "Which entries move when x moves?", 2, _arrays((8, 5), (8, 5))),
+    Scene("bytes", lambda cls, x, g: {"at most one": _bytes(cls, x, g)["bytes"] <= 1}, lambda x, g: {"at most one": True},
+          "at most one byte an entry", "backward needs one yes or no for each entry; which dtype has one byte?", 4,
+          _arrays((8, 5), (8, 5)), says={"at most one": "at most one byte for each entry is saved"}),
+))  # fmt: skip
+
+
+# -- checkpoint --------------------------------------------------------------------------------------
+
+class Block:
+    """A function with three steps and a weight, which counts its calls."""
+
+    def __init__(self, w: Tensor):
+        self.w, self.calls = w, 0
+
+    def __call__(self, x: Tensor) -> Tensor:
+        self.calls += 1
+        return (x * self.w).tanh().sin().exp()
+
+
+def _block(x, w) -> tuple[np.ndarray, np.ndarray]:
+    """The value, and its derivative with respect to x * w."""
+    t = np.tanh(x * w)
+    out = np.exp(np.sin(t))
+    return out, out * np.cos(t) * (1 - t * t)
+
+
+def _gradients(f, x, w, g) -> Data:
+    a, b = _leaf(x), _leaf(w)
+    out = f(Block(b), a)
+    out.backward(from_numpy(g))
+    nothing = np.zeros_like(w)
+    return {"out": out, "x": a.grad, "w": nothing if b.grad is None else b.grad}
+
+
+def _calls(f, x, w, g) -> Data:
+    block = Block(_leaf(w))
+    out = f(block, _leaf(x))
+    before = block.calls
+    out.backward(from_numpy(g))
+    return {"before": before, "after": block.calls}
+
+
+def _held(f, x, w, g) -> Data:
+    held = [0]
+
+    def keep(t):
+        held[0] += t.numel()
+        return t
+
+    a, block = _leaf(x), Block(_leaf(w))
+    with saved_tensors_hooks(keep, lambda t: t):
+        out = f(block, a)
+        first = held[0]
+        out.backward(from_numpy(g))
+    return {"more than the input": first > a.numel()}
+
+
+CHECKPOINT = Behaviour("checkpoint", (
+    Scene("gradient for x", lambda f, x, w, g: {k: v for k, v in _gradients(f, x, w, g).items() if k != "w"},
+          lambda x, w, g: {"out": _block(x, w)[0], "x": g * _block(x, w)[1] * w}, "as without a checkpoint",
+          "backward runs f again, this time with recording on, and goes back through what that recorded.", 2,
+          _arrays((3, 5), (3, 5), (3, 5)), slips=[
+              Slip("upstream ignored", "The gradient that comes in is not passed to the second run", "backward(g), not backward().",
+                   lambda x, w, g: {"x": _block(x, w)[1] * w})]),
+    Scene("calls", _calls, lambda x, w, g: {"before": 1, "after": 2}, "once forward, once more in backward",
+          "The work of forward is done twice; that is the price.", 2, _arrays((3, 5), (3, 5), (3, 5)),
+          says={"before": "calls of f before backward", "after": "calls of f after backward"}, slips=[
+              Slip("not a checkpoint", "f runs only once: everything that it computed was kept", "Run f under no_grad in forward.",
+                   lambda x, w, g: {"before": 1, "after": 1})]),
+    Scene("memory", _held, lambda x, w, g: {"more than the input": False}, "between forward and backward only the input is held",
+          "Run f under no_grad in forward; a result that was recorded holds all that its graph saved.", 2,
+          _arrays((3, 5), (3, 5), (3, 5)), says={"more than the input": "forward saves more than the input"}),
+    Scene("gradient for the weights", lambda f, x, w, g: {"w": _gradients(f, x, w, g)["w"]},
+          lambda x, w, g: {"w": g * _block(x, w)[1] * x}, "weights inside f receive theirs", "autograd.grad asks for the inputs that "
+          "you name; backward(g) on the second result reaches every leaf, the weights too.", 2,
+          _arrays((3, 5), (3, 5), (3, 5)), slips=[
+              Slip("missing", "The weights inside f receive no gradient", "autograd.grad asks for the inputs that you name; "
+                   "backward(g) reaches every leaf.", lambda x, w, g: {"w": np.zeros_like(w)}),
+              Slip("twice", "The weights receive their gradient twice", "Go back through the second run once.",
+                   lambda x, w, g: {"w": 2 * g * _block(x, w)[1] * x})]),
+))  # fmt: skip
+
+
+# -- micro-batches -----------------------------------------------------------------------------------
+
+def mean_loss(w, x, t):
+    """The mean over the samples (rows) of the squared error of x @ w."""
+    return ((x @ w - t) ** 2).mean()
+
+
+def _cut(x, t, sizes):
+    ends = np.cumsum(sizes)
+    return [(from_numpy(x[end - n : end].copy()), from_numpy(t[end - n : end].copy())) for n, end in zip(sizes, ends, strict=True)]
+
+
+def _micro(*sizes):
+    def play(f, w, x, t):
+        a = _leaf(w)
+        f(mean_loss, a, _cut(x, t, sizes))
+        return {"grad": np.zeros_like(w) if a.grad is None else a.grad}
+
+    return play
+
+
+def _whole(w, x, t, rows=slice(None)) -> np.ndarray:
+    x, t = x[rows], t[rows]
+    return 2 * x.T @ (x @ w - t) / len(t)
+
+
+def _sum_of_means(*sizes):
+    ends = np.cumsum(sizes)
+    return lambda w, x, t: {"grad": sum(_whole(w, x, t, slice(e - n, e)) for n, e in zip(sizes, ends, strict=True))}
+
+
+def _mean_of_means(*sizes):
+    return lambda w, x, t: {"grad": _sum_of_means(*sizes)(w, x, t)["grad"] / len(sizes)}
+
+
+def _one_at_a_time(f, w, x, t) -> Data:
+    a, seen = _leaf(w), []
+
+    def loss(w, x, t):
+        seen.append(a.grad is not None)
+        return mean_loss(w, x, t)
+
+    f(loss, a, _cut(x, t, (4, 4, 4, 4)))
+    return {"calls": len(seen), "backward between": all(seen[1:])}
+
+
+LAST = Slip("overwritten", "Only the last micro-batch counts", "Who empties w.grad, and when?",
+            lambda w, x, t: {"grad": _whole(w, x, t, slice(12, None)) / 4})  # fmt: skip
+ACCUMULATION = Behaviour("micro_batches", (
+    Scene("equal sizes", _micro(4, 4, 4, 4), lambda w, x, t: {"grad": _whole(w, x, t)}, "four of 4 equal one of 16",
+          "Each loss is a mean over its own samples; the mean over all of them divides by more.", 2,
+          _arrays((3,), (16, 3), (16,)), slips=[
+              Slip("not divided", "The gradient is four times too large: the means of the micro-batches are added as they are",
+                   "The sum of four means is four times their mean.", _sum_of_means(4, 4, 4, 4)), LAST]),
+    Scene("other sizes", _micro(6, 6, 3, 1), lambda w, x, t: {"grad": _whole(w, x, t)}, "a small last batch counts for what it has",
+          "How much does one sample of the small batch count, and how much one of the large?", 2,
+          _arrays((3,), (16, 3), (16,)), slips=[
+              Slip("weights", "Every micro-batch counts the same, although they differ in size",
+                   "Weight each mean by its number of samples over the number of all samples.", _mean_of_means(6, 6, 3, 1)),
+              Slip("not divided", "The means of the micro-batches are added as they are", "Weight each mean by its number of "
+                   "samples over the number of all samples.", _sum_of_means(6, 6, 3, 1))]),
+    Scene("one at a time", _one_at_a_time, lambda w, x, t: {"calls": 4, "backward between": True},
+          "each graph is gone before the next is made", "Call backward for each micro-batch; adding up the losses first keeps "
+          "all the graphs alive, and the memory is that of the whole batch.", 2, _arrays((3,), (16, 3), (16,)),
+          says={"calls": "how often the loss was computed", "backward between": "the gradient arrives before the next micro-batch"}),
+))  # fmt: skip
+
+
+# -- loss scaling ------------------------------------------------------------------------------------
+
+def _tiny(rng) -> tuple:
+    return draw(rng, (6,), 1.0, 9.0).astype(np.float16), draw(rng, (6,), 1.0, 4.0).astype(np.float16)
+
+
+def _small_loss(a, size):
+    factors = from_numpy((a * np.float16(1e-3)).astype(np.float16))
+    return lambda w: (w * factors).sum() * size
+
+
+def _scaled(size, scale, w_of=lambda w: w):
+    def play(f, a, w):
+        gradient, usable = f(_small_loss(a, size), _leaf(w_of(w)), scale)
+        kept = np.asarray(gradient.detach().numpy() if hasattr(gradient, "detach") else gradient)
+        return {"gradient": kept, "usable": bool(usable), "dtype": str(kept.dtype)}
+
+    return play
+
+
+def _unscaled(a, size) -> np.ndarray:
+    return (a * np.float16(1e-3)).astype(float) * size
+
+
+SCALING = Behaviour("scaled_gradient", (
+    Scene("small gradients", _scaled(1e-5, 2.0**14), lambda a, w: {"gradient": _unscaled(a, 1e-5), "usable": True},
+          "what float16 would round to zero comes through", "Multiply the loss before backward, divide the gradient afterwards.", 3,
+          _tiny, rtol=3e-2, slips=[
+              Slip("underflow", "The gradient is zero: it is smaller than the smallest float16", "Multiply the loss before backward.",
+                   lambda a, w: {"gradient": np.zeros(6)}),
+              Slip("not unscaled", "The gradient is still multiplied by the scale",
+                   "Divide the gradient by what you multiplied the loss by.",
+                   lambda a, w: {"gradient": _unscaled(a, 1e-5) * 2**14})]),
+    Scene("float32", lambda f, a, w: {"dtype": _scaled(1e-5, 2.0**14)(f, a, w)["dtype"]}, lambda a, w: {"dtype": "float32"},
+          "divided in float32", "The unscaled gradient fits into float32 only: convert first, divide then.", 1, _tiny),
+    Scene("overflow", lambda f, a, w: {"usable": _scaled(1e3, 2.0**15)(f, a, w)["usable"]}, lambda a, w: {"usable": False},
+          "an infinite gradient is reported", "Is every entry finite?", 2, _tiny, says={"usable": "said to be usable"}),
+    Scene("leaves .grad clean", lambda f, a, w: _clean(f, a, w), lambda a, w: {"second": _unscaled(a, 1e-5)},
+          "a second call gives the same", "What is in w.grad when the second call begins?", 1, _tiny, rtol=3e-2),
+))  # fmt: skip
+
+
+def _clean(f, a, w) -> Data:
+    leaf = _leaf(w)
+    f(_small_loss(a, 1e-5), leaf, 2.0**14)
+    return {"second": np.asarray(f(_small_loss(a, 1e-5), leaf, 2.0**14)[0])}
+
+
+# -- the scaler --------------------------------------------------------------------------------------
+
+class Optimizer:
+    """Plain gradient descent on arrays, with a list `params`; counts its steps."""
+
+    def __init__(self, data: np.ndarray, grad: np.ndarray):
+        self.params, self.steps = [SimpleNamespace(data=data.copy(), grad=grad.copy())], 0
+
+    def step(self) -> None:
+        """One step downhill, with rate 0.1."""
+        self.steps += 1
+        for p in self.params:
+            p.data -= 0.1 * p.grad
+
+
+def _make(cls):
+    return cls(init_scale=8.0, growth_factor=2.0, backoff_factor=0.5, growth_interval=3)
+
+
+def _one_step(cls, data, grad) -> Data:
+    scaler, optimizer = _make(cls), Optimizer(data, 8 * grad)
+    scaler.step(optimizer)
+    return {"data": optimizer.params[0].data, "steps": optimizer.steps}
+
+
+def _history(*finite: bool):
+    def play(cls, data, grad):
+        scaler, scales, steps = _make(cls), [], 0
+        for ok in finite:
+            optimizer = Optimizer(data, 8 * grad if ok else np.where(grad > 0, grad, np.inf))
+            scaler.step(optimizer)
+            scaler.update()
+            steps += optimizer.steps
+            scales.append(float(scaler.factor))
+        return {"scales": scales, "steps": steps}
+
+    return play
+
+
+def _nan(cls, data, grad) -> Data:
+    scaler, optimizer = _make(cls), Optimizer(data, np.where(grad > 0, grad, np.nan))
+    scaler.step(optimizer)
+    scaler.update()
+    return {"steps": optimizer.steps, "scale": scaler.factor}
+
+
+HISTORY = {"scales": "the scale after each update", "steps": "steps that the optimizer took", "scale": "the scale"}
+PAIR = _arrays((6,), (6,))
+SCALER = Behaviour("grad_scaler", (
+    Scene("scale", lambda cls, data, grad: {"scaled": _make(cls).scale(data)}, lambda data, grad: {"scaled": 8 * data},
+          "the loss is multiplied", "scale(loss) is loss times the scale.", 1, PAIR),
+    Scene("step", _one_step, lambda data, grad: {"data": data - 0.1 * grad, "steps": 1}, "gradients are divided before the step",
+          "The optimizer must see the true gradient.", 2, PAIR, says=HISTORY, slips=[
+              Slip("not unscaled", "The optimizer steps with the scaled gradients", "The optimizer must see the true gradient.",
+                   lambda data, grad: {"data": data - 0.8 * grad})]),
+    Scene("skip and back off", _history(False, False), lambda data, grad: {"scales": [4, 2], "steps": 0},
+          "inf: no step, and half the scale", "One infinite entry spoils the step; try again with a smaller scale.", 2, PAIR,
+          says=HISTORY, slips=[
+              Slip("not skipped", "The optimizer steps although a gradient is infinite: the weights are lost",
+                   "Look at the gradients before the step.", lambda data, grad: {"steps": 2}),
+              Slip("no back-off", "The scale stays as it was after an overflow", "What would happen in the next step?",
+                   lambda data, grad: {"scales": [8, 8], "steps": 0})]),
+    Scene("nan", _nan, lambda data, grad: {"steps": 0, "scale": 4}, "nan is no number to step with",
+          "inf - inf is nan: ask whether all are finite.", 1, PAIR, says=HISTORY),
+    Scene("growth", _history(True, True, True, True), lambda data, grad: {"scales": [8, 8, 16, 16], "steps": 4},
+          "doubled after three good steps", "Count the good steps, and begin again after growing.", 2, PAIR, says=HISTORY, slips=[
+              Slip("growth", "The scale grows after every good step", "Count the good steps.",
+                   lambda data, grad: {"scales": [16, 32, 64, 128]}),
+              Slip("growth", "Once it has grown, the scale grows with every step", "Begin to count again after growing.",
+                   lambda data, grad: {"scales": [8, 8, 16, 32]}),
+              Slip("growth", "The scale never grows", "Count the good steps.", lambda data, grad: {"scales": [8, 8, 8, 8]})]),
+    Scene("in a row", _history(True, True, False, True, True, True),
+          lambda data, grad: {"scales": [8, 8, 4, 4, 4, 8], "steps": 5}, "an overflow begins the count again",
+          "Three good steps in a row: what does an overflow do to the count?", 2, PAIR, says=HISTORY, slips=[
+              Slip("growth", "Good steps before an overflow still count towards growth", "Three in a row.",
+                   lambda data, grad: {"scales": [8, 8, 4, 8, 8, 8]})]),
+))  # fmt: skip
+
+
+# -- which precision ---------------------------------------------------------------------------------
+
+GROUPS = {
+    "products": (("matmul", "linear", "conv2d"), "float16", "Most of the time goes into these, and their sums are kept in float32."),
+    "exponentials and logarithms": (("exp", "log", "pow"), "float32", "exp(12) is beyond the largest float16."),
+    "long sums": (("sum", "cumsum", "norm"), "float32", "Adding 1 to 2048 in float16 gives 2048."),
+    "softmax and norms": (("log_softmax", "layer_norm"), "float32", "Which operations are inside?"),
+    "losses": (("cross_entropy", "mse_loss"), "float32", "Differences of nearly equal numbers lose their digits."),
+    "the rest": (("relu", "add", "reshape"), "input", "Nothing to gain and nothing to lose."),
+}
+
+
+def _precision(names):
+    def play(table, *_):
+        return {name: str(table[name] if hasattr(table, "__getitem__") else table(name)) for name in names}
+
+    return play
+
+
+PRECISION = Behaviour("precision", tuple(
+    Scene(group, _precision(names), lambda names=names, answer=answer: dict.fromkeys(names, answer), f"{', '.join(names)}: {answer}",
+          hint, 1)
+    for group, (names, answer, hint) in GROUPS.items()
+))  # fmt: skip
+
+MEMORY = (FRUGAL, CHECKPOINT, ACCUMULATION, SCALING, SCALER, PRECISION)

@@ -1,0 +1,296 @@
+"""Problem set 1: the chain rule on paper, and a scalar engine in pieces.
+
+Each piece is judged on nodes that stand here, so that a mistake in one piece costs nothing in the next.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .behaviour import Behaviour, Data, Scene, Slip
+from .cases import draw
+
+
+class Node:
+    """A value with its parents and, for each of them, the derivative of this value with respect to that one."""
+
+    def __init__(self, data: float, parents: tuple = (), local: tuple = (), name: str = ""):
+        self.data, self.parents, self.local, self.name, self.grad = data, parents, local, name, 0.0
+
+
+def _numbers(n: int, low: float = 0.3, high: float = 1.7):
+    return lambda rng: tuple(draw(rng, (), low, high) for _ in range(n))
+
+
+# -- the trace table ---------------------------------------------------------------------------------
+
+ENTRIES = ("u", "y", "dy_du", "du_dx", "dy_dx")
+
+
+def _trace(candidate, x) -> Data:
+    table = candidate(float(x))
+    missing = [name for name in ENTRIES if name not in table]
+    if missing:
+        raise KeyError(f"the table has no entry {missing[0]!r}")
+    return {name: table[name] for name in ENTRIES}
+
+
+def _right_trace(x) -> Data:
+    u = 3 * x + 2
+    return {"u": u, "y": u**2, "dy_du": 2 * u, "du_dx": 3, "dy_dx": 6 * u}
+
+
+TRACE = Behaviour("trace_table", (
+    Scene("values", lambda f, x: {k: v for k, v in _trace(f, x).items() if k in "uy"},
+          lambda x: {k: v for k, v in _right_trace(x).items() if k in "uy"},
+          "u and y are right", "Compute y at x = 1 by hand: u is 5.", 1, _numbers(1)),
+    Scene("local derivatives", lambda f, x: {k: v for k, v in _trace(f, x).items() if k in ("dy_du", "du_dx")},
+          lambda x: {k: v for k, v in _right_trace(x).items() if k in ("dy_du", "du_dx")},
+          "each step has its derivative", "Differentiate each line of the table for itself, as if the others were not there.",
+          2, _numbers(1), slips=[
+              Slip("variable", "dy/du is computed at x and not at u", "At which number does the square work: x or u?",
+                   lambda x: {"dy_du": 2 * x}),
+              Slip("power", "dy/du is the square itself, not its derivative", "What is the derivative of u * u for u?",
+                   lambda x: {"dy_du": (3 * x + 2) ** 2})]),
+    Scene("chain rule", lambda f, x: {"dy_dx": _trace(f, x)["dy_dx"]}, lambda x: {"dy_dx": 6 * (3 * x + 2)},
+          "dy/dx is the product", "Nudge x by 0.01: how far does u move, and how far does y move for that?",
+          2, _numbers(1), slips=[
+              Slip("term", "The local derivatives are added; the chain rule multiplies them",
+                   "u moves three times as far as x, and y moves 2u times as far as u. How far does y move?",
+                   lambda x: {"dy_dx": 2 * (3 * x + 2) + 3}),
+              Slip("factor", "The inner derivative is missing", "y depends on u; how does u depend on x?",
+                   lambda x: {"dy_dx": 2 * (3 * x + 2)})]),
+))  # fmt: skip
+
+
+# -- operations --------------------------------------------------------------------------------------
+
+OPERATIONS: dict[str, tuple] = {
+    # name: what a learner's class is asked, the right value, the right local derivatives
+    "add": (lambda a, b: a + b, lambda x, y: x + y, lambda x, y: (1, 1)),
+    "mul": (lambda a, b: a * b, lambda x, y: x * y, lambda x, y: (y, x)),
+    "pow": (lambda a, b: a**3, lambda x, y: x**3, lambda x, y: (3 * x**2,)),
+    "exp": (lambda a, b: a.exp(), lambda x, y: np.exp(x), lambda x, y: (np.exp(x),)),
+    "tanh": (lambda a, b: a.tanh(), lambda x, y: np.tanh(x), lambda x, y: (1 - np.tanh(x) ** 2,)),
+    "relu": (lambda a, b: a.relu(), lambda x, y: np.maximum(x, 0), lambda x, y: (float(x > 0),)),
+}
+SLIPS = {
+    "add": [("term", "The local derivatives of a sum are the other summand; they should say how the sum moves",
+             "Nudge one summand by 0.01: how far does the sum move?", lambda x, y: (y, x))],
+    "mul": [("swapped", "Each factor has its own value as its derivative", "Nudge x by 0.01: how far does x * y move?",
+             lambda x, y: (x, y))],
+    "pow": [("factor", "The exponent does not come down", "What is the derivative of x ** 3?", lambda x, y: (x**2,)),
+            ("power", "The exponent stays as it was", "What is the derivative of x ** 3?", lambda x, y: (3 * x**3,))],
+    "exp": [("forward", "The derivative of exp is taken at the result", "exp has been applied once already.",
+             lambda x, y: (np.exp(np.exp(x)),)),
+            ("variable", "The derivative of exp is x times smaller or larger than it should be",
+             "exp is no power of x: its derivative has no factor x.", lambda x, y: (x * np.exp(x - 1),))],
+    "tanh": [("power", "The result is not squared in the derivative of tanh", "1 minus what?",
+              lambda x, y: (1 - np.tanh(x),)),
+             ("variable", "The derivative of tanh uses x where the result belongs", "1 minus the square of what?",
+              lambda x, y: (1 - x**2,))],
+    "relu": [("mask", "The derivative of relu is x where it should be 1", "Nudge a positive x by 0.01: how far does relu move?",
+              lambda x, y: (np.maximum(x, 0),)),
+             ("mask", "The derivative of relu is 1 everywhere", "Nudge a negative x by 0.01: does relu move?",
+              lambda x, y: (1.0,))],
+}  # fmt: skip
+
+
+def _node(made: Any) -> Data:
+    for name in ("data", "parents", "local"):
+        if not hasattr(made, name):
+            raise AttributeError(f"the result has no attribute {name!r}; it should be a Value with data, parents and local")
+    return {"value": made.data, "parents": len(made.parents), "local": [float(d) for d in made.local]}
+
+
+def _operation(name: str) -> Scene:
+    ask, value, local = OPERATIONS[name]
+
+    def play(cls, x, y):
+        a, b = cls(float(x)), cls(float(y))
+        seen = _node(ask(a, b))
+        same = [p is q for p, q in zip(ask(a, b).parents, (a, b), strict=False)]
+        return {**seen, "parents are the operands": all(same)}
+
+    def expect(x, y):
+        slopes = local(x, y)
+        return {"value": value(x, y), "parents": len(slopes), "local": slopes, "parents are the operands": True}
+
+    def draws(rng):
+        x, y = draw(rng, (), 0.3, 1.7), draw(rng, (), -1.7, 1.7)
+        return (x if name != "relu" or rng.random() < 0.5 else -x), y
+
+    slips = [Slip(family, text, hint, lambda x, y, f=f: {"local": f(x, y)}) for family, text, hint, f in SLIPS[name]]
+    return Scene(name, play, expect, f"{name} knows its value, its parents and its local derivatives",
+                 "A result needs three things: its number, whom it came from, and how it moves with each of them.",
+                 1.5, draws, slips, says={"local": "local derivatives", "parents": "number of parents"})  # fmt: skip
+
+
+VALUE_OPS = Behaviour("value_ops", tuple(_operation(name) for name in OPERATIONS))
+
+
+# -- order -------------------------------------------------------------------------------------------
+
+def graph(kind: str) -> Node:
+    """Small graphs by name; the root comes back."""
+    a, b = Node(2.0, name="a"), Node(3.0, name="b")
+    if kind == "chain":
+        c = Node(6.0, (a,), (3.0,), "c")
+        return Node(36.0, (c,), (12.0,), "d")
+    if kind == "diamond":  # d = c * e, where c and e both come from a; c is used by f as well
+        c = Node(6.0, (a, b), (3.0, 2.0), "c")
+        e = Node(5.0, (a, c), (1.0, 1.0), "e")
+        return Node(30.0, (e, c), (6.0, 5.0), "d")
+    if kind == "twice":
+        return Node(4.0, (a, a), (2.0, 2.0), "c")
+    node = a
+    for i in range(5000):
+        node = Node(node.data, (node,), (1.0,), f"n{i}")
+    return node
+
+
+def _order(kind: str):
+    def play(f, *_):
+        nodes = [n if isinstance(n, Node) else getattr(n, "node", n) for n in f(graph(kind))]
+        place = {id(n): i for i, n in enumerate(nodes)}
+        ahead = all(place.get(id(p), -1) < place[id(n)] for n in nodes for p in n.parents)
+        behind = all(place.get(id(p), -1) > place[id(n)] for n in nodes for p in n.parents)
+        return {"count": len(nodes), "different": len(place), "parents first": ahead, "reversed": behind}
+
+    return play
+
+
+def _order_scene(name, kind, count, passed, hint, points, slips=()):
+    return Scene(name, _order(kind), lambda: {"count": count, "different": count, "parents first": True}, passed, hint,
+                 points, slips=slips, says={"count": "length of the list", "different": "different nodes in it",
+                                            "parents first": "every node after its parents"})  # fmt: skip
+
+
+BACKWARDS = Slip("order", "The list runs from the root to the inputs", "The inputs come first, the root last.",
+                 lambda: {"parents first": False, "reversed": True})  # fmt: skip
+ORDER = Behaviour("topological_order", (
+    _order_scene("a chain", "chain", 3, "inputs first, the root last", "Put a node on the list after its parents.", 2, [BACKWARDS]),
+    _order_scene("shared nodes", "diamond", 5, "each node once, after all its parents",
+                 "Remember which nodes you have been to.", 3, [
+                     Slip("visited", "Some nodes are in the list more than once", "Remember which nodes you have been to.",
+                          lambda: {"different": 5, "parents first": True}),
+                     Slip("order", "A node stands before one of its parents: it was put on the list when it was first seen",
+                          "A node may go on the list when all its parents are there, not earlier.",
+                          lambda: {"count": 5, "different": 5, "parents first": False})]),
+    _order_scene("the same parent twice", "twice", 2, "x * x counts x once", "Remember which nodes you have been to.", 1),
+))  # fmt: skip
+
+
+# -- backward ----------------------------------------------------------------------------------------
+
+def _three(x, y) -> tuple[Node, Node, Node]:
+    a, b = Node(float(x), name="a"), Node(float(y), name="b")
+    c = Node(a.data * b.data, (a, b), (b.data, a.data), "c")
+    return a, b, Node(c.data**2, (c,), (2 * c.data,), "d")
+
+
+def _shared(x, y) -> tuple[Node, Node, Node]:
+    # d = (a * b) * (a * b + a): c is used twice, a three times
+    a, b = Node(float(x), name="a"), Node(float(y), name="b")
+    c = Node(a.data * b.data, (a, b), (b.data, a.data), "c")
+    e = Node(c.data + a.data, (c, a), (1.0, 1.0), "e")
+    return a, b, Node(c.data * e.data, (c, e), (e.data, c.data), "d")
+
+
+def _backward(build):
+    def play(f, x, y):
+        a, b, d = build(x, y)
+        f(d)
+        return {"root": d.grad, "a": a.grad, "b": b.grad}
+
+    return play
+
+
+def _twice_backward(f, x, y) -> Data:
+    a, _, d = _three(x, y)
+    f(d)
+    first = float(a.grad)
+    for n in (d, *d.parents, ):
+        n.grad = 0.0
+    f(d)
+    return {"first": first, "second": a.grad}
+
+
+SAYS = {"root": "gradient of the root", "a": "gradient of a", "b": "gradient of b"}
+BACKWARD = Behaviour("value_backward", (
+    Scene("the root", lambda f, x, y: {"root": _backward(_three)(f, x, y)["root"]}, lambda x, y: {"root": 1.0},
+          "the root's own gradient is 1", "How much does d change when d changes by 0.01?", 1, _numbers(2), says=SAYS),
+    Scene("a chain", _backward(_three), lambda x, y: {"root": 1.0, "a": 2 * x * y * y, "b": 2 * x * x * y},
+          "gradients are multiplied on the way", "Each parent receives the node's gradient times the local derivative.",
+          3, _numbers(2), says=SAYS, slips=[
+              Slip("upstream ignored", "Parents receive the local derivative alone; the gradient of the node is not multiplied in",
+                   "The chain rule has two factors.", lambda x, y: {"a": y, "b": x}),
+              Slip("order", "Some gradient was sent on before it was there", "Walk from the root to the inputs.",
+                   lambda x, y: {"root": 1.0, "a": 0.0, "b": 0.0})]),
+    Scene("shared nodes", _backward(_shared),
+          lambda x, y: {"root": 1.0, "a": 2 * x * y * y + 2 * x * y, "b": 2 * x * x * y + x * x},
+          "contributions add up, and each node waits for all of them", "A node may pass its gradient on when it is complete.",
+          3, _numbers(2), says=SAYS, slips=[
+              Slip("overwritten", "A later contribution overwrites an earlier one", "A value that is used twice has two "
+                   "contributions to its gradient; what does the chain rule do with them?",
+                   lambda x, y: {"root": 1.0, "a": x * y, "b": x * x * y}),
+              Slip("overwritten", "A later contribution overwrites an earlier one", "A value that is used twice has two "
+                   "contributions to its gradient; what does the chain rule do with them?",
+                   lambda x, y: {"root": 1.0, "a": y * (x * y + x)})]),
+    Scene("two backward calls", _twice_backward, lambda x, y: {"first": 2 * x * y * y, "second": 4 * x * y * y},
+          "a leaf adds up what several calls send", "An input's gradient is added to what is there.", 1, _numbers(2), slips=[
+              Slip("overwritten", "The second call replaces the gradient of an input instead of adding to it",
+                   "x.grad of PyTorch grows from call to call; who empties it?",
+                   lambda x, y: {"second": 2 * x * y * y})]),
+))  # fmt: skip
+
+
+# -- a neuron ----------------------------------------------------------------------------------------
+
+def _training(steps: int):
+    def expect(w, b, x, t):
+        w, b = float(w), float(b)
+        losses = []
+        for _ in range(steps):
+            out = math.tanh(w * float(x) + b)
+            losses.append((out - float(t)) ** 2)
+            slope = 2 * (out - float(t)) * (1 - out**2)
+            w, b = w - 0.1 * slope * float(x), b - 0.1 * slope
+        return {"w": w, "b": b, "losses": losses}
+
+    return expect
+
+
+def _forgets_to_zero(w, b, x, t) -> Data:
+    w, b, gw, gb = float(w), float(b), 0.0, 0.0
+    for _ in range(5):
+        out = math.tanh(w * float(x) + b)
+        slope = 2 * (out - float(t)) * (1 - out**2)
+        gw, gb = gw + slope * float(x), gb + slope
+        w, b = w - 0.1 * gw, b - 0.1 * gb
+    return {"w": w, "b": b}
+
+
+def _neuron(steps: int):
+    def play(f, w, b, x, t):
+        w, b, losses = f(float(w), float(b), float(x), float(t), 0.1, steps)
+        return {"w": w, "b": b, "losses": losses}
+
+    return play
+
+
+NEURON = Behaviour("neuron", (
+    Scene("one step", _neuron(1), _training(1), "one step downhill", "Loss, gradient, step: compare each with paper.", 3,
+          _numbers(4), rtol=1e-7, slips=[
+              Slip("sign", "The step goes uphill", "The gradient points uphill; where do we want to go?",
+                   lambda w, b, x, t: {"w": 2 * w - _training(1)(w, b, x, t)["w"]})]),
+    Scene("five steps", _neuron(5), _training(5), "five steps, each with its own gradient",
+          "What is in .grad when the second step begins?", 3, _numbers(4), rtol=1e-7, slips=[
+              Slip("accumulation", "Old gradients are still in .grad when the next step begins",
+                   "What is in .grad when the second step begins?", _forgets_to_zero)]),
+))  # fmt: skip
+
+VALUE = (TRACE, VALUE_OPS, ORDER, BACKWARD, NEURON)

@@ -1,0 +1,253 @@
+"""The operations of the problem sets that need more than a row of the table: their inputs, their kinks, their hints.
+
+Where the table has the row, a spec says only what to try it on. Where a lesson asks for something that the table builds
+from other rows, the row stands here, in NumPy's words.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from autolab.engine.op import ELEMENTWISE, GENERAL, LINEAR, Op
+from autolab.rules.special import erf
+
+from .cases import BINARY, draw
+from .specs import LARGE, Spec
+
+ROWS = (((3, 5),), ((4, 4),), ((5, 3),))
+IMAGES = (((2, 3, 4, 6),), ((3, 2, 4, 4),))
+TWICE = {"not summed": "This input entry was used more than once; what happens to its contributions?"}
+
+
+def mT(a):
+    """The last two axes exchanged."""
+    return np.swapaxes(a, -1, -2)
+
+
+def normal_cdf(x):
+    """The part of a normal distribution below x."""
+    return 0.5 * (1 + erf(x / math.sqrt(2)))
+
+
+def normal_pdf(x):
+    """The density of a normal distribution at x."""
+    return np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)
+
+
+def inside(x, low, high):
+    """1 where clipping leaves x alone, else 0."""
+    return ((x >= low) & (x <= high)).astype(x.dtype)
+
+
+def add_rows(g, index, x_shape):
+    """Rows of g added up where index says they came from."""
+    total = np.zeros(x_shape, g.dtype)
+    np.add.at(total, index, g)
+    return total
+
+
+def softmax(x):
+    """Softmax along the last axis."""
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def softmax_back(g, p):
+    """The gradient for the scores, from the probabilities."""
+    return p * (g - (g * p).sum(axis=-1, keepdims=True))
+
+
+def normal(x, axis=-1):
+    """x with mean 0 and variance 1 along an axis (biased variance, eps 1e-5)."""
+    return (x - x.mean(axis=axis, keepdims=True)) * per_deviation(x, axis)
+
+
+def per_deviation(x, axis=-1):
+    """One over the standard deviation."""
+    return 1 / np.sqrt(x.var(axis=axis, keepdims=True) + 1e-5)
+
+
+def normal_back(g, x, axis=-1):
+    """The gradient for x, from that of the normalised x: without its mean, and without what points along x itself."""
+    z = normal(x, axis)
+    centred = g - g.mean(axis=axis, keepdims=True)
+    return per_deviation(x, axis) * (centred - z * (g * z).mean(axis=axis, keepdims=True))
+
+
+def per_rms(x):
+    """One over the root of the mean square (eps 1e-5)."""
+    return 1 / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)
+
+
+def rms_back(g, x):
+    """The gradient for x, from that of x / rms(x)."""
+    z = x * per_rms(x)
+    return per_rms(x) * (g - z * (g * z).mean(axis=-1, keepdims=True))
+
+
+def windows(x, size):
+    """Every window of `size` along the last axes of x, as new axes at the end."""
+    return sliding_window_view(x, size, axis=tuple(range(-len(size), 0)))
+
+
+def padded(g, size):
+    """g with room for a window of `size` that only touches its edge."""
+    return np.pad(g, [(0, 0), (0, 0), *((n - 1, n - 1) for n in size)])
+
+
+def conv1d(x, weight):
+    """Windows of x against weight: (N, C, L), (O, C, K) -> (N, O, L - K + 1)."""
+    return np.einsum("nclk,ock->nol", windows(x, weight.shape[2:]), weight)
+
+
+def conv2d(x, weight):
+    """Windows of x against weight: (N, C, H, W), (O, C, K, M) -> (N, O, H - K + 1, W - M + 1)."""
+    return np.einsum("nchwkm,ockm->nohw", windows(x, weight.shape[2:]), weight)
+
+
+def blocks(x):
+    """The 2 x 2 blocks of the last two axes: (N, C, H, W) -> (N, C, H/2, W/2, 4)."""
+    n, c, h, w = x.shape
+    return x.reshape(n, c, h // 2, 2, w // 2, 2).swapaxes(3, 4).reshape(n, c, h // 2, w // 2, 4)
+
+
+def unblocks(b):
+    """The image that these blocks are cut from."""
+    n, c, h, w, _ = b.shape
+    return b.reshape(n, c, h, w, 2, 2).swapaxes(3, 4).reshape(n, c, 2 * h, 2 * w)
+
+
+def is_largest(b):
+    """1 at the largest entry of each block."""
+    return (b == b.max(axis=-1, keepdims=True)).astype(b.dtype)
+
+
+def reduced(g, reduction, n):
+    """What a mean over n entries does to g."""
+    return g / n if reduction == "mean" else g
+
+
+def bce(x, target):
+    """Cross-entropy of sigmoid(x) with target, without overflow."""
+    return np.maximum(x, 0) - x * target + np.log1p(np.exp(-np.abs(x)))
+
+
+def sigmoid(x):
+    """1 / (1 + exp(-x)), without overflow."""
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, e) / (1 + e)
+
+
+# -- inputs that random numbers will not do for -----------------------------------------------------
+
+def with_ties(rng, shapes, settings):
+    """Small whole numbers and a half, so that every row has its maximum several times."""
+    a = rng.integers(-3, 3, shapes[0]) + 0.5
+    return (np.maximum(a, np.sort(a, axis=settings["axis"]).take([-2], axis=settings["axis"])),)
+
+
+def with_index(rng, shapes, settings):
+    """Rows and an index that repeats some of them and leaves some out."""
+    rows = shapes[0][0]
+    index = rng.integers(0, rows - 1, shapes[1])
+    index.flat[:2] = 0
+    return draw(rng, shapes[0]), index
+
+
+def with_classes(rng, shapes, settings):
+    """Scores (N, C) and a class for each row."""
+    n, c = shapes[0]
+    return draw(rng, (n, c)), rng.integers(0, c, n)
+
+
+def with_probabilities(rng, shapes, settings):
+    """Scores, and targets between 0 and 1."""
+    return draw(rng, shapes[0]), draw(rng, shapes[1], 0, 1)
+
+
+def with_mask(rng, shapes, settings):
+    """Numbers, and a 0 or 1 for each."""
+    return draw(rng, shapes[0]), (rng.random(shapes[0]) > 0.4).astype(float)
+
+
+def with_condition(rng, shapes, settings):
+    """A condition and two arrays."""
+    return rng.random(shapes[0]) > 0.5, draw(rng, shapes[1]), draw(rng, shapes[2])
+
+
+_ATTENTION = Op(
+    "attention",
+    lambda q, k, v: softmax(q @ mT(k) / math.sqrt(q.shape[-1])) @ v,
+    GENERAL,
+    q=lambda g, q, k, v: softmax_back(g @ mT(v), softmax(q @ mT(k) / math.sqrt(q.shape[-1]))) @ k / math.sqrt(q.shape[-1]),
+    k=lambda g, q, k, v: mT(softmax_back(g @ mT(v), softmax(q @ mT(k) / math.sqrt(q.shape[-1])))) @ q / math.sqrt(q.shape[-1]),
+    v=lambda g, q, k: mT(softmax(q @ mT(k) / math.sqrt(q.shape[-1]))) @ g,
+)  # fmt: skip
+
+EXERCISES = {
+    spec.name: spec
+    for spec in (
+        # ps2
+        Spec("round_through", Op("round_through", lambda x: np.round(x), ELEMENTWISE, x=lambda g: g), scaled=1e6),
+        Spec("gelu", Op("gelu", lambda x: x * normal_cdf(x), ELEMENTWISE,
+                        x=lambda g, x: g * (normal_cdf(x) + x * normal_pdf(x)))),
+        Spec("clip", Op("clip", lambda x, *, low, high: np.clip(x, low, high), ELEMENTWISE,
+                        x=lambda g, x, low, high: g * inside(x, low, high)), settings=({"low": -1.05, "high": 1.55},)),
+        # ps3
+        Spec("var", settings=({"axis": 0}, {"axis": -1}), shapes=ROWS, scaled=1e3),
+        Spec("amax", settings=({"axis": -1}, {"axis": 0}), shapes=ROWS, make=with_ties),
+        Spec("reshape", settings=({"shape": (5, 3)}, {"shape": (15,)}), shapes=(((3, 5),), ((1, 15),)), scaled=1e6),
+        Spec("permute", Op("permute", lambda x, *, axes: np.transpose(x, axes), LINEAR,
+                           x=lambda g, axes: np.transpose(g, np.argsort(axes))),
+             settings=({"axes": (1, 2, 0)}, {"axes": (2, 1, 0)}), shapes=(((2, 3, 4),), ((3, 3, 3),)), scaled=1e6),
+        Spec("concat", Op("concat", lambda x, y: np.concatenate([x, y]), LINEAR,
+                          x=lambda g, x_shape: g[: x_shape[0]], y=lambda g, x_shape: g[x_shape[0] :]),
+             shapes=(((3, 5), (2, 5)), ((4, 4), (4, 4)), ((1, 4), (3, 4))), scaled=1e6),
+        Spec("take", Op("take", lambda x, index: x[index], LINEAR,
+                        x=lambda g, index, x_shape: add_rows(g, index, x_shape)),
+             shapes=(((4, 3), (6,)), ((5, 2), (2, 3)), ((4, 4), (4,))), make=with_index, hints=TWICE),
+        Spec("where", shapes=(((3, 5),) * 3, ((4, 4),) * 3), make=with_condition),
+        # ps4
+        Spec("embedding", shapes=(((6, 3), (5,)), ((5, 4), (2, 4)), ((4, 4), (4,))), make=with_index, hints=TWICE),
+        Spec("dropout", Op("dropout", lambda x, mask, *, p: x * mask / (1 - p), GENERAL,
+                           x=lambda g, mask, p: g * mask / (1 - p)),
+             settings=({"p": 0.4},), shapes=BINARY, make=with_mask),
+        Spec("conv1d", Op("conv1d", lambda x, weight: conv1d(x, weight), GENERAL,
+                          x=lambda g, weight: conv1d(padded(g, weight.shape[2:]), np.flip(weight, 2).swapaxes(0, 1)),
+                          weight=lambda g, x, weight_shape: np.einsum("nclk,nol->ock", windows(x, weight_shape[2:]), g)),
+             shapes=(((2, 3, 7), (4, 3, 3)), ((3, 2, 5), (2, 2, 2))), scaled=1e6),
+        Spec("conv2d", Op("conv2d", lambda x, weight: conv2d(x, weight), GENERAL,
+                          x=lambda g, weight: conv2d(padded(g, weight.shape[2:]), np.flip(weight, (2, 3)).swapaxes(0, 1)),
+                          weight=lambda g, x, weight_shape: np.einsum("nchwkm,nohw->ockm", windows(x, weight_shape[2:]), g)),
+             shapes=(((2, 3, 5, 6), (4, 3, 3, 2)), ((3, 2, 4, 4), (2, 2, 2, 2))), scaled=1e6),
+        Spec("max_pool", Op("max_pool", lambda x: blocks(x).max(axis=-1), GENERAL,
+                            x=lambda g, x: unblocks(g[..., None] * is_largest(blocks(x)))), shapes=IMAGES, scaled=1e6),
+        Spec("avg_pool", Op("avg_pool", lambda x: blocks(x).mean(axis=-1), GENERAL,
+                            x=lambda g, x: unblocks(g[..., None] * np.ones_like(blocks(x)) / 4)), shapes=IMAGES, scaled=1e6),
+        # ps5
+        Spec("cross_entropy", Op("cross_entropy", lambda x, target: -np.log(softmax(x))[range(len(x)), target].mean(), GENERAL,
+                                 x=lambda g, x, target: g * (softmax(x) - np.eye(x.shape[1])[target].astype(x.dtype)) / len(x)),
+             shapes=(((3, 5), ()), ((4, 4), ()), ((6, 3), ())), make=with_classes),
+        Spec("bce_with_logits", Op("bce_with_logits", lambda x, target: bce(x, target).mean(), GENERAL,
+                                   x=lambda g, x, target: g * (sigmoid(x) - target) / x.size),
+             shapes=BINARY, make=with_probabilities, extreme={"x": LARGE}),
+        Spec("layer_norm", Op("layer_norm", lambda x, weight, bias: normal(x) * weight + bias, GENERAL,
+                              x=lambda g, x, weight: normal_back(g * weight, x),
+                              weight=lambda g, x: (g * normal(x)).sum(axis=0), bias=lambda g: g.sum(axis=0)),
+             shapes=(((3, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((6, 4), (4,), (4,)))),
+        Spec("batch_norm", Op("batch_norm", lambda x, weight, bias: normal(x, 0) * weight + bias, GENERAL,
+                              x=lambda g, x, weight: normal_back(g * weight, x, 0),
+                              weight=lambda g, x: (g * normal(x, 0)).sum(axis=0), bias=lambda g: g.sum(axis=0)),
+             shapes=(((6, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((7, 3), (3,), (3,)))),
+        Spec("rms_norm", Op("rms_norm", lambda x, weight: x * per_rms(x) * weight, GENERAL,
+                            x=lambda g, x, weight: rms_back(g * weight, x),
+                            weight=lambda g, x: (g * x * per_rms(x)).sum(axis=0)),
+             shapes=(((3, 5), (5,)), ((4, 4), (4,)), ((6, 4), (4,)))),
+        Spec("attention", _ATTENTION, shapes=(((3, 4), (5, 4), (5, 2)), ((4, 4), (4, 4), (4, 4)), ((2, 3, 4), (2, 5, 4), (2, 5, 2)))),
+    )
+}  # fmt: skip
+
+__all__ = ["EXERCISES"]
