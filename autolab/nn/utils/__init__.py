@@ -7,8 +7,8 @@ _HOMES = {
     **dict.fromkeys("clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm".split(), "clip_grad"),
     **dict.fromkeys("parameters_to_vector vector_to_parameters".split(), "convert_parameters"),
     **dict.fromkeys("fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights".split(), "fusion"),
-    **dict.fromkeys("remove_weight_norm weight_norm".split(), "weight_norm"),
-    **dict.fromkeys("remove_spectral_norm spectral_norm".split(), "spectral_norm"),
+    **dict.fromkeys("remove_weight_norm weight_norm".split(), "weightnorm"),
+    **dict.fromkeys("remove_spectral_norm spectral_norm".split(), "spectral"),
     "skip_init": "init",
 }
 _FILES = "clip_grad convert_parameters fusion init parametrizations parametrize prune rnn stateless".split()

@@ -1,0 +1,80 @@
+"""Gradients kept within bounds."""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from autolab.engine.modes import recording
+from autolab.engine.tensor import Tensor
+from autolab.linalg import vector_norm
+from autolab.surface.creation import tensor
+from autolab.surface.shape import stack
+
+__all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
+
+
+def _list(tensors: Any) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Tensor:
+    """The p-norm of all tensors as one vector, of shape (). error_if_nonfinite: raise RuntimeError if it is infinite or nan."""
+    found = _list(tensors)
+    if not found:
+        return tensor(0.0)
+    with recording(False):
+        total = vector_norm(stack([vector_norm(t, float(norm_type)) for t in found]), float(norm_type))
+    if error_if_nonfinite and not total.isfinite():
+        raise RuntimeError(
+            f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
+            "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
+        )
+    return total  # type: ignore[no-any-return]
+
+
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale all gradients, in place, by max_norm / total_norm if that is below 1."""
+    with recording(False):
+        scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)  # type: ignore[operator]
+        for p in _list(parameters):
+            if p.grad is not None:
+                p.grad.mul_(scale)  # type: ignore[attr-defined]
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """Scale all gradients, in place, so that as one vector they are at most max_norm long. Returns the norm before.
+
+    Source: Pascanu, Mikolov and Bengio 2013. foreach is accepted and means nothing.
+    """
+    found = _list(parameters)
+    if isinstance(parameters, types.GeneratorType) and not found:
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=2)
+    total = get_total_norm([p.grad for p in found if p.grad is not None], norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(found, max_norm, total)
+    return total
+
+
+def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
+    """`clip_grad_norm_`, under the name that it had."""
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.", FutureWarning, stacklevel=2
+    )
+    return clip_grad_norm_(*args, **kwargs)
+
+
+def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
+    """Clamp each entry of each gradient, in place, to [-clip_value, clip_value]."""
+    with recording(False):
+        for p in _list(parameters):
+            if p.grad is not None:
+                p.grad.clamp_(-float(clip_value), float(clip_value))  # type: ignore[attr-defined]

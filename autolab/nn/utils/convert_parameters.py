@@ -1,0 +1,27 @@
+"""All parameters as one vector, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from autolab.engine.tensor import Tensor
+from autolab.nn.modules.module import torch_name
+from autolab.surface.shape import cat
+
+__all__ = ["parameters_to_vector", "vector_to_parameters"]
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """The parameters one after another, as one vector; gradients flow through it."""
+    return cat([p.view(-1) for p in parameters])  # type: ignore[attr-defined]
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Let each parameter look into its part of the vector. Raises TypeError unless that is a Tensor."""
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {torch_name(vec)}")
+    start = 0
+    for p in parameters:
+        n = p.numel()  # type: ignore[attr-defined]
+        p.data = vec[start : start + n].view_as(p).data  # type: ignore[index]
+        start += n

@@ -1,0 +1,321 @@
+"""Parameters partly set to zero: a mask that a hook multiplies in before each forward.
+
+The parameter `weight` becomes `weight_orig`, the mask is the buffer `weight_mask`, and `weight` is their product.
+"""
+
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from typing import Any
+
+from autolab.nn.utils.convert_parameters import parameters_to_vector
+from autolab.surface.creation import ones_like, zeros_like
+from autolab.surface.random import rand, rand_like
+
+__all__ = [
+    "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer", "RandomStructured",
+    "RandomUnstructured", "custom_from_mask", "global_unstructured", "identity", "is_pruned", "l1_unstructured", "ln_structured",
+    "random_structured", "random_unstructured", "remove",
+]  # fmt: skip
+
+
+def _check_amount(amount: Any) -> None:
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    if amount < 0 or (not isinstance(amount, numbers.Integral) and amount > 1.0):
+        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
+
+
+def _count(amount: Any, size: int) -> int:
+    """How many of `size` to set to zero. Raises ValueError for more than there are."""
+    if isinstance(amount, numbers.Integral) and amount > size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
+    return int(amount) if isinstance(amount, numbers.Integral) else round(amount * size)
+
+
+def _hooks(module: Any, name: str) -> list[tuple[int, BasePruningMethod]]:
+    hooks = module._forward_pre_hooks.items()
+    return [(key, hook) for key, hook in hooks if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
+
+
+class BasePruningMethod(ABC):
+    """A rule for masks. A subclass says its PRUNING_TYPE ("unstructured", "structured" or "global") and defines compute_mask."""
+
+    _tensor_name: str
+    PRUNING_TYPE = "unstructured"
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    @abstractmethod
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask for scores t, on top of the one that is there."""
+
+    def apply_mask(self, module: Any) -> Any:
+        """The pruned tensor."""
+        original = getattr(module, self._tensor_name + "_orig")
+        return getattr(module, self._tensor_name + "_mask").to(dtype=original.dtype) * original
+
+    @classmethod
+    def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
+        """Prune a parameter of a module by this rule; one that is pruned already is pruned further."""
+        old = _hooks(module, name)
+        method: Any = cls(*args, **kwargs)
+        method._tensor_name = name
+        if old:
+            key, before = old[0]
+            del module._forward_pre_hooks[key]
+            container = before if isinstance(before, PruningContainer) else PruningContainer(before)
+            container.add_pruning_method(method)
+            method = container
+        original = getattr(module, name)
+        scores = original if importance_scores is None else importance_scores
+        if scores.shape != original.shape:
+            raise AssertionError(
+                f"importance_scores should have the same shape as parameter {name} of {module}, got {scores.shape} vs {original.shape}"
+            )
+        mask = getattr(module, name + "_mask").detach().clone() if old else ones_like(original)
+        mask = method.compute_mask(scores.detach(), default_mask=mask.detach())
+        if not old:
+            del module._parameters[name]
+            module.register_parameter(name + "_orig", original)
+        module.register_buffer(name + "_mask", mask)
+        setattr(module, name, method.apply_mask(module))
+        module.register_forward_pre_hook(method)
+        return method
+
+    def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
+        """A pruned copy of a tensor."""
+        scores = t if importance_scores is None else importance_scores
+        return t * self.compute_mask(scores, default_mask=ones_like(t) if default_mask is None else default_mask)
+
+    def remove(self, module: Any) -> None:
+        """Make the pruned values those of an ordinary parameter."""
+        name, weight = self._tensor_name, self.apply_mask(module)
+        original = module._parameters[name + "_orig"]
+        original.data = weight.data
+        for part in (name, name + "_orig", name + "_mask"):
+            delattr(module, part)
+        setattr(module, name, original)
+
+
+class PruningContainer(BasePruningMethod):
+    """Several rules on one tensor: each acts on what those before it left."""
+
+    def __init__(self, *methods: Any) -> None:
+        self._pruning_methods: tuple[Any, ...] = ()
+        if methods:
+            self._tensor_name = methods[0]._tensor_name
+        for method in methods:
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: Any) -> None:
+        """Add a rule for the same tensor."""
+        if not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if method._tensor_name != self._tensor_name:
+            raise ValueError(
+                f"Can only add pruning methods acting on the parameter named '{self._tensor_name}' to PruningContainer {self}. Found "
+                f"'{method._tensor_name}'"
+            )
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Any:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._pruning_methods[i]
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask of the last rule, where the others left something."""
+        method, mask = self._pruning_methods[-1], default_mask.to(dtype=t.dtype)
+        if method.PRUNING_TYPE == "unstructured":
+            where: Any = mask == 1
+        elif method.PRUNING_TYPE == "structured":
+            dim = method.dim % t.ndim
+            where = (slice(None),) * dim + (mask.sum(dim=[d for d in range(t.ndim) if d != dim]) != 0,)
+        elif method.PRUNING_TYPE == "global":
+            where = (slice(None),) * t.ndim
+        else:
+            raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+        new = mask.clone()
+        new[where] = method.compute_mask(t[where], default_mask=mask[where]).to(dtype=mask.dtype)
+        return new
+
+
+class Identity(BasePruningMethod):
+    """A mask of ones."""
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask that is there."""
+        return default_mask
+
+
+class _Amount(BasePruningMethod):
+    def __init__(self, amount: Any) -> None:
+        _check_amount(amount)
+        self.amount = amount
+
+    def _scores(self, t: Any) -> Any:
+        raise NotImplementedError
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Zero for the entries with the lowest scores."""
+        n, mask = _count(self.amount, t.numel()), default_mask.clone()
+        if n:
+            mask.view(-1)[self._scores(t).reshape(-1).topk(n, largest=False).indices] = 0
+        return mask
+
+
+class RandomUnstructured(_Amount):
+    """Any entries: a part of them (float), or so many (int)."""
+
+    def _scores(self, t: Any) -> Any:
+        return rand_like(t)
+
+
+class L1Unstructured(_Amount):
+    """The entries nearest to zero."""
+
+    def _scores(self, t: Any) -> Any:
+        return t.abs()
+
+
+class _Channels(BasePruningMethod):
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: Any, dim: int = -1) -> None:
+        _check_amount(amount)
+        self.amount, self.dim = amount, dim
+
+    def _scores(self, t: Any) -> Any:
+        raise NotImplementedError
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Zero for the whole channels along dim with the lowest scores."""
+        if t.ndim <= 1:
+            raise ValueError(
+                f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.ndim} dims"
+            )
+        if self.dim >= t.ndim:
+            raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
+        size = t.shape[self.dim]
+        n = _count(self.amount, size)
+        if not n:
+            return default_mask
+        mask = zeros_like(t)
+        kept = self._scores(t).topk(size - n, largest=True).indices
+        mask[(slice(None),) * (self.dim % t.ndim) + (kept,)] = 1  # type: ignore[index]
+        return mask * default_mask.to(dtype=mask.dtype)  # type: ignore[operator]
+
+
+class RandomStructured(_Channels):
+    """Any channels along dim."""
+
+    def _scores(self, t: Any) -> Any:
+        return rand(t.shape[self.dim])
+
+
+class LnStructured(_Channels):
+    """The channels along dim with the smallest n-norm."""
+
+    def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
+        super().__init__(amount, dim)
+        self.n = n
+
+    def _scores(self, t: Any) -> Any:
+        return t.norm(self.n, [d for d in range(t.ndim) if d != self.dim % t.ndim])
+
+
+class CustomFromMask(BasePruningMethod):
+    """A given mask."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Any) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """Both masks."""
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}")
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+
+# -- in one line -------------------------------------------------------------------------------------------
+
+
+def identity(module: Any, name: str) -> Any:
+    """Prune nothing, but as if."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: Any, name: str, amount: Any) -> Any:
+    """Set any entries to zero: a part of them (float), or so many (int)."""
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
+    """Set the entries nearest to zero (or with the lowest scores) to zero."""
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
+    """Set any channels along dim to zero."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None) -> Any:
+    """Set the channels along dim with the smallest n-norm to zero."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
+    """Set to zero what a mask says."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
+    """Prune several (module, name) together, so that those with the lowest scores of all are set to zero."""
+    pairs, scores = list(parameters), importance_scores or {}
+    if not isinstance(scores, dict):
+        raise TypeError("global_unstructured(): importance_scores must be of type dict")
+    method = pruning_method(**kwargs)
+    if method.PRUNING_TYPE != "unstructured":
+        raise TypeError(
+            f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type '
+            f"{method.PRUNING_TYPE}"
+        )
+    tensors = [getattr(module, name) for module, name in pairs]
+    t = parameters_to_vector([scores.get(pair, own).detach() for pair, own in zip(pairs, tensors)])
+    mask = parameters_to_vector([getattr(m, n + "_mask", ones_like(own)) for (m, n), own in zip(pairs, tensors)])
+    method._tensor_name = "all"
+    final = PruningContainer(method).compute_mask(t, mask.detach())  # type: ignore[attr-defined]
+    start = 0
+    for (module, name), own in zip(pairs, tensors):
+        custom_from_mask(module, name, final[start : start + own.numel()].view_as(own))
+        start += own.numel()
+
+
+def remove(module: Any, name: str) -> Any:
+    """Make the pruned values those of an ordinary parameter. Raises ValueError if it is not pruned."""
+    for key, hook in _hooks(module, name):
+        hook.remove(module)
+        del module._forward_pre_hooks[key]
+        return module
+    raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be removed")
+
+
+def is_pruned(module: Any) -> bool:
+    """Whether any parameter in the module is pruned."""
+    return any(isinstance(hook, BasePruningMethod) for m in module.modules() for hook in m._forward_pre_hooks.values())
