@@ -3,19 +3,10 @@
 from pathlib import Path
 
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
-from nbgrader.preprocessors import (
-    AssignLatePenalties,
-    CheckCellMetadata,
-    ClearOutput,
-    DeduplicateIds,
-    GetGrades,
-    IgnorePattern,
-    LimitOutput,
-    OverwriteKernelspec,
-    SaveAutoGrades,
-)
+from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, GetGrades, SaveAutoGrades
 
-from autolab.course.preprocessors import HideHiddenTests, RequireVerdict, RestoreCells, RunCells
+from autolab.course.grading.preprocessors import Repair, RunInBox, SubmissionReader
+from autolab.course.preprocessors import HideHiddenTests
 
 c = get_config()  # noqa: F821
 
@@ -24,15 +15,14 @@ c.CourseDirectory.root = str(Path(__file__).resolve().parent)  # also for Formgr
 c.ClearSolutions.code_stub = {"python": "# your code here\nraise NotImplementedError"}
 c.ClearSolutions.text_stub = "Your answer here."
 
-# Deleted tests are put back, a dead kernel ends only the cells below it, and a test without a verdict earns nothing.
-c.Autograde.sanitize_preprocessors = [
-    ClearOutput, DeduplicateIds, OverwriteKernelspec, RestoreCells, CheckCellMetadata,
-]
-c.Autograde.autograde_preprocessors = [
-    RunCells, RequireVerdict, IgnorePattern, LimitOutput, SaveAutoGrades,
-    AssignLatePenalties, CheckCellMetadata,
-]
+# What was handed in is read however broken it is and put in order; student code runs in a box without network and files,
+# and what it earned is found out outside of it.
+c.Autograde.exporter_class = SubmissionReader
+c.Autograde.sanitize_preprocessors = [Repair]
+c.Autograde.autograde_preprocessors = [RunInBox, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata]
 c.GenerateFeedback.preprocessors = [GetGrades, HideHiddenTests, CSSHTMLHeaderPreprocessor]
 
-# An endless loop costs this many seconds, and then the points of its cell.
-c.Execute.timeout = 20
+# An endless loop costs this many seconds, and then the points of its cell. A regrade with the seed that is recorded in
+# the autograded notebook (metadata.autolab.seed) gives the same grades: c.RunInBox.seed = 123
+c.RunInBox.cell_seconds = 10
+c.RunInBox.total_seconds = 60

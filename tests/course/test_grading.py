@@ -25,10 +25,11 @@ def test_a_broken_submission_is_graded_on_the_rest(course):
     assert course.points("broken") == {**FULL, "square-check": 0, "square-hidden": 0, "relu-check": 1, "relu-hidden": 0}
 
 
-def test_a_test_without_a_verdict_earns_nothing(course):
-    # check was replaced by a function without a report, and later the kernel was killed; no grade row is lost
-    assert course.points("sly") == dict.fromkeys(FULL, 0)
-    assert "No verdict, no points" in course.feedback_text("sly")
+def test_a_replaced_check_and_a_killed_process_change_no_other_grade(course):
+    # check was replaced, and the cell of the last exercise ends the process: it costs the points of that exercise only
+    assert course.points("sly") == {**FULL, "relu-check": 0, "relu-hidden": 0, "why-sum": 0}
+    assert "This cell was stopped: the process ended" in course.feedback_text("sly")
+    assert "cell 'relu-hidden' was missing, and is put back" in course.feedback_text("sly")
 
 
 def test_feedback_says_what_is_wrong(course):

@@ -225,7 +225,9 @@ def bubblewrap(descriptor: int, privileged: bool) -> list[str]:
 
 def _container(engine: str, descriptor: int, privileged: bool) -> list[str]:
     # Descriptors do not pass into a container of docker; a server per course would need a volume. See docs/instructors.md.
-    raise RuntimeError(f"{engine}: run `autolab course grade` inside a container with bubblewrap; see docs/instructors.md")
+    raise RuntimeError(
+        f"{engine}: run `autolab course grade` inside a container with bubblewrap; see docs/instructors.md"
+    )
 
 
 def _server(descriptor: int) -> list[str]:
@@ -242,7 +244,12 @@ COMMANDS = {
 
 def _readable() -> list[str]:
     """The folders that Python needs: the interpreter, its packages, and this package, each once."""
-    wanted = {sys.prefix, sys.base_prefix, str(Path(autolab.__file__).parent), *(sysconfig.get_paths()[k] for k in ("purelib", "platlib"))}
+    wanted = {
+        sys.prefix,
+        sys.base_prefix,
+        str(Path(autolab.__file__).parent),
+        *(sysconfig.get_paths()[k] for k in ("purelib", "platlib")),
+    }
     wanted |= {str(Path(p).resolve()) for p in wanted}
     wanted = {p for p in wanted if p not in ("/", "/usr") and not p.startswith("/usr/")}
     return sorted(p for p in wanted if not any(p != q and p.startswith(q + "/") for q in wanted))
@@ -262,7 +269,10 @@ def best_mode() -> str:
     if shutil.which("bwrap"):
         try:
             done = subprocess.run(
-                ["bwrap", "--unshare-net", "--unshare-pid", "--ro-bind", "/", "/", "true"], capture_output=True, timeout=10, check=False
+                ["bwrap", "--unshare-net", "--unshare-pid", "--ro-bind", "/", "/", "true"],
+                capture_output=True,
+                timeout=10,
+                check=False,
             )
             if done.returncode == 0:
                 return "bubblewrap"

@@ -79,11 +79,19 @@ def decode(head: bytes, body: bytes) -> Any:
     """The value in a message. Raises ValueError for whatever is not one."""
     try:
         data = json.loads(head)
-        stream, arrays = io.BytesIO(body), []
-        for _ in range(min(int(data["arrays"]), 1000)):
-            arrays.append(_array(stream, len(body)))
+        stream = io.BytesIO(body)
+        arrays = [_array(stream, len(body)) for _ in range(min(int(data["arrays"]), 1000))]
         return unpack(data["value"], arrays)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, SyntaxError, EOFError, MemoryError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        SyntaxError,
+        EOFError,
+        MemoryError,
+    ) as error:
         raise ValueError(f"not a message: {type(error).__name__}") from None
 
 

@@ -1,0 +1,202 @@
+"""One notebook: its cells run in the box, its locked tests outside, and each test cell gets the outputs of its verdict."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell, new_output
+
+from autolab.check.report import MIMETYPE
+
+from . import wire
+from .box import Box, RemoteError, Session
+from .judge import Judge, Outcome
+
+CHECK = re.compile(r"^check\(\s*['\"](\w+)['\"]", re.MULTILINE)
+SUSPICIOUS = (
+    (
+        re.compile(r"autolab\.(rules|check)\b(?!.*import check\s*$)|\bTABLE\b", re.MULTILINE),
+        "reaches for the table of rules",
+    ),
+    (
+        re.compile(r"\b(os\.(_exit|kill|fork|system)|subprocess|socket|ctypes|gc\.get_\w+|_getframe|inspect\.stack)\b"),
+        "reaches for the system",
+    ),
+    (
+        re.compile(r"\b(BEHAVIOURS|LocalCandidate|LocalPlayer|user_ns|get_ipython|sitecustomize|meta_path)\b"),
+        "reaches for the checker",
+    ),
+)
+
+
+def fresh_seed() -> int:
+    """A seed that nobody can know before."""
+    return secrets.randbits(32)
+
+
+@dataclass
+class Graded:
+    """What came out of one notebook."""
+
+    notebook: NotebookNode
+    seed: int
+    seconds: float = 0.0
+    notes: list[str] = field(default_factory=list)
+    suspicious: list[str] = field(default_factory=list)
+    diagnoses: list[dict[str, str]] = field(default_factory=list)
+
+
+class NotebookGrader:
+    """Runs one notebook in sessions of one box."""
+
+    def __init__(self, box: Box, seed: int):
+        self.box, self.seed = box, seed
+        self.session: Session | None = None
+        self.replay: list[tuple[str, str]] = []  # the cells that ran and did not end the process
+        self.until = 0.0
+
+    def grade(self, notebook: NotebookNode) -> Graded:
+        """Fill in the outputs of all code cells. Never raises because of what a student wrote."""
+        start = time.monotonic()
+        self.until = start + self.box.limits.total
+        result = Graded(notebook, self.seed)
+        judge = Judge(self.ask, self.seed)
+        try:
+            for number, cell in enumerate(notebook.cells):
+                if cell.cell_type != "code":
+                    continue
+                facts = cell.metadata.get("nbgrader", {})
+                is_test = facts.get("grade") and not facts.get("solution")
+                if is_test:
+                    self._test(judge, cell, result)
+                    continue
+                if facts.get("locked") and not facts.get("solution"):
+                    judge.run(cell.source, f"<{facts.get('grade_id', 'setup')}>")
+                self._student(cell, f"cell {number + 1}", result)
+        finally:
+            self._close()
+        result.seconds = time.monotonic() - start
+        return result
+
+    # --- the session, which may end at any time
+
+    def ask(self, what: str, *arguments: Any) -> Any:
+        """Ask the open session; open one, and run again what ran before, if there is none."""
+        if time.monotonic() > self.until:
+            raise wire.Broken(f"the {self.box.limits.total:g} seconds of this notebook are over")
+        if self.session is None:
+            self._open()
+        assert self.session
+        return self.session.ask(what, *arguments)
+
+    def _open(self) -> None:
+        self.session = self.box.open()
+        for cell in list(self.replay):
+            try:
+                self.session.ask("run", *cell)
+            except wire.Broken:  # it went well once: leave it out from now on
+                self.replay.remove(cell)
+                self._close()
+                self.session = self.box.open()
+            except RemoteError:
+                continue
+
+    def _close(self) -> None:
+        if self.session is not None:
+            self.session.close()
+            self.session = None
+
+    # --- cells
+
+    def _student(self, cell: NotebookNode, name: str, result: Graded) -> None:
+        source = cell.source
+        if len(source) > 200_000:
+            source, cell.source = "", source[:2000] + "\n... (cut: this cell was longer than 200000 characters)"
+            result.notes.append(f"{name} is longer than 200000 characters and was not run")
+        if not source.strip():
+            cell.outputs, cell.execution_count = [], None
+            return
+        if cell.metadata.get("nbgrader", {}).get("solution"):
+            result.suspicious += [f"{name} {why}" for pattern, why in SUSPICIOUS if pattern.search(source)]
+        cell.outputs, cell.execution_count = [], 1
+        try:
+            said = self.ask("run", source, name)
+            cell.outputs = _outputs(said)
+            self.replay.append((source, name))
+        except RemoteError as error:
+            cell.outputs = [_error("RemoteError", str(error))]
+        except wire.Broken as error:
+            self._close()
+            cell.outputs = [_error("Stopped", f"This cell was stopped: {error}. The cells after it run without it.")]
+            result.notes.append(f"{name} was stopped: {error}")
+
+    def _test(self, judge: Judge, cell: NotebookNode, result: Graded) -> None:
+        points = float(cell.metadata.nbgrader["points"])
+        outcome = judge.run(cell.source, f"<{cell.metadata.nbgrader['grade_id']}>")
+        if self.session is not None and self.session.broken:
+            self._close()
+        cell.execution_count, cell.outputs = 1, verdict_outputs(cell.source, points, outcome)
+        for report in outcome.reports:
+            result.diagnoses += [
+                {"exercise": report.exercise, "cell": cell.metadata.nbgrader["grade_id"], "family": d.family,
+                 "certainty": d.certainty, "text": d.text} for d in report.diagnoses
+            ]  # fmt: skip
+
+
+def verdict_outputs(source: str, points: float, outcome: Outcome) -> list[NotebookNode]:
+    """The outputs of a test cell from which nbgrader reads its points: a number, or an error for none."""
+    outputs = []
+    if outcome.printed:
+        outputs.append(new_output("stream", name="stdout", text=outcome.printed))
+    if outcome.error:
+        return [*outputs, _error(*outcome.error)]
+    report, call = outcome.report, CHECK.search(source)
+    if report is None and call:
+        return [
+            *outputs,
+            _error("NoVerdict", f"No verdict, no points: the cell did not end in check({call[1]!r}, ...)."),
+        ]
+    if report is None:
+        if isinstance(outcome.value, (int, float)) and not isinstance(outcome.value, bool):
+            value = min(max(float(outcome.value), 0.0), points)
+            outputs.append(new_output("execute_result", {"text/plain": repr(value)}, execution_count=1))
+        return outputs
+    data = report._repr_mimebundle_()
+    data["text/plain"] = repr(float(min(max(report.points, 0.0), points)))
+    data[MIMETYPE] = {k: v for k, v in report.to_dict().items() if k not in ("seconds", "seed")}
+    return [*outputs, new_output("execute_result", data, execution_count=1)]
+
+
+def _error(name: str, text: str, lines: list[str] | None = None) -> NotebookNode:
+    return new_output("error", ename=name, evalue=text, traceback=lines or [f"{name}: {text}"])
+
+
+def _outputs(said: Any) -> list[NotebookNode]:
+    """What a student's cell showed: text, and nothing else."""
+    said = said if isinstance(said, dict) else {}
+    outputs = []
+    if isinstance(text := said.get("text"), str) and text:
+        outputs.append(new_output("stream", name="stdout", text=text))
+    for shown in said.get("shown") or ():
+        if isinstance(shown, dict) and isinstance(text := shown.get("text/plain"), str):
+            outputs.append(new_output("display_data", {"text/plain": text}))
+    for text in said.get("results") or ():
+        if isinstance(text, str):
+            outputs.append(new_output("execute_result", {"text/plain": text}, execution_count=1))
+    error = said.get("error")
+    if isinstance(error, dict):
+        lines = [str(line) for line in error.get("traceback") or ()]
+        outputs.append(_error(str(error.get("name")), str(error.get("value")), lines))
+    return outputs
+
+
+def add_notes(notebook: NotebookNode, notes: list[str]) -> None:
+    """Tell the student, at the top, what was repaired and what was stopped."""
+    if notes:
+        text = "**When this was graded:**\n\n" + "\n".join(f"- {note}" for note in notes)
+        notebook.cells.insert(0, new_markdown_cell(text, id="grading-notes"))

@@ -1,0 +1,146 @@
+"""Runs the locked tests outside the box, where the names that a student defined are proxies."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import hashlib
+import io
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+import autolab.check.verdict as verdict
+from autolab.check import SPECS, Reference, Report, judge
+from autolab.check.report import MIMETYPE
+from autolab.check.specs import Spec, spec_for
+
+from . import wire
+from .box import RemoteError
+from .remote import BoxCandidate, BoxPlayer, Remote, function_class, name_of
+
+TEXT = 20_000
+
+
+@dataclass
+class Outcome:
+    """What a test came to."""
+
+    value: Any = None
+    report: Report | None = None
+    error: list[str] | None = None  # name, text, traceback lines
+    printed: str = ""
+    reports: list[Report] = field(default_factory=list)
+
+
+def mixed(seed: int, run: int) -> int:
+    """The seed of one check in one grading: not to be known before, and the same when graded again with the same run."""
+    return int.from_bytes(hashlib.sha256(f"{run}:{seed}".encode()).digest()[:4], "little")
+
+
+class Judge:
+    """The tests of one notebook: their names, and how to reach what they name in the box."""
+
+    def __init__(self, ask: Callable[..., Any], seed: int):
+        self.ask, self.seed = ask, seed
+        self.names: dict[str, Any] = {"__name__": "__judge__", "__builtins__": builtins}
+        self.proxies: set[str] = set()
+        self.reports: list[Report] = []
+
+    def run(self, source: str, name: str) -> Outcome:
+        """Run trusted code. What it names and this side does not define is asked of the box."""
+        outcome, sink = Outcome(), io.StringIO()
+        self.reports = []
+        try:
+            tree = ast.parse(source, name)
+            last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+            body = compile(tree, name, "exec")
+            end = compile(ast.Expression(last.value), name, "eval") if last else None
+            self._bind(body, end)
+            with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink), self._checks():
+                exec(body, self.names)
+                outcome.value = eval(end, self.names) if end else None
+        except wire.Broken as error:
+            outcome.error = ["Stopped", f"your code was stopped: {error}", []]
+        except RemoteError as error:
+            outcome.error = ["RemoteError", str(error)[:1000], []]
+        except (Exception, SystemExit) as error:
+            lines = traceback.format_exception_only(type(error), error)
+            outcome.error = [type(error).__name__, str(error)[:1000], [line[:1000] for line in lines]]
+        outcome.printed, outcome.reports = sink.getvalue()[:TEXT], self.reports
+        if isinstance(outcome.value, Report):
+            outcome.report = outcome.value
+        return outcome
+
+    def check(self, exercise: str | Spec, candidate: Any, *, seed: int = 0, points: float | None = None) -> Report:
+        """What `autolab.check.check` is while a test runs: it draws with a fresh seed, and asks the box."""
+        seed, name = mixed(seed, self.seed), name_of(candidate)
+        if name is None:
+            report = CHECK(exercise, candidate, seed=seed, points=points)
+        elif isinstance(exercise, str) and exercise in (behaviours := _behaviours()):
+            from autolab.check.behaviour import judge_behaviour
+
+            player = BoxPlayer(exercise, name, self.ask)
+            report = judge_behaviour(behaviours[exercise], player, seed=seed, points=points)
+        else:
+            spec = exercise if isinstance(exercise, Spec) else spec_for(exercise)
+            reference = _reference(spec)
+            candidate = BoxCandidate(name, reference.inputs, reference.result, self.ask)
+            report = judge(spec, reference, candidate, seed=seed)
+            report = report if points is None else report.worth(points)
+        self.reports.append(report)
+        return report
+
+    def _bind(self, *codes: CodeType | None) -> None:
+        wanted = sorted({n for code in codes if code for n in _names(code)})
+        wanted = [n for n in wanted if (n not in self.names or n in self.proxies) and not hasattr(builtins, n)]
+        kinds = self.ask("kinds", wanted) if wanted else {}
+        for name in wanted:
+            self.names.pop(name, None)
+            kind = kinds.get(name) if isinstance(kinds, dict) else None
+            if kind in ("function class", "callable", "value"):
+                make = function_class if kind == "function class" else Remote
+                self.names[name] = make(name, self.ask)
+                self.proxies.add(name)
+
+    @contextlib.contextmanager
+    def _checks(self) -> Iterator[None]:
+        # This process is the judge's own; the tests import `check` from where everybody does.
+        import autolab.check
+
+        autolab.check.check = verdict.check = self.check
+        try:
+            yield
+        finally:
+            autolab.check.check = verdict.check = CHECK
+
+
+CHECK = verdict.check
+_REFERENCES: dict[str, Reference] = {}
+
+
+def _reference(spec: Spec) -> Reference:
+    if SPECS.get(spec.name) is not spec:
+        return Reference.of(spec.row or spec.name)
+    if spec.name not in _REFERENCES:
+        _REFERENCES[spec.name] = Reference.of(spec.row or spec.name)
+    return _REFERENCES[spec.name]
+
+
+def _behaviours() -> dict[str, Any]:
+    import autolab.check
+
+    return getattr(autolab.check, "BEHAVIOURS", {})
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+__all__ = ["MIMETYPE", "Judge", "Outcome", "mixed"]

@@ -1,0 +1,77 @@
+"""The steps that make plain `nbgrader autograde` safe; `exercises/nbgrader_config.py` puts them in."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from functools import cache
+from typing import Any
+
+from nbconvert.exporters import NotebookExporter
+from nbformat import NotebookNode
+from nbgrader.api import Gradebook
+from nbgrader.preprocessors import NbGraderPreprocessor
+from traitlets import Float, Int
+
+from . import submission
+from .box import NOT_ISOLATED, Box, Limits
+from .grade import NotebookGrader, add_notes, fresh_seed
+
+
+class SubmissionReader(NotebookExporter):
+    """Reads what was handed in, however broken, and follows no link."""
+
+    def from_filename(self, filename: str, resources: dict | None = None, **kw: Any) -> tuple[NotebookNode, dict]:
+        """As nbconvert's, but it does not raise."""
+        notebook, notes = submission.read(filename)
+        resources = dict(resources or {})
+        resources["autolab_notes"] = notes
+        return self.from_notebook_node(notebook, resources, **kw)
+
+
+class Repair(NbGraderPreprocessor):
+    """Put back what was released: cells, text, points, order."""
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        """Repair the notebook and note in its metadata what was wrong."""
+        names = resources["nbgrader"]
+        with Gradebook(names["db_url"]) as gradebook:
+            form = submission.form_of(gradebook.find_notebook(names["notebook"], names["assignment"]))
+        notes = resources.get("autolab_notes", []) + submission.repair(nb, form)
+        if notes:
+            self.log.warning("%s: %s", names["student"], "; ".join(notes))
+        NOTES[names["student"], names["assignment"], names["notebook"]] = notes
+        return nb, resources
+
+
+# nbgrader writes the repaired notebook and reads it again before it runs; nobody's file carries the notes.
+NOTES: dict[tuple[str, str, str], list[str]] = {}
+
+
+class RunInBox(NbGraderPreprocessor):
+    """Run student code in the box, and judge it outside."""
+
+    seed = Int(-1, help="Draw the inputs of all checks from this seed; -1: a fresh one, which is recorded").tag(
+        config=True
+    )
+    cell_seconds = Float(10.0, help="Seconds for one cell or call").tag(config=True)
+    total_seconds = Float(60.0, help="Seconds for one notebook").tag(config=True)
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        """Fill in the outputs."""
+        names = resources["nbgrader"]
+        box = _box(self.cell_seconds, self.total_seconds)
+        graded = NotebookGrader(box, fresh_seed() if self.seed < 0 else self.seed).grade(nb)
+        add_notes(nb, NOTES.pop((names["student"], names["assignment"], names["notebook"]), []) + graded.notes)
+        nb.metadata["autolab"] = {"seed": graded.seed, "box": box.mode}
+        self.log.info("graded with seed %d in a box of %s", graded.seed, box.mode)
+        return nb, resources
+
+
+@cache
+def _box(cell: float, total: float) -> Box:
+    box = Box(limits=Limits(cell=cell, total=total))
+    if box.mode == "limits":
+        print(NOT_ISOLATED, file=sys.stderr)
+    atexit.register(box.close)
+    return box

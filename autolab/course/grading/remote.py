@@ -1,0 +1,190 @@
+"""What a student defined, as the judge sees it: proxies that ask the box, and a candidate that `judge` can call."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from autolab.autograd import Function
+from autolab.check import Answer, Fault
+from autolab.engine.tensor import Tensor
+from autolab.surface.creation import from_numpy
+
+from . import wire
+from .box import RemoteError
+
+Ask = Callable[..., Any]  # ask(what, *arguments): of the session that is open
+
+
+class Remote:
+    """Something that the student's cells define. Calling it calls the student's function, on plain values."""
+
+    def __init__(self, name: str, ask: Ask):
+        self._name, self._ask = name, ask
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        tensors = [i for i, a in enumerate(arguments) if isinstance(a, Tensor)]
+        values = [_numbers(a) for a in arguments]
+        with _as_raised():
+            answer = self._ask("call", self._name, tuple(values), keywords, tensors)
+        return _as_given(answer, bool(tensors))
+
+    def __repr__(self) -> str:
+        return f"<{self._name}, in the box>"
+
+
+def function_class(name: str, ask: Ask) -> type[Function]:
+    """A Function for the engine on this side, whose forward and backward are the student's."""
+    numbers = itertools.count(1)
+
+    def forward(ctx: Any, *arguments: Any) -> Any:
+        ctx.number, ctx.settings = next(numbers), len(arguments)
+        with _as_raised():
+            out = ask("forward", name, ctx.number, tuple(_numbers(a) for a in arguments))
+        return _as_given(out, True)
+
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        with _as_raised():
+            returned = ask("backward", name, ctx.number, tuple(_numbers(g) for g in gradients))
+        return tuple(_as_given(r, True) for r in returned)
+
+    body = {"forward": staticmethod(forward), "backward": staticmethod(backward), "_in_the_box": name}
+    return type(name, (Function,), body)
+
+
+def name_of(candidate: Any) -> Any:
+    """The name, or the names, under which the box knows a candidate; None if it is not in the box."""
+    if isinstance(candidate, (tuple, list)):
+        names = tuple(name_of(c) for c in candidate)
+        return names if names and all(names) else None
+    if isinstance(candidate, Remote):
+        return candidate._name
+    return getattr(candidate, "_in_the_box", None) if isinstance(candidate, type) else None
+
+
+class BoxCandidate:
+    """A rule that is called in the box. The verdict is made here, from the arrays."""
+
+    def __init__(self, name: Any, inputs: Sequence[str], result: Callable, ask: Ask):
+        self.name, self.inputs, self.result, self.ask = name, tuple(inputs), result, ask
+        self.judges_forward = not isinstance(name, str)
+        if isinstance(name, str):
+            self.judges_forward = ask("kinds", [name]).get(name) == "function class"
+        self.ended: str | None = None
+
+    def call(
+        self,
+        inputs: Sequence[np.ndarray],
+        settings: Mapping[str, Any],
+        upstream: Sequence[np.ndarray],
+        between: Sequence[np.ndarray] | None = None,
+    ) -> Answer:
+        """Forward once and backward for each incoming gradient, in the box."""
+        if self.ended:
+            return self._nothing(inputs, upstream, Fault("forward", "exception", self.ended))
+        first: dict[int, int] = {}
+        same = [first.setdefault(id(a), i) for i, a in enumerate(inputs)]
+        result = None if self.judges_forward else np.asarray(self.result(inputs, settings))
+        given = (tuple(inputs), dict(settings), tuple(upstream), None if between is None else tuple(between), same)
+        try:
+            answer = self.ask("rule", self.name, self.inputs, result, given)
+        except (wire.Broken, RemoteError) as error:
+            self.ended = str(error) if isinstance(error, RemoteError) else f"Your code was stopped: {error}"
+            return self._nothing(inputs, upstream, Fault("forward", "exception", self.ended))
+        if isinstance(answer, dict) and isinstance(answer.get("refused"), str):
+            raise TypeError(answer["refused"])
+        try:
+            return self._answer(answer, inputs, upstream)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.ended = "the answer is not what a rule returns"
+            return self._nothing(inputs, upstream, Fault("forward", "exception", self.ended))
+
+    def _answer(self, answer: dict, inputs: Sequence[np.ndarray], upstream: Sequence[np.ndarray]) -> Answer:
+        gradients = tuple(tuple(_real(g) for g in one) for one in answer["gradients"])
+        if len(gradients) > len(upstream) or any(len(one) != len(inputs) for one in gradients):
+            raise ValueError
+        after, gs = tuple(_real(a) for a in answer["inputs"]), tuple(_real(g) for g in answer["upstream"])
+        if len(after) != len(inputs) or len(gs) != len(upstream) or any(a is None for a in (*after, *gs)):
+            raise ValueError
+        fault = None
+        if answer["fault"] is not None:
+            phase, kind, text, line = answer["fault"]
+            kind = kind if kind in ("blank", "exception", "count", "type") else "exception"
+            fault = Fault(
+                "backward" if phase == "backward" else "forward", kind, str(text)[:600], line and str(line)[:300]
+            )
+        elif len(gradients) < len(upstream) or _real(answer["out"]) is None:
+            raise ValueError  # fewer answers than questions, and no reason
+        return Answer(_real(answer["out"]), gradients, after, gs, fault, answer["recorded"] is not False)
+
+    def _nothing(self, inputs: Sequence[np.ndarray], upstream: Sequence[np.ndarray], fault: Fault) -> Answer:
+        return Answer(None, (), tuple(inputs), tuple(upstream), fault)
+
+
+class BoxPlayer:
+    """An exercise on behaviour that is played in the box. What is expected is computed here."""
+
+    def __init__(self, exercise: str, name: Any, ask: Ask):
+        self.exercise, self.name, self.ask = exercise, name, ask
+        self.ended: str | None = None
+
+    def play(self, scene: str, inputs: Sequence[np.ndarray]) -> Any:
+        """The numbers and words that a scene gave."""
+        from autolab.check.behaviour import Outcome
+
+        if self.ended:
+            return Outcome(None, Fault("call", "exception", self.ended))
+        try:
+            answer = self.ask("play", self.name, self.exercise, scene, tuple(np.asarray(a) for a in inputs))
+            data, fault = answer["data"], answer["fault"]
+            if fault is not None:
+                phase, kind, text, line = fault
+                return Outcome(None, Fault(str(phase)[:20], str(kind)[:20], str(text)[:600], line and str(line)[:300]))
+            return Outcome({str(k): v if isinstance(v, str) else _real(v) for k, v in data.items()})
+        except wire.Broken as error:
+            self.ended = f"Your code was stopped: {error}"
+        except RemoteError as error:
+            self.ended = str(error)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            self.ended = "the answer is not what a scene gives"
+        return Outcome(None, Fault("call", "exception", self.ended))
+
+
+def _real(value: Any) -> np.ndarray | None:
+    if value is None:
+        return None
+    if type(value) is not np.ndarray or value.dtype.kind not in "fiub":
+        raise TypeError("not an array of numbers")
+    return value
+
+
+def _numbers(value: Any) -> Any:
+    return np.array(value.detach().numpy()) if isinstance(value, Tensor) else value
+
+
+def _as_given(value: Any, tensors: bool) -> Any:
+    """Arrays as tensors where tensors were given; everything else as it is."""
+    if isinstance(value, tuple):
+        return tuple(_as_given(v, tensors) for v in value)
+    return from_numpy(np.array(value)) if tensors and isinstance(value, np.ndarray) else value
+
+
+class _as_raised:
+    """An exception in the box is one of the same name here, if Python has one."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if isinstance(error, RemoteError):
+            name, _, text = str(error).partition(": ")
+            found = getattr(builtins, name, None)
+            if isinstance(found, type) and issubclass(found, Exception):
+                try:
+                    same = found(text)
+                except TypeError:  # such as UnicodeDecodeError, which wants five arguments
+                    return
+                raise same from None

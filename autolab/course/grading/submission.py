@@ -1,0 +1,255 @@
+"""What was handed in, made gradable: whatever is missing is put back, whatever is locked is as it was released.
+
+Nothing here runs anything, follows a symbolic link, or raises because of what a student wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+LONGEST = 32 << 20  # bytes of a file that is read
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+CELLS = 2000
+
+
+@dataclass(frozen=True)
+class FormCell:
+    """A cell that nbgrader knows: what it was, and what it is worth."""
+
+    name: str
+    cell_type: str
+    source: str
+    locked: bool
+    grade: bool
+    solution: bool
+    task: bool = False
+    points: float = 0.0
+    checksum: str = ""
+
+    def metadata(self) -> dict[str, Any]:
+        """The nbgrader metadata of this cell."""
+        data = {
+            "grade": self.grade, "grade_id": self.name, "locked": self.locked, "solution": self.solution,
+            "task": self.task, "schema_version": 3, "cell_type": self.cell_type, "checksum": self.checksum,
+        }  # fmt: skip
+        return {**data, "points": self.points} if self.grade or self.task else data
+
+
+Form = Sequence[FormCell]
+
+
+def form_of(notebook: Any) -> list[FormCell]:
+    """The form of a notebook, from nbgrader's gradebook (an `nbgrader.api.Notebook`)."""
+    points = {c.name: float(c.max_score) for c in (*notebook.grade_cells, *notebook.task_cells)}
+    grades = {c.name for c in notebook.grade_cells}
+    tasks = {c.name for c in notebook.task_cells}
+    solutions = {c.name for c in notebook.solution_cells}
+    return [
+        FormCell(s.name, s.cell_type, s.source or "", bool(s.locked), s.name in grades, s.name in solutions,
+                 s.name in tasks, points.get(s.name, 0.0), s.checksum or "")
+        for s in notebook.source_cells
+    ]  # fmt: skip
+
+
+def read(path: str | Path) -> tuple[NotebookNode, list[str]]:
+    """The notebook in a file, as much of it as can be read, and what was wrong with it."""
+    empty, name = _notebook([]), Path(path).name
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return empty, [f"{name} was not handed in"]
+    except OSError:
+        return empty, [f"{name} is no ordinary file (a link is not followed)"]
+    with os.fdopen(descriptor, "rb") as file:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            return empty, [f"{name} is no ordinary file"]
+        if facts.st_size > LONGEST:
+            return empty, [f"{name} has {facts.st_size} bytes; more than {LONGEST} are not read"]
+        text = file.read(LONGEST + 1).decode("utf-8", errors="replace")
+    return parse(text, name)
+
+
+def parse(text: str, name: str) -> tuple[NotebookNode, list[str]]:
+    """A notebook from its text; from broken JSON the cells that are whole."""
+    notes = []
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        cells = list(_whole_cells(text))
+        data = {"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {}}
+        problem = "is empty" if not text.strip() else "is no valid JSON"
+        notes.append(f"{name} {problem}; {len(cells)} cells could be read")
+    if isinstance(data, dict) and "worksheets" in data:
+        notes.append(f"{name} is in an old format, and was converted")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                data = nbformat.convert(nbformat.from_dict(data), 4)
+        except Exception as error:
+            notes.append(f"{name} could not be converted: {type(error).__name__}")
+            data = {}
+    cells = data.get("cells") if isinstance(data, dict) else None
+    if not isinstance(cells, list):
+        cells = []
+        notes.append(f"{name} has no cells")
+    if len(cells) > CELLS:
+        notes.append(f"{name} has {len(cells)} cells; the first {CELLS} are read")
+    clean = [c for c in (_cell(raw, i) for i, raw in enumerate(cells[:CELLS])) if c is not None]
+    return _notebook(clean), notes
+
+
+def _whole_cells(text: str) -> Iterable[dict]:
+    start = re.search(r'"cells"\s*:\s*\[', text)
+    at, decoder = start.end() if start else len(text), json.JSONDecoder()
+    while at < len(text):
+        at += len(text[at : at + 1000]) - len(text[at : at + 1000].lstrip(" \t\r\n,"))
+        try:
+            cell, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            return
+        yield cell
+
+
+def _cell(raw: Any, number: int) -> NotebookNode | None:
+    """One cell without outputs, and without anything in its metadata but nbgrader's."""
+    if not isinstance(raw, dict):
+        return None
+    source = raw.get("source", "")
+    source = "".join(s for s in source if isinstance(s, str)) if isinstance(source, list) else source
+    source = source if isinstance(source, str) else ""
+    metadata = raw.get("metadata")
+    facts = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    name = facts.get("grade_id") if isinstance(facts, dict) else None
+    cell = _new("code" if raw.get("cell_type") == "code" else "markdown", source, f"c{number}")
+    if isinstance(name, str):
+        cell.metadata["nbgrader"] = NotebookNode(facts)
+    cell.metadata["was"] = raw.get("id")
+    return cell
+
+
+def _new(kind: str, source: str, name: str = "new") -> NotebookNode:
+    # nbformat's own functions validate each cell against the schema, which takes longer than grading it
+    code = {"outputs": [], "execution_count": None} if kind == "code" else {}
+    return NotebookNode(cell_type=kind, source=source, id=name, metadata=NotebookNode(), **code)
+
+
+def _notebook(cells: list[NotebookNode]) -> NotebookNode:
+    metadata = NotebookNode(kernelspec=NotebookNode(KERNEL), language_info=NotebookNode(name="python"))
+    return NotebookNode(cells=cells, metadata=metadata, nbformat=4, nbformat_minor=5)
+
+
+def repair(notebook: NotebookNode, form: Form) -> list[str]:
+    """Put back what was released, in place, and say what was wrong."""
+    known, notes = {c.name: c for c in form}, []
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") not in known:
+            cell.metadata.pop("nbgrader", None)
+    _recognise(notebook, form, notes)
+    _one_of_each(notebook, known, notes)
+    _in_order(notebook, form, notes)
+    _restore(notebook, known, notes)
+    for number, cell in enumerate(notebook.cells):
+        cell.metadata.pop("was", None)
+        cell["id"] = re.sub(r"[^\w-]", "-", _name(cell) or f"c{number}", flags=re.ASCII)[:64]
+    return notes
+
+
+def _name(cell: NotebookNode) -> str | None:
+    return cell.metadata.get("nbgrader", {}).get("grade_id")
+
+
+def _recognise(notebook: NotebookNode, form: Form, notes: list[str]) -> None:
+    """Cells whose metadata was lost: by their id, by their text, or by what they define."""
+    here = {_name(c) for c in notebook.cells}
+    for wanted in form:
+        if wanted.name in here:
+            continue
+        loose = [c for c in notebook.cells if _name(c) is None and c.cell_type == wanted.cell_type]
+        tests = (
+            lambda c, w=wanted: c.metadata.get("was") == w.name,
+            lambda c, w=wanted: c.source.strip() == w.source.strip() != "",
+            lambda c, w=wanted: w.solution and bool(_defined(w.source)) and _defined(w.source) <= _defined(c.source),
+        )
+        found = next((c for test in tests for c in loose if test(c)), None)
+        if found is not None:
+            found.metadata["nbgrader"] = NotebookNode(grade_id=wanted.name)
+            notes.append(f"cell {wanted.name!r} had lost its metadata, and was recognised")
+
+
+def _defined(source: str) -> set[str]:
+    return set(re.findall(r"^(?:class|def)\s+(\w+)", source, re.MULTILINE))
+
+
+def _one_of_each(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str]) -> None:
+    """Of several cells with one id the last answer counts, and the others are ordinary cells."""
+    groups: dict[str, list[NotebookNode]] = {}
+    for cell in notebook.cells:
+        if name := _name(cell):
+            groups.setdefault(name, []).append(cell)
+    for name, cells in groups.items():
+        if len(cells) == 1:
+            continue
+        form = known[name]
+        answers = [c for c in cells if c.source.strip() != form.source.strip()] if form.solution else []
+        kept = (answers or cells)[-1]
+        notes.append(f"cell {name!r} is there {len(cells)} times; the last one counts")
+        for cell in cells:
+            if cell is not kept:
+                cell.metadata.pop("nbgrader", None)
+                if not form.solution:
+                    cell.source = ""
+
+
+def _in_order(notebook: NotebookNode, form: Form, notes: list[str]) -> None:
+    """Cells that were moved go back to their place, each with the ordinary cells that stand below it."""
+    order = {c.name: i for i, c in enumerate(form)}
+    names = [n for c in notebook.cells if (n := _name(c))]
+    if names == sorted(names, key=order.__getitem__):
+        return
+    notes.append("cells had been moved, and are back in their order")
+    head, parts = [], []
+    for cell in notebook.cells:
+        if name := _name(cell):
+            parts.append((order[name], [cell]))
+        elif parts:
+            parts[-1][1].append(cell)
+        else:
+            head.append(cell)
+    notebook.cells = head + [cell for _, cells in sorted(parts, key=lambda p: p[0]) for cell in cells]
+
+
+def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str]) -> None:
+    """Missing cells, locked text, points and kinds are as they were released."""
+    order = {name: i for i, name in enumerate(known)}
+    for name, form in known.items():
+        cell = next((c for c in notebook.cells if _name(c) == name), None)
+        if cell is None:
+            if form.grade or form.task or form.locked:
+                notes.append(f"cell {name!r} was missing, and is put back")
+            cell = _new(form.cell_type, form.source)
+            after = [i for i, c in enumerate(notebook.cells) if (n := _name(c)) and order[n] < order[name]]
+            before = [i for i, c in enumerate(notebook.cells) if (n := _name(c)) and order[n] > order[name]]
+            notebook.cells.insert(before[0] if before else after[-1] + 1 if after else len(notebook.cells), cell)
+            if not before:  # below every answer, wherever that stands
+                notebook.cells.remove(cell)
+                notebook.cells.append(cell)
+        elif cell.cell_type != form.cell_type:
+            notes.append(f"cell {name!r} had become {cell.cell_type}, and is {form.cell_type} again")
+            replacement = _new(form.cell_type, cell.source)
+            notebook.cells[notebook.cells.index(cell)] = cell = replacement
+        cell.metadata["nbgrader"] = NotebookNode(form.metadata())
+        if form.locked and not form.solution and cell.source != form.source:
+            notes.append(f"the locked cell {name!r} had been changed, and is as it was")
+            cell.source = form.source
