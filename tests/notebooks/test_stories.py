@@ -232,3 +232,54 @@ def test_the_walk_of_the_lesson_is_the_one_that_backward_takes():
     exec(cell(FOLDER / "04-inside-backward.ipynb", "digits-network"), names)
     names["loss"].backward()
     assert all(np.array_equal(w, names[name].grad.numpy()) for w, name in zip(walked, ("W1", "b1", "W2", "b2")))
+
+
+# -- 05 ------------------------------------------------------------------------------------------
+
+LESSON05 = FOLDER / "05-accumulation.ipynb"
+
+
+@pytest.mark.lesson05
+def test_without_zero_grad_the_loss_never_settles():
+    names, _ = run_cells(LESSON05, "bug-train")
+    good, bad = names["train"](zero=True, steps=400), names["train"](zero=False, steps=400)
+    assert good[-1] < 1e-6
+    assert max(bad[-40:]) > 2  # as high as it began, 2.7
+
+
+@pytest.mark.lesson05
+def test_only_zeroing_between_backward_and_step_stops_training():
+    _, out = run_cells(LESSON05, "bug-where-show")
+    assert out == ["zero backward step: w = 3.000", "backward step zero: w = 3.000", "backward zero step: w = 0.000"]
+
+
+@pytest.mark.lesson05
+def test_four_batches_of_16_make_one_of_64_and_the_solution_takes_any_sizes():
+    names, out = run_cells(LESSON05, "micro-data", "micro-show")
+    assert out == ["without scale: [4.0, 4.0, 4.0, 4.0]", "with 1/4, equal: [True, True, True, True]"]
+    solution(LESSON05, names)
+    assert printed(cell(LESSON05, "exercise-check-run"), names) == ["[16, 16, 16, 16] True", "[30, 30, 4] True", "[64] True"]
+
+
+# -- 06 ------------------------------------------------------------------------------------------
+
+LESSON06 = FOLDER / "06-stopping-the-tape.ipynb"
+
+
+@pytest.mark.lesson06
+def test_a_recorded_target_hides_the_gradient():
+    _, out = run_cells(LESSON06, "target-show")
+    assert out == ["target detached: gradient -2", "target recorded: gradient 0"]
+
+
+@pytest.mark.lesson06
+def test_frozen_lets_the_gradient_through_and_cut_does_not():
+    _, out = run_cells(LESSON06, "freeze-make", "freeze-show")
+    assert [line.split()[-1] for line in out] == ["True", "True", "False"]
+
+
+@pytest.mark.lesson06
+def test_the_solution_of_the_commitment_loss():
+    names, _ = run_cells(LESSON06)
+    solution(LESSON06, names)
+    assert printed(cell(LESSON06, "exercise-check-run"), names) == ["5.0 4.0 -1.0"]
