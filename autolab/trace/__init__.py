@@ -1,7 +1,8 @@
 """A recorded run as plain data: what each node received, by which rule, and what it sent on.
 
 `record(loss)` walks the engine's own backward pass and returns a `Trace`; `graph(loss)` only looks at the graph.
-Both leave the learner's tensors as they are. Under `watch()` a graph also keeps the results that no rule asks for.
+Both leave the learner's tensors as they are. `compare(a, b)` says where two runs part.
+Under `watch()` a graph also keeps the results that no rule asks for.
 docs/trace-format.md describes the JSON.
 """
 
@@ -11,13 +12,14 @@ from typing import Any
 
 from autolab.surface import products
 from autolab.trace.adapter import watch
-from autolab.trace.model import Accumulated, Edge, Node, Rule, Saved, Sent, Step, Trace, schema
+from autolab.trace.compare import Comparison, Difference, compare
+from autolab.trace.model import Accumulated, Edge, Hook, Node, Rule, Saved, Sent, Step, Trace, schema
 from autolab.trace.record import graph, record
 from autolab.trace.values import Value, value_of
 
 __all__ = [
-    "record", "graph", "watch", "schema", "value_of",
-    "Trace", "Node", "Edge", "Step", "Sent", "Rule", "Saved", "Accumulated", "Value",
+    "record", "graph", "watch", "compare", "schema", "value_of",
+    "Trace", "Node", "Edge", "Step", "Sent", "Rule", "Saved", "Hook", "Accumulated", "Value", "Comparison", "Difference",
 ]  # fmt: skip
 
 

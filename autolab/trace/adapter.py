@@ -1,7 +1,7 @@
 """All that the trace knows about the engine; nothing else in this folder touches a node."""
 
-from contextlib import contextmanager
-from functools import cache
+from contextlib import contextmanager, suppress
+from functools import cache, wraps
 
 import numpy as np
 
@@ -62,15 +62,66 @@ def nodes_below(loss):
     return ops + list(leaves)
 
 
-def fire(loss, gradient, nodes):
-    """Walk the engine's own backward pass; `.grad`, retained gradients and saved values stay as they are."""
+def fire(loss, gradient, nodes, heard):
+    """Walk the engine's own backward pass; `.grad`, retained gradients and saved values stay as they are.
+
+    `heard(kind, name, sees, gives)` is called for each hook that runs.
+    """
     retaining = [ref() for node in nodes if node.hooks is not None for ref in node.hooks.retain.values()]
     kept = [(tensor, tensor._grad) for tensor in retaining if tensor is not None]
     try:
-        yield from steps([loss], [gradient], retain_graph=True, accumulate=False)
+        with _overheard(nodes, heard):
+            yield from steps([loss], [gradient], retain_graph=True, accumulate=False)
     finally:
         for tensor, grad in kept:
             tensor._grad = grad
+
+
+@contextmanager
+def _overheard(nodes, heard):
+    """Within it, each hook of these nodes also tells what it saw and what it gave."""
+    put = []
+    for kind, hooks in _hooks_of(nodes):
+        for number, hook in list(hooks.items()):
+            hooks[number] = own = _telling(kind, hook, heard)
+            put.append((hooks, number, own, hook))
+    try:
+        yield
+    finally:
+        for hooks, number, own, hook in put:
+            if hooks.get(number) is own:  # a hook may have taken itself away
+                hooks[number] = hook
+
+
+def _hooks_of(nodes):
+    for node in nodes:
+        if is_leaf(node):
+            extra = node.variable.extra
+            if extra is not None and extra.hooks:
+                yield "tensor", extra.hooks
+        elif node.hooks is not None:
+            for hooks in node.hooks.tensor.values():
+                yield "tensor", hooks
+            yield "before", node.hooks.pre
+            yield "after", node.hooks.post
+
+
+def _telling(kind, hook, heard):
+    def told(*given):
+        sees = _values(given[0])
+        result = hook(*given)
+        gives = _values(given[0] if result is None else result)
+        heard(kind, getattr(hook, "__name__", type(hook).__name__), sees, None if gives == sees else gives)
+        return result
+
+    with suppress(AttributeError):  # a hook may be any object that can be called
+        told = wraps(hook)(told)
+    return told
+
+
+def _values(given):
+    given = given if isinstance(given, tuple | list) else (given,)
+    return [value_of(g.detach().payload) if isinstance(g, Tensor) else None for g in given]
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from importlib import resources
 from autolab.trace.values import Value
 
 FORMAT = "autolab-trace"
-VERSION = 1
+VERSION = 2
 
 
 def _value(d):
@@ -148,6 +148,26 @@ class Accumulated:
 
 
 @dataclass(slots=True)
+class Hook:
+    """A hook that ran as a node fired. `kind` is "tensor", "before" or "after" the node; `sees` what it was given;
+    `gives` what it put in place of that, or None if it only looked."""
+
+    name: str
+    kind: str
+    sees: list
+    gives: list | None = None
+
+    def to_dict(self):
+        gives = None if self.gives is None else [_dict(v) for v in self.gives]
+        return {"name": self.name, "kind": self.kind, "sees": [_dict(v) for v in self.sees], "gives": gives}
+
+    @classmethod
+    def from_dict(cls, d):
+        gives = None if d["gives"] is None else [_value(v) for v in d["gives"]]
+        return cls(d["name"], d["kind"], [_value(v) for v in d["sees"]], gives)
+
+
+@dataclass(slots=True)
 class Step:
     """One node fires: what it receives (per output), what it sends (per edge), what backward() then frees."""
 
@@ -157,19 +177,21 @@ class Step:
     frees: list
     grad: Accumulated | None
     sentence: str
+    hooks: list = field(default_factory=list)
 
     def to_dict(self):
         return {
             "node": self.node, "incoming": [_dict(v) for v in self.incoming],
             "outgoing": [sent.to_dict() for sent in self.outgoing], "frees": list(self.frees),
             "grad": None if self.grad is None else self.grad.to_dict(), "sentence": self.sentence,
+            "hooks": [hook.to_dict() for hook in self.hooks],
         }  # fmt: skip
 
     @classmethod
     def from_dict(cls, d):
         grad = None if d["grad"] is None else Accumulated.from_dict(d["grad"])
         return cls(d["node"], [_value(v) for v in d["incoming"]], [Sent.from_dict(s) for s in d["outgoing"]],
-                   list(d["frees"]), grad, d["sentence"])  # fmt: skip
+                   list(d["frees"]), grad, d["sentence"], [Hook.from_dict(h) for h in d["hooks"]])  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from autolab.trace import adapter
-from autolab.trace.model import Accumulated, Edge, Node, Rule, Saved, Sent, Step, Trace
+from autolab.trace.model import Accumulated, Edge, Hook, Node, Rule, Saved, Sent, Step, Trace
 from autolab.trace.names import find_names
 from autolab.trace.sentences import filled, spoken, stretched, symbol
 from autolab.trace.values import shape_text, value_of
@@ -79,7 +79,7 @@ def record(loss, gradient=None, names=None):
     adapter.check_recorded(loss)
     gradient = adapter.first_gradient(loss, gradient)
     recorder = _Recorder(loss, names)
-    for node, incoming, outgoing in adapter.fire(loss, gradient, recorder.engine_nodes):
+    for node, incoming, outgoing in adapter.fire(loss, gradient, recorder.engine_nodes, recorder.hear):
         recorder.step(node, incoming, outgoing)
     return recorder.trace
 
@@ -96,7 +96,7 @@ class _Recorder:
         labels = _labels(named)
         self._number_leaves(labels)
         nodes = [self._node(node, labels.get(node, "")) for node in self.engine_nodes]
-        self.edges = {}
+        self.edges, self.heard = {}, []
         self.trace = Trace(self.ids[loss.grad_fn], nodes, list(self._edges()))
 
     def _key(self, tensor):
@@ -188,22 +188,27 @@ class _Recorder:
 
     # -- steps -------------------------------------------------------------------------------------
 
+    def hear(self, *told):
+        """Write down that a hook ran; it belongs to the step that follows."""
+        self.heard.append(Hook(told[1], told[0], *told[2:]))
+
     def step(self, node, incoming, outgoing):
         """Write down that `node` fired."""
+        hooks, self.heard = self.heard, []
         described = self.trace.node(self.ids[node])
         received = [None if g is None else value_of(g) for g in incoming]
         if adapter.is_leaf(node):
             grad = _accumulated(node.variable, incoming[0], received[0])
-            sentence = spoken(described, received, [], grad)
-            self.trace.steps.append(Step(described.id, received, [], [], grad, sentence))
+            sentence = spoken(described, received, [], grad, hooks)
+            self.trace.steps.append(Step(described.id, received, [], [], grad, sentence, hooks))
             return
         if described.shape is None and described.outputs == 1 and received[0] is not None:
             described.shape, described.dtype = received[0].shape, received[0].dtype
         sent = [self._sent(node, i, g, incoming, received) for i, g in enumerate(outgoing) if (node, i) in self.edges]
         told = [(self._receiver(s.edge), s.value, s.filled) for s in sent]
         frees = [saved.name for saved in described.saved if saved.bytes]
-        sentence = spoken(described, received, told, None)
-        self.trace.steps.append(Step(described.id, received, sent, frees, None, sentence))
+        sentence = spoken(described, received, told, None, hooks)
+        self.trace.steps.append(Step(described.id, received, sent, frees, None, sentence, hooks))
 
     def _receiver(self, edge):
         return self.trace.node(self.trace.edge(edge).source).called

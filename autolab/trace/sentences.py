@@ -119,12 +119,26 @@ def axes_text(axes):
     return f"axes {', '.join(others)} and {last}" if others else f"axis {last}"
 
 
-def spoken(node, incoming, sent, grad):
-    """One sentence for a step.
+def spoken(node, incoming, sent, grad, hooks=()):
+    """What is said of a step: one sentence, with one before or after it for each hook that ran.
 
     `node` the node that fires; `incoming` the Values it receives; `sent` a list of (receiver's name, Value or None,
-    filled rule or None); `grad` an Accumulated for a leaf, else None.
+    filled rule or None); `grad` an Accumulated for a leaf, else None; `hooks` the Hooks that ran.
     """
+    told = [_fired(node, incoming, sent, grad)]
+    earlier = [_overheard(hook) for hook in hooks if hook.kind != "after"]
+    return " ".join([*earlier, *told, *[_overheard(hook) for hook in hooks if hook.kind == "after"]])
+
+
+def _overheard(hook):
+    name = f"Hook {hook.name}" if hook.name.isidentifier() else "A hook"
+    sees, gives = [
+        " and ".join("nothing" if v is None else v.spoken for v in vs) for vs in (hook.sees, hook.gives or ())
+    ]
+    return f"{name} sees {sees}." if hook.gives is None else f"{name} changes {sees} to {gives}."
+
+
+def _fired(node, incoming, sent, grad):
     received = " and ".join(v.spoken for v in incoming if v is not None) or "nothing"
     if grad is not None:
         name = node.label

@@ -9,6 +9,7 @@ import numpy as np
 
 COMPLETE = 64  # a tensor up to this many elements is written out in full
 INLINE = 6  # a tensor up to this many elements is shown as numbers inside a sentence
+HEAT = 12, 24  # rows and columns of the heat map that stands beside it
 CORNER = 4  # rows and columns of the corner that stands for a larger one
 
 
@@ -70,8 +71,8 @@ class Value:
     """A tensor in a trace.
 
     Up to 64 elements, `data` holds every number exactly. Beyond that `data` is None and the summary stands for it:
-    `low`, `high` and `mean` of the finite elements, how many are not finite, a `corner` of at most 4 by 4, and a
-    `fingerprint` of the bytes, so that two runs can be compared.
+    `low`, `high` and `mean` of the finite elements, how many are not finite, a `corner` of at most 4 by 4, a small map of
+    its `heat`, and a `fingerprint` of the bytes, so that two runs can be compared.
     """
 
     shape: tuple
@@ -84,6 +85,7 @@ class Value:
     nonfinite: int | None = None
     corner: object = None
     fingerprint: str | None = None
+    heat: list | None = None
 
     @property
     def complete(self):
@@ -112,6 +114,7 @@ class Value:
         d["summary"] = {
             "low": _plain(self.low), "high": _plain(self.high), "mean": _plain(self.mean),
             "nonfinite": self.nonfinite, "corner": self.corner, "fingerprint": self.fingerprint,
+            "heat": self.heat,
         }  # fmt: skip
         return d
 
@@ -148,7 +151,32 @@ def value_of(raw):
     corner = array[(0,) * (array.ndim - 2) + (slice(CORNER),) * min(array.ndim, 2)]
     digest = hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=8).hexdigest()
     return Value(array.shape, dtype, f"{shape_text(array.shape)}, {phrase}", low=low, high=high, mean=mean,
-                 nonfinite=bad, corner=_nested(corner), fingerprint=digest)  # fmt: skip
+                 nonfinite=bad, corner=_nested(corner), fingerprint=digest, heat=_heat(array, low, high))  # fmt: skip
+
+
+def _heat(array, low, high):
+    """A small picture: for each block of the last two axes its mean, from 0 (`low`) to 9 (`high`); x has nothing finite.
+
+    Leading axes are laid out one below the other.
+    """
+    flat = array.reshape(-1, array.shape[-1])
+    starts = [np.unique(np.arange(most) * n // most) for most, n in zip(HEAT, flat.shape)]
+    if low is None:
+        return ["x" * len(starts[1])] * len(starts[0])
+    with np.errstate(invalid="ignore", over="ignore"):
+        sums = _blocks(flat, starts)
+        counts = np.outer(*[np.diff([*s, n]) for s, n in zip(starts, flat.shape)])
+        if not np.isfinite(sums).all():
+            finite = np.isfinite(flat)
+            sums, counts = _blocks(np.where(finite, flat, 0), starts), _blocks(finite, starts)
+        level = (sums / counts - low) / ((high - low) or 1.0)
+    digits = np.clip(np.nan_to_num(level, nan=0.0) * 10, 0, 9).astype(int)
+    return ["".join("x" if not n else str(d) for d, n in zip(*row)) for row in zip(digits.tolist(), counts.tolist())]
+
+
+def _blocks(array, starts):
+    rows = np.add.reduceat(array, starts[0], axis=0, dtype=np.float64)
+    return np.add.reduceat(rows, starts[1], axis=1)
 
 
 def _range(array):
