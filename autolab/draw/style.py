@@ -73,5 +73,5 @@ STYLE = f"""
 .al-k-leaf,.al-k-a{{{_paint(fill="leaf-fill", stroke="leaf-edge")}}}.al-k-out,.al-k-b{{{_paint(fill="out-fill", stroke="out-edge")}}}
 .al-k-custom,.al-k-c{{{_paint(fill="custom-fill", stroke="custom-edge")}}}.al-k-grad{{stroke-width:2;{_paint(fill="grad-fill", stroke="grad-edge")}}}
 .al-k-empty{{stroke-dasharray:4 3;{_paint(fill="paper", stroke="line")}}}
-.al-r{{stroke:none}}.al-r-a{{{_paint(fill="leaf-fill")}}}.al-r-b{{{_paint(fill="out-fill")}}}.al-r-c{{{_paint(fill="custom-fill")}}}
+.al-r{{stroke:none}}.al-r-paper{{{_paint(fill="paper")}}}.al-r-op{{{_paint(fill="op-fill")}}}.al-r-a{{{_paint(fill="leaf-fill")}}}.al-r-b{{{_paint(fill="out-fill")}}}.al-r-c{{{_paint(fill="custom-fill")}}}
 """.strip()

@@ -38,7 +38,7 @@ function panel(model, el) {
     ...SPEEDS.map((s) => h("option", { value: String(s) }, `${s}×`)));
   const count = steps && h("span", { class: "al-count" });
   const actions = h("div", { class: "al-bar", role: "group", "aria-label": "Actions" });
-  const stopButton = model.get("running") !== undefined && h("button", { type: "button", class: "al-button",
+  const stopButton = typeof model.get("running") === "boolean" && h("button", { type: "button", class: "al-button",
     onclick: () => change(model, { running: !model.get("running") }) });
   const progress = stopButton && h("progress", { class: "al-progress", max: 1, "aria-label": "Progress" });
 
