@@ -13,7 +13,6 @@ from typing import Any
 from autolab.surface import products
 from autolab.trace.adapter import watch
 from autolab.trace.compare import Comparison, Difference, compare
-from autolab.trace.compare import Divergence, Moment, divergence, moments
 from autolab.trace.model import Accumulated, Edge, Hook, Node, Rule, Saved, Sent, Step, Trace, schema
 from autolab.trace.record import graph, record
 from autolab.trace.values import Value, value_of
