@@ -22,7 +22,7 @@ SAMPLES = 1  # of each operator; all of 4 pass, in two minutes
 
 # Inside vmap they would need the numbers of one sample, or a result of another shape for each; PyTorch refuses most of them too.
 REFUSED = set(
-    "allclose argwhere equal geqrf item linspace#1 nonzero nonzero_static unique unique_consecutive linalg.pinv "
+    "allclose argwhere equal geqrf histogramdd item linspace#1 nonzero nonzero_static unique unique_consecutive linalg.pinv "
     "native_batch_norm nn.functional.batch_norm nn.functional.batch_norm#1 nn.functional.instance_norm".split()  # shared statistics
 )
 # They look at numbers and have no derivative: they run for each sample and are counted.
