@@ -159,13 +159,8 @@ def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, poin
     rng = np.random.default_rng(seed)
     verdicts: list[Verdict] = []
     diagnoses: list[Diagnosis] = []
-    blank = None
     for scene in behaviour.scenes:
-        draws = [scene.inputs(rng) for _ in range(2)]
-        if blank:
-            verdicts.append(Verdict(scene.name, None, "not judged: not written yet", 0.0, scene.points))
-            continue
-        verdict, found, blank = _judge_scene(scene, player, draws)
+        verdict, found = _judge_scene(scene, player, [scene.inputs(rng) for _ in range(2)])
         verdicts.append(verdict)
         if found and found.text not in [d.text for d in diagnoses]:
             diagnoses.append(found)
@@ -173,30 +168,30 @@ def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, poin
     return report if points is None else report.worth(points)
 
 
-def _judge_scene(scene: Scene, player: Player, draws: Sequence[tuple]) -> tuple[Verdict, Diagnosis | None, bool]:
+def _judge_scene(scene: Scene, player: Player, draws: Sequence[tuple]) -> tuple[Verdict, Diagnosis | None]:
     seen = []
     for inputs in draws:
         outcome = player.play(scene.name, inputs)
         if outcome.data is None:
             found = outcome.fault or Fault("call", "exception", "gave nothing")
             text = found.text + (f" (your {found.line})" if found.line else "")
-            diagnosis = Diagnosis(found.kind, "certain", text, scene.hint, where=f"scene {scene.name!r}")
-            return Verdict(scene.name, False, text, 0.0, scene.points), diagnosis, found.kind == "blank"
+            diagnosis = Diagnosis(found.kind, "certain", text, scene.hint, where=f"{scene.name!r}")
+            return Verdict(scene.name, False, text, 0.0, scene.points), diagnosis
         seen.append((inputs, outcome.data, plain(scene.expect(*inputs))))
         if not inputs:
             break
     wrong = [(data, want, key) for _, data, want in seen for key in want if not _same(data.get(key), want[key], scene)]
     if not wrong:
-        return Verdict(scene.name, True, scene.passed, scene.points, scene.points), None, False
+        return Verdict(scene.name, True, scene.passed, scene.points, scene.points), None
     fact = _fact(scene, *wrong[0])
     for slip in scene.slips:
         if all(_fits(slip, scene, inputs, data) for inputs, data, _ in seen):
             # The same on two draws of random numbers is a fact about the code; the same without any is a good guess.
             sure = "certain" if slip.sure and len(seen) > 1 else "likely"
             found = Diagnosis(slip.family, sure, slip.text, slip.hint, where=fact)
-            return Verdict(scene.name, False, fact, 0.0, scene.points), found, False
+            return Verdict(scene.name, False, fact, 0.0, scene.points), found
     found = Diagnosis("behaviour", "unknown", f"{scene.name}: {fact}", scene.hint)
-    return Verdict(scene.name, False, fact, 0.0, scene.points), found, False
+    return Verdict(scene.name, False, fact, 0.0, scene.points), found
 
 
 def _fits(slip: Slip, scene: Scene, inputs: tuple, data: Data) -> bool:

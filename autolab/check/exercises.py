@@ -196,6 +196,8 @@ EXERCISES = {
                         x=lambda g, x: g * (normal_cdf(x) + x * normal_pdf(x)))),
         Spec("clip", Op("clip", lambda x, *, low, high: np.clip(x, low, high), ELEMENTWISE,
                         x=lambda g, x, low, high: g * inside(x, low, high)), settings=({"low": -1.05, "high": 1.55},)),
+        Spec("softplus", Op("softplus", lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))), ELEMENTWISE,
+                            x=lambda g, x: g * sigmoid(x)), extreme={"x": LARGE}),
         # ps3
         Spec("var", settings=({"axis": 0}, {"axis": -1}), shapes=ROWS, scaled=1e3),
         Spec("amax", settings=({"axis": -1}, {"axis": 0}), shapes=ROWS, make=with_ties),

@@ -6,15 +6,20 @@ Everything outside a fence is text. The words after the language of a fence say 
     ```python locked setup         code that is overwritten when graded
     ```python answer mul           an answer; what lies between ### BEGIN SOLUTION and ### END SOLUTION is cut out
     ```python check mul-check 10   a locked test worth 10 points; ### BEGIN HIDDEN TESTS hides the rest of it
+    ```check exp Exp 8 2           two locked cells for one exercise: `check("exp", Exp)` worth 8 points, and worth 2
+                                   the same on hidden numbers, below the comment that stands in the fence
+    ```check exp Exp               the same call for an optional challenge, without points
     ```markdown written why 4      an explanation, graded by hand; the text is the model answer
 
-`python -m autolab.course.notebook exercises` builds every text/SET/NAME.md into source/SET/NAME.ipynb.
+`python -m autolab.course.notebook exercises` builds every text/SET/NAME.md into source/SET/NAME.ipynb, and prints how well
+each exercise tells right from wrong.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,13 +27,15 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-FENCE = re.compile(r"^```(python|markdown)([^\n`]*)\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```(python|markdown|check)([^\n`]*)\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
 ROLES = {
     "locked": {"locked": True},
     "answer": {"solution": True},
     "check": {"grade": True, "locked": True},
     "written": {"grade": True, "solution": True},
 }
+IMPORT = "from autolab.check import check\n\n"  # again: an answer may have put something else under this name
+HIDDEN = "# The hidden test is the same check on other numbers."
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
@@ -53,15 +60,36 @@ def _cells(text: str, where: str) -> Iterator[nbformat.NotebookNode]:
             yield new_markdown_cell(prose, id=f"text-{(count := count + 1)}")
         language, words, source = fence[1], fence[2].split(), fence[3].rstrip("\n")
         end = fence.end()
+        line = text.count("\n", 0, fence.start()) + 1
+        if language == "check":
+            yield from _check(words, source, f"{where}, line {line}")
+            continue
         new = new_code_cell if language == "python" else new_markdown_cell
         if not words:
             yield new(source, id=f"cell-{(count := count + 1)}")
             continue
-        line = text.count("\n", 0, fence.start()) + 1
         metadata = _metadata(words, f"{where}, line {line}")
         yield new(source, id=metadata["grade_id"], metadata={"nbgrader": metadata})
     if prose := text[end:].strip():
         yield new_markdown_cell(prose, id=f"text-{count + 1}")
+
+
+def _check(words: list[str], comment: str, where: str) -> Iterator[nbformat.NotebookNode]:
+    match words:
+        case [name, answer]:
+            yield new_code_cell(f'check("{name}", {answer})', id=f"{name}-try")
+        case [name, answer, points, hidden]:
+            seed = zlib.crc32(name.encode()) % 1000
+            calls = {
+                "check": f'{IMPORT}check("{name}", {answer}, points={points})',
+                "hidden": f'{comment or HIDDEN}\n### BEGIN HIDDEN TESTS\n'
+                f'{IMPORT}check("{name}", {answer}, seed={seed}, points={hidden})\n### END HIDDEN TESTS',
+            }  # fmt: skip
+            for (part, source), worth in zip(calls.items(), (points, hidden), strict=True):
+                metadata = _metadata(["check", f"{name}-{part}", worth], where)
+                yield new_code_cell(source, id=f"{name}-{part}", metadata={"nbgrader": metadata})
+        case _:
+            raise ValueError(f"{where}: write ```check EXERCISE ANSWER, or ```check EXERCISE ANSWER POINTS HIDDEN_POINTS")
 
 
 def _metadata(words: list[str], where: str) -> dict[str, Any]:
@@ -92,5 +120,10 @@ def build(course: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    for path in build(Path(sys.argv[1] if len(sys.argv) > 1 else "exercises")):
+    from autolab.course.solve import scores
+
+    course = Path(sys.argv[1] if len(sys.argv) > 1 else "exercises")
+    for path in build(course):
         print(path)
+        for line in scores(course, path):
+            print("  " + line.replace("\n", "\n  "))

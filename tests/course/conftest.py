@@ -101,8 +101,8 @@ def without(notebook, *names):
 def answered(course):
     """The released notebook with the answers of the source in it."""
     notebook, source = course.read("release/ps2"), course.read("source/ps2")
-    for name in ("square", "mul", "relu"):
-        cell(notebook, name).source = cell(source, name).source
+    for answer in (c for c in source.cells if "### BEGIN SOLUTION" in c.source):
+        cell(notebook, answer.id).source = answer.source
     cell(notebook, "why-sum").source = "Every entry of y is used three times, so three contributions add up."
     return notebook
 

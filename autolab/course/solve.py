@@ -1,0 +1,107 @@
+"""Source notebooks, solved in this process: with their own solutions, blank, or with a wrong answer in one place.
+
+`wrong/SET.md` holds wrong answers as students would write them, each in a fence that names the answer it replaces and
+the family of the mistake; they stay with the instructors.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import linecache
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from autolab.check import BEHAVIOURS, Report
+from autolab.check.score import mutation_score
+
+SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION$", re.DOTALL | re.MULTILINE)
+WRONG = re.compile(r"^```python (\S+) ([^\n]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+CALL = re.compile(r'^check\("(\w+)", (\w+)', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A wrong answer: which cell it stands in, the family of its mistake, and its source."""
+
+    answer: str
+    family: str
+    source: str
+
+
+def read(path: Path) -> nbformat.NotebookNode:
+    """A notebook of the course."""
+    return nbformat.read(path, as_version=4)
+
+
+def blank(notebook: nbformat.NotebookNode) -> dict[str, str]:
+    """Every answer cell as a student finds it."""
+    stub = r"\1# your code here\n\1raise NotImplementedError"
+    return {cell.id: SOLUTION.sub(stub, cell.source) for cell in notebook.cells if "### BEGIN SOLUTION" in cell.source}
+
+
+def solve(notebook: nbformat.NotebookNode, answers: Mapping[str, str] | None = None) -> dict[str, Report | Exception]:
+    """Run the code of a notebook, with other sources in the cells named; the value or error of each check cell.
+
+    >>> notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("check = len\\ncheck('four')", id="a-check")])
+    >>> solve(notebook)
+    {'a-check': 4}
+    """
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    found = {}
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        try:
+            value = _run((answers or {}).get(cell.id, cell.source), cell.id, namespace)
+        except Exception as error:
+            value = error
+        if cell.id.endswith(("-check", "-hidden", "-try")) or isinstance(value, Exception):
+            found[cell.id] = value
+    return found
+
+
+def _run(source: str, name: str, namespace: dict[str, Any]) -> Any:
+    file = f"<answer {name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    tree = ast.parse(source)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(tree, file, "exec"), namespace)
+        return eval(compile(ast.Expression(last.value), file, "eval"), namespace) if last else None
+
+
+def wrong_answers(course: Path, problem_set: str) -> list[Wrong]:
+    """The wrong answers that are kept for a problem set."""
+    path = course / "wrong" / f"{problem_set}.md"
+    text = path.read_text("utf-8") if path.exists() else ""
+    return [Wrong(answer, family.strip(), source) for answer, family, source in WRONG.findall(text)]
+
+
+def exercises(notebook: nbformat.NotebookNode) -> list[str]:
+    """The exercises that a notebook checks, in order."""
+    called = (CALL.search(cell.source) for cell in notebook.cells if cell.id.endswith(("-check", "-try")))
+    return list(dict.fromkeys(call[1] for call in called if call))
+
+
+def scores(course: Path, path: Path) -> Iterator[str]:
+    """One line for each exercise of a source notebook: how many wrong answers it catches, and how many it names."""
+    notebook = read(path)
+    wrong = wrong_answers(course, path.parent.name)
+    for name in exercises(notebook):
+        if name not in BEHAVIOURS:
+            yield str(mutation_score(name))
+    caught, named, passes = 0, 0, []
+    for w in wrong:
+        reports = [r for r in solve(notebook, {w.answer: w.source}).values() if isinstance(r, Report) and not r.passed]
+        caught += bool(reports)
+        named += any(d.family == w.family for r in reports for d in r.diagnoses)
+        passes += [] if reports else [f"\n  passes: {w.answer}: {w.family}"]
+    if wrong:
+        yield f"{path.stem}: {caught} of {len(wrong)} wrong answers caught, {named} named" + "".join(passes)
