@@ -13,7 +13,7 @@ from autolab.engine.memory import keep_freed_memory as _keep_freed_memory
 
 _keep_freed_memory()
 
-from autolab import autograd, nn, optim
+from autolab import autograd
 from autolab.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from autolab.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from autolab.autograd.grad_mode import is_inference
@@ -62,6 +62,7 @@ _LIKE_NN = (
 
 # Loaded when first used: subpackages, and what a learner calls in one line.
 _LAZY = {
+    "nn": "autolab.nn", "optim": "autolab.optim",
     "datasets": "autolab.datasets", "trace": "autolab.trace", "draw": "autolab.draw", "widgets": "autolab.widgets",
     "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules", "special": "autolab.special",
     "signal": "autolab.signal", "compiler": "autolab.compiler",
@@ -104,5 +105,4 @@ def __dir__() -> list[str]:
 
 
 _bind_absent()
-for _module in (nn, nn.functional, optim, autograd):
-    _watch(_module)
+_watch(autograd)
