@@ -31,6 +31,7 @@ from autolab.surface.generator import (
 from autolab.surface import inplace as _inplace
 from autolab.surface.later import bind_later as _bind_later
 from autolab.surface.methods import MODULES as _MODULES
+from autolab.surface.numpy_names import with_numpy_names as _with_numpy_names
 from autolab.surface.out import with_out as _with_out
 from autolab.surface.printing import set_printoptions
 from autolab.version import __version__
@@ -40,7 +41,7 @@ int, long, short = int32, int64, int16
 _CREATING = "arange empty eye full linspace logspace ones zeros"
 globals().update({_name: _with_out(globals()[_name], creates=True) for _name in _CREATING.split()})
 for _module in _MODULES:  # PyTorch's functions, a module a family
-    globals().update({_name: getattr(_module, _name) for _name in _module.FUNCTIONS.split()})
+    globals().update({_name: _with_numpy_names(getattr(_module, _name)) for _name in _module.FUNCTIONS.split()})
     globals().update({_name: _with_out(getattr(_module, _name)) for _name in getattr(_module, "OUT", "").split()})
     globals().update({_alias: globals()[_name] for _alias, _name in getattr(_module, "ALIASES", {}).items()})
 

@@ -69,7 +69,7 @@ def twin(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         may_write(self)
         apart(self, args)
-        start = next_number()
+        start = next_number() if modes.grad else 0
         if self.level:  # a rule, or a tangent's, may remember what is about to be overwritten, on any level
             return overwrite(self, function(elementwise.clone(self), *args, **kwargs))
         result = function(overwritten(self) if modes.saved_hooks else self, *args, **kwargs)

@@ -40,6 +40,7 @@ from autolab.surface import (
     typed,
     views,
 )
+from autolab.surface.numpy_names import with_numpy_names
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
 MODULES: tuple[Any, ...] = (
@@ -320,7 +321,7 @@ def bind() -> None:
     """Give Tensor what the modules name in METHODS, IN_PLACE and ALIASES, and everything in the tables above."""
     for module in MODULES:
         for name in module.METHODS.split():
-            setattr(Tensor, name, getattr(module, name))
+            setattr(Tensor, name, with_numpy_names(getattr(module, name)))
         for name in getattr(module, "IN_PLACE", "").split():
             setattr(Tensor, f"{name}_", inplace.twin(name, getattr(module, name)))
         for alias, name in getattr(module, "ALIASES", {}).items():

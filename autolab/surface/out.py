@@ -13,6 +13,7 @@ from autolab.engine import dtypes
 from autolab.engine.inplace import overwrite
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
+from autolab.surface.numpy_names import renamed
 
 # Reductions and products insist on the dtype of the result; functions of single entries also take one that holds it.
 EXACT = set("aminmax cat gather index_select masked_select matmul mm bmm mv dot stack take topk sort kthvalue mode".split())
@@ -28,6 +29,8 @@ def with_out(function: Callable[..., Any], creates: bool = False) -> Callable[..
 
     @functools.wraps(function)
     def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if kwargs:
+            kwargs = renamed(kwargs, function)
         if out is None:
             return function(*args, **kwargs)
         if creates and isinstance(out, Tensor):

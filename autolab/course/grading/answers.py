@@ -58,7 +58,7 @@ class Answers:
         self.shell, self.connection = shell, connection
         self.contexts: dict[int, Any] = {}
         self.handlers = {
-            "run": self.run, "kinds": self.kinds, "rule": self.rule, "forward": self.forward,
+            "run": self.run, "kinds": self.kinds, "rules": self.rules, "forward": self.forward,
             "backward": self.backward, "call": self.call, "play": self.play,
         }  # fmt: skip
         # kept here: a student may replace the module's own names, and only break what is theirs
@@ -102,6 +102,15 @@ class Answers:
     def kinds(self, names: list[str]) -> dict[str, str]:
         """For each name: "function class", "callable", "value", or "missing"."""
         return {name: _kind(self.shell.user_ns.get(name, _MISSING)) for name in names}
+
+    def rules(self, what: Any, inputs: tuple, calls: tuple) -> list:
+        """Several calls of a rule; after one that says "not written yet" the others need no answer."""
+        answers = []
+        for result, given in calls:
+            answers.append(self.rule(what, inputs, result, given))
+            if (answers[-1].get("fault") or [None, None])[1] == "blank":
+                break
+        return answers
 
     def rule(self, what: Any, inputs: tuple, result: Any, given: tuple) -> dict[str, Any]:
         """One call of a rule, as `autolab.check.LocalCandidate` makes it; `result` is forward's where that is not asked."""

@@ -41,7 +41,7 @@ ENVIRONMENT = {
 class Limits:
     """What a session may use: seconds, bytes, processes and threads."""
 
-    cell: float = 10.0  # seconds for one cell or one call
+    cell: float = 8.0  # seconds for one cell or one call
     total: float = 60.0  # seconds for one notebook
     cpu: int = 40
     memory: int = 2 << 30

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell, new_output
+from nbformat.v4 import new_markdown_cell
 
 from autolab.check.report import MIMETYPE
 
@@ -18,20 +18,12 @@ from .box import Box, RemoteError, Session
 from .judge import Judge, Outcome
 
 CHECK = re.compile(r"^check\(\s*['\"](\w+)['\"]", re.MULTILINE)
-SUSPICIOUS = (
-    (
-        re.compile(r"autolab\.(rules|check)\b(?!.*import check\s*$)|\bTABLE\b", re.MULTILINE),
-        "reaches for the table of rules",
-    ),
-    (
-        re.compile(r"\b(os\.(_exit|kill|fork|system)|subprocess|socket|ctypes|gc\.get_\w+|_getframe|inspect\.stack)\b"),
-        "reaches for the system",
-    ),
-    (
-        re.compile(r"\b(BEHAVIOURS|LocalCandidate|LocalPlayer|user_ns|get_ipython|sitecustomize|meta_path)\b"),
-        "reaches for the checker",
-    ),
-)
+# Words that an answer on derivatives does not need. They cost nothing; `autolab course report` lists them for a person.
+SUSPICIOUS = {
+    "the table of rules": r"autolab\.rules|autolab\.check\.(?!check\b)\w+|\bTABLE\b",
+    "the system": r"\b(os\.(_exit|kill|fork|system)|subprocess|socket|ctypes|gc\.get_\w+|_getframe|inspect\.stack)\b",
+    "the checker": r"\b(BEHAVIOURS|SPECS|LocalCandidate|LocalPlayer|user_ns|get_ipython|sitecustomize|meta_path)\b",
+}
 
 
 def fresh_seed() -> int:
@@ -89,6 +81,8 @@ class NotebookGrader:
         """Ask the open session; open one, and run again what ran before, if there is none."""
         if time.monotonic() > self.until:
             raise wire.Broken(f"the {self.box.limits.total:g} seconds of this notebook are over")
+        if self.session is not None and self.session.broken:
+            self._close()
         if self.session is None:
             self._open()
         assert self.session
@@ -122,7 +116,7 @@ class NotebookGrader:
             cell.outputs, cell.execution_count = [], None
             return
         if cell.metadata.get("nbgrader", {}).get("solution"):
-            result.suspicious += [f"{name} {why}" for pattern, why in SUSPICIOUS if pattern.search(source)]
+            result.suspicious += [f"{name} reaches for {what}" for what, words in SUSPICIOUS.items() if re.search(words, source)]
         cell.outputs, cell.execution_count = [], 1
         try:
             said = self.ask("run", source, name)
@@ -172,6 +166,12 @@ def verdict_outputs(source: str, points: float, outcome: Outcome) -> list[Notebo
     return [*outputs, new_output("execute_result", data, execution_count=1)]
 
 
+def new_output(kind: str, data: dict[str, Any] | None = None, **more: Any) -> NotebookNode:
+    """An output as nbformat makes it, without the validation, which takes longer than the rest."""
+    more |= {} if data is None else {"data": NotebookNode(data), "metadata": NotebookNode()}
+    return NotebookNode(output_type=kind, **more)
+
+
 def _error(name: str, text: str, lines: list[str] | None = None) -> NotebookNode:
     return new_output("error", ename=name, evalue=text, traceback=lines or [f"{name}: {text}"])
 
@@ -182,12 +182,10 @@ def _outputs(said: Any) -> list[NotebookNode]:
     outputs = []
     if isinstance(text := said.get("text"), str) and text:
         outputs.append(new_output("stream", name="stdout", text=text))
-    for shown in said.get("shown") or ():
-        if isinstance(shown, dict) and isinstance(text := shown.get("text/plain"), str):
-            outputs.append(new_output("display_data", {"text/plain": text}))
-    for text in said.get("results") or ():
-        if isinstance(text, str):
-            outputs.append(new_output("execute_result", {"text/plain": text}, execution_count=1))
+    shown = [s.get("text/plain") for s in said.get("shown") or () if isinstance(s, dict)]
+    outputs += [new_output("display_data", {"text/plain": text}) for text in shown if isinstance(text, str)]
+    results = [text for text in said.get("results") or () if isinstance(text, str)]
+    outputs += [new_output("execute_result", {"text/plain": text}, execution_count=1) for text in results]
     error = said.get("error")
     if isinstance(error, dict):
         lines = [str(line) for line in error.get("traceback") or ()]

@@ -13,10 +13,14 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
+import numpy as np
+
 import autolab.check.verdict as verdict
 from autolab.check import SPECS, Reference, Report, judge
+from autolab.check.cases import cases
 from autolab.check.report import MIMETYPE
 from autolab.check.specs import Spec, spec_for
+from autolab.check.verdict import require
 
 from . import wire
 from .box import RemoteError
@@ -89,6 +93,9 @@ class Judge:
             spec = exercise if isinstance(exercise, Spec) else spec_for(exercise)
             reference = _reference(spec)
             candidate = BoxCandidate(name, reference.inputs, reference.result, self.ask)
+            require(spec, reference)
+            with np.errstate(all="ignore"):
+                candidate.prepare(list(cases(spec, reference, np.random.default_rng(seed))))
             report = judge(spec, reference, candidate, seed=seed)
             report = report if points is None else report.worth(points)
         self.reports.append(report)

@@ -64,21 +64,8 @@ def form_of(notebook: Any) -> list[FormCell]:
 
 def read(path: str | Path) -> tuple[NotebookNode, list[str]]:
     """The notebook in a file, as much of it as can be read, and what was wrong with it."""
-    empty, name = _notebook([]), Path(path).name
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
-        return empty, [f"{name} was not handed in"]
-    except OSError:
-        return empty, [f"{name} is no ordinary file (a link is not followed)"]
-    with os.fdopen(descriptor, "rb") as file:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            return empty, [f"{name} is no ordinary file"]
-        if facts.st_size > LONGEST:
-            return empty, [f"{name} has {facts.st_size} bytes; more than {LONGEST} are not read"]
-        text = file.read(LONGEST + 1).decode("utf-8", errors="replace")
-    return parse(text, name)
+    text, notes = read_text(path)
+    return (_notebook([]), notes) if text is None else parse(text, Path(path).name)
 
 
 def parse(text: str, name: str) -> tuple[NotebookNode, list[str]]:
@@ -253,3 +240,26 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
         if form.locked and not form.solution and cell.source != form.source:
             notes.append(f"the locked cell {name!r} had been changed, and is as it was")
             cell.source = form.source
+
+
+def nothing() -> tuple[NotebookNode, list[str]]:
+    """What is graded where there is nothing to read."""
+    return _notebook([]), []
+
+
+def read_text(path: str | Path) -> tuple[str | None, list[str]]:
+    """The text of a file that was handed in, or None and why there is none."""
+    name = Path(path).name
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None, [f"{name} was not handed in"]
+    except OSError:
+        return None, [f"{name} is no ordinary file (a link is not followed)"]
+    with os.fdopen(descriptor, "rb") as file:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            return None, [f"{name} is no ordinary file"]
+        if facts.st_size > LONGEST:
+            return None, [f"{name} has {facts.st_size} bytes; more than {LONGEST} are not read"]
+        return file.read(LONGEST + 1).decode("utf-8", errors="replace"), []

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import socket
 import struct
 import time
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,8 @@ PREFIX = struct.Struct("<II")
 
 class Broken(OSError):
     """The other side ended, took too long, or sent what is not allowed."""
+
+    late = False
 
 
 def pack(value: Any, arrays: list[np.ndarray]) -> Any:
@@ -97,16 +101,25 @@ def decode(head: bytes, body: bytes) -> Any:
 
 def _array(stream: io.BytesIO, available: int) -> np.ndarray:
     # The header is read first: a shape that promises terabytes is refused before anything is allocated.
-    version = np.lib.format.read_magic(stream)
-    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-    shape, fortran, dtype = read(stream)
-    count = 1
-    for n in shape:
-        count *= n
-    if dtype.kind not in "fiubc" or len(shape) > DIMENSIONS or fortran or count * dtype.itemsize > available:
+    start = stream.read(10)
+    length = int.from_bytes(start[8:10], "little")
+    if start[:8] != b"\x93NUMPY\x01\x00" or length > 1000:
         raise ValueError("not a plain numeric array")
+    shape, dtype, count = _header(start + stream.read(length))
+    if count * dtype.itemsize > available:
+        raise ValueError("an array that is not there")
     data = stream.read(count * dtype.itemsize)
     return np.frombuffer(data, dtype, count).reshape(shape).astype(dtype.newbyteorder("="))
+
+
+@lru_cache(4096)
+def _header(header: bytes) -> tuple[tuple[int, ...], np.dtype, int]:
+    stream = io.BytesIO(header)
+    np.lib.format.read_magic(stream)
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.kind not in "fiubc" or len(shape) > DIMENSIONS or (fortran and len(shape) > 1) or min(shape, default=0) < 0:
+        raise ValueError("not a plain numeric array")
+    return shape, dtype, math.prod(shape)
 
 
 def send(connection: socket.socket, value: Any, seconds: float | None = None) -> None:
@@ -115,7 +128,7 @@ def send(connection: socket.socket, value: Any, seconds: float | None = None) ->
     try:
         connection.sendall(encode(value))
     except OSError as error:
-        raise Broken(_why(error)) from None
+        raise _broken(error) from None
 
 
 def receive(connection: socket.socket, seconds: float | None = None) -> Any:
@@ -129,7 +142,7 @@ def receive(connection: socket.socket, seconds: float | None = None) -> Any:
     except Broken:
         raise
     except (OSError, ValueError) as error:
-        raise Broken(_why(error)) from None
+        raise _broken(error) from None
 
 
 def _exactly(connection: socket.socket, n: int, end: float | None) -> bytes:
@@ -149,7 +162,9 @@ def _exactly(connection: socket.socket, n: int, end: float | None) -> bytes:
     return bytes(data)
 
 
-def _why(error: Exception) -> str:
+def _broken(error: Exception) -> Broken:
     if isinstance(error, TimeoutError):
-        return "it took too long"
-    return "the process ended" if isinstance(error, OSError) else "it sent what is no answer"
+        late = Broken("it took too long")
+        late.late = True
+        return late
+    return Broken("the process ended" if isinstance(error, OSError) else "it sent what is no answer")

@@ -8,10 +8,18 @@ from typing import Any
 from autolab.engine import dtypes
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
-from autolab.nn.modules.hooks import Hooks
+from autolab.nn.modules.hooks import (
+    Hooks, register_module_forward_hook, register_module_forward_pre_hook, register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+)  # fmt: skip
 from autolab.nn.modules.state import State
 from autolab.nn.modules.tree import Tree
 from autolab.nn.parameter import Buffer, Parameter
+
+__all__ = [
+    "Module", "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook", "torch_name",
+]  # fmt: skip
 
 PLACES = ("_parameters", "_buffers", "_modules")
 HOOKS = (

@@ -1,0 +1,75 @@
+"""The page a student gets back: the cells, the reports, the points; never the text of a hidden test.
+
+nbconvert's page with all of Jupyter's style sheets takes longer to make than the grading, so this is a page of our own;
+`nbgrader generate_feedback` makes nbconvert's, with the comments of the people who graded by hand.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from functools import lru_cache
+
+from nbconvert.filters.markdown_mistune import markdown2html_mistune
+from nbformat import NotebookNode
+
+from autolab.course.preprocessors import HIDDEN
+
+STYLE = """
+body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
+pre{background:#f4f4f4;padding:.6rem .8rem;overflow-x:auto;font-size:14px}
+.out pre{background:none;border-left:3px solid #ccc}.error pre{border-left-color:#b00}
+.points{font-weight:bold;border-top:1px solid #ccc;padding-top:.4rem}
+table{border-collapse:collapse}td,th{padding:.2rem .8rem .2rem 0;text-align:left}
+@media (prefers-color-scheme:dark){body{color:#eee;background:#181818}pre{background:#242424}}
+"""
+
+
+def page(notebook: NotebookNode, points: Mapping[str, tuple[float | None, float]], title: str) -> str:
+    """The feedback on one notebook; `points` gives what each graded cell earned, and of how many."""
+    earned = sum(score or 0 for score, _ in points.values())
+    possible = sum(of for _, of in points.values())
+    waiting = sum(score is None for score, _ in points.values())
+    later = f"; {waiting} answers are read by a person" if waiting else ""
+    rows = "".join(
+        f"<tr><th scope='row'><a href='#{html.escape(name)}'>{html.escape(name)}</a></th><td>{_said(score)} of {of:g}</td></tr>"
+        for name, (score, of) in points.items()
+    )
+    body = "\n".join(_cell(cell, points) for cell in notebook.cells)
+    title = html.escape(title)
+    return (
+        f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>"
+        f"<meta name='viewport' content='width=device-width'><style>{STYLE}</style></head><body>"
+        f"<h1>{title}: {earned:g} of {possible:g} points{later}</h1><table>{rows}</table>\n{body}\n</body></html>\n"
+    )
+
+
+def _said(score: float | None) -> str:
+    return "to be read" if score is None else f"{score:g}"
+
+
+def _cell(cell: NotebookNode, points: Mapping[str, tuple[float | None, float]]) -> str:
+    name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+    score, of = points.get(name, (None, 0.0))
+    head = f"<p class='points' id='{html.escape(name)}'>{html.escape(name)}: {_said(score)} of {of:g} points</p>" if name in points else ""
+    if cell.cell_type != "code":
+        return head + _markdown(cell.source)
+    if HIDDEN.search(cell.source):
+        return f"{head}<pre>{html.escape(HIDDEN.sub('# (hidden tests)', cell.source))}</pre>"
+    return f"{head}<pre>{html.escape(cell.source)}</pre>" + "".join(_output(o, name in points) for o in cell.outputs)
+
+
+def _output(output: NotebookNode, judged: bool) -> str:
+    if output.output_type == "error":
+        return f"<div class='out error'><pre>{html.escape(chr(10).join(output.traceback))}</pre></div>"
+    if output.output_type == "stream":
+        return f"<div class='out'><pre>{html.escape(output.text)}</pre></div>"
+    if judged and "text/html" in output.data:  # the judge's own; what a student's cell shows is text
+        return f"<div class='out'>{output.data['text/html']}</div>"
+    return f"<div class='out'><pre>{html.escape(output.data.get('text/plain', ''))}</pre></div>"
+
+
+@lru_cache(512)
+def _markdown(source: str) -> str:
+    # a student's own HTML is text here: this page is also opened by the people who grade
+    return markdown2html_mistune(html.escape(source, quote=False))

@@ -1,0 +1,205 @@
+"""A class: jobs from the course's folders, graded in many processes, saved by one."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from . import submission
+from .box import Limits
+from .grade import fresh_seed
+from .gradebook import CourseGradebook
+from .worker import Done, Job, grade
+
+BATCH, PATIENCE = 32, 2.0  # submissions, or seconds, until the gradebook is written
+
+
+@dataclass
+class Run:
+    """What one run did."""
+
+    graded: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    seed: int = 0
+    box: str = ""
+    stopped: list[str] = field(default_factory=list)
+    efficiency: float = 0.0
+
+
+class Course:
+    """The folders of an nbgrader course."""
+
+    def __init__(self, root: Path):
+        self.root = Path(root).resolve()
+        if not (self.root / "source").is_dir():
+            raise LookupError(f"{self.root} is no course: it has no folder source/. Start one with `autolab course new DIR`")
+
+    @property
+    def database(self) -> Path:
+        """The gradebook."""
+        return self.root / "gradebook.db"
+
+    def students(self, assignment: str) -> list[str]:
+        """Who handed something in: every folder, also an empty one."""
+        folder = self.root / "submitted"
+        found = [p.name for p in folder.iterdir() if os.path.lexists(p / assignment)] if folder.is_dir() else []
+        return sorted(found)
+
+    def timestamp(self, student: str, assignment: str) -> str | None:
+        """When it was handed in, from nbgrader's timestamp.txt."""
+        text, _ = submission.read_text(self.root / "submitted" / student / assignment / "timestamp.txt")
+        return text.strip()[:100] or None if text else None
+
+    def jobs(self, assignment: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Iterator[Job]:
+        """One for each student and notebook."""
+        for student in self.students(assignment):
+            folder = self.root / "submitted" / student / assignment
+            for notebook, form in forms.items():
+                if folder.is_symlink() or folder.parent.is_symlink():
+                    text, notes = None, [f"{assignment} is a link, which is not followed"]
+                else:
+                    text, notes = submission.read_text(folder / f"{notebook}.ipynb")
+                yield Job(student, assignment, notebook, text, tuple(notes), form, seed, limits, mode)
+
+
+def grade_course(
+    course: Course,
+    assignment: str,
+    *,
+    jobs: int = 1,
+    scheduler: str | None = None,
+    seed: int | None = None,
+    regrade: bool = False,
+    limits: Limits | None = None,
+    mode: str | None = None,
+    progress: Callable[[int, int, Done | None], None] = lambda done, of, last: None,
+) -> Run:
+    """Grade every submission of an assignment that is not graded yet.
+
+    Parameters
+    ----------
+    jobs : int
+        Processes on this machine.
+    scheduler : str, optional
+        Address of a dask.distributed scheduler, such as "tcp://host:8786"; its workers grade instead.
+    seed : int, optional
+        Draws the inputs of all checks; fresh if not given.
+    regrade : bool
+        Also grade what is graded, each with the seed that it was graded with (or with `seed`).
+
+    Returns
+    -------
+    Run
+        How many were graded and skipped, and how long it took, in seconds.
+    """
+    start, limits = time.monotonic(), limits or Limits()
+    with CourseGradebook(course.database, assignment) as gradebook:
+        forms, before = gradebook.forms(), gradebook.graded()
+        run = Run(seed=gradebook.start(fresh_seed() if seed is None else seed) if not regrade else seed or 0)
+        todo = []
+        for job in course.jobs(assignment, forms, run.seed, limits, mode):
+            digest, old = before.get((job.student, job.notebook), (None, None))
+            if digest == job.digest and not regrade:
+                run.skipped += 1
+            else:
+                known = regrade and seed is None
+                todo.append(replace(job, seed=(old if old is not None else run.seed or fresh_seed())) if known else job)
+        timestamps = {student: course.timestamp(student, assignment) for student in {j.student for j in todo}}
+        batch, last, busy = [], time.monotonic(), 0.0
+        progress(0, len(todo), None)
+        for done in _map(todo, jobs, scheduler):
+            run.graded, run.box, busy = run.graded + 1, done.box, busy + done.seconds
+            run.stopped += [f"{done.student}: {note}" for note in done.notes if "was stopped" in note]
+            batch.append(done)
+            progress(run.graded, len(todo), done)
+            if len(batch) >= BATCH or time.monotonic() - last > PATIENCE:
+                _save(course, gradebook, batch, timestamps)
+                batch, last = [], time.monotonic()
+        _save(course, gradebook, batch, timestamps)
+        if not regrade:
+            gradebook.finish()
+    run.seconds = time.monotonic() - start
+    run.efficiency = busy / run.seconds / max(jobs, 1) if run.seconds else 0.0
+    return run
+
+
+def _save(course: Course, gradebook: CourseGradebook, batch: list[Done], timestamps: dict) -> None:
+    """Files first: what the gradebook knows as graded has its pages."""
+    if not batch:
+        return
+    for done in batch:
+        for folder, text, ending in (("autograded", done.autograded, "ipynb"), ("feedback", done.feedback, "html")):
+            place = course.root / folder / done.student / done.assignment
+            place.mkdir(parents=True, exist_ok=True)
+            whole = place / f"{done.notebook}.{ending}"
+            part = place / f".{done.notebook}.{ending}.part"
+            part.write_text(text, "utf-8")
+            part.replace(whole)
+        if when := timestamps.get(done.student):
+            (course.root / "autograded" / done.student / done.assignment / "timestamp.txt").write_text(when, "utf-8")
+    gradebook.write(batch, timestamps, _penalty(course))
+
+
+def _penalty(course: Course) -> Any:
+    """nbgrader's plugin for late submissions, as nbgrader_config.py sets it."""
+    from nbgrader.plugins import LateSubmissionPlugin
+    from traitlets.config import PyFileConfigLoader
+
+    if course.root not in _PENALTIES:
+        config = None
+        with contextlib.suppress(Exception):
+            config = PyFileConfigLoader("nbgrader_config.py", str(course.root)).load_config()
+        chosen = (config or {}).get("AssignLatePenalties", {}).get("plugin_class", LateSubmissionPlugin)
+        _PENALTIES[course.root] = (chosen if isinstance(chosen, type) else LateSubmissionPlugin)(config=config)
+    return _PENALTIES[course.root].late_submission_penalty
+
+
+_PENALTIES: dict[Path, Any] = {}
+
+
+def _map(todo: list[Job], jobs: int, scheduler: str | None) -> Iterator[Done]:
+    if scheduler:
+        try:
+            from distributed import Client
+        except ModuleNotFoundError:
+            raise RuntimeError('--scheduler needs dask.distributed: pip install "autolab-grad[cluster]"') from None
+        with Client(scheduler, timeout=20) as client:
+            workers = sum(client.nthreads().values())
+            yield from _all(client.get_executor(pure=False), todo, 4 * max(workers, 1), grade)
+    elif jobs == 1:
+        yield from map(grade, todo)
+    else:
+        left = todo
+        for _ in range(5):  # a worker that was killed from outside takes the pool with it, and no submission
+            pool = concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+            finished: set[tuple[str, str]] = set()
+            try:
+                for done in _all(pool, left, 3 * jobs, grade):
+                    finished.add((done.student, done.notebook))
+                    yield done
+                return
+            except concurrent.futures.process.BrokenProcessPool:
+                left = [j for j in left if (j.student, j.notebook) not in finished]
+            finally:
+                pool.shutdown(wait=False, cancel_futures=True)
+        raise RuntimeError(f"the grading processes were killed five times; {len(left)} submissions are left, run the command again")
+
+
+def _all(executor: Any, todo: list[Job], ahead: int, function: Callable[[Job], Done]) -> Iterator[Done]:
+    """The results as they come; never more than `ahead` are under way, so that memory does not grow with the class."""
+    waiting: set[Any] = set()
+    for job in todo:
+        waiting.add(executor.submit(function, job))
+        if len(waiting) >= ahead:
+            ready, waiting = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
+            yield from (future.result() for future in ready)
+    for future in concurrent.futures.as_completed(waiting):
+        yield future.result()

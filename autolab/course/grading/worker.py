@@ -1,0 +1,106 @@
+"""One submitted notebook from its bytes to its grades: what runs in each of many processes, here or on a cluster."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import os
+import threading
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from typing import Any
+
+from nbgrader import utils
+
+from . import submission
+from .box import Box, Limits
+from .feedback import page
+from .grade import NotebookGrader, add_notes
+from .submission import FormCell
+
+
+@dataclass(frozen=True)
+class Job:
+    """A notebook to grade. It carries all that is needed, so that the machine that grades it needs no files."""
+
+    student: str
+    assignment: str
+    notebook: str
+    text: str | None  # what was handed in; None if nothing could be read
+    notes: tuple[str, ...]
+    form: tuple[FormCell, ...]
+    seed: int
+    limits: Limits
+    mode: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """Tells whether the same was graded before."""
+        return hashlib.sha256(f"{self.text}{self.notes}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+@dataclass
+class Done:
+    """What came out: plain data."""
+
+    student: str
+    assignment: str
+    notebook: str
+    digest: str
+    seed: int
+    scores: dict[str, float | None] = field(default_factory=dict)  # None: a person has to look
+    unanswered: list[str] = field(default_factory=list)
+    autograded: str = ""
+    feedback: str = ""
+    notes: list[str] = field(default_factory=list)
+    suspicious: list[str] = field(default_factory=list)
+    diagnoses: list[dict[str, str]] = field(default_factory=list)
+    seconds: float = 0.0
+    box: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is kept in the gradebook: everything but the two pages."""
+        return {k: v for k, v in asdict(self).items() if k not in ("autograded", "feedback")}
+
+
+LOCK = threading.Lock()  # a box serves one submission at a time, and `check` is the judge's own meanwhile
+
+
+def grade(job: Job) -> Done:
+    """Grade one notebook. Raises nothing because of what a student wrote; a box that does not start is an error."""
+    with LOCK:
+        return _grade(job)
+
+
+def _grade(job: Job) -> Done:
+    box = _box(job.mode, job.limits, os.getpid())
+    notebook, notes = submission.parse(job.text, f"{job.notebook}.ipynb") if job.text is not None else submission.nothing()
+    notes = [*job.notes, *notes, *submission.repair(notebook, job.form)]
+    graded = NotebookGrader(box, job.seed).grade(notebook)
+    notes += graded.notes
+    done = Done(job.student, job.assignment, job.notebook, job.digest, job.seed, seconds=graded.seconds, box=box.mode)
+    done.notes, done.suspicious, done.diagnoses = notes, graded.suspicious, graded.diagnoses
+    points = {}
+    for cell in notebook.cells:
+        facts = cell.metadata.get("nbgrader")
+        if not facts:
+            continue
+        if utils.is_grade(cell):
+            score, of = utils.determine_grade(cell)
+            points[facts.grade_id] = (score, of)
+            done.scores[facts.grade_id] = score
+        if (utils.is_solution(cell) or utils.is_task(cell)) and facts.checksum == utils.compute_checksum(cell):
+            done.unanswered.append(facts.grade_id)
+    add_notes(notebook, notes)
+    notebook.metadata["autolab"] = {"seed": job.seed, "box": box.mode}
+    done.autograded = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    done.feedback = page(notebook, points, f"{job.assignment}/{job.notebook}")
+    return done
+
+
+@cache
+def _box(mode: str | None, limits: Limits, pid: int) -> Box:
+    box = Box(mode, limits)
+    atexit.register(box.close)
+    return box

@@ -1,0 +1,35 @@
+"""`axis=` and `keepdims=`, which PyTorch, too, takes for `dim=` and `keepdim=`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+NAMES = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def arguments(function: Any) -> tuple[str, ...]:
+    """The names of a function's arguments; none for what is not written in Python."""
+    code = getattr(function, "__code__", None)
+    return () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def renamed(kwargs: dict[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
+    """The keyword arguments under PyTorch's names, where the function has those."""
+    if kwargs.keys().isdisjoint(NAMES):
+        return kwargs
+    known = arguments(function)
+    return {NAMES[k] if k in NAMES and NAMES[k] in known and k not in known else k: v for k, v in kwargs.items()}
+
+
+def with_numpy_names(function: Any) -> Any:
+    """The function, also under NumPy's names for its arguments; itself if it has no `dim`."""
+    if "dim" not in arguments(function):
+        return function
+
+    @functools.wraps(function)
+    def also(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **(renamed(kwargs, function) if kwargs else kwargs))
+
+    return also
