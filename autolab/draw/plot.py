@@ -89,7 +89,9 @@ def cells(x, y, rows, kinds=None, size=(54, 28), title="", note=""):
         for j, text in enumerate(row):
             kind = kinds if isinstance(kinds, str) else kinds[i][j] if kinds else "op"
             out.append(box(x + j * width, y + i * height, width - 3, height - 3, kind))
-            out.append(words(x + j * width + width / 2 - 1.5, y + i * height + height / 2 + 3, text, "grad" if kind == "grad" else "", "middle"))
+            out.append(
+                words(x + j * width + width / 2 - 1.5, y + i * height + height / 2 + 3, text, "grad" if kind == "grad" else "", "middle")
+            )
     return "".join(out), max(map(len, rows), default=0) * width, len(rows) * height
 
 
@@ -142,7 +144,7 @@ class Axes:
 
     def line(self, xs, ys, kind="a"):
         """A curve; it is interrupted where a value is not finite, and cut at the frame."""
-        (low, high), pen, path = self.ylim, False, []
+        pen, path = False, []
         for x, y in zip(xs, ys):
             ok = np.isfinite(y) and ("y" not in self.log or y > 0)
             if ok:
@@ -181,7 +183,8 @@ class Axes:
         for low, high, value in zip(lows, highs, values):
             if value > 0:
                 x0, x1, y = self.x(low), self.x(high), self.y(value)
-                out += f'<rect x="{x0:.1f}" y="{y:.1f}" width="{max(x1 - x0 - 1, 1):.1f}" height="{floor - y:.1f}" class="al-cell al-k-{kind}"/>'
+                size = f'width="{max(x1 - x0 - 1, 1):.1f}" height="{floor - y:.1f}"'
+                out += f'<rect x="{x0:.1f}" y="{y:.1f}" {size} class="al-cell al-k-{kind}"/>'
         return out
 
     def upright(self, x, label="", kind="b", at=14):
@@ -194,12 +197,16 @@ class Axes:
 
 def mark(x, y, kind, r=5):
     """A circle, square, triangle or diamond."""
-    shapes = {
-        "a": f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}"', "b": f'<rect x="{x - r:.1f}" y="{y - r:.1f}" width="{2 * r}" height="{2 * r}"',
-        "c": f'<polygon points="{x:.1f},{y - r - 1:.1f} {x + r + 1:.1f},{y + r:.1f} {x - r - 1:.1f},{y + r:.1f}"',
-        "grad": f'<polygon points="{x:.1f},{y - r - 1.5:.1f} {x + r + 1.5:.1f},{y:.1f} {x:.1f},{y + r + 1.5:.1f} {x - r - 1.5:.1f},{y:.1f}"',
-    }  # fmt: skip
-    return f'{shapes[kind]} class="al-m-{kind}"/>'
+    if kind == "a":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" class="al-m-a"/>'
+    if kind == "b":
+        corners = [(-r, -r), (r, -r), (r, r), (-r, r)]
+    elif kind == "c":
+        corners = [(0, -r - 1), (r + 1, r), (-r - 1, r)]
+    else:
+        corners = [(0, -r - 1.5), (r + 1.5, 0), (0, r + 1.5), (-r - 1.5, 0)]
+    points = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in corners)
+    return f'<polygon points="{points}" class="al-m-{kind}"/>'
 
 
 def legend(x, y, names):

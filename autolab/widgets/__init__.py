@@ -1,4 +1,5 @@
-"""The explorables. `Stepper(loss)` steps through a backward pass, `explore(f, x=(-3, 3))` slides its inputs.
+"""The explorables. `Stepper(loss)` steps through a backward pass, `explore(f, x=(-3, 3))` slides its inputs; the gallery
+(notebooks/gallery.ipynb) shows them all. Each is one call with defaults, and takes your own functions and tensors.
 
 Importing this module is cheap: anywidget and ipywidgets are loaded when a widget is made, and a missing one is then
 a sentence that says how to install it.
@@ -6,16 +7,25 @@ a sentence that says how to install it.
 
 from importlib import import_module
 
-WIDGETS = {
-    "Stepper": "autolab.widgets.stepper",
-    "explore": "autolab.widgets.explorer",
-    "Explorer": "autolab.widgets.explorer",
-    "quiz": "autolab.widgets.quiz",
-    "predict": "autolab.widgets.quiz",
+FILES = {
+    "stepper": ["Stepper"],
+    "explorer": ["explore", "Explorer", "live"],
+    "quiz": ["quiz", "predict"],
+    "functions": ["forward_and_back", "chain_rule", "two_gradients"],
+    "graphs": ["graph_builder", "scissors", "version_counter", "compare"],
+    "shapes": ["broadcast_backward", "matmul_backward"],
+    "training": ["accumulation", "optimizer_race", "train"],
+    "costs": ["memory_against_depth", "forward_against_reverse", "fusion"],
+    "precision": ["underflow"],
 }
+WIDGETS = {name: f"autolab.widgets.{file}" for file, names in FILES.items() for name in names}
 OF_JUPYTER = {"anywidget", "ipywidgets", "traitlets", "IPython"}
 
-__all__ = ["Stepper", "explore", "Explorer", "quiz", "predict"]
+__all__ = [
+    "Stepper", "explore", "Explorer", "live", "quiz", "predict", "forward_and_back", "chain_rule", "two_gradients", "graph_builder",
+    "scissors", "version_counter", "compare", "broadcast_backward", "matmul_backward", "accumulation", "optimizer_race", "train",
+    "memory_against_depth", "underflow", "forward_against_reverse", "fusion",
+]  # fmt: skip
 
 
 def __getattr__(name):

@@ -1,8 +1,6 @@
 """Explorables of what things cost: memory against depth, passes against numbers of inputs and outputs, traffic eager and fused."""
 
-import contextlib
 import gc
-import io
 import time
 import tracemalloc
 
@@ -12,7 +10,7 @@ import autolab as torch
 from autolab import nn
 from autolab.compiler import explain
 from autolab.draw import plot
-from autolab.draw.plot import Axes, short
+from autolab.draw.plot import Axes
 from autolab.utils.checkpoint import checkpoint_sequential
 from autolab.widgets.panel import Frame, Panel, slider, timeline
 
@@ -193,11 +191,21 @@ def forward_against_reverse(make=_layer, sizes=SIZES):
     def frame(inputs, outputs):
         n, m = int(inputs), int(outputs)
         forward, reverse, apart = found[n, m]
-        rows = [["forward mode (jvp)", str(forward[0]), f"{forward[1] * 1e6:.0f} us"], ["reverse mode (vjp)", str(reverse[0]), f"{reverse[1] * 1e6:.0f} us"]]
-        cheaper = "Forward mode needs fewer." if forward[0] < reverse[0] else "Reverse mode needs fewer." if reverse[0] < forward[0] else "As many."
+        rows = [
+            ["forward mode (jvp)", str(forward[0]), f"{forward[1] * 1e6:.0f} us"],
+            ["reverse mode (vjp)", str(reverse[0]), f"{reverse[1] * 1e6:.0f} us"],
+        ]
+        cheaper = (
+            "Forward mode needs fewer."
+            if forward[0] < reverse[0]
+            else "Reverse mode needs fewer."
+            if reverse[0] < forward[0]
+            else "As many."
+        )
         said = (
-            f"{plural(n, 'input')}, {plural(m, 'output')}: forward mode takes {plural(forward[0], 'pass')}, {forward[1] * 1e6:.0f} us; reverse mode "
-            f"{plural(reverse[0], 'pass')}, {reverse[1] * 1e6:.0f} us. {cheaper} The two Jacobians differ by at most {apart:.1g}."
+            f"{plural(n, 'input')}, {plural(m, 'output')}: forward mode takes {plural(forward[0], 'pass')}, {forward[1] * 1e6:.0f} us; "
+            f"reverse mode {plural(reverse[0], 'pass')}, {reverse[1] * 1e6:.0f} us. {cheaper} "
+            f"The two Jacobians differ by at most {apart:.1g}."
         )
         return Frame(said, _bars(forward, reverse) + _grid(n, m), rows)
 
@@ -205,7 +213,7 @@ def forward_against_reverse(make=_layer, sizes=SIZES):
 
     def _bars(forward, reverse):
         parts = []
-        for row, (title, k, unit) in enumerate([("passes", 0, ""), ("time, us", 1, "")]):
+        for row, (title, k) in enumerate([("passes", 0), ("time, us", 1)]):
             top = 30 + 105 * row
             parts.append(plot.words(20, top, title, "head"))
             for i, (name, value, kind) in enumerate([("forward", forward[k], "a"), ("reverse", reverse[k], "b")]):
@@ -219,11 +227,17 @@ def forward_against_reverse(make=_layer, sizes=SIZES):
         cell = min(10, 190 / max(n, m))
         return [
             plot.words(520, 30, f"Jacobian [{m}, {n}]", "head"),
-            *(f'<rect x="{520 + cell * j:.1f}" y="44" width="{cell * 0.8:.1f}" height="{cell * m:.1f}" class="al-cell al-k-a"/>' for j in range(n)),
+            *(
+                f'<rect x="{520 + cell * j:.1f}" y="44" width="{cell * 0.8:.1f}" height="{cell * m:.1f}" class="al-cell al-k-a"/>'
+                for j in range(n)
+            ),
             plot.words(520, 60 + cell * m + 8, f"{plural(n, 'column')} by forward mode, {plural(m, 'row')} by reverse mode", "note"),
         ]
 
-    controls = [slider("inputs", sizes, [str(s) for s in sizes], start=sizes[-1]), slider("outputs", sizes, [str(s) for s in sizes], start=sizes[0])]
+    controls = [
+        slider("inputs", sizes, [str(s) for s in sizes], start=sizes[-1]),
+        slider("outputs", sizes, [str(s) for s in sizes], start=sizes[0]),
+    ]
     return Panel("Forward mode against reverse mode", controls, frame, ["Mode", "Passes", "Time"], (870, 270))
 
 
@@ -322,7 +336,8 @@ def fusion(f=_chain, x=None):
         else:
             said = (
                 f"{names}: eager {sum(eager)} bytes read and written, fused {sum(fused)} bytes ({sum(eager) / sum(fused):.3g} times less); "
-                f"measured for all of f: {seconds[0] * 1e3:.3g} ms eager, {seconds[1] * 1e3:.3g} ms compiled, results apart by at most {apart:.1g}."
+                f"measured for all of f: {seconds[0] * 1e3:.3g} ms eager, {seconds[1] * 1e3:.3g} ms compiled, "
+                f"results apart by at most {apart:.1g}."
             )
         return Frame(said, parts, rows)
 
@@ -342,121 +357,31 @@ def _bytes(value):
 
 def _lanes(calls, step, fused):
     most = max(max(r, w) for _, r, w in calls) or 1
-    parts = [plot.words(120, 24, "eager: each reads and writes memory", "head"), plot.words(520, 24, "fused: block by block, in the cache", "head")]
+    parts = [
+        plot.words(120, 24, "eager: each reads and writes memory", "head"),
+        plot.words(520, 24, "fused: block by block, in the cache", "head"),
+    ]
     for i, (name, r, w) in enumerate(calls):
         top, done = 40 + 44 * i, i < step
         parts.append(plot.words(110, top + 22, name, "", "end"))
         for k, (count, word) in enumerate(((r, "read"), (w, "write"))):
             wide = 140 * count / most
             kind = ("a" if word == "read" else "b") if done else "empty"
-            parts += [plot.box(120 + 165 * k, top, max(wide, 6), 30, kind), plot.words(126 + 165 * k, top + 20, f"{word} {size_text(count)}" if done else word)]
+            parts += [
+                plot.box(120 + 165 * k, top, max(wide, 6), 30, kind),
+                plot.words(126 + 165 * k, top + 20, f"{word} {size_text(count)}" if done else word),
+            ]
         parts.append(plot.box(560, top, 180, 30, "grad" if step >= len(calls) else "empty"))
         parts.append(plot.words(650, top + 20, "in the cache", "", "middle"))
     bottom = 40 + 44 * len(calls)
     if step >= len(calls):
         parts += [plot.words(748, 60, f"read {size_text(fused[0])}"), plot.words(748, bottom - 22, f"write {size_text(fused[1])}")]
         eager = sum(r + w for _, r, w in calls)
-        parts += [plot.words(120, bottom + 26, f"in all {size_text(eager)}", "head"), plot.words(560, bottom + 26, f"in all {size_text(sum(fused))}", "head")]
+        parts += [
+            plot.words(120, bottom + 26, f"in all {size_text(eager)}", "head"),
+            plot.words(560, bottom + 26, f"in all {size_text(sum(fused))}", "head"),
+        ]
     return parts
 
 
-# -- 11: underflow ---------------------------------------------------------------------------------
-
-SMALLEST, NORMAL, LARGEST = 2.0**-24, 2.0**-14, 65504.0
-
-
-def underflow(gradients=None, history=None):
-    """Where the sizes of gradients lie in float16's range, and what a loss scale does to them.
-
-    Parameters
-    ----------
-    gradients : Tensor, Module, or list of Tensors, optional
-        Gradients, or parameters that have a `.grad`. By default those of seven layers with sigmoids, trained on the digits for 60 steps in
-        float16 with a GradScaler, whose history is then shown too.
-    history : list of float, optional
-        The scale of a GradScaler, step by step.
-
-    Returns
-    -------
-    Panel
-        Lost: not zero in float32 and zero after `(gradient * scale).half()`. Too large: infinite there.
-
-    Raises
-    ------
-    ValueError
-        If there is no gradient, or all are zero.
-
-    Examples
-    --------
-    >>> panel = underflow(torch.tensor([1e-9, 1e-6, 1e-3, 1.0]))
-    >>> panel.move(scale=1).sentence
-    'Scale 1: of 4 gradients 1 (25%) become zero in float16, and 0 become infinite.'
-    >>> panel.move(scale=2.0**16).sentence
-    'Scale 65536 (2^16): of 4 gradients 0 (0%) become zero in float16, and 1 become infinite.'
-    """
-    if gradients is None:
-        gradients, history = _scaled_training()
-    if isinstance(gradients, nn.Module):
-        gradients = list(gradients.parameters())
-    tensors = [gradients] if isinstance(gradients, torch.Tensor) else list(gradients)
-    tensors = [t.grad if t.grad is not None else t for t in tensors if not (t.requires_grad and t.is_leaf and t.grad is None)]
-    if not tensors:
-        raise ValueError("there is no gradient to show: call backward() first, or give the gradients themselves")
-    with torch.no_grad():
-        g = torch.cat([t.detach().float().reshape(-1) for t in tensors])
-        g = g[g != 0]
-    if not g.numel():
-        raise ValueError("all of these gradients are zero: there is nothing to lose")
-    sizes = g.abs().numpy()
-    stops = [2.0**k for k in range(0, 33, 2)]
-    bins = 2.0 ** np.arange(-44, 26)
-    most = max(np.histogram(sizes * s, bins)[0].max() for s in stops)
-    left = Axes((bins[0], bins[-1]), (0, 1.1 * most), (0, 0), (560, 300), ("size of the gradient times the scale", "how many"), "float16 holds what lies between the lines", "x")
-    base = [left.frame(), left.upright(SMALLEST, "zero below", "c", 30), left.upright(NORMAL, "coarse", "c", 46), left.upright(LARGEST, "inf above", "c", 30)]
-    if history:
-        right = Axes((0, len(history)), (min(history) / 2, max(history) * 2), (570, 0), (290, 300), ("step", "scale"), "GradScaler's history", "y")
-        base += [right.frame(), right.line(range(len(history)), history, "b"), right.point(len(history) - 1, history[-1], "b")]
-
-    def make(scale):
-        with torch.no_grad(), np.errstate(over="ignore"):
-            half = (g * scale).half()
-            lost, gone = int((half == 0).sum().item()), int(torch.isinf(half).sum().item())
-        counts = np.histogram(sizes * scale, bins)[0]
-        kinds = ["c" if high <= SMALLEST or low >= LARGEST else "a" for low, high in zip(bins, bins[1:])]
-        bars = [left.bars(bins[:-1][[k == kind for k in kinds]], bins[1:][[k == kind for k in kinds]], counts[[k == kind for k in kinds]], kind) for kind in "ac"]
-        power = f" (2^{int(np.log2(scale))})" if scale > 1 else ""
-        said = f"Scale {scale:.0f}{power}: of {len(sizes)} gradients {lost} ({100 * lost / len(sizes):.3g}%) become zero in float16, and {gone} become infinite."
-        rows = [[f"{short(low)} to {short(high)}", str(count), "lost" if k == "c" else "kept"] for low, high, count, k in zip(bins, bins[1:], counts, kinds) if count]
-        return Frame(said, base + bars, rows)
-
-    return Panel("Underflow in float16", [slider("scale", stops, [f"2^{int(np.log2(s))}" for s in stops])], make, ["Size", "How many", "In float16"], (870, 310))
-
-
-def _scaled_training(steps=60):
-    from autolab import datasets
-
-    state = torch.get_rng_state()
-    torch.manual_seed(0)
-    images, labels = datasets.digits("train")
-    deep = [part for _ in range(5) for part in (nn.Linear(32, 32), nn.Sigmoid())]  # each sigmoid takes at least three quarters of a gradient
-    net = nn.Sequential(nn.Flatten(), nn.Linear(64, 32), nn.Sigmoid(), *deep, nn.Linear(32, 10))
-    torch.set_rng_state(state)
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    scaler = torch.amp.GradScaler(init_scale=2.0**16, growth_interval=8)
-    history = []
-    with contextlib.redirect_stderr(io.StringIO()), np.errstate(all="ignore"):
-        for k in range(steps):
-            at = slice(64 * (k % 20), 64 * (k % 20) + 64)
-            optimizer.zero_grad()
-            with torch.autocast("cpu", dtype=torch.float16):
-                loss = nn.functional.cross_entropy(net(images[at]), labels[at])
-            scaler.scale(loss).backward()
-            scaler.step(optimizer)
-            history.append(scaler.get_scale())
-            scaler.update()
-    optimizer.zero_grad()
-    nn.functional.cross_entropy(net(images[:256]), labels[:256]).backward()
-    return list(net.parameters()), history
-
-
-__all__ = ["forward_against_reverse", "fusion", "memory_against_depth", "underflow"]
+__all__ = ["forward_against_reverse", "fusion", "memory_against_depth"]

@@ -1,5 +1,6 @@
 """Explorable: slide the inputs of a function; values and gradients follow on its graph."""
 
+import ast
 import inspect
 import itertools
 import time
@@ -7,7 +8,8 @@ import time
 import numpy as np
 import traitlets
 
-from autolab.draw.style import STYLE
+import autolab as torch
+from autolab.draw.style import ALONE
 from autolab.draw.svg import grad_line, render, value_line
 from autolab.draw.text import text
 from autolab.trace import record, watch
@@ -238,7 +240,7 @@ class Explorer(Explorable):
 
     def picture(self):
         """The graph at the present position as SVG text."""
-        return render(self.trace, style=STYLE)
+        return render(self.trace, style=ALONE)
 
     def text(self):
         """The graph at the present position as plain text."""
@@ -358,3 +360,123 @@ def _check(result):
             f"explore shows functions with a single number as result; this one has shape {list(result.shape)}. "
             "Reduce it: explore(lambda x: f(x).sum(), x=(-3, 3))."
         )
+
+
+# -- live: the function is typed ------------------------------------------------------------------
+
+KNOWN = "abs cos cosh erf exp log log1p maximum minimum relu sigmoid sin sinh sqrt square tan tanh".split()
+ALLOWED = (
+    ast.Expression, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Constant, ast.operator, ast.unaryop, ast.expr_context,
+)  # fmt: skip
+
+
+def live(expression="(3 * x + 2) ** 2", /, **inputs):
+    """Type an expression, slide its inputs, and see values and gradients on its graph at once.
+
+    Every name in the expression that is not a function becomes a leaf with a slider. In a notebook the expression can be typed
+    anew at any time; a page without a kernel keeps the last one, with its sliders.
+
+    Parameters
+    ----------
+    expression : str
+        Numbers, names, `+ - * / **`, and sin, exp, relu ...: what `KNOWN` lists.
+    **inputs
+        Ranges for the sliders or fixed numbers, as for `explore`; (-3, 3) where none is given.
+
+    Returns
+    -------
+    Live
+
+    Raises
+    ------
+    ValueError
+        If the text is no such expression, or has no input.
+
+    Examples
+    --------
+    >>> engine = live("x * y + sin(x)", y=2.0)
+    >>> engine.move(x=0.0).sentence
+    'x = 0, y = 2: the result is 0; its gradient is 3 for x and 0 for y.'
+    >>> engine.type("x ** 3").move(x=2.0).sentence
+    'x = 2: the result is 8; its gradient is 12 for x.'
+    """
+    return Live(expression, inputs)
+
+
+class Live(Explorer):
+    """What `live` makes: an Explorer whose function is typed. `type("x ** 2")` types another expression."""
+
+    expression = traitlets.Unicode().tag(sync=True)
+    problem = traitlets.Unicode(help="what is wrong with what was typed").tag(sync=True)
+
+    def __init__(self, expression, inputs):
+        self._ranges = dict(inputs)
+        f, names = _typed(expression)
+        super().__init__(f, self._inputs_for(names))
+        with self.hold_sync():
+            self.view, self.title, self.expression = "live", "Live engine", expression
+
+    def _inputs_for(self, names):
+        return {name: self._ranges.get(name, (-3, 3)) for name in names}
+
+    @traitlets.observe("expression")
+    def _retyped(self, change):
+        if self.view != "live":
+            return
+        try:
+            f, names = _typed(self.expression)
+            other = Explorer(f, self._inputs_for(names))
+        except Exception as error:
+            self.problem = f"{type(error).__name__}: {error}"
+            return
+        for name in "_f", "_fixed", "_sliders", "_order", "_around", "_structures", "_pictures":
+            setattr(self, name, getattr(other, name))
+        with self.hold_sync():
+            self.problem = ""
+            self.inputs, self.pictures, self.presets, self.frame = other.inputs, other.pictures, other.presets, other.frame
+            self.values = other.values
+        other.close()
+
+    def type(self, expression):
+        """Type another expression. Returns the widget.
+
+        Raises
+        ------
+        ValueError
+            If it is no expression of `KNOWN` functions, or cannot be shown.
+        """
+        self.expression = expression
+        if self.problem:
+            raise ValueError(self.problem)
+        return self
+
+    def offline(self):
+        return {**super().offline(), "view": "explorer", "title": f"Live engine: {self.expression}"}
+
+
+def _typed(expression):
+    """The function that an expression stands for, and the names of its inputs."""
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except SyntaxError as error:
+        raise ValueError(f"{expression!r} is no expression: {error.msg}; write it as in Python, such as (3 * x + 2) ** 2") from None
+    functions = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    names = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ALLOWED) or (isinstance(node, ast.Constant) and type(node.value) not in (int, float)):
+            raise ValueError(f"{expression!r} has more in it than numbers, names, + - * / ** and functions: {ast.unparse(node)}")
+        if id(node) in functions and not (isinstance(node, ast.Name) and node.id in KNOWN):
+            raise ValueError(f"{ast.unparse(node)} is none of the functions that can be typed: {', '.join(KNOWN)}")
+        if isinstance(node, ast.Name) and id(node) not in functions:
+            names.append((node.lineno, node.col_offset, node.id))
+    names = list(dict.fromkeys(name for _, _, name in sorted(names)))
+    if not names:
+        raise ValueError(f"{expression!r} has no input to slide: use a name, as in x ** 2")
+    code = compile(tree, "<typed>", "eval")
+    known = {name: getattr(torch, name) for name in KNOWN}
+
+    def f(**inputs):
+        return eval(code, {"__builtins__": {}, **known}, inputs)
+
+    f.__name__ = expression.strip()
+    return f, names

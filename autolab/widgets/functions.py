@@ -108,7 +108,9 @@ def chain_rule(f=square_of_line, x=(-2, 2)):
             said = ", ".join(f"{r[0]}: {r[3]}" for r in ops) + product + slope
         else:
             said = f"Several paths lead to x: along each the derivatives multiply, and the products add to {slope}"
-        return Frame(f"At x = {number(x)} the result is {trace.node(trace.root).value.text}. {said}.", base + tangent + _chain(rows, 278), rows)
+        return Frame(
+            f"At x = {number(x)} the result is {trace.node(trace.root).value.text}. {said}.", base + tangent + _chain(rows, 278), rows
+        )
 
     return Panel(
         f"Chain rule of {called(f)}", [slider("x", stops, start=stops[0] + 0.75 * (stops[-1] - stops[0]))], make,
@@ -267,8 +269,14 @@ def forward_and_back(f=square_of_line, /, **inputs):
             node = ops[step - 1]
             pieces = [p.replace('class="al-node', 'class="al-node al-now', 1) if f'data-node="{node.id}"' in p else p for p in pieces]
         received = {s.node: s for s in trace.steps[:back]}
-        rows = [[n.called, value_line(n).lstrip("= ") if n.id in known else "not yet",
-                 received[n.id].incoming[0].text if n.id in received and received[n.id].incoming[0] else "not yet"] for n in trace.nodes[::-1]]
+        rows = [
+            [
+                n.called,
+                value_line(n).lstrip("= ") if n.id in known else "not yet",
+                received[n.id].incoming[0].text if n.id in received and received[n.id].incoming[0] else "not yet",
+            ]
+            for n in trace.nodes[::-1]
+        ]
         return Frame(_said(trace, ops, step), pieces, rows)
 
     title = f"Forward and back through {called(f)}"

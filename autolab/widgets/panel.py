@@ -282,3 +282,12 @@ class Machine(Panel):
         stops.extend(range(len(stops), len(self._states)))
         self._known.pop(self._key(self.at), None)  # it knows now where the action leads
         return self._go({"state": after})
+
+    def offline(self):
+        data = super().offline()
+        # without Python an action that leads beyond what was computed has no button
+        frames = {
+            key: {**frame, "next": {a: to for a, to in frame["next"].items() if str(to) in data["frames"]}}
+            for key, frame in data["frames"].items()
+        }
+        return {**data, "frames": frames, "frame": frames[self._key(self.at)]}

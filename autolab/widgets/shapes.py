@@ -3,7 +3,6 @@
 import numpy as np
 
 import autolab as torch
-from autolab.draw import plot
 from autolab.draw.plot import arrow, cells, words
 from autolab.trace.values import number
 from autolab.widgets.panel import Frame, Panel, choice, timeline
@@ -28,7 +27,9 @@ def _rows(t):
 def _check_size(*tensors):
     if max(n for t in tensors for n in (*t.shape, 1)) > MOST:
         shapes = " and ".join(_list(t.shape) for t in tensors)
-        raise ValueError(f"the picture has room for {MOST} rows and columns, and the shapes are {shapes}; smaller ones follow the same rule")
+        raise ValueError(
+            f"the picture has room for {MOST} rows and columns, and the shapes are {shapes}; smaller ones follow the same rule"
+        )
 
 
 def _list(shape):
@@ -76,7 +77,9 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
     full = [x.expand(out.shape), y.expand(out.shape)]
     OPERATIONS[operation](*full).sum().backward()
     grads = [x.grad.clone(), y.grad.clone()]
-    seen = [torch.autograd.grad(OPERATIONS[operation](*(free := [f.detach().requires_grad_() for f in full])).sum(), free)[k] for k in (0, 1)]
+    seen = [
+        torch.autograd.grad(OPERATIONS[operation](*(free := [f.detach().requires_grad_() for f in full])).sum(), free)[k] for k in (0, 1)
+    ]
     rank = out.dim()
     apart = 28 * (out.shape[0] if rank > 1 else 1) + 70
 
@@ -92,7 +95,9 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
         if not axes:
             return f"{name}.grad has shape {_list(t.shape)}, that of the result: nothing was stretched, nothing is summed."
         which = ("axis " if len(axes) == 1 else "axes ") + " and ".join(map(str, axes))
-        return f"{name}.grad has shape {_list(t.shape)}: the gradient {_list(out.shape)} is summed over {which}, where {name} was stretched."
+        return (
+            f"{name}.grad has shape {_list(t.shape)}: the gradient {_list(out.shape)} is summed over {which}, where {name} was stretched."
+        )
 
     def stretch_said():
         parts = [f"{n} {_list(t.shape)} along {' and '.join(f'axis {k}' for k in s)}" for n, t, s in zip("ab", (x, y), stretched) if s]
@@ -182,12 +187,17 @@ def matmul_backward(a=(2, 3), b=(3, 4)):
         def kinds(rows, chosen, done=lambda r, c: "op"):
             return [[("grad" if chosen(r, c) else done(r, c)) for c in range(len(row))] for r, row in enumerate(rows)]
 
+        def seen(r, c):
+            return "leaf" if r * columns + c < step else "empty"
+
         texts = [_rows(t) for t in (left, right, result)]
         texts[2] = [[text if r * columns + c < step else "" for c, text in enumerate(row)] for r, row in enumerate(texts[2])]
         first, w1, _ = cells(20, 60, texts[0], kinds(texts[0], lambda r, c: r == i), size, f"{left_name} {_list(left.shape)}")
-        second, w2, _ = cells(60 + max(w1, 200), 60, texts[1], kinds(texts[1], lambda r, c: c == j), size, f"{right_name} {_list(right.shape)}")
+        second, w2, _ = cells(
+            60 + max(w1, 200), 60, texts[1], kinds(texts[1], lambda r, c: c == j), size, f"{right_name} {_list(right.shape)}"
+        )
         x3 = 100 + max(w1, 200) + max(w2, 220)
-        third, _, _ = cells(x3, 60, texts[2], kinds(texts[2], lambda r, c: (r, c) == (i, j), lambda r, c: "leaf" if r * columns + c < step else "empty"),
+        third, _, _ = cells(x3, 60, texts[2], kinds(texts[2], lambda r, c: (r, c) == (i, j), seen),
                             size, f"{name} {_list(result.shape)}")  # fmt: skip
         signs = [words(35 + max(w1, 200), 78, "@", "head"), words(x3 - 25, 78, "=", "head")]
         shapes = f"{_list(left.shape)} @ {_list(right.shape)} gives {_list(result.shape)}, the shape of {name[0]}"
@@ -195,7 +205,9 @@ def matmul_backward(a=(2, 3), b=(3, 4)):
             said = f"{which}: {shapes}."
         else:
             terms = " + ".join(f"{number(p, 4)} × {number(q, 4)}" for p, q in zip(left[i].tolist(), right[:, j].tolist()))
-            said = f"{name}[{i}, {j}] is row {i} of {left_name} times column {j} of {right_name}: {terms} = {number(result[i, j].item(), 6)}."
+            said = (
+                f"{name}[{i}, {j}] is row {i} of {left_name} times column {j} of {right_name}: {terms} = {number(result[i, j].item(), 6)}."
+            )
         rows = [[n, _list(t.shape), str(t.tolist()) if t.numel() <= 40 else "large"] for n, t in
                 [("A", x.detach()), ("B", y.detach()), ("g", g), ("A.grad", x.grad), ("B.grad", y.grad)]]  # fmt: skip
         return Frame(said, [first, second, third, *signs], rows)

@@ -2,7 +2,7 @@
 
 import traitlets
 
-from autolab.draw.style import STYLE
+from autolab.draw.style import ALONE
 from autolab.draw.svg import render
 from autolab.draw.text import text
 from autolab.trace import Trace, record
@@ -102,7 +102,7 @@ class Stepper(Explorable):
 
     def picture(self):
         """The graph as SVG text: as far as the steps go, or with the whole backward pass before the first."""
-        return render(self.trace, self.position or "end", style=STYLE)
+        return render(self.trace, self.position or "end", style=ALONE)
 
     def text(self):
         """The graph and the table of its backward pass as plain text."""

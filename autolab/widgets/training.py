@@ -105,10 +105,16 @@ def _bucket(value, grad, added, scale):
     axis = Axes((low, high), (0, 1), (290, 40), (420, 110), ("", ""), "")
     line = [plot.words(346, 60, "the number line of w.grad", "head"), '<path d="M346 110H696" class="al-l al-l-line"/>']
     for tick in plot.ticks(low, high, 6):
-        line += [f'<path d="M{axis.x(tick):.1f} 104v12" class="al-l al-l-line"/>', plot.words(axis.x(tick), 132, short(tick), "note", "middle")]
+        line += [
+            f'<path d="M{axis.x(tick):.1f} 104v12" class="al-l al-l-line"/>',
+            plot.words(axis.x(tick), 132, short(tick), "note", "middle"),
+        ]
     at = axis.x(max(low, min(held, high)))
     was = axis.x(max(low, min(held - added, high)))
-    line += [plot.arrow(was, 96, at, 96, "grad") if added and abs(at - was) > 9 else "", plot.mark(at, 110, "grad" if grad is not None else "a", 6)]
+    line += [
+        plot.arrow(was, 96, at, 96, "grad") if added and abs(at - was) > 9 else "",
+        plot.mark(at, 110, "grad" if grad is not None else "a", 6),
+    ]
     return [*parts, *line, plot.words(346, 200, f"w = {number(value)}", "head")]
 
 
@@ -164,7 +170,12 @@ def optimizer_race(f=valley, start=(-2.5, 1.0), x=(-3, 3), y=(-1, 3), steps=40, 
     kinds = dict(zip(optimizers, "abc"))
     paths = {(r, name): _descend(f, start, make, r, steps) for r in rates for name, make in optimizers.items()}
     axes = Axes(x, y, (0, 0), (560, 380), ("x", "y"), "from band to band the loss is four times as large")
-    base = [axes.frame(), _bands(f, axes, x, y), plot.legend(60, 398, [(k, n) for n, k in kinds.items()]), axes.point(*start, "grad", "start")]
+    base = [
+        axes.frame(),
+        _bands(f, axes, x, y),
+        plot.legend(60, 398, [(k, n) for n, k in kinds.items()]),
+        axes.point(*start, "grad", "start"),
+    ]
 
     def make(rate, step):
         picture, rows, said = list(base), [], []
@@ -245,9 +256,7 @@ class TrainingRoom(Panel):
         self._curve = Axes((0, self._steps), (0, 1.15 * max(first, 1e-6)), (0, 0), (430, 340), ("step", "loss"), "loss")
         labels = self._data[1].numpy()
         kinds = "abc"
-        self._points = "".join(
-            plot.mark(self._plane.x(px), self._plane.y(py), kinds[int(c) % 3], 3) for (px, py), c in zip(points, labels)
-        )
+        self._points = "".join(plot.mark(self._plane.x(px), self._plane.y(py), kinds[int(c) % 3], 3) for (px, py), c in zip(points, labels))
         (x0, x1), (y0, y1) = self._plane.xlim, self._plane.ylim
         across, down = np.meshgrid(np.linspace(x0, x1, 56), np.linspace(y1, y0, 44))
         self._cells = torch.from_numpy(np.stack([across.ravel(), down.ravel()], 1).astype(np.float32))
@@ -273,7 +282,8 @@ class TrainingRoom(Panel):
             self._curve.point(done, losses[-1], "a", short(loss, 3)),
             self._plane.frame(), plot.regions(self._plane, chosen % 3, "abc"), self._points,
         ]  # fmt: skip
-        said = f"After {done} of {self._steps} steps the loss is {number(loss, 3)}, and {right:.0%} of {len(self._data[1])} points are on the right side."
+        share = f"{right:.0%} of {len(self._data[1])} points"
+        said = f"After {done} of {self._steps} steps the loss is {number(loss, 3)}, and {share} are on the right side."
         return Frame(said, picture, [["steps", str(done)], ["loss", number(loss)], ["right", f"{right:.1%}"]])
 
     def _found(self, at):
@@ -398,7 +408,8 @@ def train(model=None, data=None, *, layers=(16, 16), activation="tanh", lr=0.03,
     points, labels = datasets.two_moons() if data is None else data
     if points.dim() != 2 or points.shape[1] != 2 or labels.shape != points.shape[:1]:
         raise ValueError(
-            f"the room draws points in the plane: data is (points (n, 2), labels (n,)), and got shapes {list(points.shape)} and {list(labels.shape)}"
+            "the room draws points in the plane: data is (points (n, 2), labels (n,)), "
+            f"and got shapes {list(points.shape)} and {list(labels.shape)}"
         )
     if activation not in ACTIVATIONS:
         raise ValueError(f"activation is {activation!r}, expected one of {', '.join(ACTIVATIONS)}")

@@ -6,7 +6,7 @@ function explorer(model, el) {
   const status = h("p", { class: "al-status", role: "status", "aria-live": "polite" });
   const place = h("div", { class: "al-main" });
   const table = tableTwin("Table of all values", ["Node", "Value", "Gradient"], fillTable);
-  let graph = null, picture = -1, frame = null;
+  let graph = null, picture = null, frame = null;
 
   const controls = inputs.map((input) => {
     const out = h("span", { class: "al-number", "aria-hidden": "true" });
@@ -28,6 +28,7 @@ function explorer(model, el) {
 
   function draw() {
     const values = model.get("values");
+    if (model.get("inputs") !== inputs) return; // another function was typed
     for (const { input, range, out } of controls) {
       const value = values[input.name];
       let near = 0;
@@ -49,8 +50,8 @@ function explorer(model, el) {
     status.classList.toggle("al-error", next.picture < 0);
     if (next.picture >= 0) {
       const shown = model.get("pictures")[next.picture];
-      if (next.picture !== picture) {
-        picture = next.picture;
+      if (shown !== picture) {
+        picture = shown;
         graph = new Graph(shown.svg, null);
         for (const g of graph.svg.querySelectorAll(".al-node, .al-edge")) g.classList.add("al-on");
         place.replaceChildren(graph.el);
@@ -66,9 +67,8 @@ function explorer(model, el) {
   }
 
   function fillTable(body) {
-    if (picture < 0) return;
-    const shown = model.get("pictures")[picture];
-    body.replaceChildren(...shown.names.map((name, i) => row([name, frame.value[i], frame.grad[i]])));
+    if (!picture) return;
+    body.replaceChildren(...picture.names.map((name, i) => row([name, frame.value[i], frame.grad[i]])));
   }
 
   el.replaceChildren(root);
@@ -77,3 +77,25 @@ function explorer(model, el) {
 }
 
 VIEWS.explorer = explorer;
+
+// ---- live -----------------------------------------------------------------------------------------------------
+
+// A field to type an expression into, over the sliders and the graph of what was typed last.
+function live(model, el) {
+  const field = h("input", { type: "text", class: "al-field al-typed", "aria-label": "Expression", autocomplete: "off", spellcheck: "false" });
+  const problem = h("p", { class: "al-status al-error", role: "alert" });
+  const form = h("form", { class: "al-bar al-root", onsubmit: (event) => { event.preventDefault(); change(model, { expression: field.value }); } },
+    field, h("button", { type: "submit", class: "al-button" }, "Show"), problem);
+  form.addEventListener("keydown", (event) => event.stopPropagation()); // the keys of a text field are its own
+  const place = h("div");
+  let close = () => {};
+  el.replaceChildren(form, place);
+  const stop = [
+    follow(model, ["expression"], () => { field.value = model.get("expression"); }),
+    follow(model, ["problem"], () => { problem.textContent = model.get("problem"); problem.hidden = !problem.textContent; }),
+    follow(model, ["inputs"], () => { close(); close = explorer(model, place); }),
+  ];
+  return () => { close(); stop.forEach((f) => f()); form.remove(); };
+}
+
+VIEWS.live = live;

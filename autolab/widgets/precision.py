@@ -1,0 +1,141 @@
+"""Explorable of float16: where gradients lie in its range, and what a loss scale does to them."""
+
+import contextlib
+import io
+
+import numpy as np
+
+import autolab as torch
+from autolab import nn
+from autolab.draw.plot import Axes, short
+from autolab.widgets.panel import Frame, Panel, slider
+
+SMALLEST, NORMAL, LARGEST = 2.0**-24, 2.0**-14, 65504.0
+
+
+def underflow(gradients=None, history=None):
+    """Where the sizes of gradients lie in float16's range, and what a loss scale does to them.
+
+    Parameters
+    ----------
+    gradients : Tensor, Module, or list of Tensors, optional
+        Gradients, or parameters that have a `.grad`. By default those of seven layers with sigmoids, trained on the digits for 60 steps in
+        float16 with a GradScaler, whose history is then shown too.
+    history : list of float, optional
+        The scale of a GradScaler, step by step.
+
+    Returns
+    -------
+    Panel
+        Lost: not zero in float32 and zero after `(gradient * scale).half()`. Too large: infinite there.
+
+    Raises
+    ------
+    ValueError
+        If there is no gradient, or all are zero.
+
+    Examples
+    --------
+    >>> panel = underflow(torch.tensor([1e-9, 1e-6, 1e-3, 1.0]))
+    >>> panel.move(scale=1).sentence
+    'Scale 1: of 4 gradients 1 (25%) become zero in float16, and 0 become infinite.'
+    >>> panel.move(scale=2.0**16).sentence
+    'Scale 65536 (2^16): of 4 gradients 0 (0%) become zero in float16, and 1 become infinite.'
+    """
+    if gradients is None:
+        gradients, history = _scaled_training()
+    if isinstance(gradients, nn.Module):
+        gradients = list(gradients.parameters())
+    tensors = [gradients] if isinstance(gradients, torch.Tensor) else list(gradients)
+    tensors = [t.grad if t.grad is not None else t for t in tensors if not (t.requires_grad and t.is_leaf and t.grad is None)]
+    if not tensors:
+        raise ValueError("there is no gradient to show: call backward() first, or give the gradients themselves")
+    with torch.no_grad():
+        g = torch.cat([t.detach().float().reshape(-1) for t in tensors])
+        g = g[g != 0]
+    if not g.numel():
+        raise ValueError("all of these gradients are zero: there is nothing to lose")
+    sizes = g.abs().numpy()
+    stops = [2.0**k for k in range(0, 33, 2)]
+    bins = 2.0 ** np.arange(-44, 26)
+    most = max(np.histogram(sizes * s, bins)[0].max() for s in stops)
+    left = Axes(
+        (bins[0], bins[-1]),
+        (0, 1.1 * most),
+        (0, 0),
+        (560, 300),
+        ("size of the gradient times the scale", "how many"),
+        "float16 holds what lies between the lines",
+        "x",
+    )
+    base = [
+        left.frame(),
+        left.upright(SMALLEST, "zero below", "c", 30),
+        left.upright(NORMAL, "coarse", "c", 46),
+        left.upright(LARGEST, "inf above", "c", 30),
+    ]
+    if history:
+        right = Axes(
+            (0, len(history)), (min(history) / 2, max(history) * 2), (570, 0), (290, 300), ("step", "scale"), "GradScaler's history", "y"
+        )
+        base += [right.frame(), right.line(range(len(history)), history, "b"), right.point(len(history) - 1, history[-1], "b")]
+
+    def make(scale):
+        with torch.no_grad(), np.errstate(over="ignore"):
+            half = (g * scale).half()
+            lost, gone = int((half == 0).sum().item()), int(torch.isinf(half).sum().item())
+        counts = np.histogram(sizes * scale, bins)[0]
+        kinds = ["c" if high <= SMALLEST or low >= LARGEST else "a" for low, high in zip(bins, bins[1:])]
+        bars = [
+            left.bars(bins[:-1][[k == kind for k in kinds]], bins[1:][[k == kind for k in kinds]], counts[[k == kind for k in kinds]], kind)
+            for kind in "ac"
+        ]
+        power = f" (2^{int(np.log2(scale))})" if scale > 1 else ""
+        share = f"{100 * lost / len(sizes):.3g}%"
+        said = f"Scale {scale:.0f}{power}: of {len(sizes)} gradients {lost} ({share}) become zero in float16, and {gone} become infinite."
+        rows = [
+            [f"{short(low)} to {short(high)}", str(count), "lost" if k == "c" else "kept"]
+            for low, high, count, k in zip(bins, bins[1:], counts, kinds)
+            if count
+        ]
+        return Frame(said, base + bars, rows)
+
+    return Panel(
+        "Underflow in float16",
+        [slider("scale", stops, [f"2^{int(np.log2(s))}" for s in stops])],
+        make,
+        ["Size", "How many", "In float16"],
+        (870, 310),
+    )
+
+
+def _scaled_training(steps=60):
+    from autolab import datasets
+
+    state = torch.get_rng_state()
+    torch.manual_seed(0)
+    images, labels = datasets.digits("train")
+    deep = [
+        part for _ in range(5) for part in (nn.Linear(32, 32), nn.Sigmoid())
+    ]  # each sigmoid takes at least three quarters of a gradient
+    net = nn.Sequential(nn.Flatten(), nn.Linear(64, 32), nn.Sigmoid(), *deep, nn.Linear(32, 10))
+    torch.set_rng_state(state)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler(init_scale=2.0**16, growth_interval=8)
+    history = []
+    with contextlib.redirect_stderr(io.StringIO()), np.errstate(all="ignore"):
+        for k in range(steps):
+            at = slice(64 * (k % 20), 64 * (k % 20) + 64)
+            optimizer.zero_grad()
+            with torch.autocast("cpu", dtype=torch.float16):
+                loss = nn.functional.cross_entropy(net(images[at]), labels[at])
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            history.append(scaler.get_scale())
+            scaler.update()
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(net(images[:256]), labels[:256]).backward()
+    return list(net.parameters()), history
+
+
+__all__ = ["underflow"]

@@ -1,0 +1,387 @@
+"""Every explorable as Python knows it: it can be stepped, moved, undone and reset, and its numbers are the engine's own."""
+
+import functools
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+import traitlets
+
+import autolab as torch
+
+pytest.importorskip("anywidget")
+
+from autolab import widgets
+from autolab.widgets.functions import StraightThrough
+from autolab.widgets.panel import Frame, Machine, Panel, slider, timeline
+
+
+def small_room():
+    return widgets.train(steps=40, start=False)
+
+
+def worlds():
+    return widgets.compare(lambda w: (w * 2 - 1) ** 2, lambda w: (w * 2).detach() * w, w=3.0)
+
+
+MAKERS = {
+    "forward_and_back": widgets.forward_and_back, "graph_builder": widgets.graph_builder, "chain_rule": widgets.chain_rule,
+    "accumulation": widgets.accumulation, "scissors": widgets.scissors, "two_gradients": widgets.two_gradients,
+    "memory_against_depth": lambda: widgets.memory_against_depth(depths=(2, 4), segments=(0, 2)), "underflow": lambda: widgets.underflow(torch.tensor([1e-9, 1.0])),
+    "broadcast_backward": widgets.broadcast_backward, "matmul_backward": widgets.matmul_backward,
+    "optimizer_race": lambda: widgets.optimizer_race(steps=4, rates=(0.01, 0.1)), "train": small_room, "compare": worlds,
+    "forward_against_reverse": lambda: widgets.forward_against_reverse(sizes=(1, 2)), "version_counter": widgets.version_counter,
+    "fusion": lambda: widgets.fusion(x=torch.ones(100_000)),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made():
+    return functools.cache(lambda name: MAKERS[name]())
+
+
+@pytest.fixture(params=MAKERS)
+def panel(request, made):
+    return made(request.param).reset()
+
+
+def moved(panel):
+    """Change something, whatever can be changed."""
+    for control in panel.controls:
+        if control["kind"] == "actions":
+            return panel.press(next(iter(panel._found(panel.at)["next"])))
+        if len(control["stops"]) > 1:
+            return panel._go({**panel.at, control["name"]: 1 if panel.at[control["name"]] != 1 else 0})
+    raise AssertionError("nothing to move")
+
+
+# -- what all have in common -----------------------------------------------------------------------
+
+
+def test_every_explorable_is_tested_here():
+    others = {"Stepper", "explore", "Explorer", "live", "quiz", "predict"}
+    assert set(MAKERS) == set(widgets.__all__) - others
+
+
+def test_undo_takes_the_last_change_back_and_reset_all(panel):
+    start, sentence = dict(panel.at), panel.sentence
+    moved(panel)
+    assert panel.at != start
+    assert panel.undo().at == start
+    assert panel.sentence == sentence
+    moved(panel)
+    assert panel.reset().at == start
+
+
+def test_undo_at_the_start_changes_nothing(panel):
+    panel.past = []
+    at = dict(panel.at)
+    assert panel.undo().at == at
+
+
+def test_a_frame_has_a_sentence_a_table_and_a_picture(panel):
+    frame = panel._found(panel.at)
+    assert len(frame["sentence"]) > 10
+    assert frame["rows"] and all(len(row) <= len(panel.columns) for row in frame["rows"])
+    picture = ET.fromstring(panel.picture())
+    assert picture.tag.endswith("svg") and panel.sentence in picture.attrib["aria-label"]
+    assert panel.sentence in panel.text()
+
+
+def test_what_is_sent_is_json_and_a_part_is_sent_once(panel):
+    state = panel.get_state()
+    json.dumps({key: state[key] for key in state if not key.startswith("_") and key != "layout"}, allow_nan=False)
+    assert len(set(panel.parts)) == len(panel.parts)
+    assert not re.search(r"\sid=|https?:", "".join(panel.parts))
+
+
+def test_a_page_without_a_kernel_has_every_frame(panel, tmp_path):
+    data = panel.offline()
+    page = panel.save_html(tmp_path / "page.html").read_text("utf-8")
+    assert len(page) < 1_000_000
+    for frame in data["frames"].values():
+        assert all(i < len(data["parts"]) for i in frame["picture"])
+        assert {str(to) for to in frame.get("next", {}).values()} <= set(data["frames"])
+    if "ask" not in data and "progress" not in data:
+        assert len(data["frames"]) == np.prod([len(c["stops"]) for c in panel.controls])
+
+
+# -- the panel itself --------------------------------------------------------------------------------
+
+
+def double(x, step):
+    if x == 2:
+        raise ValueError("two is not shown")
+    return Frame(f"{x * 2:g} at {step}", ["<path/>"], [[x]])
+
+
+@pytest.fixture
+def plain():
+    return Panel("Plain", [slider("x", [0, 1, 2], start=1), timeline(2)], double, ["x"], (10, 10))
+
+
+def test_a_value_goes_to_the_nearest_stop(plain):
+    assert plain.move(x=0.4).sentence == "0 at 0"
+    assert plain.step().sentence == "0 at 1"
+
+
+def test_a_frame_that_raises_says_so_and_the_others_work(plain):
+    assert plain.move(x=2).sentence == "x = 2, Step = 0: ValueError: two is not shown"
+    assert plain.undo().sentence == "2 at 0"
+
+
+def test_steps_stop_at_the_end(plain):
+    assert plain.step().step().step().sentence == "2 at 2"
+
+
+def test_unknown_controls_and_words_are_refused(plain, made):
+    with pytest.raises(KeyError, match="no control 'y'; the controls are"):
+        plain.move(y=1)
+    with pytest.raises(traitlets.TraitError, match="the controls are"):
+        plain.at = {"x": 1}
+    with pytest.raises(ValueError, match="is none of nothing, detach"):
+        made("scissors").move(cut="glue")
+    with pytest.raises(TypeError, match="no steps"):
+        made("scissors").step()
+
+
+def test_a_machine_goes_on_beyond_what_was_computed_in_advance():
+    machine = Machine("Count", 0, lambda s, a: s + 1, lambda s: Frame(f"at {s}"), lambda s: ["more"], ["n"], (1, 1))
+    machine._act = lambda s, a: s + 1000  # computed in advance up to 119
+    for _ in range(121):
+        machine.press("more")
+    assert machine.sentence == "at 2119"
+    assert machine.undo().sentence == "at 1119"
+
+
+def test_a_machine_answers_the_browser(made):
+    builder = made("graph_builder").reset()
+    builder.press("square").press("exp").press("sin")
+    builder.ask = {"state": builder.at["state"], "action": "relu", "n": 1}
+    assert builder.sentence.startswith("relu made a node")
+
+
+def test_what_cannot_be_pressed_is_said(made):
+    with pytest.raises(KeyError, match="none of what can be done here: Backward, Zero grad, Step"):
+        made("accumulation").press("Forward")
+
+
+def test_sliding_sends_positions_and_no_pictures(plain):
+    sent = []
+    plain.send_state = lambda key=None: sent.append(key)
+    plain.move(x=0)
+    assert not {"parts", "frames"} & {name for key in sent for name in ([key] if isinstance(key, str) else key or [])}
+
+
+# -- each with its own numbers -------------------------------------------------------------------------
+
+
+def test_own_derivatives_multiply_to_the_gradient():
+    panel = widgets.chain_rule(lambda x: torch.sin(torch.exp(x**2)), x=(0, 1)).move(x=0.5)
+    own = [float(row[3]) for row in panel.rows if row[3]]
+    x = torch.tensor(0.5, requires_grad=True)
+    torch.sin(torch.exp(x**2)).backward()
+    assert len(own) == 3
+    assert np.prod(own) == pytest.approx(x.grad.item(), rel=1e-4)
+
+
+def test_where_paths_meet_it_is_said():
+    assert "the products add to 11" in widgets.chain_rule(lambda x: x**2 + 5 * x, x=(0, 4)).move(x=3).sentence
+
+
+def test_any_two_functions_can_be_compared_a_function_class_too():
+    panel = widgets.two_gradients(torch.round, StraightThrough).move(x=1.3)
+    assert panel.rows == [["round", "1", "0"], ["StraightThrough", "1", "1"]]
+
+
+@pytest.mark.parametrize("make", [widgets.chain_rule, widgets.two_gradients])
+def test_functions_that_cannot_be_drawn_are_refused(make):
+    with pytest.raises(TypeError, match="returned float; it must return a Tensor"):
+        make(lambda x: x.item())
+    with pytest.raises(RuntimeError, match=r"has shape \[2\]"):
+        make(lambda x: torch.stack([x, x]))
+    with pytest.raises(ValueError, match="a pair"):
+        make(torch.sin, x=3)
+
+
+def test_forward_comes_before_backward():
+    panel = widgets.forward_and_back(lambda x: (3 * x + 2) ** 2, x=1.0)
+    said = [panel.sentence] + [panel.step().sentence for _ in range(7)]
+    assert [s.split(":")[0] for s in said[1:]] == ["Forward"] * 3 + ["Back"] * 4
+    assert said[-1] == "Back: AccumulateGrad receives 30; x.grad becomes 30."
+
+
+def test_the_builder_shows_what_the_engine_made():
+    builder = widgets.graph_builder({"half": lambda h: h / 2}, x=8.0).press("half").press("+ x")
+    assert [row[2] for row in builder.rows if row[2].endswith("0")] == ["DivBackward0", "AddBackward0"]
+    assert builder.press("backward()").sentence == "backward() has run: x.grad is 1.5."
+    assert builder._found(builder.at)["next"] == {}
+
+
+def test_gradients_fall_into_the_bucket():
+    bucket = widgets.accumulation(lambda w: w**2, w=3.0, lr=0.1)
+    for action, grad in [("Backward", "6"), ("Backward", "12"), ("Backward", "18"), ("Step", "18"), ("Zero grad", "none")]:
+        assert bucket.press(action).rows[1] == ["w.grad", grad]
+    assert bucket.rows[0] == ["w", "1.2"]
+    assert "Step changes nothing" in bucket.press("Step").sentence
+
+
+@pytest.mark.parametrize(("cut", "end", "said"), [
+    ("nothing", "backward once", "x.grad is 42, w.grad is 28."), ("nothing", "twice, retain_graph", "x.grad is 84, w.grad is 56."),
+    ("nothing", "backward twice", "raises RuntimeError: Trying to backward through the graph a second time"),
+    ("detach()", "backward once", "raises RuntimeError: element 0 of tensors does not require grad"),
+    ("detach() and w again", "backward once", "x.grad is None, w.grad is 216."),
+    ("inference_mode and w again", "backward once", "raises RuntimeError: Inference tensors cannot be saved for backward"),
+    ("x.requires_grad_(False)", "backward once", "x.grad is None, w.grad is 28."), ("nothing", "autograd.grad", "g is (28,)."),
+])  # fmt: skip
+def test_scissors_cut_as_the_engine_does(made, cut, end, said):
+    assert said in made("scissors").reset().move(cut=cut, end=end).sentence
+
+
+def test_a_write_is_noticed_by_the_rule_that_saved_what_was_written():
+    square, exp = widgets.version_counter(lambda a: a**2), widgets.version_counter(torch.exp)
+    assert "modified by an inplace operation" in square.press("a.add_(1)").press("y.backward()").sentence
+    assert "x.grad is" in exp.press("a.add_(1)").press("y.backward()").sentence
+    assert "a leaf Variable that requires grad" in exp.reset().press("x.add_(1)").sentence
+
+
+def test_broadcast_axes_are_stretched_and_summed():
+    panel = widgets.broadcast_backward((2, 1), (1, 3), "+").move(step=4)
+    assert [row[3] for row in panel.rows] == ["1", "0"]
+    assert [row[4] for row in panel.rows] == ["[[3.0], [3.0]]", "[[2.0, 2.0, 2.0]]"]
+    with pytest.raises(RuntimeError, match="must match the size"):
+        widgets.broadcast_backward((2,), (3,))
+    with pytest.raises(ValueError, match="room for 8"):
+        widgets.broadcast_backward((20,), (1,))
+
+
+def test_each_cell_of_a_matrix_gradient_is_a_row_times_a_column():
+    panel = widgets.matmul_backward(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0], [4.0]]))
+    panel.move(which="A.grad = g @ B.T", step=2)
+    assert panel.sentence == "A.grad[0, 1] is row 0 of g times column 1 of B transposed: 1 × 4 = 4."
+    with pytest.raises(ValueError, match="two matrices"):
+        widgets.matmul_backward((3,), (3, 1))
+
+
+def test_the_race_is_run_by_the_real_optimizers():
+    race = widgets.optimizer_race(lambda x, y: x**2 + y**2, start=(1.0, 1.0), steps=3, rates=(0.1,)).move(step=3)
+    assert float(race.rows[0][3]) == pytest.approx(2 * 0.8**6, rel=1e-3)
+    with pytest.raises(ValueError, match="room for three"):
+        widgets.optimizer_race(optimizers=dict.fromkeys("abcd"))
+
+
+def test_checkpoints_keep_less():
+    panel = widgets.memory_against_depth(depths=(12,), segments=(0, 4), input=torch.ones(512, 64))
+    sizes = {row[0]: float(row[1].split()[0]) * (1024 if "MB" in row[1] else 1) for row in panel.rows}
+    assert sizes["4 segments"] < 0.8 * sizes["no checkpoints"]
+    with pytest.raises(RuntimeError, match="both shapes must be equal"):
+        widgets.memory_against_depth(lambda: torch.nn.Linear(64, 3))
+
+
+def test_what_is_lost_is_what_half_loses():
+    panel = widgets.underflow(torch.tensor([1e-9, 1e-6, 1e-3, 1.0]))
+    assert "1 (25%) become zero" in panel.sentence
+    with pytest.raises(ValueError, match="all of these gradients are zero"):
+        widgets.underflow(torch.zeros(3))
+    with pytest.raises(ValueError, match="no gradient to show"):
+        widgets.underflow(torch.nn.Linear(2, 2))
+
+
+def test_the_history_of_a_real_scaler_is_shown():
+    assert "GradScaler&#x27;s history" in widgets.underflow().picture()
+
+
+def test_forward_mode_counts_inputs_and_reverse_mode_outputs():
+    panel = widgets.forward_against_reverse(sizes=(1, 3)).move(inputs=3, outputs=1)
+    assert [row[1] for row in panel.rows] == ["3", "1"]
+    with pytest.raises(RuntimeError, match="its result has shape"):
+        widgets.forward_against_reverse(lambda n, m: lambda x: x * 2, sizes=(1, 2))
+
+
+def test_fusion_reads_and_writes_once():
+    panel = widgets.fusion(lambda x: torch.sin(x * 2 + 5), torch.ones(100_000)).move(step=9)
+    assert "eager 2400000 bytes read and written, fused 800000 bytes (3 times less)" in panel.sentence
+    with pytest.raises(RuntimeError, match="nothing to fuse|eager mode"):
+        widgets.fusion(lambda x: x @ x, torch.ones(30, 30))
+
+
+def test_two_worlds_part_where_zero_grad_was_forgotten():
+    def trained(w, zero):
+        ((w * 2 - 1) ** 2).backward()
+        if zero:
+            w.grad = None
+        return (w * 2 - 1) ** 2
+
+    panel = widgets.compare(lambda w: trained(w, True), lambda w: trained(w, False), w=3.0)
+    assert panel.comparison.sentence == "Backward 4: w finds nothing in one run and 20 in the other in .grad."
+    assert panel.move(step=99).sentence.startswith("Moment 8: here they part.")
+    assert [row[3] for row in panel.rows] == ["same"] * 7 + ["first difference"]
+    with pytest.raises(TypeError, match="two functions, two losses or two traces"):
+        widgets.compare(1, 2)
+
+
+# -- the training room -----------------------------------------------------------------------------
+
+
+def test_training_runs_in_the_background_and_can_be_stopped():
+    room = widgets.train(steps=4000)
+    assert room._thread.is_alive()
+    room.stop()
+    assert not room.running and 0 <= room.progress < 1
+    done = room._done
+    assert room.start().stop()._done > done
+
+
+def test_a_trained_room_shows_every_look_again():
+    room = widgets.train(steps=80).wait()
+    assert room.progress == 1.0 and not room.running
+    assert room.reset().sentence.startswith("After 0 of 80 steps")
+    assert room.move(step=40).sentence.startswith("After 80 of 80 steps")
+    assert room.start().wait().progress == 1.0  # nothing is left to do
+
+
+def test_what_goes_wrong_in_the_background_is_raised_when_waited_for():
+    calls = []
+
+    def loss(scores, labels):
+        calls.append(1)
+        if len(calls) > 5:
+            raise ZeroDivisionError("broken")
+        return torch.nn.functional.cross_entropy(scores, labels)
+
+    with pytest.raises(ZeroDivisionError, match="broken"):
+        widgets.train(steps=40, loss=loss).wait()
+
+
+def test_what_has_no_place_in_the_room_is_refused():
+    with pytest.raises(ValueError, match="points in the plane"):
+        widgets.train(data=torch.datasets.digits())
+    with pytest.raises(ValueError, match="4 classes"):
+        widgets.train(data=(torch.zeros(4, 2), torch.arange(4)))
+    with pytest.raises(ValueError, match="expected one of relu"):
+        widgets.train(activation="step")
+
+
+# -- live --------------------------------------------------------------------------------------------
+
+
+def test_an_expression_is_typed_anew():
+    engine = widgets.live("x * y", y=2.0)
+    assert engine.type("x + sin(y)").sentence.startswith("x = 1, y = 2: the result is 1.9093")
+    engine.expression = "x +"
+    assert "is no expression" in engine.problem
+    engine.expression = "y ** 2"
+    assert "explore has no slider" in engine.problem  # y is fixed
+    engine.expression = "z ** 2"
+    assert engine.problem == "" and list(engine.values) == ["z"]
+
+
+@pytest.mark.parametrize(("typed", "said"), [
+    ("x.backward()", "has more in it"), ("[x]", "has more in it"), ("'x' * x", "has more in it"), ("3 + 4", "no input to slide"),
+    ("open(x)", "none of the functions"), ("__import__('os')", "has more in it|none of the functions"),
+])  # fmt: skip
+def test_what_cannot_be_typed_is_said(typed, said):
+    with pytest.raises(ValueError, match=said):
+        widgets.live(typed)
