@@ -30,7 +30,7 @@ def cell(path, name):
 
 def printed(source, names):
     out = io.StringIO()
-    with contextlib.redirect_stdout(out):
+    with contextlib.redirect_stdout(out), np.errstate(all="ignore"):  # as in a program: 1/0 is inf without a word
         exec(source, names)
     return out.getvalue().splitlines()
 
@@ -283,3 +283,66 @@ def test_the_solution_of_the_commitment_loss():
     names, _ = run_cells(LESSON06)
     solution(LESSON06, names)
     assert printed(cell(LESSON06, "exercise-check-run"), names) == ["5.0 4.0 -1.0"]
+
+
+# -- 07 ------------------------------------------------------------------------------------------
+
+LESSON07 = FOLDER / "07-custom-functions.ipynb"
+
+
+@pytest.mark.lesson07
+@pytest.mark.parametrize(("name", "rule"), [
+    ("square", "square"), ("relu", "relu"), ("clamp", "clamp"), ("round_through", "straight"), ("softmax", "softmax"), ("layer_norm", "norm"),
+])  # fmt: skip
+def test_the_rules_of_the_lesson_are_right(name, rule):
+    names, _ = run_cells(LESSON07, f"{rule}-write")
+    (written,) = (v for v in names.values() if isinstance(v, type) and issubclass(v, names["Function"]) and v is not names["Function"])
+    if name == "relu":
+        written.forward, keeping = staticmethod(lambda ctx, x: keeping(ctx, x, "mask")), written.forward
+        written.backward, sending = staticmethod(lambda ctx, g: sending(ctx, g)[0]), written.backward
+    assert names["check"](name, written).passed
+
+
+@pytest.mark.lesson07
+def test_the_wrong_rules_are_found_and_named():
+    names, out = run_cells(LESSON07, "square-write", "forget-write", "softmax-write", "softmax-wrong", "norm-write", "norm-check")
+    forgetful = names["check"]("square", names["Forgetful"])
+    assert [d.certainty for d in forgetful.diagnoses] == ["certain"]
+    assert "does not depend on the incoming gradient" in forgetful.diagnoses[0].text
+    assert "every entry also changes the others" in out[0]
+    assert out[1] == "LayerNorm: 8 of 8"
+    assert "must add up to 0" in out[-1]
+
+
+@pytest.mark.lesson07
+def test_the_solution_of_rms_norm_has_all_points():
+    names, _ = run_cells(LESSON07, "exercise-norm")
+    solution(LESSON07, names)
+    assert printed(cell(LESSON07, "exercise-check-run"), names) == ["8 of 8 points"]
+
+
+# -- 08 ------------------------------------------------------------------------------------------
+
+LESSON08 = FOLDER / "08-gotchas.ipynb"
+
+
+@pytest.mark.lesson08
+def test_only_what_a_rule_keeps_may_not_be_overwritten():
+    _, out = run_cells(LESSON08, "allowed-show")
+    assert [line.endswith("refused") for line in out] == [False, True, False]
+
+
+@pytest.mark.lesson08
+def test_the_loss_is_a_number_and_its_gradient_is_not_and_anomaly_mode_says_why():
+    names, _ = run_cells(LESSON08, "nan-show")
+    assert np.array_equal(names["x"].grad.numpy(), [np.nan, 0.25], equal_nan=True)
+    out = printed(cell(LESSON08, "nan-anomaly-show"), names)
+    assert out[0] == "Function 'SqrtBackward0' returned nan values in its 0th output."
+
+
+@pytest.mark.lesson08
+def test_the_three_functions_are_broken_and_the_solution_repairs_them():
+    names, _ = run_cells(LESSON08, "exercise-repair")
+    assert not any(line.endswith(": right") for line in printed(cell(LESSON08, "exercise-check-run"), names))
+    solution(LESSON08, names)
+    assert printed(cell(LESSON08, "exercise-check-run"), names) == ["one: right", "two: right", "three: right"]
