@@ -116,7 +116,9 @@ class NotebookGrader:
             cell.outputs, cell.execution_count = [], None
             return
         if cell.metadata.get("nbgrader", {}).get("solution"):
-            result.suspicious += [f"{name} reaches for {what}" for what, words in SUSPICIOUS.items() if re.search(words, source)]
+            result.suspicious += [
+                f"{name} reaches for {what}" for what, words in SUSPICIOUS.items() if re.search(words, source)
+            ]
         cell.outputs, cell.execution_count = [], 1
         try:
             said = self.ask("run", source, name)
