@@ -126,7 +126,8 @@ def _operation(name: str) -> Scene:
     slips = [Slip(family, text, hint, lambda x, y, f=f: {"local": f(x, y)}) for family, text, hint, f in SLIPS[name]]
     return Scene(name, play, expect, f"{name} knows its value, its parents and its local derivatives",
                  "A result needs three things: its number, whom it came from, and how it moves with each of them.",
-                 0 if name == "add" else 1.8, draws, slips, says={"local": "local derivatives", "parents": "number of parents"})  # fmt: skip
+                 0 if name == "add" else 1.8, draws, slips,
+                 says={"local": "local derivatives", "parents": "number of parents"})  # fmt: skip
 
 
 VALUE_OPS = Behaviour("value_ops", tuple(_operation(name) for name in OPERATIONS))

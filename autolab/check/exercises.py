@@ -15,10 +15,11 @@ from autolab.engine.op import ELEMENTWISE, GENERAL, LINEAR, Op
 from autolab.rules.special import erf
 
 from .cases import BINARY, draw
-from .specs import LARGE, Spec
+from .specs import LARGE, POINTS, Spec
 
 ROWS = (((3, 5),), ((4, 4),), ((5, 3),))
 IMAGES = (((2, 3, 4, 6),), ((3, 2, 4, 4),))
+LAYER = {**POINTS, "value": 12.0}  # several inputs, and the gradient for x is most of the work
 TWICE = {"not summed": "This input entry was used more than once; what happens to its contributions?"}
 
 
@@ -70,22 +71,14 @@ def per_deviation(x, axis=-1):
     return 1 / np.sqrt(x.var(axis=axis, keepdims=True) + 1e-5)
 
 
-def normal_back(g, x, axis=-1):
-    """The gradient for x, from that of the normalised x: without its mean, and without what points along x itself."""
-    z = normal(x, axis)
-    centred = g - g.mean(axis=axis, keepdims=True)
-    return per_deviation(x, axis) * (centred - z * (g * z).mean(axis=axis, keepdims=True))
+def average(a, axis=-1):
+    """The mean along an axis, which stays with size 1."""
+    return a.mean(axis=axis, keepdims=True)
 
 
 def per_rms(x):
     """One over the root of the mean square (eps 1e-5)."""
     return 1 / np.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5)
-
-
-def rms_back(g, x):
-    """The gradient for x, from that of x / rms(x)."""
-    z = x * per_rms(x)
-    return per_rms(x) * (g - z * (g * z).mean(axis=-1, keepdims=True))
 
 
 def windows(x, size):
@@ -220,15 +213,16 @@ EXERCISES = {
         Spec("conv1d", Op("conv1d", lambda x, weight: conv1d(x, weight), GENERAL,
                           x=lambda g, weight: conv1d(padded(g, weight.shape[2:]), np.flip(weight, 2).swapaxes(0, 1)),
                           weight=lambda g, x, weight_shape: np.einsum("nclk,nol->ock", windows(x, weight_shape[2:]), g)),
-             shapes=(((2, 3, 7), (4, 3, 3)), ((3, 2, 5), (2, 2, 2))), scaled=1e6),
+             points=LAYER, shapes=(((2, 3, 7), (4, 3, 3)), ((3, 2, 5), (2, 2, 2))), scaled=1e6),
         Spec("conv2d", Op("conv2d", lambda x, weight: conv2d(x, weight), GENERAL,
                           x=lambda g, weight: conv2d(padded(g, weight.shape[2:]), np.flip(weight, (2, 3)).swapaxes(0, 1)),
                           weight=lambda g, x, weight_shape: np.einsum("nchwkm,nohw->ockm", windows(x, weight_shape[2:]), g)),
-             shapes=(((2, 3, 5, 6), (4, 3, 3, 2)), ((3, 2, 4, 4), (2, 2, 2, 2))), scaled=1e6),
+             points=LAYER, shapes=(((2, 3, 5, 6), (4, 3, 3, 2)), ((3, 2, 4, 4), (2, 2, 2, 2))), scaled=1e6),
         Spec("max_pool", Op("max_pool", lambda x: blocks(x).max(axis=-1), GENERAL,
                             x=lambda g, x: unblocks(g[..., None] * is_largest(blocks(x)))), shapes=IMAGES, scaled=1e6),
         Spec("avg_pool", Op("avg_pool", lambda x: blocks(x).mean(axis=-1), GENERAL,
                             x=lambda g, x: unblocks(g[..., None] * np.ones_like(blocks(x)) / 4)), shapes=IMAGES, scaled=1e6),
+        Spec("outer", shapes=(((3,), (5,)), ((4,), (4,))), scaled=1e6),
         # ps5
         Spec("cross_entropy", Op("cross_entropy", lambda x, target: -np.log(softmax(x))[range(len(x)), target].mean(), GENERAL,
                                  x=lambda g, x, target: g * (softmax(x) - np.eye(x.shape[1])[target].astype(x.dtype)) / len(x)),
@@ -237,18 +231,22 @@ EXERCISES = {
                                    x=lambda g, x, target: g * (sigmoid(x) - target) / x.size),
              shapes=BINARY, make=with_probabilities, extreme={"x": LARGE}),
         Spec("layer_norm", Op("layer_norm", lambda x, weight, bias: normal(x) * weight + bias, GENERAL,
-                              x=lambda g, x, weight: normal_back(g * weight, x),
+                              x=lambda g, x, weight: per_deviation(x) * (
+                                  g * weight - average(g * weight) - normal(x) * average(g * weight * normal(x))),
                               weight=lambda g, x: (g * normal(x)).sum(axis=0), bias=lambda g: g.sum(axis=0)),
-             shapes=(((3, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((6, 4), (4,), (4,)))),
+             points=LAYER, shapes=(((3, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((6, 4), (4,), (4,)))),
         Spec("batch_norm", Op("batch_norm", lambda x, weight, bias: normal(x, 0) * weight + bias, GENERAL,
-                              x=lambda g, x, weight: normal_back(g * weight, x, 0),
+                              x=lambda g, x, weight: per_deviation(x, 0) * (
+                                  g * weight - average(g * weight, 0) - normal(x, 0) * average(g * weight * normal(x, 0), 0)),
                               weight=lambda g, x: (g * normal(x, 0)).sum(axis=0), bias=lambda g: g.sum(axis=0)),
-             shapes=(((6, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((7, 3), (3,), (3,)))),
+             points=LAYER, shapes=(((6, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((7, 3), (3,), (3,)))),
         Spec("rms_norm", Op("rms_norm", lambda x, weight: x * per_rms(x) * weight, GENERAL,
-                            x=lambda g, x, weight: rms_back(g * weight, x),
+                            x=lambda g, x, weight: per_rms(x) * (
+                                g * weight - x * per_rms(x) * average(g * weight * x * per_rms(x))),
                             weight=lambda g, x: (g * x * per_rms(x)).sum(axis=0)),
-             shapes=(((3, 5), (5,)), ((4, 4), (4,)), ((6, 4), (4,)))),
-        Spec("attention", _ATTENTION, shapes=(((3, 4), (5, 4), (5, 2)), ((4, 4), (4, 4), (4, 4)), ((2, 3, 4), (2, 5, 4), (2, 5, 2)))),
+             points=LAYER, shapes=(((3, 5), (5,)), ((4, 4), (4,)), ((6, 4), (4,)))),
+        Spec("attention", _ATTENTION, points=LAYER,
+             shapes=(((3, 4), (5, 4), (5, 2)), ((4, 4), (4, 4), (4, 4)), ((2, 3, 4), (2, 5, 4), (2, 5, 2)))),
     )
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 import click
 
+from autolab.cli.course import course
 from autolab.cli.rules import rules
 from autolab.version import __version__
 
@@ -13,3 +14,4 @@ def group() -> None:
 
 
 group.add_command(rules)
+group.add_command(course)

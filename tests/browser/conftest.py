@@ -24,6 +24,11 @@ import pytest
 
 import autolab
 
+try:
+    from playwright.sync_api import expect
+except ImportError:  # the tests that need it are skipped
+    expect = None
+
 FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --disable-dev-shm-usage"
@@ -182,6 +187,22 @@ second""",
     "torch.explore(lambda x, y: x * y + x**2, x=(-3, 3), y=2.0)",
     "torch.explore(lambda a, b: (a * b).sin(), a=(0, 2), b=(-1, 1))",
     'check("square", (lambda x: x * x, lambda g, x: g * x))',
+    """\
+from autolab import widgets
+from autolab.widgets.quiz import choice, number
+widgets.live("x * y", y=2.0)""",
+    """\
+for made in [
+    widgets.forward_and_back(), widgets.graph_builder(), widgets.chain_rule(), widgets.accumulation(), widgets.scissors(),
+    widgets.two_gradients(), widgets.version_counter(), widgets.broadcast_backward(), widgets.matmul_backward(),
+    widgets.memory_against_depth(depths=(2, 4), segments=(0, 2)), widgets.forward_against_reverse(sizes=(1, 4)),
+    widgets.underflow(torch.tensor([1e-9, 1e-6, 1.0])), widgets.fusion(x=torch.ones(100_000)),
+    widgets.optimizer_race(steps=10, rates=(0.01, 0.1)), widgets.compare(lambda w: w * 2, lambda w: w * 3, w=1.0),
+    widgets.train(steps=80, start=False),
+]:
+    display(made)""",
+    """\
+widgets.quiz("Browser", choice("Which?", {"a": "No: it is `b`.", "b": "It is."}, "b"), number("2 + 2?", 4, "Counted.", {5: "One too many."}))""",
     'print("-".join(["all", "cells", "ran"]))',
 ]
 
@@ -218,6 +239,81 @@ def opened_notebook(jupyter, browser, tmp_path_factory, screenshot):
     assert page.external == []
     yield jupyter[0], page
     context.close()
+
+
+# -- an explorable, whatever it is -------------------------------------------------------------------
+
+
+class Driven:
+    """One explorable on a page, found by its name, and driven by whatever controls it has."""
+
+    def __init__(self, page, name):
+        self.page, self.root = page, page.get_by_role("group", name=name, exact=True)
+        self.status = self.root.get_by_role("status").first
+        self.step = self.root.get_by_role("toolbar").get_by_role("button", name="Step", exact=True)
+        self.root.scroll_into_view_if_needed()
+
+    def button(self, name):
+        return self.root.get_by_role("button", name=name, exact=True)
+
+    def reset(self):
+        """Back to the start; returns what is said there."""
+        self.button("Reset").click(force=True)  # it may say that there is nothing to reset
+        expect(self.button("Reset")).to_have_attribute("aria-disabled", "true")
+        return self.status.inner_text()
+
+    def changed_by_mouse(self):
+        actions = self.root.get_by_role("group", name="Actions").get_by_role("button")
+        if self.step.count():
+            self.step.click()
+        elif actions.count():
+            actions.first.click()
+        elif self.root.get_by_role("slider").count():
+            slider = self.root.get_by_role("slider").first
+            box = slider.bounding_box()
+            slider.click(position={"x": 3 if float(slider.input_value()) > 0 else box["width"] - 3, "y": box["height"] / 2})
+        else:
+            self.root.get_by_role("combobox").first.select_option(index=1)
+
+    def changed_by_keys(self):
+        keys = self.page.keyboard
+        actions = self.root.get_by_role("group", name="Actions").get_by_role("button")
+        if self.step.count():
+            self.step.focus()
+            keys.press("ArrowRight")
+        elif actions.count():
+            actions.first.focus()
+            keys.press("Enter")
+        elif self.root.get_by_role("slider").count():
+            slider = self.root.get_by_role("slider").first
+            slider.focus()
+            keys.press("Home" if float(slider.input_value()) > 0 else "End")
+        else:
+            self.root.get_by_role("combobox").first.focus()
+            keys.press("ArrowDown")
+
+    def goes_there_and_back(self):
+        """By mouse and by keys: change, undo, change, reset; the sentence follows each time. The table opens and closes."""
+        start = self.reset()
+        for change in self.changed_by_mouse, self.changed_by_keys:
+            change()
+            expect(self.status).not_to_have_text(start)
+            self.button("Undo").press("Enter")
+            expect(self.status).to_have_text(start)
+            change()
+            expect(self.status).not_to_have_text(start)
+            self.button("Reset").click()
+            expect(self.status).to_have_text(start)
+        table = self.root.get_by_text("Table of what is shown")
+        table.click()
+        expect(self.root.get_by_role("row").nth(1)).to_be_visible()
+        table.click()
+
+
+@pytest.fixture
+def drive():
+    """Find an explorable on a page: `drive(page, "Graph builder")`."""
+    return Driven
 
 
 # -- accessibility --------------------------------------------------------------------------------------

@@ -5,7 +5,10 @@ import pytest
 import autolab
 from autolab import autograd, datasets, draw, func, linalg, nn, optim, trace, utils, widgets
 
-NAMESPACES = [autolab, autograd, func, linalg, nn, nn.functional, optim, optim.lr_scheduler, optim.swa_utils, utils.data, datasets, trace, draw, widgets]
+NAMESPACES = [
+    autolab, autograd, func, linalg, nn, nn.functional, nn.init, nn.utils, nn.utils.rnn, nn.utils.parametrize, nn.utils.prune,
+    optim, optim.lr_scheduler, optim.swa_utils, utils.data, datasets, trace, draw, widgets,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("namespace", NAMESPACES, ids=lambda module: module.__name__)

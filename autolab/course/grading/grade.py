@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import secrets
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
@@ -20,9 +22,10 @@ from .judge import Judge, Outcome
 CHECK = re.compile(r"^check\(\s*['\"](\w+)['\"]", re.MULTILINE)
 # Words that an answer on derivatives does not need. They cost nothing; `autolab course report` lists them for a person.
 SUSPICIOUS = {
-    "the table of rules": r"autolab\.rules|autolab\.check\.(?!check\b)\w+|\bTABLE\b",
+    "the table of rules": r"autolab\.rules|\bTABLE\b|(autolab\.check\.|from autolab\.check import )(?!check\b)\w+",
     "the system": r"\b(os\.(_exit|kill|fork|system)|subprocess|socket|ctypes|gc\.get_\w+|_getframe|inspect\.stack)\b",
-    "the checker": r"\b(BEHAVIOURS|SPECS|LocalCandidate|LocalPlayer|user_ns|get_ipython|sitecustomize|meta_path)\b",
+    "the checker": r"autolab\.course|\b(BEHAVIOURS|SPECS|LocalCandidate|LocalPlayer)\b",
+    "what others rely on": r"\bnp\.\w+ = |\b(builtins|sys\.modules|user_ns|get_ipython|sitecustomize|meta_path)\b",
 }
 
 
@@ -43,13 +46,23 @@ class Graded:
     diagnoses: list[dict[str, str]] = field(default_factory=list)
 
 
+class Ran(NamedTuple):
+    """A student's cell that ran."""
+
+    source: str
+    name: str
+    exercise: int
+    suspicious: bool
+
+
 class NotebookGrader:
     """Runs one notebook in sessions of one box."""
 
     def __init__(self, box: Box, seed: int):
         self.box, self.seed = box, seed
         self.session: Session | None = None
-        self.replay: list[tuple[str, str]] = []  # the cells that ran and did not end the process
+        self.replay: list[Ran] = []  # the cells that ran and did not end the process
+        self.exercise, self.tested = 0, False
         self.until = 0.0
 
     def grade(self, notebook: NotebookNode) -> Graded:
@@ -92,7 +105,7 @@ class NotebookGrader:
         self.session = self.box.open()
         for cell in list(self.replay):
             try:
-                self.session.ask("run", *cell)
+                self.session.ask("run", cell.source, cell.name)
             except wire.Broken:  # it went well once: leave it out from now on
                 self.replay.remove(cell)
                 self._close()
@@ -116,12 +129,14 @@ class NotebookGrader:
             cell.outputs, cell.execution_count = [], None
             return
         if cell.metadata.get("nbgrader", {}).get("solution"):
-            result.suspicious += [f"{name} reaches for {what}" for what, words in SUSPICIOUS.items() if re.search(words, source)]
+            self.exercise, self.tested = self.exercise + self.tested, False
+        reasons = [what for what, words in SUSPICIOUS.items() if re.search(words, source)]
+        result.suspicious += [f"{name} reaches for {what}" for what in reasons]
         cell.outputs, cell.execution_count = [], 1
         try:
             said = self.ask("run", source, name)
             cell.outputs = _outputs(said)
-            self.replay.append((source, name))
+            self.replay.append(Ran(source, name, self.exercise, bool(reasons)))
         except RemoteError as error:
             cell.outputs = [_error("RemoteError", str(error))]
         except wire.Broken as error:
@@ -129,9 +144,26 @@ class NotebookGrader:
             cell.outputs = [_error("Stopped", f"This cell was stopped: {error}. The cells after it run without it.")]
             result.notes.append(f"{name} was stopped: {error}")
 
+    def _without(self, others: list[Ran], run: Callable[[], Outcome], first: Outcome, points: float) -> Outcome:
+        """A cell that tampers with the process must not cost another exercise: judge that without it, and keep the better."""
+        before = self.replay
+        self._close()
+        self.replay = [ran for ran in before if ran not in others]
+        second = run()
+        if worth(second, points) > worth(first, points):
+            return second
+        self._close()
+        self.replay = before
+        return first
+
     def _test(self, judge: Judge, cell: NotebookNode, result: Graded) -> None:
         points = float(cell.metadata.nbgrader["points"])
-        outcome = judge.run(cell.source, f"<{cell.metadata.nbgrader['grade_id']}>")
+        self.tested = True
+        run = functools.partial(judge.run, cell.source, f"<{cell.metadata.nbgrader['grade_id']}>")
+        outcome = run()
+        others = [ran for ran in self.replay if ran.suspicious and ran.exercise != self.exercise]
+        if others and worth(outcome, points) < points:
+            outcome = self._without(others, run, outcome, points)
         if self.session is not None and self.session.broken:
             self._close()
         cell.execution_count, cell.outputs = 1, verdict_outputs(cell.source, points, outcome)
@@ -140,6 +172,15 @@ class NotebookGrader:
                 {"exercise": report.exercise, "cell": cell.metadata.nbgrader["grade_id"], "family": d.family,
                  "certainty": d.certainty, "text": d.text} for d in report.diagnoses
             ]  # fmt: skip
+
+
+def worth(outcome: Outcome, points: float) -> float:
+    """The points that a test came to."""
+    if outcome.error:
+        return 0.0
+    if outcome.report is not None:
+        return outcome.report.points
+    return float(outcome.value) if isinstance(outcome.value, (int, float)) else points
 
 
 def verdict_outputs(source: str, points: float, outcome: Outcome) -> list[NotebookNode]:

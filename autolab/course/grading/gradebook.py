@@ -67,26 +67,52 @@ class CourseGradebook:
             ) from None
         return {n.name: tuple(form_of(n)) for n in assignment.notebooks}
 
+    def knows(self) -> bool:
+        """Was the assignment generated?"""
+        try:
+            return bool(self.gradebook.find_assignment(self.assignment).notebooks)
+        except MissingEntry:
+            return False
+
+    def points(self) -> dict[str, float]:
+        """What each cell is worth."""
+        return {c.name: c.points for form in self.forms().values() for c in form if c.grade or c.task}
+
+    def totals(self) -> dict[str, float]:
+        """The points of each student, with those given by hand, minus the penalty for being late."""
+        self.forms()
+        totals = {}
+        for s in self.gradebook.assignment_submissions(self.assignment):
+            late = sum(n.late_submission_penalty or 0.0 for n in s.notebooks)
+            totals[s.student_id] = max(0.0, s.score - late)
+        return totals
+
     def graded(self) -> dict[tuple[str, str], tuple[str, int]]:
         """(student, notebook) -> (digest, seed) of everything that is graded."""
         rows = self.db.execute(
-            text("SELECT student, notebook, digest, seed FROM autolab_grading WHERE assignment = :a"), {"a": self.assignment}
+            text("SELECT student, notebook, digest, seed FROM autolab_grading WHERE assignment = :a"),
+            {"a": self.assignment},
         )
         return {(student, notebook): (digest, seed) for student, notebook, digest, seed in rows}
 
     def reports(self) -> list[dict[str, Any]]:
         """What the report needs of everything that is graded."""
         rows = self.db.execute(
-            text("SELECT report, times FROM autolab_grading WHERE assignment = :a ORDER BY student, notebook"), {"a": self.assignment}
+            text("SELECT report, times FROM autolab_grading WHERE assignment = :a ORDER BY student, notebook"),
+            {"a": self.assignment},
         )
         return [{**json.loads(report), "times": times} for report, times in rows]
 
     def start(self, seed: int) -> int:
         """The seed of this run: that of a run that was cut short, or this one."""
-        row = self.db.execute(text("SELECT seed, finished FROM autolab_run WHERE assignment = :a"), {"a": self.assignment}).first()
+        row = self.db.execute(
+            text("SELECT seed, finished FROM autolab_run WHERE assignment = :a"), {"a": self.assignment}
+        ).first()
         if row and not row[1]:
             return int(row[0])
-        self.db.execute(text("INSERT OR REPLACE INTO autolab_run VALUES (:a, :s, 0)"), {"a": self.assignment, "s": seed})
+        self.db.execute(
+            text("INSERT OR REPLACE INTO autolab_run VALUES (:a, :s, 0)"), {"a": self.assignment, "s": seed}
+        )
         self.db.commit()
         return seed
 
@@ -153,4 +179,6 @@ class CourseGradebook:
     def _late(self, submission: SubmittedAssignment, penalty: Any) -> None:
         for notebook in submission.notebooks:
             late = submission.total_seconds_late
-            notebook.late_submission_penalty = penalty(submission.student_id, notebook.score, late) if late > 0 else None
+            notebook.late_submission_penalty = (
+                penalty(submission.student_id, notebook.score, late) if late > 0 else None
+            )

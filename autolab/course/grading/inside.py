@@ -22,7 +22,7 @@ import sys
 from typing import Any
 
 NEWNS, NEWIPC, NEWUSER, NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
-PRIVATE, RECURSIVE, NOSUID, NODEV = 1 << 18, 1 << 14, 2, 4
+PRIVATE, RECURSIVE, BIND, NOSUID, NODEV = 1 << 18, 1 << 14, 1 << 12, 2, 4
 NO_NEW_PRIVILEGES, DIE_WITH_PARENT, NOT_DUMPABLE = 38, 1, 4
 STRANGER = 210_000  # users from here on own nothing and nobody
 
@@ -111,6 +111,8 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
             if libc.mount(b"tmpfs", place, b"tmpfs", NOSUID | NODEV, size) != 0 and place == b"/scratch":
                 connection.sendall(b"N")
                 return
+        for file in order["hidden"]:
+            libc.mount(b"/dev/null", file.encode(), None, BIND, None)
         os.chdir("/scratch")
         if order["privileged"] and os.getuid() == 0:
             user = STRANGER + order["start"] % 50_000

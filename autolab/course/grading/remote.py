@@ -104,7 +104,9 @@ class BoxCandidate:
         answer = self.ready.pop(self.count - 1, None)
         if answer is None and not self.ended:
             try:
-                (answer,) = self.ask("rules", self.name, self.inputs, (self._call(inputs, settings, upstream, between),))
+                (answer,) = self.ask(
+                    "rules", self.name, self.inputs, (self._call(inputs, settings, upstream, between),)
+                )
             except (wire.Broken, RemoteError) as error:
                 self.ended = str(error) if isinstance(error, RemoteError) else f"Your code was stopped: {error}"
             except (ValueError, TypeError):
@@ -123,7 +125,13 @@ class BoxCandidate:
         first: dict[int, int] = {}
         same = [first.setdefault(id(a), i) for i, a in enumerate(inputs)]
         result = None if self.judges_forward else np.asarray(self.result(inputs, settings))
-        return result, (tuple(inputs), dict(settings), tuple(upstream), None if between is None else tuple(between), same)
+        return result, (
+            tuple(inputs),
+            dict(settings),
+            tuple(upstream),
+            None if between is None else tuple(between),
+            same,
+        )
 
     def _answer(self, answer: dict, inputs: Sequence[np.ndarray], upstream: Sequence[np.ndarray]) -> Answer:
         gradients = tuple(tuple(_real(g) for g in one) for one in answer["gradients"])

@@ -117,7 +117,12 @@ def _header(header: bytes) -> tuple[tuple[int, ...], np.dtype, int]:
     stream = io.BytesIO(header)
     np.lib.format.read_magic(stream)
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
-    if dtype.kind not in "fiubc" or len(shape) > DIMENSIONS or (fortran and len(shape) > 1) or min(shape, default=0) < 0:
+    if (
+        dtype.kind not in "fiubc"
+        or len(shape) > DIMENSIONS
+        or (fortran and len(shape) > 1)
+        or min(shape, default=0) < 0
+    ):
         raise ValueError("not a plain numeric array")
     return shape, dtype, math.prod(shape)
 

@@ -75,7 +75,9 @@ def grade(job: Job) -> Done:
 
 def _grade(job: Job) -> Done:
     box = _box(job.mode, job.limits, os.getpid())
-    notebook, notes = submission.parse(job.text, f"{job.notebook}.ipynb") if job.text is not None else submission.nothing()
+    notebook, notes = (
+        submission.parse(job.text, f"{job.notebook}.ipynb") if job.text is not None else submission.nothing()
+    )
     notes = [*job.notes, *notes, *submission.repair(notebook, job.form)]
     graded = NotebookGrader(box, job.seed).grade(notebook)
     notes += graded.notes

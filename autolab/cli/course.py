@@ -1,0 +1,275 @@
+"""`autolab course`: everything around a class, from a new course to the marks."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+FOLDER = click.option(
+    "--course", "root", type=click.Path(path_type=Path), default=".", show_default=True, help="The course's folder."
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+BOX = click.option(
+    "--box", "mode", type=click.Choice(["bubblewrap", "limits"]),
+    help="How to isolate student code; the best that works if not given.",
+)  # fmt: skip
+SPEC = click.option(
+    "--spec", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="For your own operation: a file that defines SPEC.",
+)  # fmt: skip
+MISSING = 'This command needs nbgrader, which is not installed: pip install "autolab-grad[course]"'
+
+
+class Failed(click.ClickException):
+    """Could not run: exit status 2."""
+
+    exit_code = 2
+
+
+def course_command(function: Callable) -> Callable:
+    """Errors of a course are sentences, and exit status 2."""
+    from functools import wraps
+
+    @wraps(function)
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        try:
+            return function(*arguments, **keywords)
+        except ModuleNotFoundError as error:
+            raise Failed(
+                MISSING if (error.name or "").startswith(("nbgrader", "nbformat", "nbconvert")) else str(error)
+            ) from error
+        except (LookupError, OSError, ValueError, RuntimeError) as error:
+            raise Failed(str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)) from error
+
+    return run
+
+
+@click.group()
+def course() -> None:
+    """A course: new, add, check, grade, report, export.
+
+    From nothing to marks:
+
+    \b
+        autolab course new mycourse
+        cd mycourse
+        autolab course check ps2          # each exercise, proven
+        (hand out release/ps2, collect into submitted/STUDENT/ps2)
+        autolab course grade ps2 --jobs 2
+        autolab course report ps2
+        autolab course export ps2 --for canvas > ps2.csv
+    """
+
+
+@course.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("sets", nargs=-1)
+@click.option("--release/--no-release", default=True, help="Also make the students' notebooks (a few seconds a set).")
+@JSON
+@course_command
+def new(folder: Path, sets: tuple[str, ...], release: bool, as_json: bool) -> None:
+    """Start a course in FOLDER with the problem sets SETS, or all of them.
+
+    Afterwards FOLDER holds source/ (with solutions), text/ (what you edit), release/ (what students get) and
+    nbgrader_config.py: every nbgrader command works in it.
+    """
+    from autolab.course.new import nbgrader, new_course
+
+    made = new_course(folder, sets)
+    for name in made if release else ():
+        nbgrader(folder, "generate_assignment", name)
+    if as_json:
+        click.echo(json.dumps({"folder": str(folder), "sets": made, "released": release}))
+        return
+    click.echo(f"{folder}: {', '.join(made)}")
+    click.echo(f"Next: cd {folder} && autolab course check {made[0]}")
+
+
+@course.command()
+@click.argument("assignment")
+@click.argument("name")
+@click.option(
+    "--spec",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="For your own operation: a file that defines SPEC.",
+)
+@click.option("--points", default=10.0, show_default=True, help="What the exercise is worth.")
+@FOLDER
+@JSON
+@course_command
+def add(assignment: str, name: str, spec: Path | None, points: float, root: Path, as_json: bool) -> None:
+    """Add an exercise on the operation NAME to ASSIGNMENT, as a notebook of its own.
+
+    NAME is a row of the table (`autolab rules`), or your own operation with --spec FILE:
+
+    \b
+        from autolab.check import Spec
+        from autolab.engine.op import ELEMENTWISE, Op
+        import numpy as np
+        SPEC = Spec("softsign", Op(
+            "softsign", lambda x: x / (1 + np.abs(x)), ELEMENTWISE,
+            x=lambda g, x: g / (1 + np.abs(x)) ** 2))
+
+    The file is part of the hidden test and not shown to students.
+    """
+    from autolab.course.new import add_exercise
+
+    text = add_exercise(root, assignment, name, spec, points)
+    click.echo(
+        json.dumps({"text": str(text)})
+        if as_json
+        else f"{text}: write the question, then `autolab course check {assignment}`"
+    )
+
+
+@course.command()
+@click.argument("assignments", nargs=-1)
+@FOLDER
+@BOX
+@JSON
+@course_command
+def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: bool) -> None:
+    """Prove every exercise of ASSIGNMENTS, or of all.
+
+    The solution must get all points and the blank release none; wrong rules, made from the right one by one slip of the
+    pen, must be caught; the reference written as plain functions must pass; the release must hide what it must.
+    Exit status 1 if something does not hold.
+    """
+    from autolab.course.grading.prove import prove
+
+    chosen = assignments or tuple(sorted(p.name for p in (root / "source").iterdir() if p.is_dir()))
+    paths = [p for a in chosen for p in sorted((root / "source" / a).glob("*.ipynb"))]
+    if not paths:
+        raise LookupError(f"no notebooks in {root / 'source'}/{{{','.join(chosen)}}}")
+    proofs = []
+    for path in paths:
+        proofs.append(proof := prove(path, mode))
+        if as_json:
+            continue
+        click.echo(f"{path}: {proof.points:g} points, {'holds' if not proof.problems else 'does not hold'}")
+        for e in proof.exercises:
+            total = e["caught"] + len(e["missed"])
+            click.echo(f"  {e['name']:<18} {e['caught']} of {total} wrong rules caught, {e['named']} named")
+        for problem in proof.problems:
+            click.echo(f"  PROBLEM {problem}")
+    if as_json:
+        click.echo(json.dumps([p.to_dict() for p in proofs], indent=2))
+    if any(p.problems for p in proofs):
+        sys.exit(1)
+
+
+@course.command()
+@click.argument("assignment")
+@FOLDER
+@click.option("--jobs", "-j", default=1, show_default=True, help="Processes on this machine.")
+@click.option("--scheduler", metavar="ADDRESS", help="Grade on a dask.distributed cluster, such as tcp://host:8786.")
+@click.option("--seed", type=int, help="Draw all inputs from this seed instead of a fresh one.")
+@click.option("--regrade", is_flag=True, help="Grade what is graded again, with the seed it was graded with.")
+@BOX
+@JSON
+@course_command
+def grade(
+    assignment: str,
+    root: Path,
+    jobs: int,
+    scheduler: str | None,
+    seed: int | None,
+    regrade: bool,
+    mode: str | None,
+    as_json: bool,
+) -> None:
+    """Grade what was handed in for ASSIGNMENT: submitted/STUDENT/ASSIGNMENT/*.ipynb.
+
+    Points go into nbgrader's gradebook.db, graded notebooks into autograded/, pages for students into feedback/. What is
+    graded already and unchanged is left alone, so after an interruption the same command goes on where it was.
+    """
+    from tqdm import tqdm
+
+    from autolab.course.grading.box import NOT_ISOLATED, best_mode
+    from autolab.course.grading.gradebook import CourseGradebook
+    from autolab.course.grading.scheduler import Course, grade_course
+    from autolab.course.new import nbgrader
+
+    place = Course(root)
+    mode = mode or (None if scheduler else best_mode())
+    if mode == "limits":
+        click.echo(NOT_ISOLATED, err=True)
+    known = place.database.exists()
+    if known:
+        with CourseGradebook(place.database, assignment) as gradebook:
+            known = gradebook.knows()
+    if not known:
+        if not (place.root / "source" / assignment).is_dir():
+            raise LookupError(f"{place.root} has no assignment {assignment!r}: there is no folder source/{assignment}")
+        nbgrader(place.root, "generate_assignment", assignment, "--force")
+    with tqdm(total=None, unit="notebook", file=sys.stderr, disable=as_json or not sys.stderr.isatty()) as bar:
+
+        def progress(done: int, of: int, last: Any) -> None:
+            bar.total = of
+            bar.update(done - bar.n)
+
+        run = grade_course(
+            place, assignment, jobs=jobs, scheduler=scheduler, seed=seed, regrade=regrade, mode=mode, progress=progress
+        )
+    if as_json:
+        click.echo(json.dumps(vars(run)))
+        return
+    each = f", {run.seconds / run.graded:.2f} s each" if run.graded else ""
+    click.echo(
+        f"{assignment}: {run.graded} graded in {run.seconds:.1f} s{each}; {run.skipped} unchanged. Box: {run.box or 'not needed'}."
+    )
+    for line in run.stopped[:10]:
+        click.echo(f"  stopped: {line}")
+
+
+@course.command()
+@click.argument("assignment")
+@FOLDER
+@click.option("--out", type=click.Path(path_type=Path), help="The file to write; report-ASSIGNMENT.html if not given.")
+@JSON
+@course_command
+def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None:
+    """Write one page about a graded class.
+
+    Distribution, hardest exercises, commonest diagnoses, slowest submissions, and those worth a look.
+    """
+    from autolab.course.grading.gradebook import CourseGradebook
+    from autolab.course.grading.scheduler import Course
+    from autolab.course.report import page, summary
+
+    place = Course(root)
+    with CourseGradebook(place.database, assignment) as gradebook:
+        data = summary(gradebook.reports(), gradebook.totals(), gradebook.points())
+    if as_json:
+        click.echo(json.dumps(data, indent=2))
+        return
+    out = out or place.root / f"report-{assignment}.html"
+    out.write_text(page(assignment, data), "utf-8")
+    click.echo(f"{out}: {data['students']} students, mean {data['mean']:.1f} of {data['of']:g}")
+
+
+@course.command()
+@click.argument("assignment")
+@FOLDER
+@click.option("--for", "system", type=click.Choice(["canvas", "moodle"]), default="canvas", show_default=True)
+@JSON
+@course_command
+def export(assignment: str, root: Path, system: str, as_json: bool) -> None:
+    """Print the marks of ASSIGNMENT as CSV for a learning management system.
+
+    With points given by hand, and nbgrader's late penalties.
+    """
+    from autolab.course.grading.gradebook import CourseGradebook
+    from autolab.course.grading.scheduler import Course
+    from autolab.course.report import table
+
+    with CourseGradebook(Course(root).database, assignment) as gradebook:
+        totals, of = gradebook.totals(), sum(gradebook.points().values())
+    click.echo(
+        json.dumps({"of": of, "totals": totals}) if as_json else table(assignment, totals, of, system), nl=as_json
+    )

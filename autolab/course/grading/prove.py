@@ -1,0 +1,122 @@
+"""Does a problem set grade rightly? Its own solution, its blank release and wrong rules are graded before a class is."""
+
+from __future__ import annotations
+
+import copy
+import re
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader import utils
+from nbgrader.preprocessors import ClearHiddenTests, ClearOutput, ClearSolutions
+from traitlets.config import Config
+
+from autolab.check import SPECS, Reference, judge
+from autolab.check.score import Row, mutation_score
+
+from .box import Limits
+from .submission import FormCell
+from .worker import Job, grade
+
+STUB = Config()
+STUB.ClearSolutions.code_stub = {"python": "# your code here\nraise NotImplementedError"}
+STUB.ClearSolutions.text_stub = "Your answer here."
+CALL = re.compile(r"""\bcheck\(\s*['"](\w+)['"]\s*,\s*(?!\()""")
+
+
+@dataclass
+class Proof:
+    """What was found out about one notebook; `problems` name the file and the cell."""
+
+    notebook: str
+    points: float = 0.0
+    exercises: list[dict[str, Any]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def release_of(source: NotebookNode) -> NotebookNode:
+    """The notebook that students get, as nbgrader makes it."""
+    notebook = copy.deepcopy(source)
+    for step in (ClearOutput, ClearSolutions, ClearHiddenTests):
+        notebook, _ = step(config=STUB).preprocess(notebook, {})
+    return notebook
+
+
+def form_of_source(source: NotebookNode) -> tuple[FormCell, ...]:
+    """What nbgrader's gradebook would know of a source notebook."""
+    cleared, _ = ClearSolutions(config=STUB).preprocess(copy.deepcopy(source), {})
+    return tuple(
+        FormCell(facts.grade_id, cell.cell_type, cell.source, utils.is_locked(cell), bool(facts.get("grade")),
+                 bool(facts.get("solution")), bool(facts.get("task")), float(facts.get("points", 0)),
+                 utils.compute_checksum(cell))
+        for cell in cleared.cells if (facts := cell.metadata.get("nbgrader"))
+    )  # fmt: skip
+
+
+def prove(path: Path, mode: str | None = None) -> Proof:
+    """Grade a source notebook's solution and its blank release, and judge mutants of its exercises.
+
+    Raises ValueError if the file is no notebook.
+    """
+    try:
+        source = nbformat.read(path, as_version=4)
+    except Exception as error:
+        raise ValueError(f"{path} is no notebook: {error}") from None
+    form, proof = form_of_source(source), Proof(str(path))
+    tests = {c.name: c for c in form if c.grade and not c.solution}
+    proof.points = sum(c.points for c in form if c.grade)
+    release = release_of(source)
+
+    def scores(notebook: NotebookNode) -> tuple[dict[str, float | None], list[dict[str, str]]]:
+        text = nbformat.writes(notebook)
+        done = grade(Job("proof", "proof", path.stem, text, (), form, 7, Limits(), mode))
+        return done.scores, done.diagnoses
+
+    solved, found = scores(source)
+    blank, _ = scores(release)
+    for name, cell in tests.items():
+        if solved[name] != cell.points:
+            why = "; ".join(d["text"] for d in found if d["cell"] == name) or "see the cell"
+            proof.problems.append(
+                f"{path}, cell {name}: the solution gets {solved[name]:g} of {cell.points:g} points ({why})"
+            )
+        if blank[name]:
+            proof.problems.append(f"{path}, cell {name}: a blank answer gets {blank[name]:g} points")
+    proof.problems += _shown(path, source, release)
+    names = dict.fromkeys(n for c in tests.values() for n in CALL.findall(c.source) if n in SPECS)
+    for name in names:
+        score, spec = mutation_score(name), SPECS[name]
+        reference = Reference.of(spec.row or spec.name)
+        alternative = judge(spec, reference, Row(reference))
+        entry = {"name": name, "caught": score.caught, "named": score.named, "missed": list(score.missed)}
+        proof.exercises.append({**entry, "alternative": alternative.passed})
+        proof.problems += [f"{path}, exercise {name}: this wrong rule passes: {formula}" for formula in score.missed]
+        if not alternative.passed:
+            proof.problems.append(
+                f"{path}, exercise {name}: the row of the table, called as plain functions, does not pass"
+            )
+    return proof
+
+
+def _shown(path: Path, source: NotebookNode, release: NotebookNode) -> list[str]:
+    problems = []
+    for was, now in zip(source.cells, release.cells, strict=True):
+        name = was.metadata.get("nbgrader", {}).get("grade_id", "")
+        if re.search(r"(BEGIN|END) (SOLUTION|HIDDEN TESTS)", now.source):
+            problems.append(f"{path}, cell {name}: a marker is left in the release")
+        if utils.is_solution(was) and not utils.is_grade(was) and was.source == now.source:
+            problems.append(f"{path}, cell {name}: the release shows the solution (no ### BEGIN SOLUTION)")
+        hidden = re.search(r"BEGIN HIDDEN TESTS\n(.*?)\n[^\n]*END HIDDEN", was.source, re.DOTALL)
+        if hidden and hidden[1].strip() and hidden[1] in now.source:
+            problems.append(f"{path}, cell {name}: the release shows the hidden test")
+    return problems
+
+
+__all__ = ["Proof", "form_of_source", "prove", "release_of"]

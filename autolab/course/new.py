@@ -1,0 +1,182 @@
+"""A new course, and a new exercise in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from autolab.rules import TABLE
+
+from .notebook import build
+
+HERE = Path(__file__).resolve().parent
+PLACES = (HERE / "exercises", HERE.parent.parent / "exercises")  # in a wheel, and in a clone
+CONTENT = ("source", "text", "nbgrader_config.py", "README.md")
+
+
+def shipped() -> Path:
+    """The folder with the problem sets that come with autolab. Raises LookupError if it was not installed."""
+    for place in PLACES:
+        if (place / "nbgrader_config.py").is_file():
+            return place
+    raise LookupError(
+        "the problem sets were not installed with autolab; reinstall it, or work in a clone of the repository"
+    )
+
+
+def new_course(folder: Path, sets: tuple[str, ...] = ()) -> list[str]:
+    """Copy the problem sets and the configuration into a new folder; return the names of the sets.
+
+    Raises FileExistsError if there is something already, LookupError for a set that does not exist.
+    """
+    origin = shipped()
+    known = sorted(p.name for p in (origin / "source").iterdir() if p.is_dir())
+    if unknown := [s for s in sets if s not in known]:
+        raise LookupError(f"no problem set {unknown[0]!r}; there are {', '.join(known)}")
+    if folder.exists() and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty; choose a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in CONTENT:
+        place = origin / name
+        if place.is_file():
+            shutil.copy(place, folder / name)
+        for one in sorted(place.iterdir()) if place.is_dir() else ():
+            if not sets or one.name in sets:
+                shutil.copytree(one, folder / name / one.name)
+    return [s for s in known if not sets or s in sets]
+
+
+def nbgrader(root: Path, *command: str) -> str:
+    """Run a command of nbgrader in a course. Raises RuntimeError with the end of what it printed if it fails."""
+    # nbgrader looks for alembic on the path
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *command], cwd=root, env={**os.environ, "PATH": path},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"nbgrader {' '.join(command)} failed in {root}:\n{(done.stdout + done.stderr)[-1500:]}")
+    return done.stdout + done.stderr
+
+
+ROW = """# {title}
+
+Write the backward rule of `{name}` for the inputs {inputs}.
+
+```python locked setup-{name}
+import numpy as np
+
+import autolab as torch
+from autolab.autograd import Function
+from autolab.check import check
+```
+
+```python answer {name}
+class {cls}(Function):
+    @staticmethod
+    def forward(ctx, {inputs}):
+        ### BEGIN SOLUTION
+        raise NotImplementedError("write the solution here; `autolab course check` then proves it")
+        ### END SOLUTION
+
+    @staticmethod
+    def backward(ctx, g):
+        ### BEGIN SOLUTION
+        raise NotImplementedError
+        ### END SOLUTION
+```
+
+```python check {name}-check {visible:g}
+from autolab.check import check
+
+check("{name}", {cls})
+```
+
+```python check {name}-hidden {hidden:g}
+# The hidden tests check {cls} on other numbers.
+### BEGIN HIDDEN TESTS
+from autolab.check import check
+
+check("{name}", {cls}, seed=1, points={hidden:g})
+### END HIDDEN TESTS
+```
+"""
+OWN = """# {title}
+
+Write a function `{name}_backward(g, {inputs})` that returns one gradient for each input.
+
+```python locked setup-{name}
+import numpy as np
+```
+
+```python answer {name}
+def {name}_backward(g, {inputs}):
+    ### BEGIN SOLUTION
+{solution}
+    ### END SOLUTION
+```
+
+```python check {name}-check {points:g}
+# The hidden tests check your rule as `check` does, on inputs of several shapes.
+### BEGIN HIDDEN TESTS
+{spec}
+from autolab.check import check
+
+check(SPEC, {name}_backward, points={points:g})
+### END HIDDEN TESTS
+```
+"""
+
+
+def add_exercise(root: Path, assignment: str, name: str, spec: Path | None = None, points: float = 10.0) -> Path:
+    """Write the text of an exercise and build its notebook; return the path of the text.
+
+    From a row of the table, or from a file that defines `SPEC`, a Spec whose row is an Op, and that is not shown to
+    students. Raises LookupError if there is no such row, FileExistsError if the exercise exists, ValueError for a spec
+    that is none.
+    """
+    text = root / "text" / assignment / f"{name.replace('_', '-')}.md"
+    if text.exists():
+        raise FileExistsError(f"{text} exists already; edit it and run `python -m autolab.course.notebook {root}`")
+    title = name.replace("_", " ").capitalize()
+    if spec is None:
+        if name not in TABLE:
+            raise LookupError(
+                f"no row {name!r} in the table (`autolab rules` lists them); for your own operation give --spec FILE"
+            )
+        inputs = ", ".join(TABLE[name].inputs)
+        cls = "".join(word.capitalize() for word in name.split("_"))
+        points = {"visible": 0.8 * points, "hidden": 0.2 * points}
+        content = ROW.format(title=title, name=name, cls=cls, inputs=inputs, **points)
+    else:
+        code = spec.read_text("utf-8")
+        row = _spec(spec, code).row
+        formulas = ", ".join(row.formula(x) for x in row.rules)
+        content = OWN.format(title=title, name=name, inputs=", ".join(row.inputs), points=points, spec=code.strip(),
+                             solution=f"    return {formulas}")  # fmt: skip
+    text.parent.mkdir(parents=True, exist_ok=True)
+    text.write_text(content, "utf-8")
+    build(root)
+    return text
+
+
+def _spec(path: Path, code: str):
+    from autolab.check import Spec
+    from autolab.engine.op import Op
+
+    names: dict = {"__name__": re.sub(r"\W", "_", path.stem)}
+    import linecache
+
+    linecache.cache[str(path)] = (len(code), None, code.splitlines(keepends=True), str(path))
+    try:
+        exec(compile(code, str(path), "exec"), names)
+    except Exception as error:
+        raise ValueError(f"{path} does not run: {type(error).__name__}: {error}") from None
+    found = names.get("SPEC")
+    if not isinstance(found, Spec) or not isinstance(found.row, Op):
+        raise ValueError(f"{path} must define SPEC = Spec(name, Op(name, forward, kind, x=lambda g, x: ...), ...)")
+    return found

@@ -1,0 +1,147 @@
+"""Hostile answers in the real box: none forges, leaks or damages, and each costs its own exercise only."""
+
+import os
+import socket
+import subprocess
+import threading
+
+import nbformat
+import pytest
+
+from autolab.course.grading.box import Box, Limits, best_mode
+from autolab.course.grading.grade import NotebookGrader
+from autolab.course.grading.prove import form_of_source, release_of
+from autolab.course.grading.submission import parse, repair
+from autolab.course.grading.worker import Job, _box, grade
+from autolab.course.notebook import from_markdown
+
+from .hostile import SUITE, TEXT, WRONG
+
+LIMITS = Limits(cell=1.5, total=20.0)
+SECRET = "SECRET-7f3a91"
+SOURCE = from_markdown(TEXT)
+FORM = form_of_source(SOURCE)
+FULL = {"square-check": 8.0, "square-hidden": 2.0, "exp-check": 8.0, "exp-hidden": 2.0}
+
+isolated = pytest.mark.skipif(best_mode() == "limits", reason="bubblewrap does not work here")
+
+
+def submitted(answer):
+    notebook = release_of(SOURCE)
+    for cell, source in zip(notebook.cells, SOURCE.cells, strict=True):
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if name in ("square", "exp"):
+            cell.source = answer if name == "square" and answer is not None else source.source
+    return nbformat.writes(notebook)
+
+
+def graded(answer, mode=None, seed=11):
+    return grade(Job("eve", "ps", "n", submitted(answer), (), FORM, seed, LIMITS, mode))
+
+
+@pytest.fixture(scope="module")
+def service():
+    """Something that listens on the loopback and gives the secret to everybody."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    contacted = []
+
+    def serve():
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            contacted.append(1)
+            connection.sendall(SECRET.encode())
+            connection.close()
+
+    threading.Thread(target=serve, daemon=True).start()
+    yield listener.getsockname()[1], contacted
+    listener.close()
+
+
+@pytest.fixture(scope="module")
+def canary(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("canary")
+    for name in ("secret.txt", "gradebook.db", "other.ipynb"):
+        (folder / name).write_text(SECRET)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def honest():
+    return graded(WRONG).scores
+
+
+@pytest.fixture(scope="module", autouse=True)
+def boxes_end():
+    yield
+    for mode in (None, "limits"):
+        _box(mode, LIMITS, os.getpid()).close()
+    _box.cache_clear()
+
+
+@isolated
+def test_a_right_answer_gets_everything():
+    assert graded(None).scores == FULL
+
+
+@isolated
+@pytest.mark.parametrize("name", SUITE)
+def test_nothing_is_forged_leaked_or_damaged(name, honest, canary, service, monkeypatch):
+    monkeypatch.setenv("AUTOLAB_TEST_SECRET", SECRET)
+    port, contacted = service
+    answer = SUITE[name].replace("{canary}", str(canary)).replace("{port}", str(port))
+    done = graded(answer)
+    assert done.scores["square-check"] <= honest["square-check"]
+    if "right the first" not in name and "right for one" not in name and name not in RIGHT_IN_ONE_CALL:
+        assert done.scores["square-hidden"] == 0
+    assert {k: done.scores[k] for k in ("exp-check", "exp-hidden")} == {"exp-check": 8.0, "exp-hidden": 2.0}
+    assert SECRET not in done.autograded + done.feedback
+    assert "HIDDEN-CASE-4711" not in done.feedback
+    assert not {"WRITTEN", "GOT 0"} & set(done.autograded.split())
+    assert not contacted
+    assert sorted(p.name for p in canary.iterdir()) == ["gradebook.db", "other.ipynb", "secret.txt"]
+    assert all(p.read_text() == SECRET for p in canary.iterdir())
+    assert len(done.autograded) < 400_000
+
+
+# finite differences and the engine are caught by the report, not by a test to ten digits of two numbers
+RIGHT_IN_ONE_CALL = ("evasion: finite differences", "evasion: the engine is asked")
+
+
+def test_the_suite_has_at_least_forty():
+    assert len(SUITE) >= 40
+
+
+@isolated
+def test_no_process_of_a_student_survives():
+    graded(SUITE["damage: an orphan"])
+    graded(SUITE["damage: many processes"])
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+    assert "sleep 987" not in listed
+
+
+@isolated
+def test_the_same_seed_gives_the_same_page_and_another_the_same_grade():
+    first, again, other = graded(WRONG, seed=1), graded(WRONG, seed=1), graded(WRONG, seed=2)
+    assert (first.scores, first.feedback, first.autograded) == (again.scores, again.feedback, again.autograded)
+    assert other.scores == first.scores
+    assert other.feedback != first.feedback
+
+
+def test_without_a_box_the_verdict_is_still_outside(honest):
+    for name in ("forge: check is replaced", "forge: allclose says yes", "damage: exit", "evasion: right for one seed"):
+        done = graded(SUITE[name], mode="limits")
+        assert done.scores["square-check"] <= honest["square-check"]
+        assert done.scores["exp-check"] == 8.0
+
+
+@isolated
+def test_a_user_without_privileges_gets_a_box_too():
+    with Box("bubblewrap", LIMITS) as box:
+        box.privileged = False
+        notebook, _ = parse(submitted(None), "n.ipynb")
+        repair(notebook, FORM)
+        NotebookGrader(box, 1).grade(notebook)
+    assert [c.outputs[0].data["text/plain"] for c in notebook.cells if "square-check" == c.id] == ["8.0"]
