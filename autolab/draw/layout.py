@@ -61,14 +61,13 @@ def layout(boxes, edges, gap=90, port=24):
     ValueError
         If the edges form a cycle.
     """
-    ranks = _ranks(len(boxes), edges)
-    net = _Net(boxes, edges, ranks, port)
+    net = _Net(boxes, edges, ranks(len(boxes), edges), port)
     _order(net)
     position = _straighten(net)
     return _place(net, position, gap)
 
 
-def _ranks(count, edges):
+def ranks(count, edges):
     """Layers between each box and the root side: one more than the furthest box that uses it."""
     targets = [[] for _ in range(count)]
     users = [0] * count
@@ -76,17 +75,17 @@ def _ranks(count, edges):
         targets[target].append(source)
         users[source] += 1
     ready = [i for i in range(count) if not users[i]]
-    ranks = [0] * count
+    found = [0] * count
     for box in ready:
         for source in targets[box]:
             # Boxes become ready in the order of their ranks, so the last user to come is the furthest.
-            ranks[source] = ranks[box] + 1
+            found[source] = found[box] + 1
             users[source] -= 1
             if not users[source]:
                 ready.append(source)
     if len(ready) < count:
         raise ValueError("the graph has a cycle, so it has no layers")
-    return ranks
+    return found
 
 
 class _Net:

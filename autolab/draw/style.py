@@ -14,6 +14,8 @@ PALETTE = {
     "out-edge": ("#00714e", "#55cba0"),
     "custom-fill": ("#f8e9f3", "#43213b"),
     "custom-edge": ("#97397a", "#e79fd0"),
+    "group-fill": ("#f1edfb", "#2f2848"),
+    "group-edge": ("#6a51a3", "#b9a5ee"),
     "grad": ("#a03a00", "#ffb485"),
     "grad-fill": ("#fff1e6", "#3d2412"),
     "grad-edge": ("#cc5a10", "#ff9c57"),
@@ -44,6 +46,9 @@ STYLE = f"""
 .al-leaf .al-box{{{_paint(fill="leaf-fill", stroke="leaf-edge")}}}
 .al-custom .al-box{{{_paint(fill="custom-fill", stroke="custom-edge")}}}
 .al-out .al-box{{{_paint(fill="out-fill", stroke="out-edge")}}}
+.al-group .al-box{{{_paint(fill="group-fill", stroke="group-edge")}}}
+.al-plus{{fill:none;stroke-width:2;{_paint(stroke="ink")}}}
+.al-key{{fill:none}}
 .al-rim{{fill:none;stroke-width:1;{_paint(stroke="out-edge")}}}
 .al-svg .al-head{{font-weight:700;font-size:14px}}
 .al-svg .al-name{{font-size:11px;{_paint(fill="muted")}}}
@@ -71,7 +76,18 @@ STYLE = f"""
 .al-m-grad{{{_paint(fill="grad-edge")}}}.al-m-line{{{_paint(fill="line")}}}
 .al-cell{{stroke-width:1.2;{_paint(fill="op-fill", stroke="op-edge")}}}
 .al-k-leaf,.al-k-a{{{_paint(fill="leaf-fill", stroke="leaf-edge")}}}.al-k-out,.al-k-b{{{_paint(fill="out-fill", stroke="out-edge")}}}
-.al-k-custom,.al-k-c{{{_paint(fill="custom-fill", stroke="custom-edge")}}}.al-k-grad{{stroke-width:2;{_paint(fill="grad-fill", stroke="grad-edge")}}}
+.al-k-custom,.al-k-c{{{_paint(fill="custom-fill", stroke="custom-edge")}}}
+.al-k-grad{{stroke-width:2;{_paint(fill="grad-fill", stroke="grad-edge")}}}
 .al-k-empty{{stroke-dasharray:4 3;{_paint(fill="paper", stroke="line")}}}
-.al-r{{stroke:none}}.al-r-paper{{{_paint(fill="paper")}}}.al-r-op{{{_paint(fill="op-fill")}}}.al-r-a{{{_paint(fill="leaf-fill")}}}.al-r-b{{{_paint(fill="out-fill")}}}.al-r-c{{{_paint(fill="custom-fill")}}}
+.al-r{{stroke:none}}.al-r-paper{{{_paint(fill="paper")}}}.al-r-op{{{_paint(fill="op-fill")}}}
+.al-r-a{{{_paint(fill="leaf-fill")}}}.al-r-b{{{_paint(fill="out-fill")}}}.al-r-c{{{_paint(fill="custom-fill")}}}
 """.strip()
+
+# A picture of its own is an image to the notebook, which cannot tell it its theme. So it has no ground, its lines have
+# colours that are seen on light and on dark, and its words stand in boxes; what the system asks for chooses their colours.
+SEEN_ON_BOTH = "--al-line:#7d7870;--al-grad-edge:#cc5a10;"
+ALONE = f"""{STYLE}
+.al-paper{{fill:none}}
+.al-key{{{_paint(fill="paper")}}}
+.al-svg{{{SEEN_ON_BOTH}}}
+@media (prefers-color-scheme:dark){{.al-svg{{{variables("dark")}{SEEN_ON_BOTH}}}}}"""

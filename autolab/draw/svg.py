@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
-from autolab.draw.layout import Box, layout
-from autolab.draw.style import STYLE
+from autolab.draw.collapse import LIMIT, WHOLE, Groups, Line, View
+from autolab.draw.layout import Box, layout, ranks
+from autolab.draw.style import ALONE
 from autolab.draw.text import text
 from autolab.trace.model import Trace
 from autolab.trace.record import graph
@@ -19,8 +20,10 @@ WIDE = 1000  # a picture wider than this goes from top to bottom instead
 MARGIN = 14
 
 
-def svg(loss, step="end", direction="auto", legend=True):
+def svg(loss, step="end", direction="auto", legend=True, open=None, limit=LIMIT):
     """Draw a graph: leaves, operations and the output, with values, and with gradients if they are known.
+
+    A graph of more than `limit` nodes is drawn in groups: modules, rounds of a loop, stretches of operations.
 
     Parameters
     ----------
@@ -33,6 +36,10 @@ def svg(loss, step="end", direction="auto", legend=True):
         Which way the data flows. "auto" takes "right" unless that is wider than a page.
     legend : bool
         Whether to explain the shapes under the picture.
+    open : str, optional
+        Which group to show the inside of, by its name in the picture (`model.0`).
+    limit : int or None
+        How many boxes to draw at most. None draws every node.
 
     Returns
     -------
@@ -44,7 +51,7 @@ def svg(loss, step="end", direction="auto", legend=True):
     RuntimeError
         If nothing was recorded for the tensor.
     ValueError
-        If `step` or `direction` is none of the above.
+        If `step`, `direction` or `open` is none of the above.
 
     Examples
     --------
@@ -54,7 +61,19 @@ def svg(loss, step="end", direction="auto", legend=True):
     '<svg'
     """
     trace = loss if isinstance(loss, Trace) else graph(loss)
-    return Picture(render(trace, step, direction=direction, legend=legend, style=STYLE), text(trace))
+    view = None
+    if limit is not None and (open is not None or len(trace.nodes) > limit):
+        groups = Groups(trace, limit)
+        view = groups.view(groups.start if open is None else _named(groups, open))
+    return Picture(render(trace, step, direction=direction, legend=legend, style=ALONE, view=view), text(trace))
+
+
+def _named(groups, name):
+    found = [group.id for group in groups.by_id.values() if group.name == name or group.id == name != WHOLE]
+    if not found:
+        names = ", ".join(group.name for group in list(groups.by_id.values())[1:13]) or "none: it is small"
+        raise ValueError(f"open is {name!r}, which is no group of this graph; its groups are {names}")
+    return found[0]
 
 
 class Picture(str):
@@ -94,31 +113,52 @@ class _Plan:
     line: float  # height of a box with one edge
 
 
-def render(trace, step="end", direction="auto", legend=True, style=None, room=None):
-    """The SVG text of a trace. `room` keeps each gradient's frame that many characters wide, for changing numbers."""
+def render(trace, step="end", direction="auto", legend=True, style=None, room=None, view=None):
+    """The SVG text of a trace, or of what `view` shows of it.
+
+    `room` keeps each gradient's frame that many characters wide, for changing numbers.
+    """
     taken = _position(trace, step)
-    plan = _plan(trace, direction)
+    view = view or _everything(trace)
+    plan = _plan(view, direction, bool(trace.steps))
     fires = {s.node: i for i, s in enumerate(trace.steps, 1)}
     received = {s.node: s for s in trace.steps}
     sent = {one.edge: one.value for s in trace.steps for one in s.outgoing}
+    called = {node.id: node.called for node in view.nodes}
+    names = {node.id: getattr(node, "name", node.called) for node in view.nodes}
+    within = {}
+    for id, box in view.inside.items():
+        if id in fires:
+            within.setdefault(box, []).append(fires[id])
 
     def state(at):
         return "" if at is None or at > taken else " al-on al-now" if at == taken < len(trace.steps) else " al-on"
 
+    firsts = [min((fires[id] for id in edge.into if id in fires), default=None) for edge in view.edges]
     parts = []
     for points, users in plan.trunks:
         # lights up with the first gradient that comes along it
-        at = min((fires[trace.edges[i].target] for i in users if trace.edges[i].target in fires), default=None)
+        at = min((firsts[i] for i in users if firsts[i] is not None), default=None)
         parts.append(_trunk(points, plan.right, at, state(at)))
-    for i, edge in enumerate(trace.edges):
-        at = fires.get(edge.target)
-        parts.append(_edge(trace, edge, plan, i, at, state(at), sent.get(edge.id), room))
-    for node, centre, size in zip(trace.nodes, plan.centres, plan.sizes):
-        at = fires.get(node.id)
-        parts.append(_node(trace, node, centre, size, plan.line, at, state(at), received.get(node.id)))
+    for i, (edge, at) in enumerate(zip(view.edges, firsts)):
+        about = f"{called[edge.source]} is {edge.input} of {names[edge.target]}"
+        if edge.count > 1:
+            about = f"{edge.count} edges from {called[edge.source]} into {names[edge.target]}"
+        value = sent.get(edge.id) if edge.count == 1 else None
+        parts.append(_edge(edge, about, plan, i, at, state(at), value, room))
+    for node, centre, size in zip(view.nodes, plan.centres, plan.sizes):
+        firings = within.get(node.id, [])
+        at = min(firings, default=None)
+        if node.kind == "group":
+            now = " al-now" if at is not None and at <= taken <= max(firings) and taken < len(trace.steps) else ""
+            on = "" if at is None or at > taken else f" al-on{now}"
+            told = f"{sum(at <= taken for at in firings)} of {len(firings)} fired" if firings else ""
+            parts.append(_group(node, node.id == view.root, centre, size, plan.line, at, on, told))
+        else:
+            parts.append(_node(view.root, node, centre, size, plan.line, at, state(at), received.get(node.id)))
     width, height = plan.width, plan.height
     if legend:
-        key, key_width = _legend(trace, height)
+        key, key_width = _legend(view, bool(trace.steps), height)
         width, height = max(width, key_width), height + 30
         parts.append(key)
     return _frame(trace, taken, parts, width, height, style)
@@ -151,24 +191,36 @@ def _position(trace, step):
     return step
 
 
+def _everything(trace):
+    lines = [Line(e.id, e.source, e.target, e.input, 1, [e.target]) for e in trace.edges]
+    return View(trace.root, trace.nodes, lines, {node.id: node.id for node in trace.nodes})
+
+
 # -- places ----------------------------------------------------------------------------------------
 
 
-def _plan(trace, direction):
+def _plan(view, direction, steps):
     if direction not in ("auto", "right", "down"):
         raise ValueError(f'direction is {direction!r}, expected "auto", "right" or "down"')
-    index = {node.id: i for i, node in enumerate(trace.nodes)}
-    edges = [(index[e.source], index[e.target]) for e in trace.edges]
+    index = {node.id: i for i, node in enumerate(view.nodes)}
+    edges = [(index[e.source], index[e.target]) for e in view.edges]
     inputs = [0] * len(index)
     for _, target in edges:
         inputs[target] += 1
-    names = [_width(node) for node in trace.nodes]
-    line = HEIGHT if trace.steps else LOW
+    names = [_width(node) for node in view.nodes]
+    line = HEIGHT if steps else LOW
     if direction != "down":
-        plan = _run(names, inputs, edges, True, 100 if trace.steps else 56, line)
-        if direction == "right" or plan.width <= WIDE:
-            return plan
-    return _run(names, inputs, edges, False, 62 if trace.steps else 36, line)
+        gap = 100 if steps else 56
+        # every layer is as deep as its widest box at least, so a long graph need not be laid out to be too wide
+        if direction == "right" or _depth(len(index), edges) * (ROOM * CHAR + gap) <= WIDE + gap:
+            plan = _run(names, inputs, edges, True, gap, line)
+            if direction == "right" or plan.width <= WIDE:
+                return plan
+    return _run(names, inputs, edges, False, 62 if steps else 36, line)
+
+
+def _depth(count, edges):
+    return max(ranks(count, edges), default=-1) + 1
 
 
 def _run(names, inputs, edges, right, gap, line):
@@ -199,6 +251,8 @@ def _run(names, inputs, edges, right, gap, line):
 def _width(node):
     if node.kind == "leaf":
         return max(ROOM * CHAR, len(_cut(node.label)) * 8.6) + 30
+    if node.kind == "group":
+        return max(ROOM * CHAR, len(_cut(node.name)) * 8.6 + 20) + 26
     return max(ROOM * CHAR, _symbol_width(node) + len(_cut(node.name)) * SMALL) + 22
 
 
@@ -209,10 +263,29 @@ def _symbol_width(node):
 # -- boxes -----------------------------------------------------------------------------------------
 
 
-def _node(trace, node, centre, size, line, at, state, step):
+def _group(node, root, centre, size, line, at, state, told):
     (x, y), (w, h) = centre, size
     left, top = x - w / 2, y - h / 2
-    root = node.id == trace.root
+    base, kind = top + (h - line) / 2, "out" if root else "group"
+    fires = "" if at is None else f' data-at="{at}"'
+    many = f"{node.size} nodes"
+    return "".join([
+        f'<g class="al-node al-{kind} al-closed{state}" data-node="{node.id}"{fires}><title>'
+        f"{escape(f'{node.name}, {many}, closed')}</title>",
+        # a pile of boxes, and a plus in its corner
+        *[_rect("al-box", left + d, top + d, w - 6, h - 6, 5) for d in (6, 3, 0)],
+        f'<path class="al-plus" d="M{_n(left + w - 26)} {_n(base + 14)}h12m-6 -6v12"/>',
+        f'<text class="al-head" x="{_n(left + 11)}" y="{_n(base + 18)}">{escape(_cut(node.name))}</text>',
+        f'<text class="al-value" x="{_n(left + 11)}" y="{_n(base + 34)}">{many}</text>',
+        "" if line < HEIGHT else f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + 11)}" y="{_n(base + 50)}">{told}</text>',
+        "</g>",
+    ])  # fmt: skip
+
+
+def _node(root, node, centre, size, line, at, state, step):
+    (x, y), (w, h) = centre, size
+    left, top = x - w / 2, y - h / 2
+    root = node.id == root
     kind = "leaf" if node.kind == "leaf" else "out" if root else node.kind
     pad = 15 if node.kind == "leaf" else 11
     base = top + (h - line) / 2
@@ -251,8 +324,9 @@ def _heading(node, x, y):
 def value_line(node):
     """The line of a box that shows the value: "a = 3"."""
     if node.value is None:
-        several = f"{node.outputs} results" if node.outputs > 1 else "= ?"
-        return _cut(f"{node.label} = ?" if node.label and node.outputs == 1 else node.label or several, ROOM)
+        if node.outputs > 1:
+            return _cut(node.label or f"{node.outputs} results", ROOM)
+        return _cut(f"{node.label} not kept".lstrip(), ROOM)
     label = node.label if node.kind != "leaf" else ""
     if len(label) > 6:
         label = label[:5] + "…"
@@ -280,7 +354,8 @@ def title_of(node):
         what += f": {node.forward}"
     if node.value is not None:
         return f"{what} = {node.value.text}, {node.value.dtype}"
-    return what if node.shape is None else f"{what}, {node.dtype} {list(node.shape)}"
+    shape = "" if node.shape is None else f", {node.dtype} {list(node.shape)}"
+    return f"{what}{shape}, not kept" if node.outputs == 1 else f"{what}{shape}"
 
 
 def _fit(value, room):
@@ -303,9 +378,7 @@ def _trunk(points, right, at, state):
     return f'<g class="al-edge{state}"{fires}><path class="al-line" d="{_curve(points, right)}"/></g>'
 
 
-def _edge(trace, edge, plan, i, at, state, value, room):
-    source, target = trace.node(edge.source), trace.node(edge.target)
-    about = f"{source.called} is {edge.input} of {target.name}"
+def _edge(edge, about, plan, i, at, state, value, room):
     fires = "" if at is None else f' data-at="{at}"'
     start, (x, y) = plan.routes[i]
     dx, dy = (1, 0) if plan.right else (0, 1)
@@ -352,23 +425,25 @@ def _pill(edge, x, y, right, value, room):
     )
 
 
-def _legend(trace, y):
-    kinds = {n.kind for n in trace.nodes if n.id != trace.root}
-    shown = [("leaf", "leaf"), ("op", "operation"), ("custom", "custom Function")]
+def _legend(view, steps, y):
+    kinds = {n.kind for n in view.nodes if n.id != view.root}
+    shown = [("leaf", "leaf"), ("op", "operation"), ("custom", "custom Function"), ("group", "several nodes")]
     x, parts = MARGIN, []
     for kind, name in [*[s for s in shown if s[0] in kinds], ("out", "output")]:
         radius = {"leaf": 7, "out": 2}.get(kind, 2)
         parts.append(f'<g class="al-{kind}">{_rect("al-box", x, y + 3, 22, 14, radius)}')
         if kind == "out":
             parts.append(_rect("al-rim", x + 3, y + 6, 16, 8, 1))
+        if kind == "group":
+            parts.append(f'<path class="al-plus" d="M{_n(x + 7)} {_n(y + 10)}h8m-4 -4v8"/>')
         parts.append(f'<text class="al-note" x="{_n(x + 28)}" y="{_n(y + 14)}">{name}</text></g>')
         x += 28 + len(name) * SMALL + 18
-    if trace.steps:
+    if steps:
         parts.append(f'<g class="al-edge al-on"><path class="al-line" d="M{_n(x)} {_n(y + 10)}h22"/>')
         parts.append(f'<path class="al-back" d="{_tip(x, y + 10, -1, 0)}"/>')
         parts.append(f'<text class="al-note" x="{_n(x + 28)}" y="{_n(y + 14)}">gradient</text></g>')
         x += 28 + 8 * SMALL + 18
-    return "".join(parts), x
+    return _rect("al-key", 4, y - 3, x - 8, 26, 5) + "".join(parts), x
 
 
 def _rect(name, x, y, w, h, radius):
