@@ -10,7 +10,7 @@ from importlib import import_module
 FILES = {
     "stepper": ["Stepper"],
     "explorer": ["explore", "Explorer", "live"],
-    "quiz": ["quiz", "predict"],
+    "questions": ["quiz", "predict"],
     "functions": ["forward_and_back", "chain_rule", "two_gradients"],
     "graphs": ["graph_builder", "scissors", "version_counter", "compare"],
     "shapes": ["broadcast_backward", "matmul_backward"],

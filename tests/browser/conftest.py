@@ -110,6 +110,10 @@ def jupyter(request, tmp_path_factory):
     own = [f"JUPYTER_{what}_DIR" for what in ("CONFIG", "DATA", "RUNTIME")]
     own += ["JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR"]
     env = dict(os.environ, HOME=str(home), PYTHONPATH=str(ROOT), **{name: str(home / name.lower()) for name in own})
+    settings = home / "jupyterlab_settings_dir" / "@jupyterlab" / "notebook-extension"
+    settings.mkdir(parents=True)
+    # else a cell that is not in sight is not in the page
+    (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}')
     command = [
         sys.executable, "-m", "jupyter", request.param, "--no-browser", "--allow-root", "--ip=127.0.0.1",
         f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--ServerApp.password=",
@@ -189,7 +193,7 @@ second""",
     'check("square", (lambda x: x * x, lambda g, x: g * x))',
     """\
 from autolab import widgets
-from autolab.widgets.quiz import choice, number
+from autolab.widgets.questions import choice, number
 widgets.live("x * y", y=2.0)""",
     """\
 for made in [

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from autolab import widgets
-from autolab.widgets.quiz import choice, number, order, quiz, several, shape
+from autolab.widgets.questions import choice, number, order, quiz, several, shape
 
 pytestmark = pytest.mark.browser
 pytest.importorskip("anywidget")

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-import autolab.widgets.quiz as quizzes
+import autolab.widgets.questions as quizzes
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.ipynb"))
@@ -188,7 +188,7 @@ def test_every_lesson_is_listed_in_the_path(lesson):
 
 
 def questions(lesson):
-    """The questions of the quiz, as `autolab.widgets.quiz` makes them."""
+    """The questions of the quiz, as `autolab.widgets.questions` makes them."""
     (source,) = (cell.source for cell in cells(lesson, "code") if cell.source.startswith("quiz("))
     kinds = {kind: getattr(quizzes, kind) for kind in ("choice", "several", "number", "shape", "order")}
     return eval(source, {**kinds, "quiz": lambda title, *asked: [dict(q, title=title) for q in asked]})

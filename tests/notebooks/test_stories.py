@@ -59,10 +59,10 @@ def test_the_same_lines_give_the_same_in_pytorch(path, torch):
 
 @pytest.mark.lesson00
 def test_the_tour_trains_the_digits_to_95_percent_in_ten_seconds():
-    names, began = {}, time.perf_counter()
+    names, began = {}, time.process_time()
     for name in ("imports", "data", "net", "train", "accuracy"):
         out = printed(cell(LESSONS[0], name), names)
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
     assert names["right"].float().mean().item() > 0.95
     assert out == ["98% of 359 are right"]
 

@@ -5,7 +5,19 @@ import json
 import pytest
 
 from autolab.utils import progress
-from autolab.widgets.quiz import Quiz, as_number, as_shape, choice, judge, number, order, predict, quiz, several, shape
+from autolab.widgets.questions import (
+    Quiz,
+    as_number,
+    as_shape,
+    choice,
+    judge,
+    number,
+    order,
+    predict,
+    quiz,
+    several,
+    shape,
+)
 
 QUESTIONS = [
     choice("Which node fires first?", {"the youngest": "It has received everything.", "the leaf": "Leaves come last."}, "the youngest"),
@@ -107,3 +119,9 @@ def test_steps_to_order_are_never_shown_in_order():
     for n in range(2, 7):
         steps = [str(i) for i in range(n)]
         assert sorted(order("?", steps, "w")["mixed"]) == list(range(n)) != order("?", steps, "w")["mixed"]
+
+
+def test_quiz_is_the_function_however_it_is_reached():
+    import autolab
+
+    assert autolab.quiz is autolab.widgets.quiz is quiz

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import sys
-import types
 from fractions import Fraction
 
 import traitlets
@@ -206,11 +204,11 @@ def quiz(title, *questions):
     title : str
         The lesson it belongs to, such as "04 inside backward".
     questions
-        Made by `choice`, `several`, `number`, `shape` and `order` of `autolab.widgets.quiz`.
+        Made by `choice`, `several`, `number`, `shape` and `order` of `autolab.widgets.questions`.
 
     Examples
     --------
-    >>> from autolab.widgets.quiz import choice, number, quiz
+    >>> from autolab.widgets.questions import choice, number, quiz
     >>> q = quiz("05 accumulation", number("`x.grad` after two backward passes of x² at 3", 12, why="6 + 6: gradients add up.",
     ...          wrong={6: "That is one pass. The second adds to it."}))
     >>> q.answer(1, 6)
@@ -245,13 +243,3 @@ def predict(prompt, truth, why, wrong=None, choices=None, tolerance=1e-3):
     else:
         question = number(prompt, truth, why, wrong, tolerance)
     return Quiz(f"predict: {prompt}", [{**question, "why": why}], reveal=True)
-
-
-class _Callable(types.ModuleType):
-    """`from autolab.widgets import quiz` is this module once it has been loaded, and the function before: it answers to both."""
-
-    def __call__(self, *args, **kwargs):
-        return quiz(*args, **kwargs)
-
-
-sys.modules[__name__].__class__ = _Callable
