@@ -1,6 +1,6 @@
 """Problem set 6: the pieces of an engine, judged by what they do: call counts, order, what is freed, what raises.
 
-The pieces work on the small nodes below, so that a mistake in one costs nothing in the next.
+The pieces work on the small nodes below, which count what is done to them.
 """
 
 from __future__ import annotations

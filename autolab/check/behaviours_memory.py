@@ -219,27 +219,27 @@ def _unscaled(a, size) -> np.ndarray:
 
 
 SCALING = Behaviour("scaled_gradient", (
-    Scene("small gradients", _scaled(1e-5, 2.0**14), lambda a, w: {"gradient": _unscaled(a, 1e-5), "usable": True},
+    Scene("small gradients", _scaled(1e-6, 2.0**14), lambda a, w: {"gradient": _unscaled(a, 1e-6), "usable": True},
           "what float16 would round to zero comes through", "Multiply the loss before backward, divide the gradient afterwards.", 3,
           _tiny, rtol=3e-2, slips=[
               Slip("underflow", "The gradient is zero: it is smaller than the smallest float16", "Multiply the loss before backward.",
                    lambda a, w: {"gradient": np.zeros(6)}),
               Slip("not unscaled", "The gradient is still multiplied by the scale",
                    "Divide the gradient by what you multiplied the loss by.",
-                   lambda a, w: {"gradient": _unscaled(a, 1e-5) * 2**14})]),
-    Scene("float32", lambda f, a, w: {"dtype": _scaled(1e-5, 2.0**14)(f, a, w)["dtype"]}, lambda a, w: {"dtype": "float32"},
+                   lambda a, w: {"gradient": _unscaled(a, 1e-6) * 2**14})]),
+    Scene("float32", lambda f, a, w: {"dtype": _scaled(1e-6, 2.0**14)(f, a, w)["dtype"]}, lambda a, w: {"dtype": "float32"},
           "divided in float32", "The unscaled gradient fits into float32 only: convert first, divide then.", 1, _tiny),
     Scene("overflow", lambda f, a, w: {"usable": _scaled(1e3, 2.0**15)(f, a, w)["usable"]}, lambda a, w: {"usable": False},
           "an infinite gradient is reported", "Is every entry finite?", 2, _tiny, says={"usable": "said to be usable"}),
-    Scene("leaves .grad clean", lambda f, a, w: _clean(f, a, w), lambda a, w: {"second": _unscaled(a, 1e-5)},
+    Scene("leaves .grad clean", lambda f, a, w: _clean(f, a, w), lambda a, w: {"second": _unscaled(a, 1e-6)},
           "a second call gives the same", "What is in w.grad when the second call begins?", 1, _tiny, rtol=3e-2),
 ))  # fmt: skip
 
 
 def _clean(f, a, w) -> Data:
     leaf = _leaf(w)
-    f(_small_loss(a, 1e-5), leaf, 2.0**14)
-    return {"second": np.asarray(f(_small_loss(a, 1e-5), leaf, 2.0**14)[0])}
+    f(_small_loss(a, 1e-6), leaf, 2.0**14)
+    return {"second": np.asarray(f(_small_loss(a, 1e-6), leaf, 2.0**14)[0])}
 
 
 # -- the scaler --------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Problem set 1: the chain rule on paper, and a scalar engine in pieces.
 
-Each piece is judged on nodes that stand here, so that a mistake in one piece costs nothing in the next.
+Each piece is judged on nodes that stand here, so that it shows which piece is at fault.
 """
 
 from __future__ import annotations
