@@ -17,7 +17,8 @@ NODE = re.compile(r'(?=<g class="al-(?:node|edge|leaf|op|custom|out))')
 
 
 def called(f):
-    """What to call a function in a title."""
+    """What to call a function in a title; the apply of a Function is called as its class."""
+    f = f.__self__ if getattr(f, "__name__", "") == "apply" and isinstance(getattr(f, "__self__", None), type) else f
     return getattr(f, "__name__", type(f).__name__).replace("<lambda>", "f")
 
 
@@ -192,7 +193,7 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3)):
     'At x = 1.3: round gives 1 and gradient 0; StraightThrough gives 1 and gradient 1.'
     """
     stops = _range(x)
-    names = [called(h) if not isinstance(h, type) else h.__name__ for h in (f, g)]
+    names = [called(h) for h in (f, g)]
     pair = [h.apply if isinstance(h, type) and issubclass(h, torch.autograd.Function) else h for h in (f, g)]
     for h in pair:
         if not callable(h):

@@ -61,7 +61,7 @@ def moved(panel):
 
 
 def test_every_explorable_is_tested_here():
-    others = {"Stepper", "explore", "Explorer", "live", "quiz", "predict"}
+    others = {"Stepper", "explore", "Explorer", "live", "quiz", "predict", "progress"}
     assert set(MAKERS) == set(widgets.__all__) - others
 
 
