@@ -1,0 +1,157 @@
+"""A class of simulated students, graded: seconds a submission, memory, and whether every grade is as expected.
+
+    python -m benchmarks.grading 1000 --jobs 2           # beside plain `nbgrader autograde` on a few of them
+    python -m benchmarks.grading 200 --scheduler tcp://localhost:8786
+
+Right, wrong, blank, broken and hostile submissions are mixed; what each kind deserves is known before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import resource
+import shutil
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from autolab.course.grading.gradebook import CourseGradebook
+from autolab.course.grading.scheduler import Course, grade_course
+from autolab.course.new import nbgrader, new_course
+
+FORGETS_TO_SUM = """
+class Mul(Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.save_for_backward(x, y)
+        return x * y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * y, g * x
+"""
+KINDS = {  # of a hundred students, and what is lost: cells
+    "right": (50, ()),
+    "wrong": (20, {"mul-check": 2.0, "mul-hidden": 0.4}),
+    "blank": (12, None),
+    "damaged": (6, ()),
+    "truncated": (4, None),
+    "exits": (5, {"mul-check": "all", "mul-hidden": "all"}),
+    "forges": (2, {"mul-check": "all", "mul-hidden": "all"}),
+    "loops": (1, {"mul-check": "all", "mul-hidden": "all"}),
+}
+ANSWERS = {
+    "wrong": FORGETS_TO_SUM,
+    "exits": "import os\nos._exit(0)",
+    "forges": "import autolab.check\nautolab.check.check = lambda *a, **k: 99.0\nclass Mul: pass",
+    "loops": "while True: pass",
+}
+
+
+def submission(kind: str, source: dict, release: dict) -> str:
+    """The text of one notebook."""
+    if kind == "blank":
+        return json.dumps(release)
+    if kind == "truncated":
+        return json.dumps(source)[:300]
+    notebook = json.loads(json.dumps(release))
+    answers = {c["metadata"]["nbgrader"]["grade_id"]: c for c in source["cells"] if "nbgrader" in c["metadata"]}
+    for cell in notebook["cells"]:
+        facts = cell["metadata"].get("nbgrader", {})
+        if facts.get("solution") and not facts.get("grade"):
+            cell["source"] = answers[facts["grade_id"]]["source"]
+            if facts["grade_id"] == "mul" and kind in ANSWERS:
+                cell["source"] = ANSWERS[kind]
+    if kind == "damaged":  # tests deleted, points changed, metadata lost
+        tests = [c for c in notebook["cells"] if c["metadata"].get("nbgrader", {}).get("points")]
+        notebook["cells"].remove(tests[0])
+        tests[1]["metadata"]["nbgrader"]["points"] = 1000
+        tests[2]["metadata"].clear()
+        notebook["cells"][-1]["metadata"] = {"nbgrader": {"grade_id": "mul-check", "grade": True, "points": 99}}
+    return json.dumps(notebook)
+
+
+def expected(kind: str, full: dict[str, float]) -> dict[str, float]:
+    """What each cell is worth to this kind of student."""
+    lost = KINDS[kind][1]
+    if lost is None:
+        return dict.fromkeys(full, 0.0)
+    lost = dict(lost or {})
+    return {name: of - (of if lost.get(name) == "all" else lost.get(name, 0.0)) for name, of in full.items()}
+
+
+def main() -> None:
+    """Make the class, grade it, compare."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("students", type=int)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--scheduler")
+    parser.add_argument("--plain", type=int, default=0, help="also grade this many with nbgrader's own autograde")
+    parser.add_argument("--folder", type=Path, help="keep the course here")
+    options = parser.parse_args()
+    root = options.folder or Path(tempfile.mkdtemp(prefix="class-"))
+    course_root = root / "course"
+    new_course(course_root, ("ps2",))
+    nbgrader(course_root, "generate_assignment", "ps2")
+    name = "elementwise-rules"
+    source, release = (json.loads((course_root / f / "ps2" / f"{name}.ipynb").read_text()) for f in ("source", "release"))
+    bag = [kind for kind, (share, _) in KINDS.items() for _ in range(share)]
+    order = random.Random(0)
+    kinds = {f"s{i:05d}": (bag[i % 100] if options.students >= 100 else order.choice(bag)) for i in range(options.students)}
+    for student, kind in kinds.items():
+        folder = course_root / "submitted" / student / "ps2"
+        folder.mkdir(parents=True)
+        (folder / f"{name}.ipynb").write_text(submission(kind, source, release))
+
+    def progress(done: int, of: int, last: object) -> None:
+        if done % 100 == 0:
+            print(f"  {done} of {of}", file=sys.stderr, flush=True)
+
+    run = grade_course(Course(course_root), "ps2", jobs=options.jobs, scheduler=options.scheduler, progress=progress)
+    each = run.seconds / max(run.graded, 1)
+    memory = [resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    wrong = []
+    with CourseGradebook(Course(course_root).database, "ps2") as gradebook:
+        full = {c.name: c.points for form in gradebook.forms().values() for c in form if c.grade and not c.solution}
+        reports = {r["student"]: r for r in gradebook.reports()}
+        rows = len(gradebook.totals())
+    for student, kind in kinds.items():
+        got = {k: v for k, v in reports[student]["scores"].items() if k in full} if student in reports else {}
+        want = expected(kind, full)
+        if {k: round(v, 3) for k, v in got.items()} != {k: round(v, 3) for k, v in want.items()}:
+            wrong.append((student, kind, {k: (got.get(k), v) for k, v in want.items() if got.get(k) != v}))
+    print(f"{run.graded} graded in {run.seconds:.1f} s, {each:.3f} s each, {options.jobs} processes, box {run.box}")
+    print(f"memory: {memory[0]:.0f} MB the writer, {memory[1]:.0f} MB the largest other; efficiency {run.efficiency:.2f}")
+    print(f"{rows} rows in the gradebook, {len(wrong)} not as expected, {sum(r['times'] > 1 for r in reports.values())} graded twice")
+    for line in wrong[:5]:
+        print("  ", *line)
+    if options.plain:
+        plain(course_root, root / "plain", options.plain, each)
+    if not options.folder:
+        shutil.rmtree(root)
+    sys.exit(bool(wrong) or rows != options.students)
+
+
+def plain(course: Path, other: Path, count: int, each: float) -> None:
+    """The same with nbgrader's own preprocessors, which run the tests in the student's process."""
+    shutil.copytree(course / "source", other / "source")
+    config = "from pathlib import Path\nc = get_config()\nc.CourseDirectory.root = str(Path(__file__).resolve().parent)\n"
+    (other / "nbgrader_config.py").write_text(config)
+    nbgrader(other, "generate_assignment", "ps2")
+    right = [s for i, s in enumerate(sorted(os.listdir(course / "submitted"))) if i % 100 < 50][:count]
+    for student in right:
+        shutil.copytree(course / "submitted" / student, other / "submitted" / student)
+    start = time.monotonic()
+    nbgrader(other, "autograde", "ps2")
+    nbgrader(other, "generate_feedback", "ps2")
+    seconds = (time.monotonic() - start) / count
+    print(f"plain nbgrader autograde and feedback: {seconds:.2f} s each, {seconds / each:.1f} times as long")
+
+
+if __name__ == "__main__":
+    main()
