@@ -11,10 +11,8 @@ import re
 import sys
 import warnings
 
-import numpy as np
-
 import autolab
-from tests.oracle.compare import differ, leaves, ours, theirs_again
+from tests.oracle.compare import differ, gradients, leaves, ours, theirs_again
 
 # What both sides draw at random cannot be compared; where the input says p=0 or eval, it is.
 DRAWN = {"Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU"}
@@ -139,33 +137,43 @@ def problems_of(info, given, training, dtype):
             yield trouble
     if random or trouble:
         return
-    yield from gradients_of(mine, theirs, in_o, in_t, out_o, out_t, tolerance)
+    yield from gradients_of(info, mine, theirs, in_o, in_t, out_o, out_t, tolerance)
 
 
 def packed(f):
     return any(type(a).__name__ == "PackedSequence" for a in f.args)
 
 
-def gradients_of(mine, theirs, in_o, in_t, out_o, out_t, tolerance):
+def gradients_of(info, mine, theirs, in_o, in_t, out_o, out_t, tolerance):
+    """First gradients of inputs and parameters, and those of the sum of their squares."""
     import torch
 
     found = []
-    for T, module, inputs, out in ((autolab, mine, in_o, out_o), (torch, theirs, in_t, out_t)):
+    second = info.supports_gradgrad
+    for T, module, inputs, out in ((torch, theirs, in_t, out_t), (autolab, mine, in_o, out_o)):
         outs = [o for o in leaves(out) if o.requires_grad]
         named = [(f"input {i}", t) for i, t in enumerate(leaves(*inputs)) if t.requires_grad and t.is_leaf]
         named += [(n, p) for n, p in module.named_parameters() if p.requires_grad]
         if not outs or not named:
             return
-        incoming = [T.tensor(np.random.default_rng(i).standard_normal(tuple(o.shape)), dtype=o.dtype) for i, o in enumerate(outs)]
-        grads = T.autograd.grad(outs, [t for _, t in named], incoming, allow_unused=True)
-        found.append({n: T.zeros_like(t) if g is None else g for (n, t), g in zip(named, grads, strict=True)})
-    if list(found[0]) != list(found[1]):
-        yield f"gradients of {list(found[0])} against {list(found[1])}"
-        return
-    for n in found[0]:
-        trouble = differ(f"gradient of {n}", [found[0][n]], [found[1][n]], tolerance * 10)
-        if trouble:
-            yield trouble
+        wanted = [t for _, t in named]
+        try:
+            orders = gradients(T, outs, wanted, second)
+        except RuntimeError as e:
+            if T is not torch or "is not implemented" not in str(e):
+                raise
+            second, orders = False, gradients(T, outs, wanted, False)  # PyTorch has only the first
+        found.insert(0, [
+            {n: T.zeros_like(t) if g is None else g for (n, t), g in zip(named, grads or [None] * len(named), strict=True)} for grads in orders
+        ])  # fmt: skip
+    for order, a, b in zip(("gradient", "second gradient"), *found, strict=True):
+        if list(a) != list(b):
+            yield f"{order}s of {list(a)} against {list(b)}"
+            return
+        for n in a:
+            trouble = differ(f"{order} of {n}", [a[n]], [b[n]], tolerance * (10 if order == "gradient" else 100))
+            if trouble:
+                yield trouble
 
 
 def wrong_calls(info, dtype):
