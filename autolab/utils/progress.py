@@ -10,7 +10,9 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from autolab.utils import lessons
 
 
 def place() -> Path | None:
@@ -64,3 +66,61 @@ def _readable(file: Path) -> bool:
     except ValueError:
         return False
     return True
+
+
+# -- the view of it ----------------------------------------------------------------------------
+
+
+class Standing(NamedTuple):
+    """How far a learner is in one lesson: questions of its quiz, and predictions; asked, tried and right."""
+
+    number: str
+    title: str
+    questions: int
+    right: int
+    predictions: int
+    predicted: int
+    foreseen: int
+
+    @property
+    def done(self) -> bool:
+        """Is every question of the quiz answered rightly?"""
+        return self.questions > 0 and self.right == self.questions
+
+
+def standings() -> list[Standing]:
+    """One `Standing` for each lesson."""
+    quiz = read().get("quiz", {})
+    answered: dict[str, set[str]] = {}
+    for name, entry in quiz.items():
+        if entry.get("right"):
+            answered.setdefault(name[:2], set()).add(name)
+    found = []
+    for lesson in lessons.listed():
+        made = [quiz[name] for p in lesson.predictions if (name := f"predict: {p}: 1") in quiz]
+        right = min(len(answered.get(lesson.number, ())), lesson.questions)
+        foreseen = sum(entry["attempts"] == 1 and entry["right"] for entry in made)
+        found.append(Standing(lesson.number, lesson.title, lesson.questions, right, len(lesson.predictions), len(made), foreseen))
+    return found
+
+
+def exercises() -> dict[str, bool]:
+    """Exercise -> whether it has passed, for those that have been tried."""
+    return {name: bool(entry["right"]) for name, entry in read().get("exercise", {}).items()}
+
+
+def summary(rows: list[Standing]) -> str:
+    """All lessons in one sentence."""
+    right, questions = sum(r.right for r in rows), sum(r.questions for r in rows)
+    return f"{sum(r.done for r in rows)} of {len(rows)} lessons done: {right} of {questions} quiz questions answered rightly."
+
+
+def text(rows: list[Standing]) -> str:
+    """The view as plain text, 80 columns."""
+    lines = [summary(rows), ""]
+    for r in rows:
+        bar = "■" * r.right + "□" * (r.questions - r.right)
+        guesses = f"{r.foreseen} of {r.predicted} foreseen" if r.predicted else ""
+        lines.append(f"{r.number}  {r.title:24}  {bar:8}  {r.right} of {r.questions}  {'done' if r.done else '':4}  {guesses}".rstrip())
+    lines += [f"exercise {name}: {'passed' if passed else 'tried'}" for name, passed in exercises().items()]
+    return "\n".join(lines)

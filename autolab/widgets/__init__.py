@@ -17,6 +17,7 @@ FILES = {
     "training": ["accumulation", "optimizer_race", "train"],
     "costs": ["memory_against_depth", "forward_against_reverse", "fusion"],
     "precision": ["underflow"],
+    "done": ["progress"],
 }
 WIDGETS = {name: f"autolab.widgets.{file}" for file, names in FILES.items() for name in names}
 OF_JUPYTER = {"anywidget", "ipywidgets", "traitlets", "IPython"}
@@ -24,7 +25,7 @@ OF_JUPYTER = {"anywidget", "ipywidgets", "traitlets", "IPython"}
 __all__ = [
     "Stepper", "explore", "Explorer", "live", "quiz", "predict", "forward_and_back", "chain_rule", "two_gradients", "graph_builder",
     "scissors", "version_counter", "compare", "broadcast_backward", "matmul_backward", "accumulation", "optimizer_race", "train",
-    "memory_against_depth", "underflow", "forward_against_reverse", "fusion",
+    "memory_against_depth", "underflow", "forward_against_reverse", "fusion", "progress",
 ]  # fmt: skip
 
 

@@ -25,12 +25,22 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel, root, tracked):
     assert "autolab/datasets/optical_digits.npz" in package
 
 
+def test_every_lesson_is_in_the_wheel_as_it_is(wheel, root, tracked):
+    lessons = [path for path in tracked if path.parent == root / "notebooks"]
+    assert len(lessons) > 9
+    for path in lessons:
+        assert wheel.read(f"autolab/notebooks/{path.name}") == path.read_bytes()
+
+
 def test_nothing_but_the_package_is_in_the_wheel(wheel):
     assert {name.split("/")[0] for name in wheel.namelist()} == {"autolab", f"autolab_grad-{__version__}.dist-info"}
 
 
 def test_the_wheel_is_small(wheel):
-    assert sum(entry.compress_size for entry in wheel.infolist()) < 1_000_000
+    sizes = {entry.filename: entry.compress_size for entry in wheel.infolist()}
+    lessons = sum(size for name, size in sizes.items() if name.startswith("autolab/notebooks/"))
+    assert sum(sizes.values()) - lessons < 1_000_000
+    assert lessons < 1_000_000
 
 
 def test_numpy_and_ml_dtypes_are_all_that_it_needs(wheel):

@@ -1,0 +1,151 @@
+"""The lessons as files: where they are, what each one asks, and a copy of them to work in."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+PACKAGE = Path(__file__).parents[1]
+KINDS = {"choice", "several", "number", "shape", "order"}
+ABOVE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")  # a link to a file of the repository, outside the folder of the lessons
+RECORD = ".autolab-lessons.json"
+
+
+class Lesson(NamedTuple):
+    """A lesson: "05", "Accumulation", its file, how many questions its quiz has, and the predictions it asks for."""
+
+    number: str
+    title: str
+    path: Path
+    questions: int
+    predictions: tuple[str, ...]
+
+
+def folder() -> Path:
+    """Where the lessons are: within the installed package, or beside it in a clone of the repository.
+
+    Raises
+    ------
+    FileNotFoundError
+        If they are in neither place.
+    """
+    for place in (PACKAGE / "notebooks", PACKAGE.parent / "notebooks"):
+        if (place / "00-start-here.ipynb").exists():
+            return place
+    missing = PACKAGE / "notebooks"
+    raise FileNotFoundError(f"The lessons are not installed: there is no {missing}. Install autolab-grad again, from a wheel.")
+
+
+def listed() -> list[Lesson]:
+    """All lessons, in the order of their numbers."""
+    return [_described(path) for path in sorted(folder().glob("[0-9][0-9]-*.ipynb"))]
+
+
+def _described(path: Path) -> Lesson:
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    title = re.search(r"# \d\d · (.+)", _source(cells[0]))
+    calls = [call for cell in cells if cell["cell_type"] == "code" for call in _asking(_source(cell))]
+    return Lesson(
+        path.name[:2],
+        title.group(1).replace("`", "") if title else path.stem[3:],
+        path,
+        sum(_name(part) in KINDS for call in calls if _name(call) == "quiz" for part in call.args),
+        tuple(str(call.args[0].value) for call in calls if _name(call) == "predict" and isinstance(call.args[0], ast.Constant)),
+    )
+
+
+def _source(cell: Any) -> str:
+    return "".join(cell["source"])
+
+
+def _asking(source: str) -> list[ast.Call]:
+    if not source.startswith(("quiz(", "predict(")):
+        return []
+    return [line.value for line in ast.parse(source).body if isinstance(line, ast.Expr) and isinstance(line.value, ast.Call)]
+
+
+def _name(node: ast.AST) -> str:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+
+
+# -- a copy to work in --------------------------------------------------------------------------
+
+
+def copy(target: str | Path) -> dict[str, list[str]]:
+    """Copy the lessons into a folder to work in. What a learner has changed there is never written to.
+
+    A lesson that has been changed in the package since it was copied is brought up to date if the learner has not touched
+    it (not even run it); else the new one is put beside it, as `05-accumulation.new.ipynb`.
+
+    Returns
+    -------
+    dict
+        "copied", "updated", "beside" and "kept" -> names of files.
+
+    Raises
+    ------
+    NotADirectoryError
+        If the target is a file.
+    """
+    target = Path(target)
+    if target.exists() and not target.is_dir():
+        raise NotADirectoryError(f"{target} is a file; name a folder, which need not exist yet.")
+    target.mkdir(parents=True, exist_ok=True)
+    record = target / RECORD
+    copied_before = _read(record)
+    done: dict[str, list[str]] = {"copied": [], "updated": [], "beside": [], "kept": []}
+    for path in [folder() / "README.md", *sorted(folder().glob("*.ipynb"))]:
+        fresh = _fresh(path)
+        what, place = _decide(target / path.name, _mark(fresh), copied_before.get(path.name))
+        done[what].append(place.name)
+        if what != "kept":
+            place.write_bytes(fresh)
+            copied_before[path.name] = _mark(fresh)
+    record.write_text(json.dumps(copied_before, indent=1), "utf-8")
+    return done
+
+
+def _decide(place: Path, fresh: str, before: str | None) -> tuple[str, Path]:
+    """What to do for one file, and where to write it."""
+    if not place.exists():
+        return "copied", place
+    present = _mark(place.read_bytes())
+    if present == fresh or before == fresh:
+        return "kept", place  # nothing new since, whatever the learner has done to it
+    if present == before:
+        return "updated", place
+    beside = place.with_suffix(".new" + place.suffix)
+    count = 1
+    while beside.exists():
+        if _mark(beside.read_bytes()) == fresh:
+            return "kept", place
+        count += 1
+        beside = place.with_suffix(f".new{count}{place.suffix}")
+    return "beside", beside
+
+
+def _read(record: Path) -> dict[str, str]:
+    try:
+        kept = json.loads(record.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}  # then every file that is there counts as the learner's
+    return kept if isinstance(kept, dict) else {}
+
+
+def _mark(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _fresh(path: Path) -> bytes:
+    """A file as a learner gets it: links to files that are not in their folder become their words."""
+    if path.suffix != ".ipynb":
+        return ABOVE.sub(r"\1", path.read_text("utf-8").partition("\n## For authors")[0]).encode()
+    notebook = json.loads(path.read_text("utf-8"))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = ABOVE.sub(r"\1", _source(cell)).splitlines(keepends=True)
+    return (json.dumps(notebook, indent=1, ensure_ascii=False) + "\n").encode()
