@@ -117,7 +117,7 @@ class Groups:
         if len(members) <= self.most:
             return members
         start, period, rounds = _repeated([self._signature(member) for member in members])
-        if period > 1 and period * rounds > self.most:
+        if period > 1 and 2 * period * rounds > len(members):
             end = start + period * rounds
             turns = self._rounds(members[start:end], period, rounds)
             return self._few([*members[:start], *turns, *members[end:]])
@@ -129,8 +129,11 @@ class Groups:
         turns = []
         for first in range(0, rounds, together):
             last = min(first + together, rounds)
+            inside = members[first * period : last * period]
             name = f"round {last} of {rounds}" if last == first + 1 else f"rounds {first + 1} to {last}"
-            turns.append(self._group(name, self._few(members[first * period : last * period])))
+            if together == 1 and period < 4 and any(m in self.by_id for m in inside):
+                name = " + ".join(sorted(map(self._called, inside), key=lambda text: "." not in text))
+            turns.append(self._group(name, self._few(inside)))
         return turns
 
     def _stretches(self, members):
@@ -143,10 +146,13 @@ class Groups:
         return members
 
     def _between(self, first, last):
-        first, last = [self.by_id[m].name if m in self.by_id else self.names[m].removesuffix("Backward0") for m in (first, last)]
+        first, last = self._called(first), self._called(last)
         if first.startswith("round") and last.startswith("round"):
             return f"rounds {first.split()[1]} to {(last.partition(' to ')[2] or last).removeprefix('round ').split()[0]}"
         return f"{first.partition(' … ')[0]} … {last.rpartition(' … ')[2]}"
+
+    def _called(self, member):
+        return self.by_id[member].name if member in self.by_id else self.names[member].removesuffix("Backward0")
 
     def _signature(self, member):
         # of a group the kinds of its members: two blocks of a network do the same operations on other weights

@@ -269,8 +269,9 @@ def _group(node, root, centre, size, line, at, state, told):
     base, kind = top + (h - line) / 2, "out" if root else "group"
     fires = "" if at is None else f' data-at="{at}"'
     many = f"{node.size} nodes"
+    holds = f' data-holds="{" ".join(node.members)}"' if "-" in node.id else ""
     return "".join([
-        f'<g class="al-node al-{kind} al-closed{state}" data-node="{node.id}"{fires}><title>'
+        f'<g class="al-node al-{kind} al-closed{state}" data-node="{node.id}"{fires}{holds}><title>'
         f"{escape(f'{node.name}, {many}, closed')}</title>",
         # a pile of boxes, and a plus in its corner
         *[_rect("al-box", left + d, top + d, w - 6, h - 6, 5) for d in (6, 3, 0)],
@@ -298,8 +299,14 @@ def _node(root, node, centre, size, line, at, state, step):
         f"{escape(value_line(node))}</text>",
         "" if line < HEIGHT else f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + pad)}" y="{_n(base + 55)}">'
         f"{escape(grad_line(node, step))}</text>",
+        _hook(left + w, top) if step is not None and step.hooks else "",
         "</g>",
     ])  # fmt: skip
+
+
+def _hook(right, top):
+    # on the rim of a node whose hooks run, seen once they have
+    return f'<g class="al-pill">{_rect("", right - 46, top - 9, 40, 18, 9)}<text x="{_n(right - 26)}" y="{_n(top + 4)}">hook</text></g>'
 
 
 def _outline(node, root, left, top, w, h):
@@ -386,7 +393,7 @@ def _edge(edge, about, plan, i, at, state, value, room):
     stretch = 62 * dx + 30 * dy
     line = _curve([start, (x - stretch * dx, y - stretch * dy)], plan.right)
     return "".join([
-        f'<g class="al-edge{state}" data-edge="{edge.id}"{fires}><title>{escape(about)}</title>',
+        f'<g class="al-edge{state}" data-edge="{edge.id}" data-from="{edge.source}" data-to="{edge.target}"{fires}><title>{escape(about)}</title>',
         f'<path class="al-line" d="{line}L{_n(x)} {_n(y)}"/>',
         f'<path class="al-tip" d="{_tip(x, y, dx, dy)}"/>',
         f'<path class="al-back" d="{_tip(*plan.starts[i], -dx, -dy)}"/>',

@@ -12,7 +12,9 @@ from autolab.draw.style import STYLE, variables
 STATIC = Path(__file__).parent / "static"
 # One module for the browser, in files by view. They share their names, so no file needs to import another.
 VIEWS = "stepper", "explorer", "quiz", "panel"
-MODULE = "\n".join((STATIC / f"{name}.mjs").read_text("utf-8") for name in ("elements", "graph", *VIEWS, "entry"))
+SOURCE = "\n".join((STATIC / f"{name}.mjs").read_text("utf-8") for name in ("elements", "graph", *VIEWS, "entry"))
+# Every widget of a notebook carries it, so it travels without its comments and its indentation.
+MODULE = "\n".join(line for line in map(str.strip, SOURCE.splitlines()) if line and not line.startswith("//"))
 
 # Light unless the notebook says it is dark; a page of its own asks the system.
 CSS = "\n".join([

@@ -2,10 +2,12 @@
 
 import traitlets
 
+from autolab.draw.collapse import Groups
 from autolab.draw.style import ALONE
 from autolab.draw.svg import render
 from autolab.draw.text import text
-from autolab.trace import Trace, record
+from autolab.engine.tensor import Tensor
+from autolab.trace import Trace, record, watch
 from autolab.widgets.base import Explorable
 
 
@@ -17,12 +19,17 @@ class Stepper(Explorable):
 
     Buttons: Step, Undo, Reset, Play. Keys, with the focus anywhere in the widget: right and left arrow step and undo,
     Home and End go to either end, the space bar plays. Up and down arrow move through the nodes; a click on a node
-    inspects it.
+    inspects it. Shift with left and right arrow follows an edge to an input and to a user, Shift with up and down arrow
+    takes another one. Plus, minus and 0 zoom, and so does the wheel with Ctrl; dragging moves the picture.
+
+    A graph of more than 60 nodes shows groups: modules, rounds of a loop, stretches of operations. A click or Enter opens
+    one, Escape closes it again, and Find opens whatever holds the node.
 
     Parameters
     ----------
-    loss : Tensor or Trace
-        A single number, or any shape if `gradient` is given; or a trace that was recorded before.
+    loss : Tensor, Trace or function
+        A single number, or any shape if `gradient` is given; or a trace that was recorded before; or a function without
+        arguments that computes the loss: then every result is written down, also those that no rule asks for.
     gradient : Tensor or array, optional
         The gradient to start with, of the shape of `loss`.
     names : dict, optional
@@ -52,15 +59,38 @@ class Stepper(Explorable):
     speed = traitlets.Float(1.0, help="steps in 1.4 seconds").tag(sync=True)
     trace = traitlets.Any().tag(sync=True, to_json=lambda trace, _: trace.to_dict())
     svg = traitlets.Unicode().tag(sync=True)
+    opened = traitlets.Unicode("", help="id of the group that is open; empty: the whole graph").tag(sync=True)
+    groups = traitlets.Dict(help="names of the groups, and the group that each node or group is in").tag(sync=True)
+    pictures = traitlets.Dict(help="for a page without a kernel: the picture for each group that can be open").tag(sync=True)
 
     def __init__(self, loss, gradient=None, names=None):
+        if callable(loss) and not isinstance(loss, Tensor):
+            with watch():
+                loss = loss()
         trace = loss if isinstance(loss, Trace) else record(loss, gradient, names)
         if not trace.steps:
             raise ValueError("this trace has no steps; record one with autolab.trace.record(loss)")
         root = trace.node(trace.root)
+        self._groups = Groups(trace)
+        names = {id: group.name for id, group in self._groups.by_id.items()}
         super().__init__(
-            view="stepper", title=f"Backward pass of {root.called}", trace=trace, svg=render(trace, legend=True)
-        )
+            view="stepper", title=f"Backward pass of {root.called}", trace=trace, opened=self._groups.start,
+            svg=self._drawn(self._groups.start, "end"),
+            groups={"names": names, "homes": self._groups.homes()} if len(names) > 1 else {},
+        )  # fmt: skip
+
+    def _drawn(self, open, step, **options):
+        return render(self._groups.trace, step, view=self._groups.view(open), **options)
+
+    @traitlets.validate("opened")
+    def _a_group(self, proposal):
+        self._groups.path(proposal["value"])
+        return proposal["value"]
+
+    @traitlets.observe("opened")
+    def _draw_again(self, change):
+        if self.svg:  # it is there from the start
+            self.svg = self._drawn(change["new"], "end")
 
     @traitlets.validate("position")
     def _within(self, proposal):
@@ -102,7 +132,7 @@ class Stepper(Explorable):
 
     def picture(self):
         """The graph as SVG text: as far as the steps go, or with the whole backward pass before the first."""
-        return render(self.trace, self.position or "end", style=ALONE)
+        return self._drawn(self.opened, self.position or "end", style=ALONE)
 
     def text(self):
         """The graph and the table of its backward pass as plain text."""
@@ -110,4 +140,6 @@ class Stepper(Explorable):
 
     def offline(self):
         """The traits for a page without a kernel."""
-        return {**super().offline(), "trace": self.trace.to_dict(), "playing": False}
+        ids = self._groups.by_id
+        pictures = {id: self._drawn(id, "end") for id in ids} if len(ids) > 1 else {}
+        return {**super().offline(), "trace": self.trace.to_dict(), "playing": False, "pictures": pictures}

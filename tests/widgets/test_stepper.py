@@ -97,6 +97,54 @@ def test_what_has_no_backward_pass_is_refused(x):
         torch.Stepper(graph(x * 2))
 
 
+def test_a_function_is_run_so_that_every_result_is_kept(x):
+    stepper = torch.Stepper(lambda: ((x + 5) + 1) ** 2)
+    assert [node.value.text for node in stepper.trace.nodes] == ["49", "7", "6", "1"]
+
+
+# -- large graphs --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def long(x):
+    y = x
+    for _ in range(100):
+        y = (y * x).tanh() + 1
+    return torch.Stepper(y)
+
+
+def test_a_large_graph_shows_groups_and_opens_them(long):
+    assert long.svg.count("data-node=") < 60 < len(long.trace.nodes)
+    group = next(id for id, name in long.groups["names"].items() if name == "rounds 1 to 4")
+    before = long.svg
+    long.opened = group
+    assert long.svg != before
+    assert all(f'data-node="{id}"' in long.svg for id, home in long.groups["homes"].items() if home == group)
+
+
+def test_opening_a_group_sends_its_picture_and_not_the_trace(long):
+    sent = []
+    long.send_state = lambda key=None: sent.append(key)
+    long.opened = "g1"
+    assert sorted(sent) == ["opened", "svg"]
+
+
+def test_an_unknown_group_cannot_be_opened(long):
+    with pytest.raises(KeyError, match="no group 'g999'"):
+        long.opened = "g999"
+
+
+def test_a_page_has_the_picture_of_every_group(long):
+    data = long.offline()
+    assert data["pictures"].keys() == long.groups["names"].keys()
+    assert long.pictures == {}
+
+
+def test_a_small_graph_has_no_groups(stepper):
+    assert stepper.groups == {}
+    assert stepper.offline()["pictures"] == {}
+
+
 # -- other forms ---------------------------------------------------------------------------------------
 
 

@@ -31,6 +31,7 @@ const text = (value) => (value ? value.text : "none");
 const SIGNS = {
   reset: "M2 2h2v12H2zM14 2v12L5 8z", undo: "M11 2v12L3 8z", step: "M5 2v12l8-6z",
   play: "M3 2v12l5-6zM9 2v12l5-6z", pause: "M3 2h4v12H3zM9 2h4v12H9z",
+  in: "M7 2h2v5h5v2H9v5H7V9H2V7h5z", out: "M2 7h12v2H2z", fit: "M2 2h5v2H4v3H2zM14 14H9v-2h3V9h2z",
 };
 
 function sign(name) {

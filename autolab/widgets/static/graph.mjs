@@ -1,8 +1,9 @@
 // ---- the picture ----------------------------------------------------------------------------------------------
 
-// The SVG that Python drew, made live: it can be moved through; with `choose`, nodes take the focus and can be chosen.
+// The SVG that Python drew, made live: it can be moved through; with `choose`, nodes take the focus and can be chosen
+// (`enter` is true for a click and for Enter). `homes` says in which group a node is that has no box of its own.
 class Graph {
-  constructor(svg, choose) {
+  constructor(svg, choose, homes = {}) {
     // what can scroll must be reached by keys: through its nodes, or else by itself
     this.el = h("div", { class: "al-graph", ...(choose ? {} : { ...SCROLLS, "aria-label": "Graph" }) });
     this.el.innerHTML = svg;
@@ -11,40 +12,103 @@ class Graph {
     this.svg.style.minWidth = `${0.8 * this.svg.getAttribute("width")}px`; // smaller is hard to read: then it scrolls
     this.svg.querySelectorAll("desc").forEach((desc) => desc.remove());
     this.nodes = new Map();
+    this.homes = homes;
+    this.holds = new Map();
+    this.piles = new Map(); // closed groups, and the steps inside
+    this.near = { ArrowLeft: new Map(), ArrowRight: new Map() }; // boxes that edges lead to, by box
+    for (const g of this.svg.querySelectorAll("[data-from]")) {
+      for (const [key, a, b] of [["ArrowLeft", g.dataset.to, g.dataset.from], ["ArrowRight", g.dataset.from, g.dataset.to]]) {
+        if (!this.near[key].has(a)) this.near[key].set(a, []);
+        if (!this.near[key].get(a).includes(b)) this.near[key].get(a).push(b);
+      }
+    }
     this.fires = [[]]; // fires[k]: what lights up at step k
     for (const g of this.svg.querySelectorAll("[data-node]")) {
       this.nodes.set(g.dataset.node, g);
+      for (const id of g.dataset.holds?.split(" ") || []) this.holds.set(id, g.dataset.node);
+      if (g.matches(".al-closed")) this.piles.set(g.dataset.node, []);
       g.setAttribute("role", choose ? "button" : "img");
       if (!choose) continue;
       g.setAttribute("tabindex", "-1");
       g.setAttribute("data-lm-suppress-shortcuts", "true");
       this.describe(g, false);
     }
-    for (const g of this.svg.querySelectorAll("[data-at]")) {
+    for (const g of this.svg.querySelectorAll("[data-at]:not(.al-closed)")) {
       const at = Number(g.dataset.at);
       (this.fires[at] ||= []).push(g);
       g.classList.remove("al-on", "al-now");
     }
     this.position = 0;
     this.order = [...this.nodes.keys()];
+    this.pan();
     if (!choose) return;
     const chosen = (event) => event.target.closest?.("[data-node]")?.dataset.node;
     this.svg.addEventListener("click", (event) => {
       const id = chosen(event);
-      if (id) { this.nodes.get(id).focus(); choose(id); }
+      if (id && !this.dragged) { this.nodes.get(id).focus({ preventScroll: true }); choose(id, true); }
     });
     this.svg.addEventListener("keydown", (event) => {
       const id = chosen(event);
       if (!id) return;
       const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-      if (move) {
-        const next = this.order[this.order.indexOf(id) + move];
-        if (next) { this.nodes.get(next).focus(); choose(next); }
-      } else if (event.key === "Enter") choose(id);
+      const to = (next) => { if (next) { this.nodes.get(next).focus({ preventScroll: true }); choose(next, false); } };
+      if (event.shiftKey && this.near[event.key]) {
+        this.turns = this.near[event.key].get(id) || [];
+        to(this.turns[0]);
+      } else if (event.shiftKey && move) {
+        const n = this.turns?.length || 0;
+        to(n && this.turns[(this.turns.indexOf(id) + move + n) % n]);
+      } else if (move) to(this.order[this.order.indexOf(id) + move]);
+      else if (event.key === "Enter") choose(id, true);
       else return;
       event.preventDefault();
       event.stopPropagation();
     });
+  }
+
+  // The box that a node is, or is in.
+  boxOf(id) {
+    while (id && !this.nodes.has(id)) id = this.holds.get(id) || this.homes[id];
+    return id;
+  }
+
+  // Tells the closed groups which steps happen inside.
+  gather(steps) {
+    if (this.piles.size) steps.forEach((step, i) => this.piles.get(this.boxOf(step.node))?.push(i + 1));
+  }
+
+  // Ctrl and the wheel zoom, the mouse drags; without Ctrl the wheel scrolls as everywhere.
+  pan() {
+    this.el.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey && !event.metaKey) return;
+      event.preventDefault();
+      this.zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15, event.clientX, event.clientY);
+    }, { passive: false });
+    this.el.addEventListener("pointerdown", (down) => {
+      this.dragged = false;
+      if (down.button || down.pointerType !== "mouse") return;
+      const { scrollLeft, scrollTop } = this.el;
+      const move = (event) => {
+        const x = event.clientX - down.clientX, y = event.clientY - down.clientY;
+        this.dragged ||= Math.abs(x) + Math.abs(y) > 4;
+        if (this.dragged) this.el.scrollTo(scrollLeft - x, scrollTop - y);
+      };
+      const up = () => { removeEventListener("pointermove", move); removeEventListener("pointerup", up); };
+      addEventListener("pointermove", move);
+      addEventListener("pointerup", up);
+    });
+  }
+
+  // By a factor, around a point of the screen (or the middle); 0 fits the frame again.
+  zoom(factor, x, y) {
+    const before = this.svg.getBoundingClientRect(), frame = this.el.getBoundingClientRect(), { style } = this.svg;
+    x ??= frame.left + frame.width / 2;
+    y ??= frame.top + frame.height / 2;
+    const whole = Number(this.svg.getAttribute("width"));
+    const width = Math.min(4 * whole, Math.max(0.15 * whole, before.width * factor));
+    Object.assign(style, factor ? { width: `${width}px`, minWidth: "0", maxWidth: "none" } : { width: "", minWidth: "", maxWidth: "" });
+    const now = this.svg.getBoundingClientRect(), grown = now.width / before.width;
+    this.el.scrollBy(now.left + (x - before.left) * grown - x, now.top + (y - before.top) * grown - y);
   }
 
   // Only what lies between the old and the new position is touched, so a step costs the same in a large graph.
@@ -57,6 +121,13 @@ class Graph {
     for (let k = this.position + 1; k <= position; k++) toggle(k, "al-on", true);
     for (let k = this.position; k > position; k--) toggle(k, "al-on", false);
     toggle(position, "al-now", true);
+    for (const [id, steps] of this.piles) {
+      const g = this.nodes.get(id), fired = steps.filter((k) => k <= position).length;
+      g.classList.toggle("al-on", fired > 0);
+      g.classList.toggle("al-now", fired > 0 && fired < steps.length);
+      if (steps.length) g.querySelector(".al-grad").textContent = `${fired} of ${steps.length} fired`;
+      this.describe(g, fired > 0);
+    }
     this.position = position;
   }
 
@@ -66,6 +137,7 @@ class Graph {
   }
 
   select(id) {
+    id = this.boxOf(id);
     for (const key of [this.selected, id]) {
       const g = this.nodes.get(key);
       if (!g) continue;
@@ -81,7 +153,7 @@ class Graph {
     let left = 0, top = 0;
     const by = (low, high, size) => (low < 0 ? low - EDGE : high > size ? high - size + EDGE : 0);
     for (const id of ids) {
-      const inner = this.nodes.get(id)?.getBoundingClientRect();
+      const inner = this.nodes.get(this.boxOf(id))?.getBoundingClientRect();
       if (!inner) continue;
       const x = inner.left - outer.left - left, y = inner.top - outer.top - top;
       left += by(x, x + inner.width, clientWidth);

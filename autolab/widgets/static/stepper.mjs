@@ -19,7 +19,37 @@ function stepper(model, el) {
   };
   const pauseAnd = (action) => () => { if (model.get("playing")) change(model, { playing: false }); action(); };
 
-  const graph = new Graph(model.get("svg"), (id) => change(model, { selected: id }));
+  const { names, homes = {} } = model.get("groups") || {};
+  let graph = null, drawn = null;
+  const opened = () => (names ? model.get("opened") : "");
+  // A closed group is opened, a node is inspected, in the group that it is in.
+  const choose = (id, enter) => {
+    if (byId.has(id)) change(model, { selected: id });
+    else if (enter) change(model, { opened: id.split("-")[0] });
+    else graph.select(id);
+  };
+  const visit = (id) => change(model, { selected: id, ...(names && !graph.nodes.has(id) ? { opened: homes[id] } : {}) });
+  const place = h("div", {});
+  const trail = names && h("nav", { class: "al-bar", "aria-label": "Open groups" });
+  const find = h("input", { type: "search", class: "al-field", "aria-label": "Find a node", placeholder: "Find a node",
+    "data-lm-suppress-shortcuts": "true", oninput: () => search(0), onkeydown: (event) => {
+      event.stopPropagation();
+      if (event.key === "Enter") search(event.shiftKey ? -1 : 1);
+    } });
+  const found = h("span", { class: "al-count", role: "status" });
+  const tools = nodes.length > 12 && h("div", { class: "al-bar", role: "group", "aria-label": "Graph" },
+    button("out", "Smaller", "Minus", () => graph.zoom(0.8)), button("in", "Larger", "Plus", () => graph.zoom(1.25)),
+    button("fit", "Fit", "0", () => graph.zoom(0)), find, found);
+
+  let hit = 0;
+  function search(by) {
+    const wanted = find.value.trim().toLowerCase();
+    const hits = wanted ? nodes.filter((n) => `${n.label} ${n.name} ${n.op || ""}`.toLowerCase().includes(wanted)) : [];
+    hit = by ? (hit + by + hits.length) % (hits.length || 1) : 0;
+    found.textContent = !wanted ? "" : hits.length ? `${hit + 1} of ${hits.length}: ${called(hits[hit].id)}` : "no such node";
+    if (hits.length) visit(hits[hit].id);
+  }
+
   const resetButton = button("reset", "Reset", "Home", pauseAnd(() => go(0)));
   const undoButton = button("undo", "Undo", "Left arrow", pauseAnd(undo));
   const stepButton = button("step", "Step", "Right arrow", pauseAnd(step));
@@ -36,13 +66,16 @@ function stepper(model, el) {
     h("div", { class: "al-bar", role: "toolbar", "aria-label": "Steps" },
       resetButton, undoButton, stepButton, playButton, speed, count),
     status,
-    h("div", { class: "al-main" }, graph.el, inspector),
+    tools || null, trail || null,
+    h("div", { class: "al-main" }, place, inspector),
     table.el);
   root.addEventListener("keydown", (event) => {
-    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("select, .al-scroll")) return;
+    if (event.altKey || event.ctrlKey || event.metaKey || event.target.closest("select, input, .al-scroll")) return;
     const onButton = event.target.closest("button, summary");
     const keys = { ArrowRight: pauseAnd(step), ArrowLeft: pauseAnd(undo), Home: pauseAnd(() => go(0)),
-      End: pauseAnd(() => go(last)) };
+      End: pauseAnd(() => go(last)), "+": () => graph.zoom(1.25), "-": () => graph.zoom(0.8), 0: () => graph.zoom(0) };
+    if (opened()) keys.Escape = () => change(model, { opened: homes[opened()] });
+    if (event.shiftKey && event.key.startsWith("Arrow")) return;
     if (!onButton) keys[" "] = play;
     const action = keys[event.key];
     if (!action) return;
@@ -61,7 +94,32 @@ function stepper(model, el) {
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   const reveal = (behavior) => graph.reveal([steps[position()]?.node, shown()], behavior);
 
+  // Another group is open: another picture, from Python or brought along. The focus goes inside.
+  function picture() {
+    const svg = model.get("pictures")?.[opened()] || model.get("svg");
+    if (svg === drawn) return;
+    const had = graph?.el.contains(document.activeElement);
+    drawn = svg;
+    graph = new Graph(svg, choose, homes);
+    graph.gather(steps);
+    place.replaceChildren(graph.el);
+    if (trail) {
+      const path = [];
+      for (let id = opened(); id !== undefined; id = homes[id]) path.unshift(id);
+      trail.replaceChildren(...path.map((id, i) => h("button", { type: "button", class: "al-button",
+        "aria-current": i === path.length - 1 ? "true" : null, onclick: () => change(model, { opened: id }) }, names[id])));
+    }
+    draw();
+    const inside = graph.order.filter((id) => homes[id] === opened());
+    if (!inside.length || inside.includes(shown())) return had && graph.nodes.get(graph.selected)?.focus({ preventScroll: true });
+    graph.reveal([inside.at(-1), inside[0]], "auto");
+    if (!had) return;
+    graph.select(inside[0]);
+    graph.nodes.get(inside[0]).focus({ preventScroll: true });
+  }
+
   function draw() {
+    if (!graph) return;
     const at = position();
     graph.moveTo(at);
     graph.select(shown());
@@ -94,10 +152,18 @@ function stepper(model, el) {
       if (node.forward) rule("forward", node.settings ? `${node.forward}, ${node.settings}` : node.forward);
       const into = edges.filter((edge) => edge.to === node.id).map((edge) => `${edge.input} is ${called(edge.from)}`);
       if (node.kind === "op" && into.length) fact("where", into.join(", "));
-      fact("value", node.value ? text(node.value) : "not remembered: no rule asks for it");
+      fact("value", node.value ? text(node.value) : node.outputs > 1 ? `${node.outputs} results`
+        : "not kept: no variable holds it and no rule asks for it. Stepper(lambda: loss) keeps every result, and so does a "
+          + "forward pass under autolab.trace.watch().");
+      facts.push(heat(node.value));
     }
     if (node.shape && node.shape.length) fact("shape", `[${node.shape.join(", ")}] ${node.dtype}`);
+    for (const hook of fired ? s.hooks : []) {
+      fact(`hook ${hook.name}`, `sees ${hook.sees.map(text).join(" and ")}`,
+        hook.gives ? `, gives ${hook.gives.map(text).join(" and ")}` : ", changes nothing");
+    }
     fact("receives", fired ? s.incoming.map(text).join(" and ") : "not yet");
+    if (fired) facts.push(...s.incoming.map(heat));
     if (node.kind === "leaf") {
       if (fired) fact(".grad", s.grad.before ? `${text(s.grad.before)}, then ${text(s.grad.after)}` : text(s.grad.after));
     } else if (fired) {
@@ -114,8 +180,24 @@ function stepper(model, el) {
       fact(`saved ${saved.name}`, saved.text + state);
     }
     if (node.kind !== "leaf" && !node.saved.length) fact("saved", "nothing");
+    const links = (title, ids) => ids.length && fact(title, ...[...new Set(ids)].map((id) =>
+      h("button", { type: "button", class: "al-link", onclick: () => visit(id) }, called(id))));
+    links("inputs", edges.filter((edge) => edge.to === node.id).map((edge) => edge.from));
+    links("used by", edges.filter((edge) => edge.from === node.id).map((edge) => edge.to));
     const name = node.kind === "leaf" ? node.label : node.label ? `${node.label} · ${node.name}` : node.name;
     return [h("p", { class: "al-title" }, name), h("dl", {}, ...facts)];
+  }
+
+  // A large tensor at a glance: blocks of it, darker where they are higher; a cross where nothing is finite.
+  function heat(value) {
+    const rows = value?.summary?.heat;
+    if (!rows) return "";
+    const cells = rows.flatMap((line, y) => [...line].map((d, x) => (d === "x" ? `<path class="al-plus" d="M${x * 8 + 2} ${y * 8 + 2}l4 4m0-4l-4 4"/>`
+      : `<rect x="${x * 8}" y="${y * 8}" width="8" height="8" fill-opacity="${d / 9}"/>`)));
+    const { low, high } = value.summary, size = [8 * rows[0].length, 8 * rows.length];
+    const map = h("dd", { class: "al-wide al-heat" });
+    map.innerHTML = `<svg role="img" aria-label="Heat map, from ${low} to ${high}" viewBox="0 0 ${size.join(" ")}" width="${size[0]}">${cells.join("")}</svg>`;
+    return map;
   }
 
   function fillTable(body) {
@@ -144,17 +226,18 @@ function stepper(model, el) {
 
   el.replaceChildren(root);
   const stop = [
+    follow(model, ["svg", "opened", "pictures"], picture),
     follow(model, ["position", "selected", "playing"], draw),
     follow(model, ["playing", "speed"], run),
     follow(model, ["speed"], () => { speed.value = String(model.get("speed")); }),
   ];
   // Nothing can be scrolled before the page has given the graph its size.
   const sized = new ResizeObserver(() => {
-    if (!graph.el.clientHeight) return;
+    if (!place.clientHeight) return;
     reveal("auto");
     sized.disconnect();
   });
-  sized.observe(graph.el);
+  sized.observe(place);
   return () => { clearInterval(timer); sized.disconnect(); stop.forEach((f) => f()); root.remove(); };
 }
 
