@@ -2,6 +2,7 @@
 # make test      the tests                               ARGS="tests/engine -k matmul" for some of them
 # make lint      ruff, mypy, import layers, spelling
 # make notebooks run every lesson and compare its output with what is saved
+# make mutants   the checker on the project's wrong and right rules: caught, named, refused
 # make bench     time beside PyTorch, autograd, MyGrad   ARGS="-w rnn --rounds 15"
 # make clean     remove the environment and all caches
 #
@@ -20,7 +21,7 @@ ifeq ($(shell id -u),0)
 JUPYTER += --allow-root
 endif
 
-.PHONY: help lab test lint notebooks bench clean
+.PHONY: help lab test lint notebooks mutants bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -43,6 +44,9 @@ lint: $(VENV)/lint.stamp
 
 notebooks: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest --nbval notebooks $(ARGS)
+
+mutants: $(VENV)/test.stamp
+	@$(BIN)/python -m tests.check.measure $(ARGS)
 
 bench: $(VENV)/lab.stamp
 	@$(BIN)/python -m benchmarks $(ARGS)

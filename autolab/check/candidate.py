@@ -10,6 +10,7 @@ import contextlib
 import inspect
 import io
 import linecache
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -20,10 +21,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from autolab.autograd import Function, no_grad
-from autolab.engine.node import next_number
+from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.surface.creation import from_numpy
 
+from .limit import SECONDS, TooLong, limit
 from .reference import Reference, parameters
 
 HERE = Path(__file__).resolve().parent.parent
@@ -34,7 +36,7 @@ class Fault:
     """Why a call gave no gradients: where it stopped, and what it said."""
 
     phase: str  # "forward" or "backward"
-    kind: str  # "blank", "exception", "count", "type"
+    kind: str  # "blank", "exception", "syntax", "time", "count", "type"
     text: str
     line: str | None = None
 
@@ -49,6 +51,8 @@ class Answer:
     upstream: tuple[np.ndarray, ...]
     fault: Fault | None = None
     recorded: bool = False  # the engine recorded a graph inside backward
+    printed: str = ""  # what the rule printed, cut after a few lines
+    seconds: float = 0.0
 
 
 class Candidate(Protocol):
@@ -102,8 +106,9 @@ class Context:
 class LocalCandidate:
     """A rule called in this process: a Function class, or plain functions on arrays."""
 
-    def __init__(self, rule: Any, reference: Reference):
+    def __init__(self, rule: Any, reference: Reference, seconds: float = SECONDS):
         self.names, self.judges_forward, self.tensors = reference.inputs, True, object
+        self.needed, self.seconds = tuple(reference.differentiable()), seconds
         self.wrap: Callable = lambda array: array
         if isinstance(rule, type):
             _require_static(rule)
@@ -127,24 +132,46 @@ class LocalCandidate:
         copies = {id(a): np.array(a) for a in inputs}  # the same array given twice stays the same array
         given = [copies[id(a)] for a in inputs]
         gs = [np.array(g) for g in upstream]
-        out, gradients, fault, phase, recorded = None, [], None, "forward", False
-        with _quiet():
+        out, gradients, fault, phase, recorded = None, [], None, "forward", []
+        start = time.perf_counter()
+        with _quiet() as printed:
             try:
-                context = self._context(given, settings)
-                result = self._forward(context, [self.wrap(a) for a in given], settings)
-                out = np.array(as_array(result))  # a copy: it may be a view of an input
-                if between is not None:
-                    self._forward(self._context(given, settings), [self.wrap(np.array(a)) for a in between], settings)
-                phase, start = "backward", next_number()
-                for g in gs:
-                    returned = self._backward(context, self.wrap(g))
-                    gradients.append(_gradients(returned, len(given), len(settings), self._plain))
-                recorded = next_number() != start + 1
+                with limit(self.seconds):
+                    context = self._context(given, settings)
+                    result = self._forward(context, [self.wrap(a) for a in given], settings)
+                    out = np.array(as_array(result))  # a copy: it may be a view of an input
+                    if between is not None:
+                        self._forward(
+                            self._context(given, settings), [self.wrap(np.array(a)) for a in between], settings
+                        )
+                    phase = "backward"
+                    with _told_of_nodes(recorded):
+                        for g in gs:
+                            returned = self._backward(context, self.wrap(g))
+                            gradients.append(self._gradients(returned, len(settings)))
             except _Refused as refused:
                 fault = Fault(phase, refused.kind, f"{phase} {refused}")
-            except (Exception, SystemExit) as error:
-                fault = _fault(phase, error)
-        return Answer(out, tuple(gradients), tuple(given), tuple(gs), fault, recorded)
+            except (Exception, SystemExit, TooLong) as error:
+                fault = _fault(phase, error, self.seconds)
+        spent = time.perf_counter() - start
+        return Answer(out, tuple(gradients), tuple(given), tuple(gs), fault, bool(recorded), printed.getvalue(), spent)
+
+    def _gradients(self, returned: Any, settings: int) -> tuple[np.ndarray | None, ...]:
+        """One for each input, as arrays. Inputs without a gradient, such as an index, may be left out."""
+        values = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
+        if len(values) == len(self.needed) < len(self.names) and not any(v is None for v in values):
+            given = dict(zip(self.needed, values, strict=True))
+            values = tuple(given.get(x) for x in self.names)
+        # A Function returns one for each argument of forward; a plain function need not know of settings.
+        expected = len(self.names)
+        least = expected + (0 if self._plain else settings)
+        if len(values) < least or any(v is not None for v in values[expected:]):
+            raise _Refused(
+                "count",
+                f"returned {len(values)} gradient{'s' * (len(values) != 1)}, expected {least}: "
+                "one for each argument of forward, in that order (None for a setting)",
+            )
+        return tuple(None if v is None else np.array(as_array(v)) for v in values[:expected])
 
     def _context(self, given, settings) -> Context:
         return Context(len(given) + len(settings), self.tensors)
@@ -206,19 +233,6 @@ class _Refused(Exception):
         self.kind = kind
 
 
-def _gradients(returned: Any, inputs: int, settings: int, plain: bool) -> tuple[np.ndarray | None, ...]:
-    values = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
-    expected = inputs if plain else inputs + settings
-    surplus = values[expected:]
-    if len(values) < expected or any(v is not None for v in surplus):
-        raise _Refused(
-            "count",
-            f"returned {len(values)} gradient{'s' * (len(values) != 1)}, expected {expected}: "
-            f"one for each argument of forward, in that order (None for a setting).",
-        )
-    return tuple(None if v is None else np.array(as_array(v)) for v in values[:inputs])
-
-
 def _tensor_of(cls: type) -> tuple[Callable, type]:
     """How an array becomes what this Function computes with, and the type of that."""
     roots = {c.__module__.partition(".")[0] for c in cls.__mro__}
@@ -243,7 +257,7 @@ def _require_static(cls: type) -> None:
 @contextlib.contextmanager
 def _quiet():
     # A printed line or a NumPy warning is no verdict; on stderr it would cost all points in nbgrader.
-    sink = io.StringIO()
+    sink = Capped()
     with (
         contextlib.redirect_stdout(sink),
         contextlib.redirect_stderr(sink),
@@ -252,10 +266,30 @@ def _quiet():
         no_grad(),
     ):
         warnings.simplefilter("ignore")
+        yield sink
+
+
+class Capped(io.StringIO):
+    """Keeps the first lines only: a loop without end may print without end."""
+
+    def write(self, text: str) -> int:
+        """Keep the text if there is room."""
+        return super().write(text[:400]) if self.tell() < 400 else len(text)
+
+
+@contextlib.contextmanager
+def _told_of_nodes(seen: list):
+    """Note each operation that the engine records in this block."""
+    before, modes.watch = modes.watch, lambda node, results: seen.append(True)
+    modes.settle()
+    try:
         yield
+    finally:
+        modes.watch = before
+        modes.settle()
 
 
-def _fault(phase: str, error: BaseException) -> Fault:
+def _fault(phase: str, error: BaseException, seconds: float = SECONDS) -> Fault:
     if isinstance(error, NotImplementedError):
         return Fault(phase, "blank", f"{phase} is not written yet")
     line = None
@@ -264,4 +298,40 @@ def _fault(phase: str, error: BaseException) -> Fault:
         theirs = not Path(frame.filename).is_relative_to(HERE) and "site-packages" not in frame.filename
         if source and theirs and not frame.filename.startswith("<__"):  # NumPy's dispatch calls itself <__array_...>
             line = f"line {frame.lineno}: {source}"
+    if isinstance(error, TooLong):
+        return Fault(phase, "time", f"{phase} did not come to an end within {seconds:g} seconds", line)
+    if isinstance(error, RecursionError):
+        return Fault(phase, "recursion", f"{phase} calls itself without end", line)
     return Fault(phase, "exception", f"{phase} raised {type(error).__name__}: {error}", line)
+
+
+class Broken:
+    """Source text that is no Python: every question has the same answer."""
+
+    judges_forward = True
+
+    def __init__(self, error: SyntaxError):
+        line = f"line {error.lineno}: {(error.text or '').strip()}"
+        self.fault = Fault("forward", "syntax", f"This is not Python yet: {error.msg}", line)
+
+    def call(self, inputs, settings, upstream, between=None) -> Answer:
+        """Say what is wrong with the text."""
+        return Answer(None, (), tuple(inputs), tuple(upstream), self.fault)
+
+
+def from_source(text: str) -> Any:
+    """The Function class in a piece of source text, or its `backward` (and `forward`), or what its syntax lacks."""
+    import autolab
+
+    names: dict[str, Any] = {"__name__": "answer", "np": np, "autolab": autolab, "Function": Function}
+    try:
+        exec(compile(text, "<answer>", "exec"), names)
+    except SyntaxError as error:
+        return Broken(error)
+    linecache.cache["<answer>"] = (len(text), None, text.splitlines(True), "<answer>")
+    own = [v for k, v in names.items() if isinstance(v, type) and v is not Function and hasattr(v, "backward")]
+    if own:
+        return own[-1]
+    functions = [v for v in names.values() if inspect.isfunction(v)]
+    backward = names.get("backward") or (functions[-1] if functions else None)
+    return (names["forward"], backward) if "forward" in names else backward

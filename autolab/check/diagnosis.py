@@ -4,70 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from .candidate import Answer, LocalCandidate
 from .cases import draw
-from .families import Family, Observation, close, constant_factor, families, number, places, reduction
-from .reference import Reference, stretched_axes
-
-HINTS = {
-    "sign": "Follow the signs through the derivative once more.",
-    "number": "Compare the numbers in your formula with those of the derivative on paper.",
-    "constant": "Which number does differentiating bring down, and does it appear once?",
-    "upstream ignored": "Backward receives g from the rest of the graph; what does the chain rule do with it?",
-    "upstream only": "g says how the loss depends on the result; how does the result depend on this input?",
-    "upstream added": "The chain rule multiplies derivatives; where does a sum come from?",
-    "upstream twice": "A backward rule is linear: twice the g, twice the gradient. Is yours?",
-    "upstream size": "A backward rule is linear: minus g gives minus the gradient. Does yours?",
-    "upstream collapsed": "Every entry of the result has its own g; which one belongs to this entry?",
-    "mask from g": "The mask belongs to the forward pass: which input entries did forward let through?",
-    "mask": "Take one entry on each side of the kink and follow it through forward.",
-    "swapped": "Backward returns the gradients in the order of forward's arguments.",
-    "variable": "Write down the derivative on paper, and compare each letter with what you saved.",
-    "applied twice": "What exactly did forward save: its input or its result?",
-    "forward": "Backward returns how the result changes with the input, not the result itself.",
-    "not summed": "An entry that was used several times collects the gradients of all its uses.",
-    "wrong axis": "Compare the input's shape with the result's shape, from the right: which axes were stretched?",
-    "averaged": "Each use contributes fully; nothing divides by the number of uses.",
-    "one of many": "Each use contributes, not only one of them.",
-    "keepdims": "A gradient has exactly the shape of its input, axes of size 1 included.",
-    "diagonal only": "Change one entry of the input: which entries of the result change?",
-    "term": "How many places in forward use this input? Each gives one term.",
-    "term sign": "Follow the signs through the derivative once more, one term at a time.",
-    "factor": "Write the derivative on paper and count its factors.",
-    "division": "Put in one number by hand: does the derivative grow or shrink with it?",
-    "power": "Put in one number by hand, and compare the powers.",
-    "transposed": "Check the shapes on a non-square example: only one arrangement fits.",
-    "order": "Check the shapes on a non-square example: only one order fits.",
-    "axis": "Along which axis did forward work? Backward works along the same one.",
-    "zero": "Which line computes this gradient, and is it returned?",
-    "not spread": "How does each entry of the input take part in the result, and which entry of g tells it so?",
-    "2-D only": "In a stack of matrices only the last two axes are rows and columns.",
-    "kink": "At the kink any slope between the two sides will do; the exercise says which one to take.",
-    "none": "None says that the input needs no gradient; this one does.",
-    "extra term": "Count the terms of the derivative.",
-    "places": "Take one entry from the place shown, and follow it through forward and backward.",
-    "function": "Look up the derivative again: which function is it?",
-    "step": "Write the derivative on paper and compare it step by step.",
-    "flattened": "A gradient has exactly the shape of its input.",
-    "mutation": "Compute a new array (a = a * b) instead of writing into one that you were given (a *= b).",
-    "state": "Keep what backward needs in ctx: a class or global variable is overwritten by the next forward.",
-    "second call": "Backward may run twice; it must leave what forward saved as it found it.",
-    "finite differences": "Derive the formula; a difference quotient is never exact.",
-    "precision": "Keep the dtype of the inputs; a conversion loses digits.",
-    "dtype": "Let the inputs decide the dtype: a float64 constant array or .astype(float) does not.",
-    "unstable": "Which number on the way becomes too large? Another form of the same formula may avoid it.",
-    "engine called": "Write the derivative yourself, from the saved values.",
-    "exception": "Run forward and backward by hand on a small array of that shape.",
-    "count": "Return one gradient for each argument of forward.",
-    "type": "Return arrays or tensors.",
-    "wrong result": "Compute the result by hand for the entry shown.",
-    "unknown": "Take the place shown, compute the derivative there by hand, and compare.",
-}
+from .causes import TOLERANCE, error_of, mistake
+from .hints import HINTS
+from .observation import Observation, number
+from .reference import Reference
 
 
 @dataclass(frozen=True)
@@ -151,7 +97,8 @@ def _diagnose(
         answer = candidate.call(inputs, settings, (g,))
         if answer.fault:
             return [fault(answer)]
-        seen.append(observe(right, names, g, answer.gradients[0], tuple(settings)))
+        ask = asking(candidate, right, inputs, settings)
+        seen.append(observe(right, names, g, answer.gradients[0], tuple(settings), ask))
     usual = all(a.dtype.kind != "f" or _is_usual(a) for a in inputs)
     found = [explain(seen, x) for x in right.differentiable()]
     return [d if usual or d.certainty != "certain" else replace(d, certainty="likely") for d in found if d]
@@ -162,12 +109,27 @@ def _is_usual(a: np.ndarray) -> bool:
 
 
 def observe(
-    reference: Reference, names: Mapping[str, Any], g: np.ndarray, got: Sequence, given: Sequence[str] = ()
+    reference: Reference,
+    names: Mapping[str, Any],
+    g: np.ndarray,
+    got: Sequence,
+    given: Sequence[str] = (),
+    ask: Callable | None = None,
 ) -> Observation:
     """Put one backward call beside the right answer."""
     want = {x: reference.gradient(x, g, names) for x in reference.differentiable()}
     received = dict(zip(reference.inputs, got, strict=False))
-    return Observation(reference, dict(names), g, received, want, given=tuple(given))
+    return Observation(reference, dict(names), g, received, want, given=tuple(given), ask=ask)
+
+
+def asking(candidate: Any, reference: Reference, inputs: Sequence, settings: Mapping[str, Any]) -> Callable:
+    """A function that calls a rule on these inputs with other incoming gradients; None if it raises."""
+
+    def ask(gs):
+        answer = candidate.call(inputs, settings, tuple(gs))
+        return None if answer.fault else [dict(zip(reference.inputs, got, strict=False)) for got in answer.gradients]
+
+    return ask
 
 
 def stopped(reference: Reference, names: Mapping[str, Any], g: np.ndarray) -> Observation:
@@ -181,18 +143,6 @@ def fault(answer: Answer, where: str = "") -> Diagnosis:
     assert answer.fault is not None
     text = answer.fault.text + (f" (your {answer.fault.line})" if answer.fault.line else "")
     return diagnosis(answer.fault.kind, "certain", text, where=where)
-
-
-def error_of(o: Observation, x: str) -> float:
-    """How far the gradient is off, relative to its largest entry; inf for None or a wrong shape."""
-    got, want = o.got[x], o.want[x]
-    if got is None or got.shape != want.shape:
-        return np.inf
-    if not want.size:
-        return 0.0
-    scale = np.max(np.abs(want))
-    error = np.max(np.abs(got - want)) / (scale or 1.0)
-    return float(error) if np.isfinite(error) else np.inf
 
 
 def _furthest(observations: Sequence[Observation], x: str) -> Observation:
@@ -211,9 +161,6 @@ def worst_place(observations: Sequence[Observation], x: str) -> Place | None:
     return Place(x, tuple(int(i) for i in at), float(o.got[x][at]), float(o.want[x][at]))
 
 
-TOLERANCE = 1e-9
-
-
 def explain(observations: Sequence[Observation], x: str, show: Sequence[Observation] = ()) -> Diagnosis | None:
     """The mistake behind the gradient for `x` in all these calls, or None if it is right in all of them.
 
@@ -229,7 +176,7 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     about = f"The gradient for {x} "
     if all(o.got[x] is None for o in wrong):
         return diagnosis("none", "certain", about + "is None", **more)
-    found = _mistake([o for o in observations if o.failed or o.got[x] is not None], x)
+    found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
     invariant = _invariant(answered, x)
     if not found:
         text = "is wrong, in no way that this checker knows" + _fraction(wrong, x)
@@ -237,122 +184,6 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     if found.place:
         more |= {"where": _shapes(found.place), "worst": worst_place([found.place], x)}
     return diagnosis(found.family, "certain" if found.sure else "likely", about + found.text + invariant, **more)
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A family that fits, and what it says."""
-
-    family: str
-    text: str
-    sure: bool
-    predict: Callable | None = None
-    place: Observation | None = None
-
-
-def _right(o: Observation, x: str) -> np.ndarray:
-    return o.want[x]
-
-
-def _mistake(observations: list[Observation], x: str) -> Mistake | None:
-    """First the formula, on calls where x is not stretched; then, given the formula, the sum over stretched axes."""
-    plain = [o for o in observations if not _is_stretched(o, x)]
-    rule = None
-    if any(error_of(o, x) > TOLERANCE for o in plain if not o.failed):
-        rule = _rule_mistake(plain, x)
-        if rule is None or rule.predict is None:
-            return rule
-    stretched = [o for o in observations if not o.failed and _is_stretched(o, x) and error_of(o, x) > TOLERANCE]
-    summing = _summing_mistake(stretched, x, rule.predict if rule else _right)
-    if rule is None or summing is None:
-        return rule or summing
-    return replace(rule, text=f"{rule.text}; besides, it {summing.text}", sure=rule.sure and summing.sure)
-
-
-def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
-    answered = [o for o in plain if not o.failed]
-    failed = [o for o in plain if o.failed]
-    wrong = [o for o in answered if error_of(o, x) > TOLERANCE]
-    enough = len(wrong) > 1
-    if all(o.got[x].size == o.want[x].size and close(o.got[x].reshape(o.want[x].shape), o.want[x]) for o in answered):
-        return Mistake("flattened", "has the right numbers in the wrong shape", enough)
-    factor = constant_factor(wrong, x)
-    for evidence in (answered, wrong):  # if nothing explains all calls, then what explains the wrong ones
-        for family in families(plain[0].reference, x):
-            if factor and family.name not in SHARPER_THAN_A_FACTOR:
-                continue
-            if all(_fits(family, o, x) for o in evidence):
-                consistent = evidence is answered and all(not _gives_an_answer(family, o, x) for o in failed)
-                return Mistake(family.name, family.text.format(x=x), enough and consistent, family.predict)
-        if factor or len(wrong) == len(answered) or not enough:
-            break
-    if factor:
-        some = ", in the calls where it is wrong" if len(wrong) < len(answered) else ""
-        return Mistake("constant", factor + some, enough and not failed)
-    found = [_reduction_of(o, x) for o in wrong]
-    if found[0] and all(f and f[0] == found[0][0] for f in found):
-        return Mistake(*found[0], enough and not failed)
-    where = places(answered, x)
-    return Mistake("places", where, enough and not failed) if where else None
-
-
-def _reduction_of(o: Observation, x: str) -> tuple[str, str] | None:
-    """What was summed that should not be; or, where g itself is to be summed (a bias), along which axes it was."""
-    got, want = o.got[x], o.want[x]
-    if found := reduction(got, want, want.shape, ()):
-        return found
-    extra = o.g.ndim - want.ndim
-    for count in range(1, o.g.ndim + 1) if extra >= 0 and not o.reference.elementwise else ():
-        for axes in combinations(range(o.g.ndim), count):
-            summed = o.g.sum(axes, keepdims=True)
-            if summed.size == want.size and close(summed.reshape(want.shape), want):
-                return reduction(got, o.g, want.shape, axes)
-    return None
-
-
-SHARPER_THAN_A_FACTOR = {"sign", "zero", "variable", "term"}
-
-
-def _fits(family: Family, o: Observation, x: str) -> bool:
-    try:
-        predicted = np.asarray(family.predict(o, x))
-        if o.reference.elementwise and o.got[x].shape != predicted.shape == o.out.shape:
-            return close(
-                np.broadcast_to(o.got[x], predicted.shape), predicted
-            )  # it may have lost its g, and so its shape
-        return close(o.got[x], predicted)
-    except Exception:  # a mutated formula may raise anything; then it is not this one
-        return False
-
-
-def _gives_an_answer(family: Family, o: Observation, x: str) -> bool:
-    try:
-        return np.shape(family.predict(o, x)) == o.want[x].shape
-    except Exception:  # as it should: the rule raised here
-        return False
-
-
-def _summing_mistake(stretched: list[Observation], x: str, predict: Callable) -> Mistake | None:
-    found = []
-    for o in stretched:
-        raw = np.broadcast_to(o.reference.raw(x, o.g, o.names), o.out.shape)
-        unsummed = replace(o, names={**o.names, f"{x}_shape": o.out.shape}, want={**o.want, x: raw})
-        try:
-            full = np.broadcast_to(np.asarray(predict(unsummed, x)), o.out.shape)
-            found.append(reduction(o.got[x], full, o.names[f"{x}_shape"]))
-        except Exception:  # the mistake in the formula says nothing about these shapes
-            found.append(None)
-    known = [(f, o) for f, o in zip(found, stretched, strict=True) if f]
-    if not known:
-        return None
-    (name, sentence), o = known[0]
-    shape = o.names[f"{x}_shape"]
-    text = f"{sentence}: {x} has shape {shape}, and forward stretched it to {o.out.shape}"
-    return Mistake(name, text, all(f and f[0] == name for f in found), place=o)
-
-
-def _is_stretched(o: Observation, x: str) -> bool:
-    return o.reference.elementwise and bool(stretched_axes(o.names[f"{x}_shape"], o.out.shape))
 
 
 def _shapes(o: Observation) -> str:

@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from types import CodeType
 from typing import NamedTuple
 
 CONFUSED = {
     "sin": "cos", "cos": "sin", "exp": "log", "log": "exp", "sinh": "cosh", "cosh": "sinh", "tanh": "cosh",
-    "maximum": "minimum", "minimum": "maximum", "sqrt": "square", "sum": "mean", "mean": "sum", "max": "sum",
+    "maximum": "minimum", "minimum": "maximum", "sqrt": "square", "sum": "mean", "mean": "sum", "max": "min", "min": "max",
+    "sigmoid": "tanh", "tril": "triu", "triu": "tril",
 }  # fmt: skip
 
 
-_FUNCTIONS = {"mean": "an average", "sum": "a sum", "max": "a maximum"}
+_FUNCTIONS = {"mean": "an average", "sum": "a sum", "max": "a maximum", "min": "a minimum"}
 _TRANSPOSED = ("transposed", "the right one with one factor transposed the wrong way")
 _NOT_PUT_BACK = ("keepdims", "the right one without the axis that forward removed: it was not put back in its place")
 _LEFT_OUT = {
     "mT": _TRANSPOSED, "swapaxes": _TRANSPOSED, "transpose": _TRANSPOSED,
     "restore": _NOT_PUT_BACK, "expand_dims": _NOT_PUT_BACK,
     "sum": ("not summed", "the right one without its sum"),
+    "argsort": ("permutation", "moved by the permutation of forward, where its inverse belongs"),
+    "flip": ("flipped", "the right one without a flip: it runs the wrong way"),
+    "sigmoid": ("function", "the right one without its sigmoid"),
+    "exp": ("function", "the right one without its exp"), "log": ("factor", "the right one without its log"),
 }  # fmt: skip
 
 
@@ -32,35 +37,101 @@ class Mutant(NamedTuple):
     formula: str
 
 
+class Slips:
+    """All mutants of a formula with their compiled code, made as they are asked for and kept."""
+
+    def __init__(self, formula: str, names: tuple[str, ...]):
+        self._made: list[tuple[Mutant, CodeType]] = []
+        self._more = _made(formula, names)
+
+    def __iter__(self) -> Iterator[tuple[Mutant, CodeType]]:
+        place = 0
+        while True:
+            if place == len(self._made):
+                following = next(self._more, None)
+                if following is None:
+                    return
+                self._made.append(following)
+            yield self._made[place]
+            place += 1
+
+
 @cache
-def mutants(formula: str, names: tuple[str, ...]) -> tuple[tuple[Mutant, object], ...]:
+def mutants(formula: str, names: tuple[str, ...]) -> Slips:
     """All mutants of a formula with their compiled code; `names` are the values that may stand in for one another."""
+    return Slips(formula, names)
+
+
+def _made(formula: str, names: tuple[str, ...]) -> Iterator[tuple[Mutant, CodeType]]:
     try:
         tree = ast.parse(formula, mode="eval")
     except SyntaxError:
-        return ()
-    found: dict[str, Mutant] = {}
-    only_asked_for_shape = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
-    for spot, node in enumerate(ast.walk(tree)):
-        if id(node) in only_asked_for_shape:
-            continue
+        return
+    seen = {_key(compile(tree, "<formula>", "eval"))}
+    for parent, field, place, node in list(_spots(tree)):
         for family, text, new in _edits(node, names):
-            mutant = copy.deepcopy(tree)
-            mutant = _replace(mutant, spot, new)
-            source = ast.unparse(ast.fix_missing_locations(mutant))
-            if source != formula:
-                found.setdefault(source, Mutant(family, text, source))
-    return tuple((m, compile(m.formula, "<mutant>", "eval")) for m in found.values())
+            if family == "variable" and isinstance(parent, (ast.Compare, ast.Attribute)) and new.id == "g":
+                if isinstance(parent, ast.Attribute):  # x.shape and g.shape
+                    continue
+                family = "mask from g"
+                text = f"the right one with the incoming gradient where {_words(node)} belongs: the mask asks g"
+            # The tree is changed, compiled and changed back: copying it would cost ten times as much.
+            _put(parent, field, place, ast.fix_missing_locations(new))
+            code = compile(tree, "<mutant>", "eval")
+            if _key(code) not in seen:
+                seen.add(_key(code))
+                yield Mutant(family, text, ast.unparse(tree)), code
+            _put(parent, field, place, node)
+    for axis, changed in _other_axes(tree):
+        code = compile(changed, "<mutant>", "eval")
+        text = "what belongs to another axis: its sums go " + (
+            f"along axis {axis}" if axis is not None else "over everything"
+        )
+        yield Mutant("axis", text, ast.unparse(changed)), code
 
 
-def _replace(tree: ast.Expression, spot: int, new: ast.expr) -> ast.Expression:
-    target = next(node for i, node in enumerate(ast.walk(tree)) if i == spot)
+def _other_axes(tree: ast.Expression) -> Iterator[tuple[int | None, ast.Expression]]:
+    """The formula with every reduction along another axis."""
+    calls = [n for n in ast.walk(tree) if _is_reduction(n)]
+    if len(calls) < 2:
+        return
+    kept = [call.args[0] for call in calls]
+    for axis in (0, -1, 1, None):
+        for call in calls:
+            call.args[0] = ast.copy_location(ast.Constant(axis), call.func)
+        yield axis, tree
+    for call, axis in zip(calls, kept, strict=True):
+        call.args[0] = axis
 
-    class Swap(ast.NodeTransformer):
-        def visit(self, node):
-            return copy.deepcopy(new) if node is target else super().visit(node)
 
-    return Swap().visit(tree)
+def _is_reduction(node: ast.AST) -> bool:
+    method = (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("sum", "mean", "max", "min")
+    )
+    return bool(method and node.args and getattr(node.func.value, "id", "") != "np")
+
+
+def _key(code: CodeType) -> tuple:
+    return code.co_code, tuple(map(repr, code.co_consts)), code.co_names
+
+
+def _spots(tree: ast.Expression) -> Iterator[tuple[ast.AST, str, int | None, ast.AST]]:
+    """Every expression in a tree, and where it hangs."""
+    for parent in ast.walk(tree):
+        for field, value in ast.iter_fields(parent):
+            if isinstance(value, ast.expr):
+                yield parent, field, None, value
+            elif isinstance(value, list):
+                yield from ((parent, field, i, v) for i, v in enumerate(value) if isinstance(v, ast.expr))
+
+
+def _put(parent: ast.AST, field: str, place: int | None, node: ast.AST) -> None:
+    if place is None:
+        setattr(parent, field, node)
+    else:
+        getattr(parent, field)[place] = node
 
 
 def _edits(node: ast.AST, names: Sequence[str]) -> Iterator[tuple[str, str, ast.expr]]:
@@ -82,6 +153,7 @@ def _binary(node: ast.BinOp, names: Sequence[str]):
             yield "term", "the right one without one of its terms", right
             yield "term sign", "the right one with the wrong sign on one of its terms", make(ast.Sub())
         case ast.Sub():
+            yield "term sign", "the right one with a difference the wrong way round", make(ast.Sub(), right, left)
             yield "term", "the right one without one of its terms", left
             yield "term", "the right one without one of its terms", ast.UnaryOp(ast.USub(), right)
             yield "term", "the right one without one of its terms", right
@@ -104,16 +176,17 @@ def _binary(node: ast.BinOp, names: Sequence[str]):
             for step in (-1, 1):
                 shifted = ast.BinOp(right, ast.Add(), ast.Constant(step))
                 yield "power", "the right one with an exponent that is off by one", make(ast.Pow(), left, shifted)
+        case ast.BitAnd() | ast.BitOr():
+            for side in (left, right):
+                yield "mask", "the right one with only one side of its mask", side
         case ast.MatMult():
-            yield "order", "the right product with its factors in the other order", make(ast.MatMult(), right, left)
+            text = "the right product with one factor transposed the wrong way"
             for side in (left, right):
                 turned = ast.Attribute(side, "T", ast.Load())
-                pair = (turned, right) if side is left else (left, turned)
-                yield (
-                    "transposed",
-                    "the right product with one factor transposed the wrong way",
-                    make(ast.MatMult(), *pair),
-                )
+                yield "transposed", text, make(ast.MatMult(), *((turned, right) if side is left else (left, turned)))
+            yield "order", "the right product with its factors in the other order", make(ast.MatMult(), right, left)
+            for kept in (left, right):
+                yield "factor", "the right one without one of its factors", kept
 
 
 def _minus(node: ast.UnaryOp, names: Sequence[str]):
@@ -129,16 +202,41 @@ def _call(node: ast.Call, names: Sequence[str]):
         yield "mask", "the right one without its mask", yes
         yield "mask", "the right one without its mask", no
         return
-    if node.args:
-        yield *_LEFT_OUT.get(name, ("step", "the right one without one step of the formula")), node.args[0]
-    if isinstance(node.func, ast.Attribute) and name in CONFUSED:
-        other = ast.Attribute(node.func.value, CONFUSED[name], ast.Load())
-        text = f"the right one with {_FUNCTIONS.get(CONFUSED[name], CONFUSED[name])} where another function belongs"
-        yield "function", text, ast.Call(other, node.args, node.keywords)
+    method = isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") != "np"
+    if method and name in _LEFT_OUT:
+        yield *_LEFT_OUT[name], node.func.value
+    elif node.args and not method:
+        yield *_LEFT_OUT.get(name, ("step", f"the right one without its {name}")), node.args[0]
+    if name in CONFUSED:
+        other = CONFUSED[name]
+        family = "averaged" if (name, other) == ("sum", "mean") else "function"
+        text = f"the right one with {_FUNCTIONS.get(other, other)} where {_FUNCTIONS.get(name, name)} belongs"
+        function = (
+            ast.Attribute(node.func.value, other, ast.Load()) if isinstance(node.func, ast.Attribute) else _load(other)
+        )
+        yield family, text, ast.Call(function, node.args, node.keywords)
+    if name == "transpose" and len(node.args) == 2:
+        backwards = ast.parse(f"({ast.unparse(node.args[1])})[::-1]", mode="eval").body
+        yield (
+            "permutation",
+            "moved by another permutation than the inverse",
+            _with_args(node, [node.args[0], backwards]),
+        )
+    if method and name in ("sum", "mean", "max", "min") and node.args:
+        for axis in (None, 0, -1, 1):
+            text = f"what belongs to another axis: its {name} goes " + (
+                f"along axis {axis}" if axis is not None else "over everything"
+            )
+            yield "axis", text, _with_args(node, [ast.Constant(axis), *node.args[1:]])
     for keyword in node.keywords:
         if keyword.arg in ("axis", "keepdims"):
             rest = [k for k in node.keywords if k is not keyword]
             yield "axis", f"the right one without its {keyword.arg}", ast.Call(node.func, node.args, rest)
+
+
+def _both(node: ast.BoolOp, names: Sequence[str]):
+    for side in node.values:
+        yield "mask", "the right one with only one side of its mask", side
 
 
 def _constant(node: ast.Constant, names: Sequence[str]):
@@ -158,21 +256,43 @@ def _compare(node: ast.Compare, names: Sequence[str]):
         )
 
 
+SPREAD = ("G", "OUT", "flat", "rows", "onehot", "mask", "k", "n", "c")  # letters of ways that stand in for nothing else
+FIXED = ("g", "G", "n", "c", "k", "flat", "rows", "onehot")  # and that nothing else stands in for
+ALONG = {("G", "g"), ("OUT", "out")}
+
+
 def _name(node: ast.Name, names: Sequence[str]):
     if node.id not in names:
         return
     for other in names:
-        if other != node.id and node.id != "g":
+        if (node.id, other) in ALONG:
+            yield (
+                "keepdims",
+                "the right one without the axis that forward removed: it was not put back in its place",
+                _load(other),
+            )
+        elif other != node.id and node.id not in FIXED and other not in SPREAD:
             text = f"the right one with {_value(other)} where {_value(node.id)} belongs"
             yield "variable", text, ast.Name(other, ast.Load())
 
 
-def _words(node: ast.expr) -> str:
+def _words(node: ast.AST) -> str:
     return _value(node.id) if isinstance(node, ast.Name) else "something"
 
 
+def _load(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load())
+
+
+WORDS = {
+    "out": "the result of forward", "g": "the incoming gradient", "G": "the incoming gradient", "OUT": "the result of forward",
+    "s": "sigmoid(x)", "z": "the normalised x", "h": "g * weight", "p": "the probabilities", "onehot": "the one-hot target",
+    "rstd": "1 / the standard deviation", "mean": "the mean", "n": "the number of entries",
+}  # fmt: skip
+
+
 def _value(name: str) -> str:
-    return {"out": "the result of forward", "g": "the incoming gradient"}.get(name, name)
+    return WORDS.get(name, name)
 
 
 def _with_args(node: ast.Call, args: list[ast.expr]) -> ast.Call:
@@ -186,6 +306,7 @@ def _mentions(node: ast.AST, name: str) -> bool:
 _EDITS: dict[type, Callable] = {
     ast.BinOp: _binary,
     ast.UnaryOp: _minus,
+    ast.BoolOp: _both,
     ast.Call: _call,
     ast.Constant: _constant,
     ast.Compare: _compare,

@@ -97,9 +97,9 @@ class Reference:
 
     def result(self, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> Any:
         """What forward gives."""
-        return self.forward(*inputs, **self._own(settings))
+        return self.forward(*inputs, **self.own(settings))
 
-    def _own(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    def own(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
         # The reductions of the table take a tuple of axes, where people write one number.
         axis = settings.get("axis")
         if isinstance(axis, int) and self.defaults.get("axis", 0) is None:
@@ -109,7 +109,7 @@ class Reference:
     def raw(self, x: str, g: Any, names: Mapping[str, Any]) -> np.ndarray:
         """The rule for input `x` with these values, before any axis is summed."""
         function, needs = self.rules[x]
-        names = self._own(names)
+        names = self.own(names)
         return np.asarray(function(g, *(names.get(n) for n in needs)))
 
     def gradient(self, x: str, g: Any, names: Mapping[str, Any]) -> np.ndarray:
@@ -124,7 +124,7 @@ class Reference:
     def evaluate(self, x: str, code: Any, g: Any, names: Mapping[str, Any]) -> np.ndarray:
         """A formula in place of the rule for `x`, with the functions that the rule can use."""
         function, _ = self.rules[x]
-        return np.asarray(eval(code, function.__globals__, {**self._own(names), "g": g}))
+        return np.asarray(eval(code, function.__globals__, {**self.own(names), "g": g}))
 
 
 def parameters(function: Callable) -> tuple[str, ...]:

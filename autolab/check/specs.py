@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from autolab.engine.op import ELEMENTWISE, Op
+import numpy as np
+
+from autolab.engine.op import ELEMENTWISE, LINEAR, Op
 
 from .cases import BINARY, BROADCAST, UNARY
 
@@ -72,6 +74,9 @@ class Spec:
 
 
 POSITIVE = (0.1, 3.0)
+INNER = (-0.9, 0.9)
+ROWS = (((3, 5),), ((4, 4),), ((5, 3),))
+ALONG = ({"axis": 0}, {"axis": -1})
 LARGE = (-800.0, -50.0, 60.0, 900.0)
 
 
@@ -109,6 +114,36 @@ SPECS = {
         Spec("cumsum", settings=({"axis": -1}, {"axis": 0}), scaled=1e6),
         Spec("logsumexp", settings=({"axis": -1}, {"axis": 0}), extreme={"x": LARGE}),
         Spec("mse_loss", settings=({"reduction": "mean"}, {"reduction": "sum"}), shapes=BINARY, scaled=1e6),
+        Spec("log1p", domain={"x": POSITIVE}),
+        Spec("log2", domain={"x": POSITIVE}),
+        Spec("log10", domain={"x": POSITIVE}),
+        Spec("asin", domain={"x": INNER}),
+        Spec("acos", domain={"x": INNER}),
+        Spec("atanh", domain={"x": INNER}),
+        Spec("acosh", domain={"x": (1.0, 3.0)}),
+        Spec("logit", domain={"x": (0.0, 1.0)}),
+        Spec("binary_cross_entropy", domain={"x": (0.0, 1.0), "target": (0.0, 1.0)}),
+        Spec("xlogy", domain={"y": POSITIVE}),
+        Spec("xlog1py", domain={"y": POSITIVE}),
+        Spec("pow_scalar", settings=({"exponent": 3.0}, {"exponent": -2.0}), domain={"x": POSITIVE}),
+        Spec("softplus", settings=({"beta": 1.0, "threshold": 20.0},), extreme={"x": LARGE}),
+        Spec("silu", extreme={"x": LARGE}),
+        Spec("std", settings=ALONG, shapes=ROWS),
+        Spec("prod", settings=ALONG, shapes=ROWS),
+        Spec("norm", settings=({"ord": 2, "axis": 0}, {"ord": 2, "axis": -1}), shapes=ROWS),
+        Spec("amin", settings=ALONG, shapes=ROWS),
+        Spec("cumprod", settings=ALONG, shapes=ROWS),
+        Spec("flip", settings=ALONG, shapes=ROWS, scaled=1e6),
+        Spec("roll", Op("roll", lambda x, *, shift, axis: np.roll(x, shift, axis), LINEAR,
+                        x=lambda g, shift, axis: np.roll(g, -shift, axis)),
+             settings=({"shift": 1, "axis": 0}, {"shift": 2, "axis": -1}), shapes=(((4, 5),), ((5, 3),)), scaled=1e6),
+        Spec("tril", settings=({"k": 0}, {"k": 1}), shapes=(((4, 5),), ((4, 4),)), scaled=1e6),
+        Spec("triu", settings=({"k": 0}, {"k": 1}), shapes=(((4, 5),), ((4, 4),)), scaled=1e6),
+        Spec("transpose", settings=({"axes": (1, 2, 0)}, {"axes": (2, 0, 1)}), shapes=(((2, 3, 4),), ((3, 3, 3),)), scaled=1e6),
+        Spec("swapaxes", settings=({"axis1": -1, "axis2": -2},), shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), scaled=1e6),
+        Spec("expand", settings=({"shape": (4, 3, 5)},), shapes=(((3, 5),), ((3, 1),), ((5,),)), scaled=1e6),
+        Spec("repeat", settings=({"repeats": (2, 3)},), shapes=(((3, 5),), ((4, 4),)), scaled=1e6),
+        Spec("outer", shapes=(((3,), (5,)), ((4,), (4,))), scaled=1e6),
     )
 }  # fmt: skip
 

@@ -11,10 +11,11 @@ import numpy as np
 
 from .behaviour import LocalPlayer, judge_behaviour
 from .behaviours import BEHAVIOURS
-from .candidate import Answer, Candidate, LocalCandidate
+from .candidate import Answer, Candidate, LocalCandidate, from_source
 from .cases import Case, cases
-from .diagnosis import Diagnosis, diagnosis, error_of, explain, fault, observe, stopped, worst_place
-from .families import Observation
+from .diagnosis import Diagnosis, asking, diagnosis, error_of, explain, fault, observe, stopped, worst_place
+from .limit import SECONDS
+from .observation import Observation, close
 from .reference import Reference
 from .report import Report, Verdict
 from .specs import SPECS, Spec, spec_for
@@ -23,7 +24,9 @@ RIGHT = 1e-4  # up to here the derivative is the right one, computed badly
 EXACT = 1e-12  # a formula in float64 is this exact; a difference quotient is not
 
 
-def check(name: str | Spec, candidate: Any, *, seed: int = 0, points: float | None = None) -> Report:
+def check(
+    name: str | Spec, candidate: Any, *, seed: int = 0, points: float | None = None, seconds: float = SECONDS
+) -> Report:
     """Judge a backward rule that someone wrote for an operation of the table, and say how it is wrong.
 
     Parameters
@@ -37,6 +40,8 @@ def check(name: str | Spec, candidate: Any, *, seed: int = 0, points: float | No
         Draws the inputs and the incoming gradients.
     points : float, optional
         What a right rule is worth; as the exercise says if not given.
+    seconds : float
+        How long one call of the rule may take before it is stopped.
 
     Returns
     -------
@@ -65,7 +70,11 @@ def check(name: str | Spec, candidate: Any, *, seed: int = 0, points: float | No
         return judge_behaviour(behaviour, player, seed=seed, points=points)
     spec = name if isinstance(name, Spec) else spec_for(name)
     reference = Reference.of(spec.row or spec.name)
-    report = judge(spec, reference, LocalCandidate(candidate, reference), seed=seed)
+    if isinstance(candidate, str) and "\n" in candidate.strip():
+        candidate = from_source(candidate)
+    if not (hasattr(candidate, "call") and hasattr(candidate, "judges_forward")):
+        candidate = LocalCandidate(candidate, reference, seconds)
+    report = judge(spec, reference, candidate, seed=seed)
     return report if points is None else report.worth(points)
 
 
@@ -104,12 +113,13 @@ def _judge(spec: Spec, reference: Reference, candidate: Candidate, seed: int):
     runs: dict[str, list[Run]] = {}
     for case in cases(spec, reference, np.random.default_rng(seed)):
         answer = candidate.call(case.inputs, case.settings, case.upstream, case.between)
-        runs.setdefault(case.purpose, []).append(Run(case, answer, reference))
-        if answer.fault and answer.fault.kind == "blank":
-            break
+        runs.setdefault(case.purpose, []).append(Run(case, answer, reference, candidate))
+        if answer.fault and answer.fault.kind in ("blank", "syntax", "time"):
+            break  # the next call would say the same, and a loop without end takes its time each time
     court = Court(spec, reference, candidate, runs)
     verdicts = court.verdicts()
-    found = (replace(d, hint=spec.hints.get(d.family, d.hint)) for d in court.diagnoses)
+    causes_first = sorted(court.diagnoses, key=lambda d: d.family != "mutation")
+    found = (replace(d, hint=spec.hints.get(d.family, d.hint)) for d in causes_first)
     return verdicts, _merged(found)
 
 
@@ -127,13 +137,14 @@ def _merged(found: Iterable[Diagnosis]) -> tuple[Diagnosis, ...]:
 class Run:
     """One case, the answer to it, and the right answer."""
 
-    def __init__(self, case: Case, answer: Answer, reference: Reference):
+    def __init__(self, case: Case, answer: Answer, reference: Reference, candidate: Candidate):
         self.case, self.answer = case, answer
         self.where = case.describe(reference.inputs)
         self.names = reference.environment(case.inputs, case.settings)
         calls = zip(case.upstream, answer.gradients, strict=False)
         given = tuple(case.settings)
-        self.seen = [observe(reference, self.names, g, gradients, given) for g, gradients in calls]
+        ask = asking(candidate, reference, case.inputs, case.settings)
+        self.seen = [observe(reference, self.names, g, gradients, given, ask) for g, gradients in calls]
         self.failure = None if self.seen else stopped(reference, self.names, case.upstream[0])
 
     @property
@@ -281,7 +292,7 @@ class Court:
         if found:
             self.diagnoses.append(found)
             self.explained.add(x)
-        if ones and error_of(ones, x) <= RIGHT:
+        if ones and error_of(ones, x) <= RIGHT < error_of(calls[0] or ones, x):
             return 1.0, f"{x}: right where g is 1", False
         if found and found.family.startswith(("upstream", "mask from g")) and found.family != "upstream only":
             linear = False
@@ -354,7 +365,7 @@ class Court:
             )
         right = all(error_of(o, x) <= RIGHT for o in self.seen for x in self.inputs)
         for run in self.runs.get("repeated", []):
-            if right and (not run.first or any(error_of(run.first, x) > RIGHT for x in self.inputs)):
+            if right and not (run.first and _adds_up(run.first, self.inputs)):
                 return wrong("repeated", "The gradients are wrong when the same array is given twice, as in x * x")
         return Verdict("accumulation", True, "calls do not disturb each other")
 
@@ -453,6 +464,20 @@ def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
     if a is None or b is None:
         return a is b
     return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+
+
+def _adds_up(o: Observation, inputs: Iterable[str]) -> bool:
+    """For one array given as both inputs: is the sum right? Where the two tie, as in max(x, x), they may share as they like."""
+    if all(error_of(o, x) <= RIGHT for x in inputs):
+        return True
+    got, want = [o.got[x] for x in inputs], [o.want[x] for x in inputs]
+    if any(a is None or a.shape != b.shape for a, b in zip(got, want, strict=True)):
+        return False
+    tied = close(want[0], want[-1])  # each has an equal share
+    within = all(
+        np.all((a * b >= -1e-12) & (np.abs(a) <= np.abs(sum(want)) + 1e-12)) for a, b in zip(got, want, strict=True)
+    )
+    return tied and within and close(sum(got), sum(want))
 
 
 def _is_linear(x: str, *calls: Observation | None) -> bool:

@@ -361,7 +361,7 @@ def forgets_the_half(g, out):
     return g / out
 
 
-@wrong("sin", "function", "another function belongs")
+@wrong("sin", "function", "sin where cos belongs")
 def sin_of_sin(g, x):
     return g * np.sin(x)
 

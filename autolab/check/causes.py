@@ -1,0 +1,293 @@
+"""From observations to the kind of mistake: the first explanation that fits them all, and how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from .factors import constant_factor, places, reduction
+from .families import VAGUE, Family, families
+from .jacobian import is_linear, jacobians, recognise, ties
+from .observation import Observation, close
+from .reference import stretched_axes
+
+TOLERANCE = 1e-9
+
+
+def error_of(o: Observation, x: str) -> float:
+    """How far the gradient is off, relative to its largest entry; inf for None or a wrong shape."""
+    got, want = o.got[x], o.want[x]
+    if got is None or got.shape != want.shape:
+        return np.inf
+    if not want.size:
+        return 0.0
+    scale = np.max(np.abs(want))
+    error = np.max(np.abs(got - want)) / (scale or 1.0)
+    return float(error) if np.isfinite(error) else np.inf
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A family that fits, and what it says."""
+
+    family: str
+    text: str
+    sure: bool
+    predict: Callable | None = None
+    place: Observation | None = None
+
+
+def _right(o: Observation, x: str) -> np.ndarray:
+    return o.want[x]
+
+
+def mistake(observations: list[Observation], x: str) -> Mistake | None:
+    """First the formula, on calls where x is not stretched; then, given the formula, the sum over stretched axes."""
+    plain = [o for o in observations if not _is_stretched(o, x)]
+    rule = None
+    if any(error_of(o, x) > TOLERANCE for o in plain if not o.failed):
+        rule = _rule_mistake(plain, x)
+        if rule is None or rule.predict is None:
+            return rule
+    stretched = [o for o in observations if not o.failed and _is_stretched(o, x) and error_of(o, x) > TOLERANCE]
+    summing = _summing_mistake(stretched, x, rule.predict if rule else _right)
+    if rule is None or summing is None:
+        return rule or summing
+    return replace(rule, text=f"{rule.text}; besides, it {summing.text}", sure=rule.sure and summing.sure)
+
+
+def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
+    """The first explanation that fits: a factor, a family's prediction, a sum, a pattern in the Jacobian, a condition."""
+    answered = [o for o in plain if not o.failed]
+    failed = [o for o in plain if o.failed]
+    wrong = sorted((o for o in answered if error_of(o, x) > TOLERANCE), key=lambda o: o.want[x].size + o.out.size)
+    enough = len(wrong) > 1
+    if all(o.got[x].size == o.want[x].size and close(o.got[x].reshape(o.want[x].shape), o.want[x]) for o in answered):
+        return Mistake("flattened", "has the right numbers in the wrong shape", enough)
+    if found := _not_numbers(wrong, x):
+        return found
+    factor = constant_factor(wrong, x)
+    if tie := _tie(wrong, x):
+        return tie
+    for evidence in (answered, wrong):  # if nothing explains all calls, then what explains the wrong ones
+        if found := _family_of(evidence, x, bool(factor and factor[2])):
+            family, alone = found
+            consistent = evidence is answered and all(not _gives_an_answer(family, o, x) for o in failed)
+            sure = enough and consistent and alone and family.name not in VAGUE
+            return Mistake(family.name, family.text.format(x=x), sure, family.predict)
+        if (factor and factor[2]) or len(wrong) == len(answered):
+            break
+    if factor:
+        some = ", in the calls where it is wrong" if len(wrong) < len(answered) else ""
+        return Mistake(factor[0], factor[1] + some, factor[2] and enough and not failed)
+    found = [_reduction_of(o, x) for o in wrong]
+    if found[0] and all(f and f[0] == found[0][0] for f in found):
+        return Mistake(*found[0], enough and not failed)
+    if where := places(answered, x):
+        return Mistake("places", where, enough and not failed)
+    if found := _moved(wrong, x):
+        return Mistake(*found[:2], enough and found[2])
+    if found := _pattern(wrong, x):
+        return replace(found, sure=found.sure and enough and not failed)
+    return _two_slips(wrong, x)
+
+
+FACTS = {"sign", "zero", "swapped", "not summed", "upstream ignored", "upstream twice", "upstream size", "upstream collapsed",
+         "mask from g"}  # fmt: skip
+
+
+def _family_of(evidence: list[Observation], x: str, scaled: bool) -> tuple[Family, bool] | None:
+    """The first family that predicts all this, and whether no other kind of mistake does."""
+    first = None
+    for family in families(evidence[0].reference, x):
+        if scaled and family.name not in SHARPER_THAN_A_FACTOR:
+            continue
+        if first is not None and family.name in (first.name, *SYNONYMS.get(first.name, ())):
+            continue
+        if all(_fits(family, o, x) for o in evidence):
+            if first is not None:
+                return first, False
+            first = family
+            facts = FACTS | {"upstream only"} if evidence[0].reference.elementwise else FACTS
+            if family.name in facts:
+                return first, True
+    return (first, True) if first else None
+
+
+SYNONYMS = {"variable": ("forward", "applied twice"), "function": ("step", "variable"), "division": ("power", "factor", "variable"),
+            "power": ("factor", "variable"), "mask": ("variable",), "permutation": ("transposed", "step"),
+            "transposed": ("order", "permutation", "step")}  # fmt: skip
+
+
+def _not_numbers(wrong: list[Observation], x: str) -> Mistake | None:
+    """Not a number, or infinite, where the right gradient is an ordinary number."""
+    for o in wrong:
+        got, want = o.got[x], o.want[x]
+        lost = ~np.isfinite(got) if got.shape == want.shape else np.zeros(())
+        if not lost.any() or not np.isfinite(want).all() or not close(np.where(lost, want, got), want):
+            continue
+        text = f"is not a number (nan, inf) at {int(lost.sum())} of {lost.size} places"
+        for name in (*o.reference.inputs, "out", "g"):
+            value = np.asarray(o.g if name == "g" else o.names[name])
+            if value.shape == lost.shape:
+                for word, test in (("negative", value < 0), ("positive", value > 0)):
+                    if np.array_equal(test, lost) and not lost.all():
+                        text += f": exactly where {name} is {word}"
+        return Mistake("nan", f"{text}; a log or root of a negative number, or 0 / 0, on the way", True, place=o)
+    return None
+
+
+def _tie(wrong: list[Observation], x: str) -> Mistake | None:
+    """Something else than equal shares, where several entries are the largest."""
+    for o in wrong:
+        values = np.asarray(o.names[x])
+        if o.reference.elementwise or len(np.unique(values)) == values.size:
+            return None
+    pairs = [(o, pair) for o in wrong[:2] if (pair := jacobians(o, x)) and is_linear(o, pair)]
+    found = [ties(o, pair) for o, pair in pairs]
+    return Mistake(*found[0]) if found and all(f and f == found[0] for f in found) else None
+
+
+def _moved(wrong: list[Observation], x: str) -> tuple[str, str, bool] | None:
+    """The right numbers in other places."""
+    if wrong[0].reference.elementwise or not all(o.want[x].size > 1 for o in wrong):
+        return None
+    mover = all(np.isin(o.want[x], o.g).all() for o in wrong)  # nothing but moving: every number comes from g as it is
+    o = wrong[-1]
+    if not all(
+        o.got[x].size == o.want[x].size and close(np.sort(o.got[x], axis=None), np.sort(o.want[x], axis=None))
+        for o in wrong
+    ):
+        if mover and all(np.isin(o.got[x], o.g).all() for o in wrong):
+            if o.got[x].shape != o.want[x].shape:
+                return (
+                    "pieces",
+                    f"is another piece of g: it has shape {o.got[x].shape}, expected {o.want[x].shape}",
+                    True,
+                )
+            return "pieces", f"is another piece of g than the one that came from {x}", True
+        return None
+    if all(close(o.got[x].ravel(), o.g.ravel()) for o in wrong):
+        return (
+            "permutation",
+            "has its numbers in the order of g: they were given another shape, and not moved back to where they came from",
+            True,
+        )
+    if o.got[x].shape != o.want[x].shape:
+        return (
+            "permutation",
+            f"has the right numbers with the axes in another order: {o.got[x].shape}, expected {o.want[x].shape}",
+            mover,
+        )
+    at = tuple(int(i) for i in np.argwhere(~np.isclose(o.got[x], o.want[x]))[0])
+    to = tuple(int(i) for i in np.argwhere(np.isclose(o.got[x], o.want[x][at]))[0])
+    return (
+        "permutation",
+        f"has the right numbers in the wrong places: what belongs at {list(at)} is at {list(to)}",
+        mover,
+    )
+
+
+def _pattern(wrong: list[Observation], x: str) -> Mistake | None:
+    """What the two Jacobians show, if they show the same for two calls."""
+    found: list[tuple[str, str, bool]] = []
+    for o in wrong:
+        pair = jacobians(o, x)
+        if pair is None or not is_linear(o, pair):
+            continue
+        seen = recognise(o, pair)
+        if seen is None or (found and found[0][0] != seen[0]):
+            return None
+        found.append(seen)
+        if len(found) == 2:
+            break
+    if not found:
+        return None
+    family, text, sure = found[0]
+    return Mistake(family, text, sure and len(found) > 1)
+
+
+MULTIPLES = {2: "2 times too large", 0.5: "half as large", -1: "the wrong sign", -2: "2 times too large, with the wrong sign",
+             -0.5: "half as large, with the wrong sign"}  # fmt: skip
+
+
+def _two_slips(wrong: list[Observation], x: str) -> Mistake | None:
+    """A slip of the pen, and a wrong factor besides."""
+    for family in families(wrong[0].reference, x):
+        first = _ratio(family, wrong[0], x)
+        words = next((words for c, words in MULTIPLES.items() if first and np.isclose(first, c, rtol=1e-9)), None)
+        if first and words and all(np.isclose(_ratio(family, o, x) or 0, first, rtol=1e-9) for o in wrong[1:]):
+            return Mistake(family.name, f"{family.text.format(x=x)}; besides, it is {words}", False)
+    return None
+
+
+def _ratio(family: Family, o: Observation, x: str) -> float | None:
+    try:
+        predicted = np.asarray(family.predict(o, x), float)
+        size = np.vdot(predicted, predicted)
+        ratio = float(np.vdot(predicted, o.got[x]) / size) if size else 0.0
+        return ratio if ratio and close(o.got[x], ratio * predicted) else None
+    except Exception:  # then it is not this one
+        return None
+
+
+def _reduction_of(o: Observation, x: str) -> tuple[str, str] | None:
+    """What was summed that should not be; or, where g itself is to be summed (a bias), along which axes it was."""
+    got, want = o.got[x], o.want[x]
+    if found := reduction(got, want, want.shape, ()):
+        return found
+    extra = o.g.ndim - want.ndim
+    for count in range(1, o.g.ndim + 1) if extra >= 0 and not o.reference.elementwise else ():
+        for axes in combinations(range(o.g.ndim), count):
+            summed = o.g.sum(axes, keepdims=True)
+            if summed.size == want.size and close(summed.reshape(want.shape), want):
+                return reduction(got, o.g, want.shape, axes)
+    return None
+
+
+SHARPER_THAN_A_FACTOR = {"sign", "zero"}
+
+
+def _fits(family: Family, o: Observation, x: str) -> bool:
+    try:
+        predicted = np.asarray(family.predict(o, x))
+        if o.reference.elementwise and o.got[x].shape != predicted.shape == o.out.shape:
+            return close(
+                np.broadcast_to(o.got[x], predicted.shape), predicted
+            )  # it may have lost its g, and so its shape
+        return close(o.got[x], predicted)
+    except Exception:  # a mutated formula may raise anything; then it is not this one
+        return False
+
+
+def _gives_an_answer(family: Family, o: Observation, x: str) -> bool:
+    try:
+        return np.shape(family.predict(o, x)) == o.want[x].shape
+    except Exception:  # as it should: the rule raised here
+        return False
+
+
+def _summing_mistake(stretched: list[Observation], x: str, predict: Callable) -> Mistake | None:
+    found = []
+    for o in stretched:
+        raw = np.broadcast_to(o.reference.raw(x, o.g, o.names), o.out.shape)
+        unsummed = replace(o, names={**o.names, f"{x}_shape": o.out.shape}, want={**o.want, x: raw})
+        try:
+            full = np.broadcast_to(np.asarray(predict(unsummed, x)), o.out.shape)
+            found.append(reduction(o.got[x], full, o.names[f"{x}_shape"]))
+        except Exception:  # the mistake in the formula says nothing about these shapes
+            found.append(None)
+    known = [(f, o) for f, o in zip(found, stretched, strict=True) if f]
+    if not known:
+        return None
+    (name, sentence), o = known[0]
+    shape = o.names[f"{x}_shape"]
+    text = f"{sentence}: {x} has shape {shape}, and forward stretched it to {o.out.shape}"
+    return Mistake(name, text, all(f and f[0] == name for f in found), place=o)
+
+
+def _is_stretched(o: Observation, x: str) -> bool:
+    return o.reference.elementwise and bool(stretched_axes(o.names[f"{x}_shape"], o.out.shape))

@@ -1,0 +1,189 @@
+"""Explanations that are computed and not guessed: a factor, a wrong sum, a condition on the values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import chain, combinations
+
+import numpy as np
+
+from .observation import Observation, close, number
+from .reference import stretched_axes
+
+# --- a constant factor: which number it is, and where it may come from
+
+
+def constant_factor(wrong: list[Observation], x: str) -> tuple[str, str, bool] | None:
+    """If the gradient is the right one times one number for each call: family, a sentence, and whether it is a rule for all calls."""
+    ratios = []
+    for o in wrong:
+        got, want = np.asarray(o.got[x]), o.want[x]
+        if got.shape != want.shape:
+            return None
+        scale = np.vdot(want, got) / np.vdot(want, want)
+        if not np.isfinite(scale) or scale == 0 or not close(got, scale * want):
+            return None
+        ratios.append(float(scale))
+    sizes = [_sizes(o, x) for o in wrong]
+    same = close(np.array(ratios), np.full(len(ratios), ratios[0]))
+    if not same or not _known_number(ratios[0]):
+        for name in sizes[0]:
+            for power in (1, -1):
+                predicted = [n.get(name, 0) ** power if n.get(name) else 0 for n in sizes]
+                if sizes[0][name] not in (0, 1) and close(np.array(ratios), np.array(predicted, float)):
+                    if name == USES.format(x=x) and power == -1:
+                        return "averaged", f"is averaged over {name}; it has to be summed", True
+                    return "constant", f"is the right one {'multiplied' if power == 1 else 'divided'} by {name}", True
+    if same:
+        origin = _known_number(ratios[0])
+        return (
+            "constant",
+            f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""),
+            True,
+        )
+    found = " and ".join(number(ratio) for ratio in sorted({min(ratios), max(ratios)}))
+    return "constant", f"is a multiple of the right one, but not always the same one ({found})", False
+
+
+USES = "the number of results that each entry of {x} takes part in"
+
+
+def _sizes(o: Observation, x: str) -> dict[str, float]:
+    """Numbers that people divide by, by what they are."""
+    n, named = o.want[x].size, {}
+    axis = o.names.get("axis")
+    if isinstance(axis, int) and -o.want[x].ndim <= axis < o.want[x].ndim:
+        m = o.want[x].shape[axis]
+        named["the number of entries that each result is made of"] = m
+        named |= {
+            "n / (n - 1), n entries behind each result: one of the two divides by n, the other by n - 1": m / (m - 1)
+            if m > 1
+            else 0
+        }
+        named |= {"n - 1, one less than the number of entries behind each result": m - 1}
+    if not o.reference.elementwise and o.out.size > n and o.out.size % n == 0:
+        named[USES.format(x=x)] = o.out.size / n
+    for y in o.reference.inputs:
+        for i, size in enumerate(o.names[f"{y}_shape"]):
+            named[f"the size of axis {i} of {y}" + " (the batch size)" * (i == 0 and y == o.reference.inputs[0])] = size
+    named |= {f"the number of entries of {x}": n, "the number of entries of the result": o.out.size}
+    if n % max(o.out.size, 1) == 0:
+        named[f"the number of entries of {x} behind each result"] = n / o.out.size
+    named |= {"(n - 1), one less than the number of entries": n - 1, "n / (n - 1)": n / (n - 1) if n > 1 else 0}
+    for name in o.given:
+        if isinstance(value := o.names[name], (int, float)) and not isinstance(value, bool):
+            named |= {f"{name}, a setting": value, f"(1 - {name})": 1 - value}
+            named |= {f"({name} - 1)": value - 1, f"{name} / (1 - {name})": value / (1 - value) if value != 1 else 0}
+    shape = o.want[x].shape
+    if shape:
+        named["the square root of the size of its last axis"] = math.sqrt(shape[-1])
+    return named
+
+
+def _known_number(c: float) -> str:
+    known = {-1: "the sign", 2: "a 2 too many", 0.5: "a 2 is missing", 3: "a 3 too many", 1 / 3: "a 3 is missing", 4: "a 4 too many",
+             math.log(2): "ln 2", 1 / math.log(2): "1 / ln 2", math.pi: "pi", math.sqrt(2): "the square root of 2"}  # fmt: skip
+    return next((text for value, text in known.items() if math.isclose(c, value, rel_tol=1e-9)), "")
+
+
+# --- broadcasting: what became of the axes that were stretched
+
+
+def reduction(
+    got: np.ndarray, full: np.ndarray, shape: tuple[int, ...], right: tuple[int, ...] | None = None
+) -> tuple[str, str] | None:
+    """What was done to the full gradient instead of summing it to `shape`: (family, sentence), or None.
+
+    `right`: the axes that have to be summed, if they are not those that broadcasting stretched.
+    """
+    right = stretched_axes(shape, full.shape) if right is None else right
+    if got.shape == shape and close(got, full.sum(right, keepdims=True).reshape(shape)):
+        return None
+    for axes in chain.from_iterable(combinations(range(full.ndim), k) for k in range(full.ndim + 1)):
+        for keepdims in (False, True):
+            for how, reduce in (("summed", np.sum), ("averaged", np.mean), ("maximum", np.max), ("slice", _first)):
+                value = np.asarray(reduce(full, axis=axes, keepdims=keepdims)) if axes else full
+                same_shape = value.shape == got.shape
+                if not same_shape and value.size == got.size == math.prod(shape) and got.shape == shape:
+                    value = value.reshape(shape)
+                if value.shape == got.shape and close(got, value):
+                    return _reduction(how, axes, right, got.shape, shape)
+    return None
+
+
+def _reduction(how: str, axes: tuple[int, ...], right: tuple[int, ...], got: tuple, shape: tuple) -> tuple[str, str]:
+    if how == "summed" and set(axes) == set(right):
+        return (
+            "keepdims",
+            f"has the right numbers in the wrong shape: the axes of size 1 are not as they were in {shape}",
+        )
+    if not right:
+        return "wrong axis", f"is {REDUCED[how]} over {axes_in_words(axes)}, where no axis was stretched"
+    if how == "averaged":
+        return "averaged", f"is averaged over {axes_in_words(axes)}; it has to be summed"
+    if how == "maximum":
+        return "one of many", f"keeps only the largest contribution along {axes_in_words(axes)}; all of them count"
+    if how == "slice":
+        return "one of many", f"keeps only the first slice along {axes_in_words(axes)}; all of them count"
+    if not axes:
+        return "not summed", f"is not summed over {axes_in_words(right)}"
+    missing, surplus = [a for a in right if a not in axes], [a for a in axes if a not in right]
+    if missing and not surplus:
+        return "not summed", f"is summed over {axes_in_words(axes)} but not over {axes_in_words(missing)}"
+    return "wrong axis", f"is summed over {axes_in_words(axes)}; it has to be summed over {axes_in_words(right)}"
+
+
+REDUCED = {
+    "summed": "summed",
+    "averaged": "averaged",
+    "maximum": "reduced to its maximum",
+    "slice": "cut to its first slice",
+}
+
+
+def _first(a: np.ndarray, axis: tuple[int, ...], keepdims: bool) -> np.ndarray:
+    index = tuple((slice(0, 1) if keepdims else 0) if i in axis else slice(None) for i in range(a.ndim))
+    return a[index]
+
+
+def axes_in_words(axes: Iterable[int]) -> str:
+    axes = list(axes)
+    return ("axis " if len(axes) == 1 else "axes ") + " and ".join(map(str, axes))
+
+
+# --- places: the gradient is right except where some question about the values has the answer yes
+
+
+def places(observations: list[Observation], x: str) -> str | None:
+    """A sentence if the wrong entries are exactly those where a simple condition holds, in every observation."""
+    questions = [(f"{name} is {word}", name, test) for name in (x, "out", "g")
+                 for word, test in (("negative", np.less), ("positive", np.greater))]  # fmt: skip
+    for text, name, test in questions:
+        left = []
+        for o in observations:
+            value = np.asarray(o.g if name == "g" else o.names[name])
+            got, want = np.asarray(o.got[x]), o.want[x]
+            if not value.shape == got.shape == want.shape:
+                break
+            wrong = ~np.isclose(got, want, rtol=1e-9, atol=1e-12)
+            if not np.array_equal(wrong, test(value, 0)) or wrong.all() or not wrong.any():
+                break
+            left.append((got[wrong], want[wrong], o.g[wrong] if o.g.shape == got.shape else None))
+        else:
+            return f"is right except where {text.replace('out', 'the result')}: there " + _what(left)
+    return None
+
+
+def _what(left: list) -> str:
+    """What stands in the wrong places, if that is simple."""
+    got, want = (np.concatenate([entry[i] for entry in left]) for i in (0, 1))
+    if not got.any():
+        return "it is 0"
+    if close(got, -want):
+        return "it has the wrong sign"
+    if all(g is not None for *_, g in left):
+        ratio = got / np.concatenate([g for *_, g in left])
+        if close(ratio, np.full_like(ratio, ratio[0])):
+            return "it is " + ("g" if math.isclose(ratio[0], 1) else f"{number(ratio[0])} g")
+    return "it is something else"

@@ -1,0 +1,282 @@
+"""Which mistake is it? Both Jacobians side by side: which derivatives are missing, too many, scaled, or elsewhere.
+
+A backward rule is a matrix, the derivative of each result with respect to each input entry, and it shows itself row by
+row: an incoming gradient that is 1 for one result and 0 for the others gives one row of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from .observation import Observation, close
+
+LARGEST = 128  # results; each costs a call of the learner's rule
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """The learner's Jacobian beside the right one: a row for each result, a column for each entry of the input."""
+
+    x: str
+    yours: np.ndarray
+    right: np.ndarray
+    out_shape: tuple[int, ...]
+    x_shape: tuple[int, ...]
+
+
+def jacobians(o: Observation, x: str) -> Pair | None:
+    """Both matrices, or None if there are too many results or the rule is not linear in g."""
+    n, shape = o.out.size, o.want[x].shape
+    if o.ask is None or not 0 < n <= LARGEST:
+        return None
+    units = [unit.reshape(o.out.shape) for unit in np.eye(n)]
+    rows = o.ask(units)
+    if rows is None or any(row[x] is None or row[x].shape != shape for row in rows):
+        return None
+    yours = np.stack([np.asarray(row[x], float).ravel() for row in rows])
+    right = np.stack([o.reference.gradient(x, unit, o.names).ravel() for unit in units])
+    return Pair(x, yours, right, o.out.shape, shape)
+
+
+def is_linear(o: Observation, pair: Pair) -> bool:
+    """Do the rows, weighted with g, give what the rule gave for g?"""
+    return close(o.g.ravel() @ pair.yours, np.asarray(o.got[pair.x]).ravel())
+
+
+Found = tuple[str, str, bool]  # family, sentence, whether the sentence names the only cause there can be
+
+
+def recognise(o: Observation, pair: Pair) -> Found | None:
+    """What is wrong with the matrix, if it is one of the patterns below."""
+    for look in (ties, _lost, _uses, _elsewhere, _scaled, _terms):
+        if found := look(o, pair):
+            return found
+    return None
+
+
+def _where(pair: Pair) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Which derivatives are right; are zero; should be zero."""
+    scale = np.abs(pair.right).max(initial=0.0) or 1.0
+    same = np.abs(pair.yours - pair.right) <= 1e-9 * scale
+    return same, np.abs(pair.yours) <= 1e-12 * scale, np.abs(pair.right) <= 1e-12 * scale
+
+
+def ties(o: Observation, pair: Pair) -> Found | None:
+    values = np.asarray(o.names[pair.x])
+    if values.size != pair.right.shape[1]:
+        return None
+    same, none, should_be_none = _where(pair)
+    full, winners = 0, 0
+    for i, row in enumerate(pair.right):
+        tied = np.flatnonzero(~should_be_none[i])
+        if len(tied) < 2 or np.ptp(row[tied]) > 1e-12 or np.ptp(values.ravel()[tied]) > 0:
+            if not same[i].all():
+                return None
+            continue
+        got, whole = pair.yours[i], row.sum()
+        if not none[i][should_be_none[i]].all():
+            return None
+        given = got[tied][~none[i][tied]]
+        if not np.allclose(given, whole):
+            return None
+        full, winners = full + (len(given) == len(tied)), winners + (len(given) == 1)
+    if winners and not full:
+        return (
+            "tie",
+            "gives everything to one of several equal entries; at a tie, all of them have an equal share",
+            True,
+        )
+    if full and not winners:
+        return "tie", "gives the whole g to each of several equal entries; at a tie, they have to share it", True
+    return None
+
+
+def _lost(o: Observation, pair: Pair) -> Found | None:
+    same, none, should_be_none = _where(pair)
+    lost = ~same
+    if not np.all(none[lost]) or not lost.any():
+        return None
+    needed = ~should_be_none
+    if (
+        pair.out_shape == pair.x_shape
+        and not lost.diagonal().any()
+        and np.all(lost == (needed & ~np.eye(len(lost), dtype=bool)))
+    ):
+        return (
+            "diagonal only",
+            "keeps only the effect of each entry on its own result; here every entry also changes the others",
+            True,
+        )
+    kept = needed & same
+    touched = kept.any(axis=0) | ~needed.any(axis=0)
+    if touched.all() and (found := _survivors(pair, needed, kept)):
+        return found
+    if not kept[:, lost.any(axis=0)].any():
+        place = _slice(lost.any(axis=0), pair.x_shape, pair.x)
+        return "places", f"is 0 {place} where it should not be: nothing arrives there", True
+    if not kept[lost.any(axis=1)].any():
+        return (
+            "one of many",
+            f"uses only some entries of g: {_slice(lost.any(axis=1), pair.out_shape, 'g')} g is never looked at",
+            True,
+        )
+    return (
+        "term",
+        f"misses some contributions: {int(lost.sum())} of {int(needed.sum())} derivatives are 0 and should not be",
+        False,
+    )
+
+
+def _survivors(pair: Pair, needed: np.ndarray, kept: np.ndarray) -> Found | None:
+    """Is what is left of each entry's contributions the last, or the first, along some axes of g?"""
+    index = np.indices(pair.out_shape).reshape(len(pair.out_shape), -1)
+    for count in range(1, len(pair.out_shape) + 1):
+        for axes in combinations(range(len(pair.out_shape)), count):
+            rank = np.ravel_multi_index([index[a] for a in axes], [pair.out_shape[a] for a in axes])[:, None]
+            last = np.where(needed, rank, -1).max(axis=0)
+            first = np.where(needed, rank, rank.max() + 1).min(axis=0)
+            if np.array_equal(kept, needed & (rank == last)):
+                text = "keeps only the last of several contributions: each overwrites the one before (=), where they have to be added (+=)"
+                return "overwritten", text, True
+            if np.array_equal(kept, needed & (rank == first)):
+                return (
+                    "one of many",
+                    "keeps only the first of several contributions; all of them have to be added",
+                    True,
+                )
+    return None
+
+
+def _slice(which: np.ndarray, shape: tuple[int, ...], name: str) -> str:
+    """ "at [0, :]" if these entries are one slice of an array of this shape, else how many they are."""
+    mask = which.reshape(shape)
+    for axis, n in enumerate(shape):
+        for i in range(n):
+            only = np.zeros(shape, bool)
+            only[(slice(None),) * axis + (i,)] = True
+            if np.array_equal(mask, only):
+                place = ", ".join(str(i) if a == axis else ":" for a in range(len(shape)))
+                return f"at {name}[{place}]"
+    return f"at {int(mask.sum())} of {mask.size} places"
+
+
+def _elsewhere(o: Observation, pair: Pair) -> Found | None:
+    """Other derivatives are zero than should be."""
+    same, none, should_be_none = _where(pair)
+    surplus, lost = ~none & should_be_none, none & ~should_be_none
+    if not surplus.any():
+        return None
+    if not lost.any():
+        exact = bool(np.all(same | surplus))
+        return (
+            "mask",
+            f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing",
+            exact,
+        )
+    if not (~none & ~should_be_none).any():
+        return (
+            "mask",
+            "is 0 where it should not be, and not 0 where it should: the mask or choice is the wrong way round",
+            False,
+        )
+    return "mask", f"reaches other entries of {pair.x} than those that the result depends on", False
+
+
+def _uses(o: Observation, pair: Pair) -> Found | None:
+    _, _, should_be_none = _where(pair)
+    uses = (~should_be_none).sum(axis=0)
+    if uses.max() > 1 and close(pair.yours, pair.right / np.maximum(uses, 1)):
+        return (
+            "averaged",
+            "is averaged over the results that each entry takes part in; the contributions have to be added",
+            True,
+        )
+    return None
+
+
+POWERS = {1: "times", -1: "divided by", 2: "times the square of", -2: "divided by the square of"}
+
+
+def _scaled(o: Observation, pair: Pair) -> Found | None:
+    """Every column, or every row, is the right one times a number that stands in one of the arrays."""
+    _, none, should_be_none = _where(pair)
+    if not np.array_equal(none, should_be_none):
+        return None
+    ratio = np.where(should_be_none, np.nan, pair.yours / np.where(should_be_none, 1, pair.right))
+    for axis, shape in ((0, pair.x_shape), (1, pair.out_shape)):
+        if pair.right.shape[axis] < 2:
+            continue
+        low, high = np.nanmin(ratio, axis=axis), np.nanmax(ratio, axis=axis)
+        if not np.allclose(low, high, rtol=1e-9):
+            continue
+        for name in (*o.reference.inputs, "out"):
+            value = np.asarray(o.names[name], float)
+            if value.ndim > len(shape) or not value.size or (axis == 1 and value.shape != shape):
+                continue
+            try:
+                value = np.broadcast_to(value, shape).ravel()
+            except ValueError:
+                continue
+            for power, how in POWERS.items():
+                if np.allclose(low, value**power, rtol=1e-9):
+                    said = "the result of forward" if name == "out" else name
+                    return "factor", f"is the right one {how} {said}", True
+                if np.allclose(low, -(value**power), rtol=1e-9):
+                    said = "the result of forward" if name == "out" else name
+                    return "factor", f"is minus the right one {how} {said}", True
+        if np.allclose(np.abs(low), 1, rtol=1e-9) and np.ptp(low):
+            return "sign", f"has the wrong sign at {int((low < 0).sum())} of {low.size} places", True
+    return None
+
+
+def _terms(o: Observation, pair: Pair) -> Found | None:
+    """Along one axis, the difference is a multiple of a vector that people know: ones, x, the normalised x, the result."""
+    if pair.out_shape != pair.x_shape or not pair.x_shape:
+        return None
+    difference = pair.yours - pair.right
+    for axis in range(len(pair.x_shape)):
+        n = pair.x_shape[axis]
+        number = np.moveaxis(np.arange(difference.shape[0]).reshape(pair.x_shape), axis, -1).reshape(-1, n)
+        inside = np.zeros(difference.shape, bool)
+        for entries in number:
+            inside[np.ix_(entries, entries)] = True
+        if np.abs(difference[~inside]).max(initial=0.0) > 1e-9 * np.abs(difference).max():
+            continue
+        for said, vectors in _known_vectors(o, pair.x, number):
+            if len(vectors) + 1 < n and all(
+                _spans(v, difference[np.ix_(e, e)]) for v, e in zip(zip(*vectors), number, strict=True)
+            ):
+                return "term", f"differs from the right one along axis {axis} {said}", False
+    return None
+
+
+def _known_vectors(o: Observation, x: str, number: np.ndarray) -> Iterator[tuple[str, tuple]]:
+    values, out = np.asarray(o.names[x], float).ravel()[number], o.out.ravel()[number]
+    ones = np.ones_like(values)
+    centred = values - values.mean(axis=1, keepdims=True)
+    yield "by the same number for every entry: the term that comes from the mean (or sum) is missing or wrong", (ones,)
+    yield "by a multiple of x without its mean: the term that comes from the variance is missing or wrong", (centred,)
+    yield "by a multiple of x: the term that comes from the sum of squares is missing or wrong", (values,)
+    yield (
+        "by a multiple of the result of forward: the term with the sum over g times the result is missing or wrong",
+        (out,),
+    )
+    yield "by a multiple of exp(result): the term with the sum over g is missing or wrong", (np.exp(out),)
+    yield (
+        "by a number and a multiple of x without its mean: the terms of mean and variance are missing or wrong",
+        (ones, centred),
+    )
+
+
+def _spans(vectors: tuple, rows: np.ndarray) -> bool:
+    basis = np.stack(vectors).T
+    rest = rows.T - basis @ np.linalg.lstsq(basis, rows.T, rcond=None)[0]
+    return bool(np.abs(rest).max() <= 1e-9 * (np.abs(rows).max() or 1.0))
+
+
+Ask = Callable[[list[np.ndarray]], "list[dict[str, Any]] | None"]

@@ -1,0 +1,44 @@
+"""One backward call as seen from outside, and when two arrays count as equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .reference import Reference
+
+
+@dataclass(frozen=True, eq=False)
+class Observation:
+    """One backward call as seen from outside: what went in, what came back, what was right."""
+
+    reference: Reference
+    names: dict[str, Any]  # inputs, settings, shapes, out
+    g: np.ndarray
+    got: dict[str, np.ndarray | None]
+    want: dict[str, np.ndarray]
+    failed: bool = False  # the rule raised instead
+    given: tuple[str, ...] = ()  # the settings that the call named
+    ask: Callable | None = None  # calls the rule again on these inputs, with other incoming gradients
+
+    @property
+    def out(self) -> np.ndarray:
+        """The right result of forward."""
+        return self.names["out"]
+
+
+def close(a: np.ndarray, b: np.ndarray) -> bool:
+    """Equal up to rounding, relative to the largest entry."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape:
+        return False
+    scale = np.max(np.abs(b), initial=0.0)
+    return bool(np.all(np.abs(a - b) <= 1e-9 * scale + 1e-300)) if np.isfinite(scale) else False
+
+
+def number(value: float) -> str:
+    """Short, and exact where it can be."""
+    return f"{value:.6g}"
