@@ -204,10 +204,11 @@ def test_an_expression_is_typed_in_a_notebook(notebook, drive):
     expect(driven.status).to_have_text("x = 3: the result is 27; its gradient is 27 for x.")
     field.fill("x +")
     field.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("is no expression")
+    problem = page.locator("form").get_by_role("alert")
+    expect(problem).to_contain_text("is no expression")
     field.fill("x ** 2")  # the same input: another graph
     field.press("Enter")
-    expect(page.get_by_role("alert")).to_be_hidden()
+    expect(problem).to_be_hidden()
     slider.press("Home")
     expect(driven.status).to_have_text("x = -3: the result is 9; its gradient is -6 for x.")
 
@@ -219,8 +220,8 @@ def test_answers_of_a_quiz_reach_python_and_typing_runs_no_cell(notebook):
     field.press_sequentially("4")
     field.press("Enter")
     expect(page.get_by_text("Right. Counted.")).to_be_visible()
-    page.get_by_label("b", exact=True).check()
-    page.get_by_label("b", exact=True).press("Enter")
+    page.get_by_role("radio", name="b", exact=True).check()
+    page.get_by_role("radio", name="b", exact=True).press("Enter")
     expect(page.get_by_text("Right. It is.")).to_be_visible()
     expect(page.get_by_text("2 of 2 answered")).to_be_visible()
     assert page.locator(".jp-Notebook .jp-Cell").count() == cells

@@ -1,5 +1,7 @@
 """Pages that work from disk: every button and slider, with no kernel, in both themes, wide and narrow."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -37,6 +39,31 @@ def chain(count):
     for _ in range(count // 3):
         y = (y * w).tanh() + x
     return torch.Stepper(y)
+
+
+def network_of_blocks():
+    class Block(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner, self.outer = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
+
+        def forward(self, x):
+            return x + self.outer(self.inner(x).relu())
+
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(*[Block() for _ in range(10)])
+    loss = (model(torch.randn(20, 8)) ** 2).mean()
+    return torch.Stepper(loss)
+
+
+def hooked():
+    def halve(g):
+        return g / 2
+
+    x = torch.tensor(1.0, requires_grad=True)
+    middle = 3 * x
+    middle.register_hook(halve)
+    return torch.Stepper((middle + 2) ** 2)
 
 
 @pytest.fixture
@@ -84,6 +111,8 @@ def test_the_stepper_by_keys_alone(open_page):
     keys.press("Home")
     expect(status).to_contain_text("Ready.")
     keys.press("Tab")
+    expect(page.get_by_role("region", name="Inspected node").get_by_role("button", name="AddBackward0")).to_be_focused()
+    keys.press("Tab")
     keys.press("Enter")
     expect(page.get_by_role("table")).to_be_visible()
 
@@ -121,7 +150,7 @@ def test_the_value_of_a_slider_is_spoken(open_page):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 420])
-@pytest.mark.parametrize("make", [square, network, neuron])
+@pytest.mark.parametrize("make", [square, network, neuron, network_of_blocks])
 def test_no_wcag_violation_and_no_sideways_scrolling(open_page, make, width, scheme, axe, screenshot):
     widget = make()
     page = open_page(widget)
@@ -232,10 +261,98 @@ def test_many_on_a_page_and_each_cleans_up(page):
     assert left == [3, True, 0, 3, 0]
 
 
+# -- large graphs -------------------------------------------------------------------------------------
+
+
+def boxes(page):
+    return page.locator("[data-node]")
+
+
 def test_a_large_graph_opens_and_steps(open_page, screenshot):
     page = open_page(chain(1000))
     page.get_by_role("button", name="Step", exact=True).click()
-    expect(page.get_by_role("status")).to_contain_text("AddBackward0 receives 1")
+    expect(page.get_by_role("status").first).to_contain_text("AddBackward0 receives 1")
+    assert boxes(page).count() <= 60
     page.get_by_role("button", name="Reset").press("End")
     expect(page.get_by_text("Step 1001 of 1001")).to_be_visible()
+    expect(page.locator(".al-closed").first).to_contain_text(re.compile(r"(\d+) of \1 fired"))
     screenshot(page, "page-large")
+
+
+def test_groups_are_opened_and_closed_by_mouse(open_page):
+    page = open_page(chain(300))
+    whole = boxes(page).count()
+    page.locator(".al-closed").first.click()
+    expect(boxes(page)).not_to_have_count(whole)
+    page.get_by_role("navigation", name="Open groups").get_by_role("button", name="Whole graph").click()
+    expect(boxes(page)).to_have_count(whole)
+
+
+def test_groups_are_opened_and_closed_by_keys(open_page):
+    page = open_page(chain(300))
+    trail = page.get_by_role("navigation", name="Open groups").get_by_role("button")
+    page.locator(".al-closed").first.focus()
+    page.keyboard.press("Enter")
+    expect(trail).to_have_count(2)
+    assert page.evaluate("document.activeElement.matches('[data-node]')")  # inside
+    page.keyboard.press("Escape")
+    expect(trail).to_have_count(1)
+
+
+def test_a_node_is_found_and_its_group_opened(open_page, screenshot):
+    page = open_page(network_of_blocks())
+    field = page.get_by_role("searchbox", name="Find a node")
+    field.fill("9.inner.weight")
+    expect(page.get_by_role("region", name="Inspected node")).to_contain_text("model.9.inner.weight")
+    page.wait_for_function("document.querySelector('.al-chosen title').textContent.startsWith('leaf model.9.inner.weight')")
+    field.fill("relu")
+    field.press("Enter")
+    expect(page.get_by_text("2 of 10: ReluBackward0")).to_be_visible()
+    field.fill("nothing of this name")
+    expect(page.get_by_text("no such node")).to_be_visible()
+    screenshot(page, "page-found")
+
+
+def test_edges_are_followed_by_keys(open_page):
+    page = open_page(square())
+    keys, inspected = page.keyboard, page.get_by_role("region", name="Inspected node")
+    page.locator('[data-node="n0"]').focus()
+    keys.press("Shift+ArrowLeft")
+    expect(inspected).to_contain_text("AddBackward0")
+    keys.press("Shift+ArrowLeft")
+    keys.press("Shift+ArrowLeft")
+    expect(page.locator('[data-node="n3"]')).to_be_focused()
+    keys.press("Shift+ArrowRight")
+    expect(page.locator('[data-node="n2"]')).to_be_focused()
+    expect(page.get_by_role("status")).to_contain_text("Ready.")  # nothing was stepped
+
+
+def test_the_picture_is_zoomed_and_dragged_and_the_page_scrolls_on(open_page):
+    page = open_page(network())
+    width = "document.querySelector('.al-graph > svg').getBoundingClientRect().width"
+    start = page.evaluate(width)
+    page.get_by_role("button", name="Larger").click()
+    assert page.evaluate(width) > 1.2 * start
+    page.keyboard.press("0")
+    assert page.evaluate(width) == start
+    page.set_viewport_size({"width": 1000, "height": 400})
+    frame = page.locator(".al-graph").bounding_box()
+    page.mouse.move(frame["x"] + 5, frame["y"] + 60)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    page.wait_for_function(f"{width} > {start}")
+    assert page.evaluate("scrollY") == 0
+    for _ in range(30):
+        page.mouse.wheel(0, 300)
+    page.wait_for_function("scrollY > 0")
+
+
+def test_hooks_are_seen_when_they_run(open_page):
+    page = open_page(hooked())
+    pill = page.locator(".al-node .al-pill")
+    expect(pill).to_have_css("visibility", "hidden")
+    page.get_by_role("button", name="Reset").press("End")
+    expect(pill).to_have_css("visibility", "visible")
+    page.locator('[data-node="n2"]').click()
+    expect(page.get_by_role("region", name="Inspected node")).to_contain_text("hook halvesees 10, gives 5")
