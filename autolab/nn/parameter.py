@@ -14,10 +14,13 @@ from autolab.surface.printing import tensor_repr
 class Parameter(Tensor):
     """A leaf tensor that requires grad and, set as an attribute of a Module, is one of its parameters.
 
-    It shares the numbers of `data`. Raises RuntimeError for integers with requires_grad=True.
+    It shares the numbers of `data`, a tensor. Raises RuntimeError for integers with requires_grad=True, AttributeError (as PyTorch
+    does) for what is no tensor.
     """
 
     def __new__(cls, data: Any = (), requires_grad: bool = True) -> Any:
+        if not isinstance(data, Tensor) and not (isinstance(data, tuple) and not data):
+            raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach': a Parameter is made of a tensor")
         t = super().__new__(cls, data)
         return t.requires_grad_(requires_grad)
 

@@ -415,3 +415,15 @@ def test_a_class_in_place_of_a_module_is_explained():
 
     with pytest.raises(TypeError, match="ReLU is not a Module subclass: put parentheses after it to make one"):
         autolab.nn.Sequential(autolab.nn.ReLU)
+
+
+@pytest.mark.parametrize("layer", ["Linear(2, 2)", "Conv1d(1, 1, 1)", "ReLU()", "LayerNorm(2)", "Embedding(3, 2)", "Dropout()", "GELU()"])
+def test_a_layer_says_that_it_wants_a_tensor(lib, layer):
+    with pytest.raises(TypeError, match=r"must be Tensor, not|invalid combination of arguments"):
+        eval(f"nn.{layer}", {"nn": lib.nn})([[1.0, 2.0]])
+
+
+def test_a_parameter_is_made_of_a_tensor(lib):
+    with pytest.raises(AttributeError, match="'int' object has no attribute 'detach'"):
+        lib.nn.Parameter(3)
+    assert lib.nn.Parameter().shape == (0,)

@@ -12,7 +12,7 @@ from autolab.engine import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.inplace import overwrite
 from autolab.engine.op import Op
-from autolab.surface.dims import evened_out
+from autolab.surface.dims import evened_out, require_tensor
 from autolab.surface.inplace import may_write
 
 
@@ -51,8 +51,8 @@ def several(value: Any, n: int, name: str = "", function: str = "") -> tuple[Any
 
 
 def same_dtype(function: str, **tensors: Any) -> None:
-    """Raise RuntimeError unless all tensors given have one dtype."""
-    (first, x), *others = [(name, t) for name, t in tensors.items() if t is not None]
+    """Raise RuntimeError unless all tensors given have one dtype, TypeError if one is no tensor."""
+    (first, x), *others = [(name, require_tensor(t, function, name)) for name, t in tensors.items() if t is not None]
     for name, t in others:
         if t.payload.dtype != x.payload.dtype and not evened_out(function, *(u for u in tensors.values() if u is not None)):
             raise RuntimeError(

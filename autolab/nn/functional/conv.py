@@ -11,13 +11,18 @@ from autolab.nn.functional.common import same_dtype, several
 from autolab.nn.functional.padding import constant
 from autolab.rules import conv as rows
 from autolab.rules import linalg
-from autolab.surface.dims import evened_out
+from autolab.surface.dims import evened_out, require_tensor
 from autolab.surface.linalg import einsum, matmul
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias. Shapes: input (..., n), weight (m, n), bias (m,); result (..., m)."""
-    if input.payload.dtype != weight.payload.dtype and input.dtype != weight.dtype and not evened_out("linear", input, weight):
+    try:
+        alike = input.payload.dtype == weight.payload.dtype
+    except AttributeError:
+        require_tensor(input, "linear")
+        raise
+    if not alike and input.dtype != weight.dtype and not evened_out("linear", input, weight):
         raise RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {input.dtype.title} and {weight.dtype.title}: convert the input with "
             f".to({weight.dtype}), or the layer with .to({input.dtype})."

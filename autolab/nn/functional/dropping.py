@@ -10,6 +10,7 @@ import numpy as np
 from autolab.engine import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.common import warn, written
+from autolab.surface.dims import require_tensor
 from autolab.surface.generator import generator
 from autolab.surface.sampling import sampled
 
@@ -44,7 +45,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     Source: Srivastava et al. 2014.
     """
     _check(p)
-    return _dropped(input, p, training, inplace)  # type: ignore[no-any-return]
+    return _dropped(require_tensor(input, "dropout"), p, training, inplace)  # type: ignore[no-any-return]
 
 
 def _channelwise(n: int, letters: str) -> Any:

@@ -11,6 +11,7 @@ from autolab.engine.dtypes import NARROW
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import index as rows
+from autolab.surface.dims import require_tensor
 from autolab.surface.pointwise import where
 
 
@@ -23,6 +24,7 @@ def embedding(
     padding_idx: this row gets no gradient. max_norm: rows that are used and longer (by norm_type) are shortened to it, in place.
     scale_grad_by_freq: a row's gradient is divided by how often it was used. Raises IndexError for a row that is not there.
     """
+    require_tensor(input, "embedding", "indices", 2)
     if weight.ndim != 2:
         raise RuntimeError("'weight' must be 2-D")
     if input.payload.dtype.kind not in "iu" or input.dtype.name not in ("int64", "int32"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from autolab.nn.functional.common import is_floating, not_implemented, reduced, 
 from autolab.nn.functional.conv import linear
 from autolab.rules import ctc, nn, smooth
 from autolab.surface import pointwise
+from autolab.surface.dims import require_tensor
 from autolab.surface.reduce import log_softmax as _log_softmax
 from autolab.surface.shape import broadcast_tensors, movedim
 
@@ -22,7 +24,11 @@ from autolab.surface.shape import broadcast_tensors, movedim
 
 
 def _alike(input: Tensor, target: Tensor) -> tuple[Any, Any]:
-    """Both in one shape; a warning if they were not."""
+    """Both in one shape; a warning if they were not. Raises TypeError for what is no tensor."""
+    if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
+        function = sys._getframe(1).f_code.co_name
+        require_tensor(input, function)
+        require_tensor(target, function, "target", 2)
     if input.payload.shape == target.payload.shape:
         return input, target
     warn(

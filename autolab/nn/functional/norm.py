@@ -15,6 +15,7 @@ from autolab.nn.functional.common import not_implemented
 from autolab.nn.functional.padding import constant
 from autolab.rules import nn as rows
 from autolab.surface import pointwise, reduce
+from autolab.surface.dims import require_tensor
 
 
 def layer_norm(
@@ -24,7 +25,7 @@ def layer_norm(
 
     Source: Ba, Kiros and Hinton 2016, Layer Normalization.
     """
-    shape = _normalized(input, normalized_shape, weight, bias)
+    shape = _normalized(require_tensor(input, "layer_norm"), normalized_shape, weight, bias)
     if input.payload.dtype.kind in "iub":
         raise not_implemented("LayerNormKernelImpl", input)
     return _normalised(input, tuple(range(-len(shape), 0)), weight, bias, eps)

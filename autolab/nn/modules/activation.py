@@ -122,7 +122,7 @@ class Hardtanh(Configured):
         max_val = max_val if max_value is None else max_value
         super().__init__(min_val, max_val, inplace)
         if self.max_val <= self.min_val:
-            raise AssertionError(f"max_val ({self.max_val}) must be larger than min_val ({self.min_val})")
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
 
 class ReLU6(Hardtanh):

@@ -11,6 +11,7 @@ from autolab.nn import init
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter, is_lazy
 from autolab.surface.creation import empty, ones, tensor, zeros
+from autolab.surface.dims import require_tensor
 
 
 class _NormBase(Module):
@@ -52,7 +53,7 @@ class _NormBase(Module):
             init.zeros_(self.bias)
 
     def _check_input_dim(self, input: Tensor) -> None:
-        if input.ndim not in self.dims:
+        if require_tensor(input, "batch_norm").ndim not in self.dims:
             raise ValueError(f"expected {' or '.join(f'{n}D' for n in self.dims)} input (got {input.ndim}D input)")
 
     def extra_repr(self) -> str:

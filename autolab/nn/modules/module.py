@@ -9,7 +9,10 @@ from autolab.engine import dtypes
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
 from autolab.nn.modules.hooks import (
-    Hooks, register_module_forward_hook, register_module_forward_pre_hook, register_module_full_backward_hook,
+    Hooks,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
 )  # fmt: skip
 from autolab.nn.modules.state import State

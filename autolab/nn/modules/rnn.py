@@ -14,6 +14,7 @@ from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
 from autolab.nn.utils.rnn import PackedSequence
 from autolab.surface.creation import empty, zeros
+from autolab.surface.dims import require_tensor
 from autolab.surface.shape import cat, stack
 
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
@@ -171,7 +172,7 @@ class RNNBase(Module):
             last = self._sorted(last, input.unsorted_indices)
             packed = PackedSequence(out, input.batch_sizes, input.sorted_indices, input.unsorted_indices)
             return packed, (last if pair else last[0])
-        if input.ndim not in (2, 3):
+        if require_tensor(input, self.mode.partition("_")[0].lower()).ndim not in (2, 3):
             name = self.mode.partition("_")[0]
             what = f"{input.ndim}D" + (" tensor" if name == "RNN" else "")
             raise ValueError(f"{name}: Expected input to be 2D or 3D, got {what} instead")
