@@ -114,6 +114,11 @@ def test_what_asks_hides_its_source_and_nothing_else_does(lesson):
     assert hidden == [cell.id for cell in cells(lesson, "code") if asks(cell)]
 
 
+def test_the_first_line_of_what_asks_gives_nothing_away(lesson):  # it is shown of a hidden source
+    asking = [cell.source.splitlines()[0] for cell in cells(lesson, "code") if asks(cell)]
+    assert [line for line in asking if line != "predict(" and not re.fullmatch(r'quiz\("[^"]+",', line)] == []
+
+
 def test_a_paragraph_is_short(lesson):
     prose = re.sub(r"\$\$.*?\$\$|```.*?```|\*\*References\.\*\*[^\n]*", "", text(lesson), flags=re.S)
     long = [p[:60] for p in prose.split("\n\n") if len(p.split()) > 90 and not p.startswith(("|", "- ", "1. ", "<"))]
