@@ -256,10 +256,11 @@ def read_text(path: str | Path) -> tuple[str | None, list[str]]:
         return None, [f"{name} was not handed in"]
     except OSError:
         return None, [f"{name} is no ordinary file (a link is not followed)"]
+    facts = os.fstat(descriptor)
+    if not stat.S_ISREG(facts.st_mode):
+        os.close(descriptor)
+        return None, [f"{name} is no ordinary file"]
     with os.fdopen(descriptor, "rb") as file:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode):
-            return None, [f"{name} is no ordinary file"]
         if facts.st_size > LONGEST:
             return None, [f"{name} has {facts.st_size} bytes; more than {LONGEST} are not read"]
         return file.read(LONGEST + 1).decode("utf-8", errors="replace"), []

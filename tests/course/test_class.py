@@ -1,0 +1,195 @@
+"""A class is graded in many processes and written by one; nothing is graded twice, and nothing is lost."""
+
+import csv
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from autolab.course.grading.gradebook import CourseGradebook
+from autolab.course.grading.scheduler import Course, grade_course
+from autolab.course.new import nbgrader
+from autolab.course.notebook import build
+
+from .hostile import TEXT, WRONG
+from .test_hostile import FULL, LIMITS, submitted
+
+ROOT = Path(__file__).resolve().parents[2]
+ENV = {**os.environ, "PYTHONPATH": str(ROOT)}
+KINDS = {"right": None, "wrong": WRONG, "exit": "import os\nos._exit(0)"}
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    root = tmp_path_factory.mktemp("class")
+    (root / "text" / "ps").mkdir(parents=True)
+    (root / "text" / "ps" / "n.md").write_text(TEXT)
+    build(root)
+    config = (ROOT / "exercises" / "nbgrader_config.py").read_text()
+    (root / "nbgrader_config.py").write_text(config + 'c.AssignLatePenalties.plugin_class = "Never"\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
+    os.environ["PYTHONPATH"] = str(ROOT)
+    nbgrader(root, "generate_assignment", "ps")
+    for i in range(9):
+        folder = root / "submitted" / f"s{i}" / "ps"
+        folder.mkdir(parents=True)
+        if i == 8:
+            continue  # an empty folder
+        (folder / "n.ipynb").write_text(submitted(list(KINDS.values())[i % 3]))
+    return Course(root)
+
+
+def totals(course):
+    with CourseGradebook(course.database, "ps") as gradebook:
+        return gradebook.totals()
+
+
+def reports(course):
+    with CourseGradebook(course.database, "ps") as gradebook:
+        return {r["student"]: {k: v for k, v in r.items() if k not in ("seconds", "times")} for r in gradebook.reports()}
+
+
+def times(course):
+    with CourseGradebook(course.database, "ps") as gradebook:
+        return {r["student"]: r["times"] for r in gradebook.reports()}
+
+
+def pages(course):
+    return {p.relative_to(course.root): p.read_text() for f in ("autograded", "feedback") for p in sorted((course.root / f).rglob("n.*"))}
+
+
+SLOWLY = """
+import sys, time
+from pathlib import Path
+from autolab.course.grading import scheduler
+from autolab.course.grading.scheduler import Course, grade_course
+from autolab.course.grading.box import Limits
+scheduler.BATCH = 1
+if __name__ == "__main__":
+    grade_course(Course(Path(sys.argv[1])), "ps", limits=Limits(cell=1.5, total=20.0), progress=lambda *a: time.sleep(0.3))
+"""
+
+
+@pytest.fixture(scope="module")
+def graded(course):
+    """Graded by a run that was killed, and a second one."""
+    process = subprocess.Popen([sys.executable, "-c", SLOWLY, str(course.root)], env=ENV, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while len(times(course)) < 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    before = len(times(course))
+    run = grade_course(course, "ps", jobs=2, limits=LIMITS)
+    return course, before, run
+
+
+def test_after_a_kill_nothing_is_lost_and_nothing_graded_twice(graded):
+    course, before, run = graded
+    assert 3 <= before < 9
+    assert (run.graded, run.skipped) == (9 - before, before)
+    assert times(course) == dict.fromkeys((f"s{i}" for i in range(9)), 1)
+    assert len({r["seed"] for r in reports(course).values()}) == 1  # the run that goes on draws as the one that was cut short
+
+
+def test_everybody_has_the_row_that_they_deserve(graded):
+    course, *_ = graded
+    got = totals(course)
+    assert all(got[f"s{i}"] == sum(FULL.values()) for i in (0, 3, 6))
+    assert all(got[f"s{i}"] == 16.0 for i in (1, 4, 7))
+    assert all(got[f"s{i}"] == 10.0 for i in (2, 5))
+    assert got["s8"] == 0.0
+    assert reports(course)["s8"]["notes"][0] == "n.ipynb was not handed in"
+
+
+def test_a_regrade_is_the_same_bit_for_bit(graded):
+    course, *_ = graded
+    before = reports(course), pages(course)
+    run = grade_course(course, "ps", regrade=True, limits=LIMITS)
+    assert (run.graded, run.skipped) == (9, 0)
+    assert (reports(course), pages(course)) == before
+
+
+def test_what_is_graded_is_left_alone_until_it_changes(graded):
+    course, *_ = graded
+    assert grade_course(course, "ps", limits=LIMITS).graded == 0
+    place = course.root / "submitted" / "s8" / "ps" / "n.ipynb"
+    place.write_text(submitted(None))
+    (place.parent / "timestamp.txt").write_text("2020-01-01 00:00:00 UTC")
+    assert grade_course(course, "ps", limits=LIMITS).graded == 1
+    assert totals(course)["s8"] == 20.0
+    place.unlink()
+    grade_course(course, "ps", limits=LIMITS)
+    assert totals(course)["s8"] == 0.0
+
+
+def test_points_given_by_hand_survive_a_regrade(graded):
+    course, *_ = graded
+    with CourseGradebook(course.database, "ps") as gradebook:
+        grade = gradebook.gradebook.find_grade("square-check", "n", "ps", "s1")
+        grade.manual_score = 7.0
+        gradebook.db.commit()
+    grade_course(course, "ps", regrade=True, limits=LIMITS)
+    with CourseGradebook(course.database, "ps") as gradebook:
+        grade = gradebook.gradebook.find_grade("square-check", "n", "ps", "s1")
+        assert (grade.score, grade.auto_score, grade.needs_manual_grade) == (7.0, 6.0, True)
+        grade.manual_score = None
+        gradebook.db.commit()
+
+
+def test_a_cluster_gives_the_same_grades(graded):
+    pytest.importorskip("distributed")
+    course, *_ = graded
+    before = reports(course)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    address, quiet = f"tcp://127.0.0.1:{port}", {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": ENV}
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard"]
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+    processes = [subprocess.Popen(command, cwd=course.root, **quiet) for command in (dask, worker, worker)]
+    try:
+        run = grade_course(course, "ps", scheduler=address, regrade=True, limits=LIMITS)
+    finally:
+        for process in processes:
+            process.terminate()
+            process.wait()
+    assert run.graded == 9
+    assert reports(course) == before
+
+
+def autolab(course, *words, code=0):
+    command = [sys.executable, "-m", "autolab.cli", "course", *words, "--course", str(course.root)]
+    done = subprocess.run(command, env=ENV, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout if code == 0 else done.stderr
+
+
+def test_the_report_is_one_page_about_the_class(graded):
+    course, *_ = graded
+    autolab(course, "report", "ps")
+    page = (course.root / "report-ps.html").read_text()
+    for phrase in ("9 students", "square-check", "Commonest diagnoses", "reaches for the system", "was stopped: the process ended"):
+        assert phrase in page
+    assert "<script" not in page
+    data = json.loads(autolab(course, "report", "ps", "--json"))
+    assert data["hardest"][0]["cell"] in ("square-check", "square-hidden")
+
+
+@pytest.mark.parametrize(("system", "column"), [("canvas", "SIS Login ID"), ("moodle", "username")])
+def test_marks_go_to_a_learning_management_system(graded, system, column):
+    course, *_ = graded
+    rows = list(csv.DictReader(io.StringIO(autolab(course, "export", "ps", "--for", system))))
+    assert {r[column]: float(r["ps"]) for r in rows if r[column]} == totals(course)
+
+
+def test_commands_that_cannot_run_say_why(graded):
+    course, *_ = graded
+    assert "has no assignment 'ps9'" in autolab(course, "grade", "ps9", code=2)
+    assert "does not know 'ps9'" in autolab(course, "report", "ps9", code=2)
+    assert "no row 'sofsign' in the table" in autolab(course, "add", "ps", "sofsign", code=2)

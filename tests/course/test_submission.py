@@ -1,0 +1,175 @@
+"""Whatever is handed in, every exercise that can be graded is, and the feedback says what was repaired."""
+
+import json
+import os
+
+import nbformat
+import pytest
+
+from autolab.course.grading import submission
+from autolab.course.grading.submission import parse, read, repair
+
+from .hostile import TEXT
+from .test_hostile import FORM, FULL, LIMITS, submitted
+
+RIGHT = json.loads(submitted(None))
+BLANK = dict.fromkeys(FULL, 0.0)
+
+
+def changed(change):
+    notebook = json.loads(json.dumps(RIGHT))
+    for cell in notebook["cells"]:
+        cell["source"] = "".join(cell["source"])
+    change(notebook)
+    return json.dumps(notebook)
+
+
+def cells(notebook):
+    return {c["metadata"].get("nbgrader", {}).get("grade_id"): c for c in notebook["cells"]}
+
+
+def remove(*names):
+    return lambda n: n.update(cells=[c for c in n["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") not in names])
+
+
+def points(n):
+    cells(n)["square-check"]["metadata"]["nbgrader"]["points"] = 1000
+
+
+def duplicate(n):
+    n["cells"].append(json.loads(json.dumps(cells(n)["exp"])))
+    n["cells"].append({**cells(n)["exp-check"], "source": "8.0"})
+
+
+def strip(n):
+    for cell in n["cells"]:
+        cell["metadata"], cell["id"] = {}, "x" + cell["id"]
+
+
+def move(n):
+    n["cells"].reverse()
+
+
+def edit(n):
+    cells(n)["square-check"]["source"] = "1000.0"
+
+
+def retype(n):
+    cell = cells(n)["square-check"]
+    cell["cell_type"] = "markdown"
+    del cell["outputs"], cell["execution_count"]
+
+
+def kernel(n):
+    n["metadata"] = {"kernelspec": {"name": "ir", "language": "R"}, "language_info": {"name": "R"}, "widgets": "x" * 10}
+
+
+def outputs(n):
+    cells(n)["square"]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "x" * 3_000_000}]
+
+
+def nonsense(n):
+    n["cells"] += [None, 3, {"cell_type": "code"}, {"cell_type": "raw", "source": 7, "metadata": []}]
+
+
+def unknown(n):
+    n["cells"].append({"cell_type": "code", "source": "99.0", "metadata": {"nbgrader": {"grade": True, "grade_id": "bonus", "points": 99}}})
+
+
+REPAIRED = {
+    "tests deleted": (remove("square-check", "exp-hidden"), "'square-check' was missing, and is put back"),
+    "everything but the answers deleted": (remove("setup", "square-check", "square-hidden", "exp-check", "exp-hidden"), "'setup' was missing"),
+    "points changed": (points, None),
+    "cells duplicated": (duplicate, "'exp-check' is there 2 times; the last one counts"),
+    "metadata stripped": (strip, "'square' had lost its metadata, and was recognised"),
+    "cells moved": (move, "cells had been moved, and are back in their order"),
+    "a test edited": (edit, "the locked cell 'square-check' had been changed"),
+    "a test made text": (retype, "'square-check' had become markdown"),
+    "another kernel": (kernel, None),
+    "huge outputs": (outputs, None),
+    "cells that are none": (nonsense, None),
+    "a test of one's own": (unknown, None),
+}
+UNREADABLE = {
+    "an empty file": ("", "n.ipynb is empty; 0 cells could be read"),
+    "a picture": ("\x89PNG\r\n", "n.ipynb is no valid JSON; 0 cells could be read"),
+    "a list": ("[1, 2]", "n.ipynb has no cells"),
+    "a number": ("3", "n.ipynb has no cells"),
+    "nested a million times": ("[" * 1_000_000, "n.ipynb is no valid JSON; 0 cells could be read"),
+    "cells that are text": ('{"cells": "all"}', "n.ipynb has no cells"),
+}
+
+
+def repaired(text):
+    notebook, notes = parse(text, "n.ipynb")
+    notes += repair(notebook, FORM)
+    nbformat.validate(notebook)
+    return notebook, notes
+
+
+def form_of(notebook):
+    return [(c.metadata.nbgrader.grade_id, c.metadata.nbgrader.get("points")) for c in notebook.cells if "nbgrader" in c.metadata]
+
+
+@pytest.mark.parametrize("name", REPAIRED)
+def test_a_damaged_notebook_has_its_form_again(name):
+    change, said = REPAIRED[name]
+    notebook, notes = repaired(changed(change))
+    assert form_of(notebook) == [(c.name, c.points if c.grade else None) for c in FORM]
+    for cell, form in zip([c for c in notebook.cells if "nbgrader" in c.metadata], FORM, strict=True):
+        assert cell.source == (form.source if form.locked else cells(RIGHT_TEXT)[form.name]["source"])
+    assert said is None or any(said in note for note in notes)
+
+
+RIGHT_TEXT = json.loads(changed(lambda n: None))
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_cannot_be_read_is_blank_with_a_reason(name):
+    text, said = UNREADABLE[name]
+    notebook, notes = repaired(text)
+    assert form_of(notebook) == [(c.name, c.points if c.grade else None) for c in FORM]
+    assert notes[0] == said
+
+
+def test_of_a_truncated_file_the_whole_cells_count():
+    text = changed(lambda n: None)
+    notebook, notes = repaired(text[: text.index('"exp-check"')])
+    assert "is no valid JSON" in notes[0]
+    assert "2 * x * g" in next(c.source for c in notebook.cells if c.id == "square")
+
+
+def test_an_old_format_is_converted():
+    cell = {"cell_type": "code", "language": "python", "input": "1 + 1", "outputs": [], "metadata": {}, "collapsed": False}
+    old = {"nbformat": 3, "nbformat_minor": 0, "metadata": {"name": ""}, "worksheets": [{"cells": [cell], "metadata": {}}]}
+    notebook, notes = repaired(json.dumps(old))
+    assert notes[0] == "n.ipynb is in an old format, and was converted"
+    assert notebook.cells[0].source == "1 + 1"
+
+
+def test_a_link_is_not_followed(tmp_path):
+    (tmp_path / "secret.ipynb").write_text(changed(lambda n: None))
+    os.symlink(tmp_path / "secret.ipynb", tmp_path / "n.ipynb")
+    notebook, notes = read(tmp_path / "n.ipynb")
+    assert notebook.cells == []
+    assert notes == ["n.ipynb is no ordinary file (a link is not followed)"]
+
+
+def test_a_pipe_and_a_folder_are_no_files(tmp_path):
+    os.mkfifo(tmp_path / "n.ipynb")
+    (tmp_path / "m.ipynb").mkdir()
+    assert read(tmp_path / "n.ipynb")[1] == ["n.ipynb is no ordinary file"]
+    assert "no ordinary file" in read(tmp_path / "m.ipynb")[1][0]
+    assert read(tmp_path / "nothing.ipynb")[1] == ["nothing.ipynb was not handed in"]
+
+
+def test_a_file_that_is_too_long_is_not_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(submission, "LONGEST", 10)
+    (tmp_path / "n.ipynb").write_text("x" * 11)
+    assert read(tmp_path / "n.ipynb")[1] == ["n.ipynb has 11 bytes; more than 10 are not read"]
+
+
+def test_the_text_and_the_form_agree():
+    assert [c.name for c in FORM if c.grade] == list(FULL)
+    assert TEXT.count("check square-") == 2
+    assert LIMITS.cell < 10
