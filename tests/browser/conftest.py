@@ -170,6 +170,9 @@ def run_notebook(page, jupyter, source, last):
     page.get_by_text(last, exact=True).last.wait_for(timeout=WAIT * 1000)
 
 
+# anywidget's own limit is two seconds for each widget; a machine that does other work besides may need longer
+TOO_SLOW = "[anywidget] Failed to initialize model."
+
 CELLS = [
     """\
 import ipywidgets
@@ -196,15 +199,19 @@ from autolab import widgets
 from autolab.widgets.questions import choice, number
 widgets.live("x * y", y=2.0)""",
     """\
-for made in [
-    widgets.forward_and_back(), widgets.graph_builder(), widgets.chain_rule(), widgets.accumulation(), widgets.scissors(),
-    widgets.two_gradients(), widgets.version_counter(), widgets.broadcast_backward(), widgets.matmul_backward(),
-    widgets.memory_against_depth(depths=(2, 4), segments=(0, 2)), widgets.forward_against_reverse(sizes=(1, 4)),
-    widgets.underflow(torch.tensor([1e-9, 1e-6, 1.0])), widgets.fusion(x=torch.ones(100_000)),
-    widgets.optimizer_race(steps=10, rates=(0.01, 0.1)), widgets.compare(lambda w: w * 2, lambda w: w * 3, w=1.0),
-    widgets.train(steps=80, start=False),
+for make in [
+    widgets.forward_and_back, widgets.graph_builder, widgets.chain_rule, widgets.accumulation, widgets.scissors, widgets.two_gradients,
+    lambda: widgets.memory_against_depth(depths=(2, 4), segments=(0, 2)), widgets.version_counter,
+    widgets.broadcast_backward, widgets.matmul_backward,
 ]:
-    display(made)""",
+    display(make())""",
+    """\
+for make in [
+    lambda: widgets.forward_against_reverse(sizes=(1, 4)), lambda: widgets.underflow(torch.tensor([1e-9, 1e-6, 1.0])),
+    lambda: widgets.fusion(x=torch.ones(100_000)), lambda: widgets.optimizer_race(steps=10, rates=(0.01, 0.1)),
+    lambda: widgets.compare(lambda w: w * 2, lambda w: w * 3, w=1.0), lambda: widgets.train(steps=80, start=False),
+]:
+    display(make())""",
     """\
 widgets.quiz("Browser", choice("Which?", {"a": "No: it is `b`.", "b": "It is."}, "b"), number("2 + 2?", 4, "Counted.", {5: "One too many."}))""",
     'print("-".join(["all", "cells", "ran"]))',
@@ -232,13 +239,17 @@ def opened_notebook(jupyter, browser, tmp_path_factory, screenshot):
     source = tmp_path_factory.mktemp("notebook") / "explorables.ipynb"
     nbformat.write(made, source)
     context = browser.new_context(viewport={"width": 1300, "height": 1000})
-    page = watched(context)
-    page.set_default_timeout(6_000)
-    try:
-        run_notebook(page, jupyter, source, "all-cells-ran")
-    except Exception:
-        screenshot(page, f"failed-to-run-{jupyter[0]}")
-        raise
+    for _ in range(3):
+        page = watched(context)
+        page.set_default_timeout(6_000)
+        try:
+            run_notebook(page, jupyter, source, "all-cells-ran")
+        except Exception:
+            screenshot(page, f"failed-to-run-{jupyter[0]}")
+            raise
+        if TOO_SLOW not in page.errors:
+            break
+        page.close()
     assert page.errors == []  # while the widgets were loaded
     assert page.external == []
     yield jupyter[0], page

@@ -328,7 +328,7 @@ def test_edges_are_followed_by_keys(open_page):
 
 
 def test_the_picture_is_zoomed_and_dragged_and_the_page_scrolls_on(open_page):
-    page = open_page(network())
+    page = open_page(network_of_blocks())
     width = "document.querySelector('.al-graph > svg').getBoundingClientRect().width"
     start = page.evaluate(width)
     page.get_by_role("button", name="Larger").click()
