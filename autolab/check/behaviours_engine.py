@@ -98,7 +98,7 @@ def _order_is_by_number(f) -> Data:
 
 def _deep(f) -> Data:
     node: Any = Leaf("a")
-    for i in range(1, 20001):
+    for i in range(1, 5001):
         node = Step(f"s{i}", i, (node,), (1.0,))
     return {"count": len(list(f(node)))}
 
@@ -117,7 +117,7 @@ VISITS = Behaviour("backward_order", (
                          lambda: {"order": "a c d e"})]),
     Scene("newest first", _order_is_by_number, lambda: {"order": "root late early"}, "the node with the highest number first",
           "node.number counts the nodes as they are made.", 1),
-    Scene("deep chain", _deep, lambda: {"count": 20001}, "20000 nodes in a row are no problem",
+    Scene("deep chain", _deep, lambda: {"count": 5001}, "5000 nodes in a row are no problem",
           "A function that calls itself for each node stops at Python's recursion limit; keep a list of what is still to do.", 2),
 ))  # fmt: skip
 
