@@ -1,6 +1,6 @@
 """Make the pictures in docs/images again: `python tests/browser/pictures.py`. Run it when a picture has changed its looks.
 
-`stepper.png` is the real widget in a real browser; `graph.svg` is what `autolab.draw.svg` returns.
+`graph.svg` is what `autolab.draw.svg` returns; the others are real widgets in a real browser.
 """
 
 import os
@@ -25,21 +25,26 @@ def loss():
 
 
 def main():
-    """Write both pictures."""
+    """Write all of them."""
     from playwright.sync_api import sync_playwright
 
+    torch.manual_seed(0)
     IMAGES.mkdir(exist_ok=True)
     svg(loss()).save(IMAGES / "graph.svg")
     chromium = os.environ.get("AUTOLAB_CHROMIUM") or shutil.which("chromium")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         page_file = torch.Stepper(loss()).save_html(Path(folder) / "page.html")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
-        page = browser.new_page(viewport={"width": 1240, "height": 700}, reduced_motion="reduce")
+        page = browser.new_page(viewport={"width": 1240, "height": 900}, reduced_motion="reduce")
         page.goto(page_file.as_uri())
         for _ in range(4):
             page.get_by_role("button", name="Step", exact=True).click()
         page.mouse.move(0, 0)
         page.locator(".al-root").screenshot(path=IMAGES / "stepper.png")
+        widgets = {"chain-rule": torch.widgets.chain_rule(), "training-room": torch.widgets.train(steps=200).wait()}
+        for name, widget in widgets.items():
+            page.goto(widget.save_html(Path(folder) / "page.html").as_uri())
+            page.locator(".al-root").screenshot(path=IMAGES / f"{name}.png")
         browser.close()
 
 
