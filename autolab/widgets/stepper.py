@@ -57,7 +57,8 @@ class Stepper(Explorable):
     selected = traitlets.Unicode("", help="id of the inspected node; empty: the node that fired last").tag(sync=True)
     playing = traitlets.Bool(False).tag(sync=True)
     speed = traitlets.Float(1.0, help="steps in 1.4 seconds").tag(sync=True)
-    trace = traitlets.Any().tag(sync=True, to_json=lambda trace, _: trace.to_dict())
+    # as text: ipywidgets would search every part of it for buffers
+    trace = traitlets.Any().tag(sync=True, to_json=lambda trace, _: trace.to_json())
     svg = traitlets.Unicode().tag(sync=True)
     opened = traitlets.Unicode("", help="id of the group that is open; empty: the whole graph").tag(sync=True)
     groups = traitlets.Dict(help="names of the groups, and the group that each node or group is in").tag(sync=True)
@@ -142,4 +143,4 @@ class Stepper(Explorable):
         """The traits for a page without a kernel."""
         ids = self._groups.by_id
         pictures = {id: self._drawn(id, "end") for id in ids} if len(ids) > 1 else {}
-        return {**super().offline(), "trace": self.trace.to_dict(), "playing": False, "pictures": pictures}
+        return {**super().offline(), "trace": self.trace.to_json(), "playing": False, "pictures": pictures}

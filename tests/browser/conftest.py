@@ -191,6 +191,11 @@ told""",
 w = torch.tensor([0.5, -1.0], requires_grad=True)
 second = torch.Stepper((w * torch.tensor([2.0, 3.0]) + 1).relu().sum())
 second""",
+    """\
+z = x
+for _ in range(60):
+    z = (z * w[0]).tanh() + x
+torch.Stepper(z)""",
     "torch.explore(lambda x, y: x * y + x**2, x=(-3, 3), y=2.0)",
     "torch.explore(lambda a, b: (a * b).sin(), a=(0, 2), b=(-1, 1))",
     'check("square", (lambda x: x * x, lambda g, x: g * x))',

@@ -146,6 +146,23 @@ def test_two_steppers_do_not_disturb_each_other(stepper):
     stepper.says("Ready.")
 
 
+def test_a_group_is_opened_by_the_kernel_and_a_node_is_found(notebook):
+    large = Widget(notebook[1], "Backward pass of z")
+    large.root.scroll_into_view_if_needed()
+    trail = large.root.get_by_role("navigation", name="Open groups").get_by_role("button")
+    large.root.locator(".al-closed").first.click()
+    expect(trail).to_have_count(2)
+    large.page.keyboard.press("Escape")
+    expect(trail).to_have_count(1)
+    field = large.root.get_by_role("searchbox", name="Find a node")
+    field.fill("tanh")
+    for _ in range(40):
+        field.press("Enter")
+    expect(large.root).to_contain_text("41 of 60: TanhBackward0")
+    expect(large.root.locator(".al-chosen")).to_have_attribute("aria-label", re.compile("^TanhBackward0: "))
+    assert large.root.locator("[data-node]").count() <= 60
+
+
 def test_keys_of_the_notebook_are_left_alone_by_the_stepper_and_the_other_way_round(stepper):
     cells = stepper.page.locator(".jp-Notebook .jp-Cell").count()
     stepper.button("Step").focus()

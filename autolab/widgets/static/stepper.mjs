@@ -1,7 +1,7 @@
 // ---- Stepper --------------------------------------------------------------------------------------------------
 
 function stepper(model, el) {
-  const trace = model.get("trace");
+  const trace = JSON.parse(model.get("trace"));
   const { nodes, edges, steps } = trace;
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const edgeById = new Map(edges.map((edge) => [edge.id, edge]));
