@@ -98,7 +98,7 @@ def _order_is_by_number(f) -> Data:
 
 def _deep(f) -> Data:
     node: Any = Leaf("a")
-    for i in range(1, 5001):
+    for i in range(1, 3001):
         node = Step(f"s{i}", i, (node,), (1.0,))
     return {"count": len(list(f(node)))}
 
@@ -117,7 +117,7 @@ VISITS = Behaviour("backward_order", (
                          lambda: {"order": "a c d e"})]),
     Scene("newest first", _order_is_by_number, lambda: {"order": "root late early"}, "the node with the highest number first",
           "node.number counts the nodes as they are made.", 1),
-    Scene("deep chain", _deep, lambda: {"count": 5001}, "5000 nodes in a row are no problem",
+    Scene("deep chain", _deep, lambda: {"count": 3001}, "3000 nodes in a row are no problem",
           "A function that calls itself for each node stops at Python's recursion limit; keep a list of what is still to do.", 2),
 ))  # fmt: skip
 
@@ -144,7 +144,7 @@ def _diamond_whole(f, g) -> Data:
 
 def _deep_pass(f, g) -> Data:
     a = node = Leaf("a")
-    for i in range(1, 5001):
+    for i in range(1, 3001):
         node = Step(f"s{i}", i, (node,), (1.0,))
     f(node, g)
     return {"a": a.grad}
@@ -167,7 +167,7 @@ RUN = Behaviour("run_backward", (
     Scene("the whole gradient", _diamond_whole, lambda g: {"g of c": 26 * g, "calls": 1},
           "each rule is called once, with everything that arrived", "Wait until all of c's gradient has arrived.", 2,
           _arrays((4,)), says={"calls": "how often the rule of c was called", "g of c": "what the rule of c received"}),
-    Scene("deep chain", _deep_pass, lambda g: {"a": g}, "5000 nodes in a row are no problem",
+    Scene("deep chain", _deep_pass, lambda g: {"a": g}, "3000 nodes in a row are no problem",
           "A function that calls itself for each node stops at Python's recursion limit.", 2, _arrays((4,))),
 ))  # fmt: skip
 
