@@ -20,7 +20,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from autolab.autograd import Function, no_grad
+from autolab.autograd import Function, enable_grad, grad, no_grad
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.surface.creation import from_numpy
@@ -114,6 +114,7 @@ class LocalCandidate:
         if isinstance(rule, type):
             _require_static(rule)
             self.wrap, self.tensors = _tensor_of(rule)
+            self._class: Any = rule
             self._forward, self._backward = self._class_forward(rule), rule.backward
             return
         if callable(rule):
@@ -174,6 +175,18 @@ class LocalCandidate:
             )
         return tuple(None if v is None else np.array(as_array(v)) for v in values[:expected])
 
+    def second(self, inputs, settings, g, directions) -> tuple[list[np.ndarray | None] | None, Fault | None]:
+        """Derivatives of sum(v * gradient) for each input and g, through the backward that the learner wrote."""
+        if self._plain or self.tensors is not Tensor:
+            return None, None
+        with _quiet(), enable_grad():
+            try:
+                with limit(self.seconds):
+                    apply = _with_tuples(self._class).apply
+                    return second_order(apply, inputs, settings.values(), {}, self.needed, self.names, g, directions), None
+            except (Exception, SystemExit, TooLong) as error:
+                return None, _fault("the second backward", error, self.seconds)
+
     def _context(self, given, settings) -> Context:
         return Context(len(given) + len(settings), self.tensors)
 
@@ -210,6 +223,30 @@ class LocalCandidate:
         if all(name in context.names for name in self.wants):
             return self._plain_backward(g, *(context.names[name] for name in self.wants))
         return self._plain_backward(g, *context.inputs)
+
+
+def _with_tuples(cls: Any) -> Any:
+    """The same Function, whose backward may return a list."""
+
+    def backward(ctx, *gs):
+        returned = cls.backward(ctx, *gs)
+        return tuple(returned) if isinstance(returned, list) else returned
+
+    return type(cls.__name__, (cls,), {"backward": staticmethod(backward)})
+
+
+def second_order(call, inputs, positional, keywords, needed, names, g, directions) -> list[np.ndarray | None]:
+    """Of a differentiable operation: d sum(v * d out / d x) / d each input and g, by the engine."""
+    tensors = {x: from_numpy(np.array(a)) for x, a in zip(names, inputs, strict=True)}
+    watched = [tensors[x].requires_grad_() for x in needed]
+    incoming = from_numpy(np.array(g)).requires_grad_()
+    out = call(*tensors.values(), *positional, **keywords)
+    first = grad(out, watched, incoming, create_graph=True)
+    total = sum((from_numpy(v) * a).sum() for v, a in zip(directions, first, strict=True))
+    if not total.requires_grad:
+        raise RuntimeError("the gradient does not depend on anything any more: it was computed outside of the engine (numpy, detach)")
+    found = grad(total, [*watched, incoming], allow_unused=True)
+    return [None if a is None else a.numpy() for a in found]
 
 
 def as_array(value: Any) -> np.ndarray:

@@ -68,8 +68,8 @@ def diagnose(f: Any, reference: Any, inputs: Sequence[np.ndarray], **settings: A
     f : Function class, pair (forward, backward), or backward function
         The rule to look at. A plain backward takes g first and then what it needs by name: inputs, `out`,
         `<input>_shape`, settings.
-    reference : row of the table, its name, or a pair (forward, backward)
-        The right rule.
+    reference : row of the table, its name, a pair (forward, backward), or a function on tensors
+        The right rule; or the operation, which the engine differentiates.
     inputs : sequence of ndarray
         What forward is called with. Use numbers that differ from 0, 1 and 2 and from each other.
     settings
@@ -79,6 +79,13 @@ def diagnose(f: Any, reference: Any, inputs: Sequence[np.ndarray], **settings: A
     -------
     list of Diagnosis
         One for each input whose gradient is wrong; empty if all are right. `certainty` says how far to trust it.
+
+    Examples
+    --------
+    >>> x = np.array([[0.3, 1.7, -0.4], [2.6, -1.2, 0.9]])
+    >>> (found,) = diagnose(lambda g, x: 2 * g * x**2, lambda x: x**3, [x])
+    >>> print(found.text)
+    The gradient for x is 0.666667 times the right one, everywhere
     """
     right = Reference.of(reference)
     candidate = LocalCandidate(f, right)

@@ -39,6 +39,7 @@ HINTS = {
     "flipped": "Write down for one entry of the input which entries of the result it reaches, and through which weights.",
     "elementwise": "How many products does one entry of the result add up?",
     "pieces": "Which entries of the result came from this input? Their gradients, and no others, belong to it.",
+    "second order": "Compute the gradient from the saved tensors with operations of tensors, without numpy() and detach().",
     "nan": "Put the number at the place shown into your formula by hand, one step at a time.",
     "time": "Which of your loops has a condition that never becomes false?",
     "recursion": "Which of your functions calls itself, and what should stop it?",

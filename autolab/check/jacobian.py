@@ -141,15 +141,16 @@ def _survivors(pair: Pair, needed: np.ndarray, kept: np.ndarray) -> Found | None
             last = np.where(needed, rank, -1).max(axis=0)
             first = np.where(needed, rank, rank.max() + 1).min(axis=0)
             if np.array_equal(kept, needed & (rank == last)):
-                text = "keeps only the last of several contributions: each overwrites the one before (=), where they have to be added (+=)"
-                return "overwritten", text, True
+                return "overwritten", OVERWRITTEN, True
             if np.array_equal(kept, needed & (rank == first)):
-                return (
-                    "one of many",
-                    "keeps only the first of several contributions; all of them have to be added",
-                    True,
-                )
+                # A result that is heard at some entries and not at others was overwritten; one that is heard nowhere was left out.
+                if any((row & want).any() and not row[want].all() for row, want in zip(kept, needed, strict=True)):
+                    return "overwritten", OVERWRITTEN, True
+                return "one of many", "keeps only the first of several contributions; all of them have to be added", True
     return None
+
+
+OVERWRITTEN = "keeps only one of several contributions: each overwrites the one before (=), where they have to be added (+=)"
 
 
 def _slice(which: np.ndarray, shape: tuple[int, ...], name: str) -> str:

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from autolab.autograd import enable_grad, grad, no_grad
+from autolab.surface.creation import from_numpy
+
 
 def sum_to(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """Add up the axes along which an array of this shape was stretched."""
@@ -54,17 +57,20 @@ class Reference:
         self.formulas = dict(formulas or {})
         self.defaults = dict(defaults or {})
         self.settings = tuple(settings)
+        self.row: Any = None  # the row of the table, which runs on tensors too
 
     @classmethod
     def of(cls, reference: Any) -> Reference:
-        """From a row, the name of a row, or a pair (forward, backward) of functions on arrays."""
+        """From a row, its name, a pair (forward, backward) of functions on arrays, or a function on tensors."""
         if isinstance(reference, Reference):
             return reference
         if isinstance(reference, str):
             reference = row(reference)
         if isinstance(reference, tuple):
             return cls._of_pair(*reference)
-        return cls(
+        if callable(reference) and not hasattr(reference, "rules"):
+            return cls._of_function(reference)
+        found = cls(
             reference.name,
             reference,
             {x: (rule.function, rule.needs) for x, rule in reference.rules.items()},
@@ -74,6 +80,8 @@ class Reference:
             defaults=defaults(reference.forward),
             settings=reference.settings,
         )
+        found.row = reference
+        return found
 
     @classmethod
     def _of_pair(cls, forward: Callable, backward: Callable) -> Reference:
@@ -87,6 +95,27 @@ class Reference:
             return one
 
         return cls(getattr(forward, "__name__", "f"), forward, {x: (rule(i), inputs) for i, x in enumerate(inputs)})
+
+    @classmethod
+    def _of_function(cls, function: Callable) -> Reference:
+        """A function on tensors: the engine knows its derivative."""
+        inputs = parameters(function)
+
+        def forward(*arrays, **settings):
+            with no_grad():
+                return function(*map(from_numpy, arrays), **settings).numpy()
+
+        def rule(x: str) -> Callable:
+            def one(g, *arrays):
+                with enable_grad():
+                    tensors = [from_numpy(np.array(a)) for a in arrays]
+                    watched = tensors[inputs.index(x)].requires_grad_()
+                    (found,) = grad(function(*tensors), watched, from_numpy(np.array(g)), allow_unused=True)
+                return np.zeros(np.shape(watched)) if found is None else found.numpy()
+
+            return one
+
+        return cls(getattr(function, "__name__", "f"), forward, {x: (rule(x), inputs) for x in inputs})
 
     def environment(self, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> dict[str, Any]:
         """Every name that a rule may ask for."""

@@ -9,9 +9,11 @@ import os
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from . import picture
 from .diagnosis import Diagnosis
+from .jacobian import Pair
+from .schema import VERSION as SCHEMA
 
-SCHEMA = 1
 MIMETYPE = "application/vnd.autolab.report+json"
 WORDS = {True: "passed", False: "wrong", None: "open"}
 MARKS = {True: "\N{CHECK MARK}", False: "\N{BALLOT X}", None: "\N{EN DASH}"}
@@ -47,6 +49,9 @@ class Report:
     diagnoses: tuple[Diagnosis, ...]
     seed: int
     seconds: float
+    notes: tuple[str, ...] = ()  # remarks that cost nothing
+    jacobians: Pair | None = None  # of the first gradient that is wrong, if it is small enough to look at
+    attempt: int = 0  # the how manieth on this machine; 0 if nobody counts
 
     @property
     def points(self) -> float:
@@ -81,6 +86,7 @@ class Report:
             "seconds": round(self.seconds, 6),
             "verdicts": [{k: v for k, v in asdict(v).items() if k != "partial"} for v in self.verdicts],
             "diagnoses": [d.to_dict() for d in self.diagnoses],
+            "notes": list(self.notes),
         })  # fmt: skip
 
     def to_json(self) -> str:
@@ -92,10 +98,16 @@ class Report:
         for d in self.diagnoses:
             lines += ["", str(d)]
         lines += [""] * bool(self.diagnoses)
+        wide = max((len(v.name) for v in self.verdicts), default=0) + 2
         for v in self.verdicts:
             points = f"{_number(v.points)} of {_number(v.max_points)}" if v.max_points else ""
-            lines.append(f"  {WORDS[v.passed]:7}{v.name:14}{points:12}{v.reason}".rstrip())
+            lines.append(f"  {WORDS[v.passed]:7}{v.name:{wide}}{points:12}{v.reason}".rstrip())
+        lines += [""] * bool(self.notes) + [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+    def picture(self) -> str:
+        """The two Jacobians as text; empty if there is nothing to show."""
+        return picture.text(self.jacobians) if self.jacobians else ""
 
     __repr__ = __str__
 
@@ -109,10 +121,19 @@ class Report:
         )
         return (
             f"<div class='autolab-report'><style>{CSS}</style>"
-            f"<p><b>{html.escape(self.exercise)}</b>: {_number(self.points)} of {_number(self.max_points)} points</p>"
+            f"<p><b>{html.escape(self.exercise)}</b>: {_number(self.points)} of {_number(self.max_points)} points"
+            f"{f', attempt {self.attempt}' if self.attempt > 1 else ''}</p>"
             f"{''.join(map(_diagnosis, self.diagnoses))}"
-            f"<table class='autolab-verdicts'><thead><tr>{HEAD}</tr></thead><tbody>{rows}</tbody></table></div>"
+            f"<table class='autolab-verdicts'><thead><tr>{HEAD}</tr></thead><tbody>{rows}</tbody></table>"
+            f"{''.join(f'<p>Note: {html.escape(note)}.</p>' for note in self.notes)}{self._jacobians_html()}</div>"
         )
+
+    def _jacobians_html(self) -> str:
+        if self.jacobians is None:
+            return ""
+        words = html.escape(picture.summary(self.jacobians))
+        legend = "A row is a result, a column an entry of the input. Blue: positive; orange with a dash: negative; outlined: differs."
+        return f"<details><summary>The two Jacobians</summary><p>{words}.</p>{picture.svg(self.jacobians)}<p>{legend}</p></details>"
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, Any]:
         grading = os.environ.get("NBGRADER_EXECUTION")

@@ -23,6 +23,7 @@ Shapes = tuple[tuple[int, ...], ...]
 POINTS = {
     "forward": 1.0, "shape": 1.0, "value": 2.0, "upstream": 2.0, "broadcasting": 2.0,
     "accumulation": 0.5, "purity": 0.5, "dtype": 0.5, "method": 0.5, "stability": 1.0,
+    "second order": 1.0,
 }  # fmt: skip
 
 
@@ -48,6 +49,7 @@ class Spec:
     make: Callable | None = None  # make(rng, shapes, settings) -> inputs, where random numbers will not do
     kink: Kink | None = None
     extreme: Mapping[str, Sequence[float]] = field(default_factory=dict)  # where a careless formula overflows
+    second: bool = False  # must the rule itself be differentiable?
     scaled: float = 0.0  # also try inputs this many times larger: finite differences lose their digits
     points: Mapping[str, float] = field(default_factory=lambda: POINTS)
     hints: Mapping[str, str] = field(default_factory=dict)

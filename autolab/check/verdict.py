@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable
 from dataclasses import replace
@@ -9,11 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from autolab.autograd import enable_grad
+from autolab.utils import progress
+
+from . import picture
 from .behaviour import LocalPlayer, judge_behaviour
 from .behaviours import BEHAVIOURS
-from .candidate import Answer, Candidate, LocalCandidate, from_source
-from .cases import Case, cases
+from .candidate import Answer, Broken, Candidate, LocalCandidate, from_source, second_order
+from .cases import Case, cases, draw
 from .diagnosis import Diagnosis, asking, diagnosis, error_of, explain, fault, observe, stopped, worst_place
+from .jacobian import Pair, is_linear, jacobians
 from .limit import SECONDS
 from .observation import Observation, close
 from .reference import Reference
@@ -21,12 +27,14 @@ from .report import Report, Verdict
 from .specs import SPECS, Spec, spec_for
 
 RIGHT = 1e-4  # up to here the derivative is the right one, computed badly
+SLOW = 0.25  # seconds for one call
 EXACT = 1e-12  # a formula in float64 is this exact; a difference quotient is not
 
 
 def check(
-    name: str | Spec, candidate: Any, *, seed: int = 0, points: float | None = None, seconds: float = SECONDS
-) -> Report:
+    name: str | Spec, candidate: Any, *, seed: int = 0, points: float | None = None, second_order: bool | None = None,
+    seconds: float = SECONDS,
+) -> Report:  # fmt: skip
     """Judge a backward rule that someone wrote for an operation of the table, and say how it is wrong.
 
     Parameters
@@ -40,6 +48,8 @@ def check(
         Draws the inputs and the incoming gradients.
     points : float, optional
         What a right rule is worth; as the exercise says if not given.
+    second_order : bool, optional
+        Must the rule itself be differentiable (a Function class on tensors)? As the exercise says if not given.
     seconds : float
         How long one call of the rule may take before it is stopped.
 
@@ -67,15 +77,30 @@ def check(
     """
     if behaviour := BEHAVIOURS.get(name) if isinstance(name, str) else None:
         player = candidate if hasattr(candidate, "play") else LocalPlayer(behaviour, candidate)
-        return judge_behaviour(behaviour, player, seed=seed, points=points)
+        report = judge_behaviour(behaviour, player, seed=seed, points=points)
+        return _counted(report) if player is not candidate else report
     spec = name if isinstance(name, Spec) else spec_for(name)
     reference = Reference.of(spec.row or spec.name)
     if isinstance(candidate, str) and "\n" in candidate.strip():
         candidate = from_source(candidate)
     if not (hasattr(candidate, "call") and hasattr(candidate, "judges_forward")):
         candidate = LocalCandidate(candidate, reference, seconds)
+    if second_order is not None:
+        spec = replace(spec, second=second_order)
     report = judge(spec, reference, candidate, seed=seed)
+    if isinstance(candidate, (LocalCandidate, Broken)):
+        report = _counted(report)
     return report if points is None else report.worth(points)
+
+
+def _counted(report: Report) -> Report:
+    """Note the attempt on the learner's machine; not while a grader runs, whose attempts are not theirs."""
+    if "NBGRADER_EXECUTION" in os.environ or os.environ.get("AUTOLAB_HOME") == "off":
+        return report
+    first = report.diagnoses[0].text if report.diagnoses else ""
+    points = f"{report.points:g} of {report.max_points:g}"
+    entry = progress.remember("exercise", report.exercise, report.passed, "; ".join(filter(None, [points, first])))
+    return replace(report, attempt=entry["attempts"])
 
 
 def judge(spec: Spec, reference: Reference, candidate: Candidate, *, seed: int = 0) -> Report:
@@ -83,8 +108,13 @@ def judge(spec: Spec, reference: Reference, candidate: Candidate, *, seed: int =
     start = time.perf_counter()
     with np.errstate(all="ignore"):
         require(spec, reference)
-        verdicts, found = _judge(spec, reference, candidate, seed)
-    return Report(spec.name, verdicts, found, seed, time.perf_counter() - start)
+        court = _heard(spec, reference, candidate, seed)
+        verdicts = court.verdicts()
+        # What writes into its arguments is also wrong the second time: the cause goes first.
+        found = sorted(court.diagnoses, key=lambda d: d.family != "mutation")
+        found = [replace(d, hint=spec.hints.get(d.family, d.hint)) for d in found]
+        both = court.jacobians()
+    return Report(spec.name, verdicts, _merged(found), seed, time.perf_counter() - start, court.notes(), both)
 
 
 def require(spec: Spec, reference: Reference) -> None:
@@ -109,18 +139,15 @@ def require(spec: Spec, reference: Reference) -> None:
         ) from error
 
 
-def _judge(spec: Spec, reference: Reference, candidate: Candidate, seed: int):
+def _heard(spec: Spec, reference: Reference, candidate: Candidate, seed: int) -> Court:
+    """All cases put to the candidate."""
     runs: dict[str, list[Run]] = {}
     for case in cases(spec, reference, np.random.default_rng(seed)):
         answer = candidate.call(case.inputs, case.settings, case.upstream, case.between)
         runs.setdefault(case.purpose, []).append(Run(case, answer, reference, candidate))
         if answer.fault and answer.fault.kind in ("blank", "syntax", "time"):
             break  # the next call would say the same, and a loop without end takes its time each time
-    court = Court(spec, reference, candidate, runs)
-    verdicts = court.verdicts()
-    causes_first = sorted(court.diagnoses, key=lambda d: d.family != "mutation")
-    found = (replace(d, hint=spec.hints.get(d.family, d.hint)) for d in causes_first)
-    return verdicts, _merged(found)
+    return Court(spec, reference, candidate, runs)
 
 
 def _merged(found: Iterable[Diagnosis]) -> tuple[Diagnosis, ...]:
@@ -191,7 +218,7 @@ class Court:
         judged["value"], judged["upstream"] = self.value_and_upstream()
         for name in self._applicable():
             if name not in judged:
-                judged[name] = getattr(self, name)()
+                judged[name] = getattr(self, name.replace(" ", "_"))()
         if judged["method"].passed is False and judged["value"].passed:
             judged["value"] = Verdict("value", False, judged["method"].reason)
         return self._with_points(judged)
@@ -203,7 +230,7 @@ class Court:
         names.append("accumulation")
         if self.spec.extreme:
             names.append("stability")
-        return [*names, "purity", "dtype", "method"]
+        return [*names, "purity", "dtype", "method", *["second order"] * self.spec.second]
 
     def _with_points(self, judged: dict[str, Verdict]) -> tuple[Verdict, ...]:
         # A rule that is wrong everywhere also writes into nothing: care counts once there is something to care for.
@@ -446,6 +473,58 @@ class Court:
                 self.diagnoses.append(found)
                 return Verdict("method", False, text)
         return Verdict("method", True, "no difference quotient, no call of the engine")
+
+    def second_order(self) -> Verdict:
+        """Can the gradient be differentiated again, with the right result?"""
+        run, second = self.plain[0], getattr(self.candidate, "second", None)
+        row = self.reference.row
+        if second is None or row is None:
+            return Verdict("second order", None, "not judged: the rule runs elsewhere")
+        rng = np.random.default_rng(0)
+        v = [draw(rng, np.shape(run.names[x])) for x in self.inputs]
+        got, failed = second(run.case.inputs, run.case.settings, run.case.upstream[0], v)
+        if failed or got is None:
+            text = failed.text if failed else "only a Function class on tensors can be differentiated again"
+            if failed:
+                self.diagnoses.append(fault(Answer(None, (), (), (), failed), run.where))
+            return Verdict("second order", False if failed else None, text)
+        settings = self.reference.own(run.case.settings)
+        names = self.reference.inputs
+        with enable_grad():
+            want = second_order(row, run.case.inputs, (), settings, self.inputs, names, run.case.upstream[0], v)
+        for x, yours, right in zip((*self.inputs, "g"), got, want, strict=True):
+            zero = np.zeros(np.shape(run.names[x]) if x != "g" else run.case.upstream[0].shape)
+            yours, right = (zero if a is None else a for a in (yours, right))
+            if yours.shape != right.shape or not np.allclose(yours, right, rtol=1e-8, atol=1e-10):
+                text = f"The gradient is right, but its own derivative for {x} is not: something was detached or computed outside"
+                worst = _worst_result(yours, right).removeprefix("result") if yours.shape == right.shape else ""
+                found = diagnosis("second order", "certain", f"{text}{' (at ' + worst.strip() + ')' if worst else ''}", where=run.where)
+                self.diagnoses.append(found)
+                return Verdict("second order", False, text)
+        return Verdict("second order", True, "the gradient can be differentiated again")
+
+    def notes(self) -> tuple[str, ...]:
+        """Remarks that cost nothing."""
+        found = []
+        runs = self._all(*self.runs)
+        printed = next((run.answer.printed for run in runs if run.answer.printed.strip()), "")
+        if printed:
+            first = printed.strip().splitlines()[0][:80]
+            found.append(f"your rule prints, which is not shown while it is checked: {first!r}")
+        slowest = max((run.answer.seconds for run in runs), default=0.0)
+        if slowest > SLOW:
+            found.append(f"one call takes {slowest:.2g} s, on arrays of a few numbers: a loop over entries where NumPy has one operation?")
+        return tuple(found)
+
+    def jacobians(self) -> Pair | None:
+        """Both matrices for the first input whose gradient is wrong, where they are small enough to look at."""
+        for o in sorted(self.seen, key=lambda o: o.out.size):
+            for x in self.inputs:
+                wrong = o.got[x] is not None and o.got[x].shape == o.want[x].shape and error_of(o, x) > RIGHT
+                if wrong and picture.fits(o.out.size, o.want[x].size):
+                    pair = jacobians(o, x)
+                    return pair if pair and is_linear(o, pair) else None
+        return None
 
     # --- helpers
 

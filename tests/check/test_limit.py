@@ -1,0 +1,88 @@
+"""Code that does not come to an end is stopped, wherever it runs, and shown the line where it was."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from autolab.check import check
+from autolab.check.limit import TooLong, limit
+
+
+def endless(g, x):
+    while True:
+        g = g * 1.0
+
+
+def stubborn(g, x):
+    while True:
+        try:
+            g = g * 1.0
+        except:  # noqa: E722
+            if time.perf_counter() > stubborn.until:
+                raise
+
+
+def test_a_loop_without_end_is_stopped_and_shown():
+    start = time.perf_counter()
+    report = check("square", endless, seconds=0.1)
+    assert time.perf_counter() - start < 2
+    (found,) = report.diagnoses
+    assert (found.family, found.certainty) == ("time", "certain")
+    assert "did not come to an end within 0.1 seconds" in found.text
+    assert "line" in found.text
+    assert report.points == 0
+
+
+def test_in_a_thread_too():
+    reports = []
+    thread = threading.Thread(target=lambda: reports.append(check("square", endless, seconds=0.1)))
+    thread.start()
+    thread.join(5)
+    assert [d.family for d in reports[0].diagnoses] == ["time"]
+
+
+def test_a_bare_except_does_not_swallow_it():
+    stubborn.until = time.perf_counter() + 0.3
+    assert [d.family for d in check("square", stubborn, seconds=0.1).diagnoses] == ["time"]
+
+
+def test_what_ends_in_time_runs_on():
+    with limit(0.1):
+        pass
+    time.sleep(0.15)  # nothing arrives afterwards
+
+
+def test_an_alarm_that_somebody_else_has_set_is_left_alone():
+    import signal
+
+    if not hasattr(signal, "setitimer"):
+        pytest.skip("no timers here")
+    before = signal.getitimer(signal.ITIMER_REAL)
+    signal.setitimer(signal.ITIMER_REAL, 60)
+    try:
+        with pytest.raises(TooLong), limit(0.05):
+            while True:
+                pass
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 50
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *before)
+
+
+def test_a_function_that_calls_itself_without_end():
+    def again(g, x):
+        return again(g, x)
+
+    assert [d.family for d in check("square", again).diagnoses] == ["recursion"]
+
+
+SOURCE = "def backward(g, x):\n    return 2 * g * x{}\n"
+
+
+def test_source_text_is_judged_and_a_syntax_error_shown_with_its_line():
+    assert check("square", SOURCE.format("")).passed
+    (found,) = check("square", SOURCE.format(")")).diagnoses
+    assert found.family == "syntax"
+    assert "line 2: return 2 * g * x)" in found.text
