@@ -1,5 +1,7 @@
 """What every explorable shares: the one ES module, its style, the static picture, the page that works from disk."""
 
+import base64
+import gzip
 import html
 import json
 from pathlib import Path
@@ -25,6 +27,10 @@ CSS = "\n".join([
     STYLE,
     (STATIC / "autolab.css").read_text("utf-8"),
 ])  # fmt: skip
+
+PACKED = 1_000_000  # characters from which on a page carries its data compressed
+UNPACK = """await new Response(new Blob([Uint8Array.from(atob("{}"), (c) => c.charCodeAt(0))])
+  .stream().pipeThrough(new DecompressionStream("gzip"))).json()"""
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -103,6 +109,8 @@ class Explorable(anywidget.AnyWidget):
             The file, absolute.
         """
         data = json.dumps(self.offline(), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
+        if len(data) > PACKED:
+            data = UNPACK.format(base64.b64encode(gzip.compress(data.encode(), 6)).decode())
         page = PAGE.format(
             title=html.escape(self.title), css=CSS, module=MODULE, data=data,
             picture=self.picture(), text=html.escape(self.text()),

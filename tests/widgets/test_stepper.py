@@ -189,3 +189,12 @@ def test_a_page_starts_where_the_widget_stands(stepper, tmp_path):
     page = stepper.save_html(tmp_path / "page.html").read_text("utf-8")
     assert '"position": 1' in page
     assert '"playing": false' in page
+
+
+def test_a_page_of_a_large_graph_is_compressed(x, tmp_path):
+    y = x
+    for _ in range(300):
+        y = (y * x).tanh() + 1
+    page = torch.Stepper(y).save_html(tmp_path / "page.html").read_text("utf-8")
+    assert "DecompressionStream" in page
+    assert len(page) < 1_500_000  # of seven million
