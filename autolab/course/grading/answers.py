@@ -150,23 +150,23 @@ class Answers:
         """For each name: "function class", "callable", "value", or "missing"."""
         return {name: _kind(self.shell.user_ns.get(name, _MISSING)) for name in names}
 
-    def rules(self, what: Any, inputs: tuple, calls: tuple) -> list:
+    def rules(self, what: Any, inputs: tuple, differentiable: tuple, calls: tuple) -> list:
         """Several calls of a rule; after one that says "not written yet" the others need no answer."""
         answers = []
         for result, given in calls:
-            answers.append(self.rule(what, inputs, result, given))
+            answers.append(self.rule(what, _Names(inputs, differentiable, result), given))
             if (answers[-1].get("fault") or [None, None])[1] == "blank":
                 break
         return answers
 
-    def rule(self, what: Any, inputs: tuple, result: Any, given: tuple) -> dict[str, Any]:
-        """One call of a rule, as `autolab.check.LocalCandidate` makes it; `result` is forward's where that is not asked."""
+    def rule(self, what: Any, names: _Names, given: tuple) -> dict[str, Any]:
+        """One call of a rule, as `autolab.check.LocalCandidate` makes it."""
         from autolab.check.candidate import LocalCandidate
 
         arrays, settings, upstream, between, same = given
         arrays = [arrays[i] for i in same]  # the same array given twice is the same array here
         try:
-            candidate = LocalCandidate(self._object(what), _Names(inputs, result))
+            candidate = LocalCandidate(self._object(what), names)
         except TypeError as error:
             return {"refused": str(error)}
         answer = candidate.call(arrays, settings, upstream, between)
@@ -225,10 +225,13 @@ class Answers:
 
 
 class _Names:
-    """As much of a reference as a rule needs in order to be called: the names of the inputs, and no answer."""
+    """As much of a reference as a rule needs in order to be called: names, and forward's result where that is not asked."""
 
-    def __init__(self, inputs: tuple, result: Any):
-        self.inputs, self._result = tuple(inputs), result
+    def __init__(self, inputs: tuple, differentiable: tuple, result: Any):
+        self.inputs, self._differentiable, self._result = tuple(inputs), tuple(differentiable), result
+
+    def differentiable(self) -> tuple[str, ...]:
+        return self._differentiable
 
     def result(self, inputs: Any, settings: Any) -> Any:
         return self._result

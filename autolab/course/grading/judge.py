@@ -92,7 +92,7 @@ class Judge:
         else:
             spec = exercise if isinstance(exercise, Spec) else spec_for(exercise)
             reference = _reference(spec)
-            candidate = BoxCandidate(name, reference.inputs, reference.result, self.ask)
+            candidate = BoxCandidate(name, reference, self.ask)
             require(spec, reference)
             with np.errstate(all="ignore"):
                 candidate.prepare(list(cases(spec, reference, np.random.default_rng(seed))))

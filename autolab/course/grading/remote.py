@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from autolab.autograd import Function
-from autolab.check import Answer, Fault
+from autolab.check import Answer, Fault, Reference
 from autolab.engine.tensor import Tensor
 from autolab.surface.creation import from_numpy
 
 from . import wire
 from .box import RemoteError
 
+KINDS = ("blank", "exception", "count", "type", "time", "recursion", "syntax")
 Ask = Callable[..., Any]  # ask(what, *arguments): of the session that is open
 
 
@@ -69,8 +70,9 @@ def name_of(candidate: Any) -> Any:
 class BoxCandidate:
     """A rule that is called in the box. The verdict is made here, from the arrays."""
 
-    def __init__(self, name: Any, inputs: Sequence[str], result: Callable, ask: Ask):
-        self.name, self.inputs, self.result, self.ask = name, tuple(inputs), result, ask
+    def __init__(self, name: Any, reference: Reference, ask: Ask):
+        self.name, self.inputs, self.result, self.ask = name, reference.inputs, reference.result, ask
+        self.differentiable = tuple(reference.differentiable())
         self.count = 0
         self.judges_forward = not isinstance(name, str)
         if isinstance(name, str):
@@ -82,7 +84,7 @@ class BoxCandidate:
         """Ask for all calls at once. If the process does not survive them, `call` asks for each again."""
         calls = tuple(self._call(c.inputs, c.settings, c.upstream, c.between) for c in cases)
         try:
-            answers = self.ask("rules", self.name, self.inputs, calls)
+            answers = self.ask("rules", self.name, self.inputs, self.differentiable, calls)
         except wire.Broken as error:
             if error.late:  # once is enough
                 self.ended = f"Your code was stopped: {error}"
@@ -143,7 +145,7 @@ class BoxCandidate:
         fault = None
         if answer["fault"] is not None:
             phase, kind, text, line = answer["fault"]
-            kind = kind if kind in ("blank", "exception", "count", "type") else "exception"
+            kind = kind if kind in KINDS else "exception"
             fault = Fault(
                 "backward" if phase == "backward" else "forward", kind, str(text)[:600], line and str(line)[:300]
             )
