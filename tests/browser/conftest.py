@@ -170,7 +170,8 @@ def run_notebook(page, jupyter, source, last):
     page.get_by_text(last, exact=True).last.wait_for(timeout=WAIT * 1000)
 
 
-# anywidget's own limit is two seconds for each widget; a machine that does other work besides may need longer
+# anywidget says so after two seconds, which a machine that does other work besides may need, and shows the widget later all
+# the same. One that is really missing fails its test, which looks for it.
 TOO_SLOW = "[anywidget] Failed to initialize model."
 
 CELLS = [
@@ -244,17 +245,14 @@ def opened_notebook(jupyter, browser, tmp_path_factory, screenshot):
     source = tmp_path_factory.mktemp("notebook") / "explorables.ipynb"
     nbformat.write(made, source)
     context = browser.new_context(viewport={"width": 1300, "height": 1000})
-    for _ in range(3):
-        page = watched(context)
-        page.set_default_timeout(6_000)
-        try:
-            run_notebook(page, jupyter, source, "all-cells-ran")
-        except Exception:
-            screenshot(page, f"failed-to-run-{jupyter[0]}")
-            raise
-        if TOO_SLOW not in page.errors:
-            break
-        page.close()
+    page = watched(context)
+    page.set_default_timeout(6_000)
+    try:
+        run_notebook(page, jupyter, source, "all-cells-ran")
+    except Exception:
+        screenshot(page, f"failed-to-run-{jupyter[0]}")
+        raise
+    page.errors[:] = [error for error in page.errors if error != TOO_SLOW]
     assert page.errors == []  # while the widgets were loaded
     assert page.external == []
     yield jupyter[0], page
