@@ -1,0 +1,147 @@
+"""What lessons 09 to 15 tell, held to be true: by other means than running the lesson."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+
+import autolab as torch
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+
+
+class Lesson(dict):
+    """The names that some cells of a lesson define; what they print is `said`."""
+
+    def __init__(self, name):
+        super().__init__()
+        self.cells = {c.id: c for c in nbformat.read(next(FOLDER.glob(f"{name}-*.ipynb")), as_version=4).cells}
+
+    def run(self, *names, change=lambda source: source):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            for name in names:
+                exec(change(self.cells[name].source), self)
+        return out.getvalue().splitlines()
+
+    def solution(self):
+        exec(re.search(r"```python\n(.*?)```", self.cells["exercise-solution"].source, re.S).group(1), self)
+        return self.run("exercise-check-run")
+
+
+@pytest.mark.lesson09
+def test_without_a_penalty_the_critic_becomes_steep_and_with_it_the_slope_stays_near_one():
+    lesson = Lesson("09")
+    lesson.run("imports", "penalty-function", "penalty-train")
+    assert lesson["train"](weight=0) > 50
+    assert 0.9 < lesson["train"](weight=10) < 1.3
+
+
+@pytest.mark.lesson09
+def test_the_power_method_finds_the_largest_eigenvalue():
+    lesson = Lesson("09")
+    lesson.run("imports", "hessian-show")
+    assert lesson.solution() == ["you say 12.47, it is 12.47"]
+    assert np.linalg.eigvalsh([[4, 2], [2, 12]]).max() == pytest.approx(8 + 20**0.5)
+
+
+@pytest.mark.lesson10
+def test_the_peak_is_the_number_of_segments_and_the_layers_of_one():
+    lesson = Lesson("10")
+    lesson.run("imports", "network", "ruler-function", "depth-show")
+    net, peak, x = lesson["network"](16), lesson["peak"], lesson["X"]
+    lesson["step"](net)
+    assert peak(lambda: lesson["step"](net)) == pytest.approx(16 + 2, abs=0.5)
+    for k in (2, 4, 8):
+        most = peak(lambda: lesson["checkpoint_sequential"](net, k, x, use_reentrant=False).sum().backward())
+        assert most == pytest.approx(k + 16 / k + 1, abs=1)
+
+
+@pytest.mark.lesson10
+def test_packing_everything_in_float16_raises_the_peak_as_the_solution_says():
+    lesson = Lesson("10")
+    lesson.run("imports", "network", "ruler-function", "depth-show")
+    torch.manual_seed(0)
+    lesson["net"] = lesson["network"](16)
+    lesson["step"](lesson["net"])
+    lesson["net"].zero_grad()
+    first, second = re.findall(r"```python\n(.*?)```", lesson.cells["exercise-solution"].source, re.S)
+    exec(first, lesson)
+    peak, off = map(float, re.findall(r"[\d.]+", lesson.run("exercise-check-run")[0]))
+    assert peak > 18 and 0 < off < 1
+    exec(second, lesson)
+    assert float(re.findall(r"[\d.]+", lesson.run("exercise-check-run")[0])[0]) < 18
+
+
+@pytest.mark.lesson11
+def test_every_gradient_of_the_lesson_is_below_the_last_number_of_float16():
+    lesson = Lesson("11")
+    lesson.run("imports", "digits-setup")
+    assert lesson["WEIGHT"] / 1438 < 2.0**-24 / 50
+    assert not lesson["gradients"](1.0).any()
+    assert lesson["gradients"](2.0**32).all() and lesson["gradients"](2.0**32).isfinite().all()
+
+
+@pytest.mark.lesson11
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # that is what the lesson is about
+def test_the_scale_falls_by_halves_until_nothing_overflows():
+    lesson = Lesson("11")
+    lesson.run("imports", "digits-setup", "by-hand-step", "by-hand-train")
+    history = lesson["train_by_hand"](lesson["network"](), scale=2.0**48, steps=25)
+    first = history.index(min(history[:15]))
+    assert history[: first + 1] == list(range(48, 47 - first, -1))
+    assert history[first : first + 10] == [history[first]] * 10 and history[first + 10] == history[first] + 1
+
+
+@pytest.mark.lesson12
+def test_the_models_reach_what_the_lesson_says():
+    lesson = Lesson("12")
+    lesson.run("imports", "data-show", "loop-define", "loop-fit-define")
+    said = lesson.run("regression-fit", "mlp-fit", "conv-shapes", "conv-fit")
+    assert [line.rpartition(" ")[2] for line in said if "more than" in line] == ["True"] * 3
+
+
+@pytest.mark.lesson12
+def test_momentum_by_hand_is_that_of_the_class():
+    lesson = Lesson("12")
+    lesson.run("imports")
+    said = lesson.solution()[0]
+    assert len(set(re.findall(r"\d\.\d{4}", said))) == 1
+
+
+@pytest.mark.lesson13
+def test_the_gradient_of_a_false_label_is_the_largest():
+    lesson = Lesson("13")
+    lesson.run("imports", "per-sample-define")
+    assert lesson.solution() == ["you say 42, it is 42"]
+
+
+@pytest.mark.lesson14
+def test_the_sixth_case_is_broken_and_repaired_by_chance():
+    lesson = Lesson("14")
+    lesson.run("imports", "detective-helpers")
+    lesson.run("exercise-case")
+    assert lesson.run("exercise-check-run") == ["50% right: not yet"]
+    lesson.run("exercise-case", change=lambda source: source.replace("p.data.zero_()", "pass"))
+    assert lesson.run("exercise-check-run")[0].endswith(": repaired")
+
+
+@pytest.mark.lesson14
+def test_a_fit_to_the_wrong_shape_ends_at_the_variance():
+    lesson = Lesson("14")
+    lesson.run("imports", "detective-helpers", "five-loop")
+    wrong, loss = lesson["case_five"](repaired=False)
+    assert wrong.shape == (200, 200)
+    assert loss == pytest.approx(float(np.var(lesson["target"].numpy())), rel=0.02)
+    assert lesson["case_five"](repaired=True)[1] < 0.01
+
+
+@pytest.mark.lesson15
+def test_the_fused_gradient_is_that_of_the_engine():
+    lesson = Lesson("15")
+    lesson.run("imports", "traffic-count", "by-hand-function", "by-hand-show")
+    assert lesson.solution() == ["agrees: True"]
