@@ -9,7 +9,7 @@ import hashlib
 import io
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
 
@@ -79,11 +79,20 @@ class Judge:
             outcome.report = outcome.value
         return outcome
 
-    def check(self, exercise: str | Spec, candidate: Any, *, seed: int = 0, points: float | None = None) -> Report:
+    def check(
+        self,
+        exercise: str | Spec,
+        candidate: Any,
+        *,
+        seed: int = 0,
+        points: float | None = None,
+        second_order: bool | None = None,
+        seconds: float | None = None,  # the box has its own limit
+    ) -> Report:
         """What `autolab.check.check` is while a test runs: it draws with a fresh seed, and asks the box."""
         seed, name = mixed(seed, self.seed), name_of(candidate)
         if name is None:
-            report = CHECK(exercise, candidate, seed=seed, points=points)
+            report = CHECK(exercise, candidate, seed=seed, points=points, second_order=second_order)
         elif isinstance(exercise, str) and exercise in (behaviours := _behaviours()):
             from autolab.check.behaviour import judge_behaviour
 
@@ -91,6 +100,8 @@ class Judge:
             report = judge_behaviour(behaviours[exercise], player, seed=seed, points=points)
         else:
             spec = exercise if isinstance(exercise, Spec) else spec_for(exercise)
+            if second_order is not None:
+                spec = replace(spec, second=second_order)
             reference = _reference(spec)
             candidate = BoxCandidate(name, reference, self.ask)
             require(spec, reference)

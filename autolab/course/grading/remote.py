@@ -123,6 +123,20 @@ class BoxCandidate:
             self.ended = "the answer is not what a rule returns"
             return self._nothing(inputs, upstream, Fault("forward", "exception", self.ended))
 
+    def second(self, inputs: Sequence, settings: Mapping, g: np.ndarray, directions: Any) -> tuple[Any, Fault | None]:
+        """The gradients of backward itself, which only the box can differentiate."""
+        try:
+            given = (tuple(inputs), dict(settings), g, directions)
+            answer = self.ask("second", self.name, self.inputs, self.differentiable, given)
+            if answer["fault"] is not None:
+                phase, kind, text, line = answer["fault"]
+                return None, Fault(str(phase)[:20], kind if kind in KINDS else "exception", str(text)[:600], line and str(line)[:300])
+            return [_real(a) for a in answer["got"]], None
+        except (wire.Broken, RemoteError) as error:
+            return None, Fault("backward", "exception", f"Your code was stopped: {error}")
+        except (KeyError, TypeError, ValueError):
+            return None, Fault("backward", "exception", "the answer is not what a rule returns")
+
     def _call(self, inputs: Sequence, settings: Mapping, upstream: Sequence, between: Sequence | None) -> tuple:
         first: dict[int, int] = {}
         same = [first.setdefault(id(a), i) for i, a in enumerate(inputs)]
