@@ -265,3 +265,24 @@ def test_the_picture_in_the_documentation_is_what_is_drawn_today(pytestconfig):
     loss = (w * x + b) ** 2
     picture = svg(record(loss))
     assert (pytestconfig.rootpath / "docs" / "images" / "graph.svg").read_text("utf-8") == picture
+
+
+def test_a_picture_of_its_own_has_no_ground_and_a_dark_form():
+    style = svg(square()).partition("<style>")[2].partition("</style>")[0]
+    assert ".al-paper{fill:none}" in style
+    assert "@media (prefers-color-scheme:dark){.al-svg{" + variables("dark") in style
+
+
+def test_a_node_whose_hooks_run_is_marked():
+    x = leaf(2.0)
+    middle = 3 * x
+    middle.register_hook(lambda g: None)
+    _, nodes, _ = parts(svg(record(middle + 1)))
+    assert [id for id, node in nodes.items() if "hook" in [t.text for t in node.iter(f"{NS}text")]] == ["n1"]
+
+
+def test_a_value_that_nothing_keeps_is_said_so():
+    x = leaf(2.0)
+    _, nodes, _ = parts(svg((x + 5) + 1))
+    assert nodes["n1"].findall(f"{NS}text")[-1].text == "not kept"
+    assert nodes["n1"].find(f"{NS}title").text == "AddBackward0: x + y, not kept"

@@ -92,3 +92,21 @@ def test_a_shape_is_not_mistaken_for_a_number():
     assert value_of(np.float32(30)).label == "30"
     assert math.prod(value_of(np.zeros((128, 64, 3, 3))).shape) > COMPLETE
     assert value_of(np.zeros((128, 64, 3, 3))).label == "[4-d]"
+
+
+def test_a_heat_map_has_few_blocks_from_the_lowest_to_the_highest():
+    heat = value_of(np.outer(np.ones(30), np.arange(100.0))).heat
+    assert len(heat) == 12
+    assert {len(line) for line in heat} == {24}
+    assert heat[0] == "".join(sorted(heat[0])) and heat[0][0] == "0" and heat[0][-1] == "9"
+
+
+def test_a_heat_map_marks_what_is_not_finite():
+    array = np.zeros((2, 48))
+    array[0, :24] = np.nan
+    array[1, 0] = np.inf  # its neighbour in the block is finite
+    assert value_of(array).heat == ["x" * 12 + "0" * 12, "0" * 24]
+
+
+def test_a_small_tensor_needs_no_heat_map():
+    assert value_of(np.zeros(64)).heat is None
