@@ -69,6 +69,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("flattened", "has the right numbers in the wrong shape", enough)
     if found := _not_numbers(wrong, x):
         return found
+    if found := _few_digits(wrong, x):
+        return found
     factor = constant_factor(wrong, x)
     if tie := _tie(wrong, x):
         return tie
@@ -88,10 +90,13 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake(*found[0], enough and not failed)
     if where := places(answered, x):
         return Mistake("places", where, enough and not failed)
-    if found := _moved(wrong, x):
-        return Mistake(*found[:2], enough and found[2])
+    moved = _moved(wrong, x)
+    if moved and moved[2]:
+        return Mistake(*moved[:2], enough)
     if found := _pattern(wrong, x):
         return replace(found, sure=found.sure and enough and not failed)
+    if moved:
+        return Mistake(*moved[:2], False)
     return _two_slips(wrong, x)
 
 
@@ -138,6 +143,15 @@ def _not_numbers(wrong: list[Observation], x: str) -> Mistake | None:
                         text += f": exactly where {name} is {word}"
         return Mistake("nan", f"{text}; a log or root of a negative number, or 0 / 0, on the way", True, place=o)
     return None
+
+
+def _few_digits(wrong: list[Observation], x: str) -> Mistake | None:
+    """Right but for its last digits, and no more digits than half precision has."""
+    for o in wrong:
+        got, want = np.asarray(o.got[x]), o.want[x]
+        if got.shape != want.shape or not np.array_equal(got, got.astype(np.float16)) or error_of(o, x) > 2e-3:
+            return None
+    return Mistake("precision", "has only the digits of float16, for float64 inputs", len(wrong) > 1)
 
 
 def _tie(wrong: list[Observation], x: str) -> Mistake | None:

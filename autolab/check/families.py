@@ -15,6 +15,7 @@ import numpy as np
 
 from .factors import axes_in_words
 from .mutants import mutants
+from .mutants import value_in_words as _value
 from .observation import Observation, close
 from .reference import Reference, sum_to
 from .ways import ways
@@ -51,7 +52,7 @@ def families(reference: Reference, x: str) -> Iterator[Family]:
 VAGUE = {"step"}
 
 
-def _rule(o: Observation, x: str, g: Any = None, **names: Any) -> np.ndarray:
+def _rule(o: Observation, x: str, /, g: Any = None, **names: Any) -> np.ndarray:
     """The right rule with other values in it, summed as it should be."""
     value = o.reference.raw(x, o.g if g is None else g, {**o.names, **names})
     return sum_to(np.asarray(value), o.names[f"{x}_shape"]) if o.reference.elementwise else value
@@ -138,9 +139,10 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
         for other in (*reference.inputs, "out", "g"):
             if other == needed:
                 continue
+            asks = other == "g" and set("<>") & set(reference.formulas.get(x, ""))
             yield Family(
-                "variable",
-                f"uses {_value(other)} where {_value(needed)} belongs",
+                "mask from g" if asks else "variable",
+                f"uses {_value(other)} where {_value(needed)} belongs" + ": the mask asks g" * bool(asks),
                 lambda o, x, n=needed, m=other: _rule(o, x, **{n: o.g if m == "g" else o.names[m]}),
             )
     if not reference.elementwise:
@@ -153,7 +155,7 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
         yield Family(
             "applied twice",
             "uses forward applied twice: what forward saved was passed through the function again",
-            lambda o, x: _rule(o, x, out=np.asarray(o.reference.result((o.out,), {}))),
+            lambda o, x: _rule(o, x, out=np.asarray(o.reference.result((o.out,), {k: o.names[k] for k in o.given}))),
         )
 
 
@@ -232,7 +234,7 @@ def _about_ways(reference: Reference, x: str) -> Iterator[Family]:
     right: dict[tuple[int, int], bool] = {}
     for k, way in enumerate(ways(reference.name, x, reference.inputs)):
 
-        def predict(o, x, way=way, code=None, k=k):
+        def predict(o, x, way=way, code=None, letter="", k=k):
             if (id(o), k) not in right:
                 value = way.evaluate(o)
                 right[id(o), k] = (
@@ -240,13 +242,14 @@ def _about_ways(reference: Reference, x: str) -> Iterator[Family]:
                 )
             if not right[id(o), k]:
                 raise LookupError("this way is not one for these inputs")
-            value = way.evaluate(o, code)
+            value = way.evaluate(o, code, letter)
             if not o.reference.elementwise:
                 return value
             return sum_to(np.broadcast_to(value, o.out.shape), o.names[f"{x}_shape"])
 
-        for mutant, code in way.slips():
-            yield Family(mutant.family, f"is {mutant.text}", lambda o, x, p=predict, c=code: p(o, x, code=c))
+        for mutant, code, letter in way.slips():
+            text = f"is {mutant.text}" + (f", in {_value(letter)}" if letter else "")
+            yield Family(mutant.family, text, lambda o, x, p=predict, c=code, v=letter: p(o, x, code=c, letter=v))
 
 
 def _nothing(o: Observation, x: str) -> np.ndarray:
@@ -281,10 +284,16 @@ CURVES = (
 
 def _about_siblings(reference: Reference, x: str) -> Iterator[Family]:
     """What would be right for another operation."""
+    for way in ways(OTHER_AXIS.get(reference.name, ""), x, reference.inputs):
+        text = f"belongs to another axis: it normalises as {OTHER_AXIS[reference.name]} does"
+        yield Family("axis", text, lambda o, x, w=way: w.evaluate(o))
     alone = reference.elementwise and len(reference.inputs) == 1
     for other in SIBLINGS.get(reference.name, ()) or (CURVES if alone else ()):
         if other != reference.name:
             yield Family("function", f"is the gradient of {other}", lambda o, x, n=other: _of(n, o, x))
+
+
+OTHER_AXIS = {"layer_norm": "batch_norm", "batch_norm": "layer_norm"}
 
 
 def _of(other: str, o: Observation, x: str) -> np.ndarray:
@@ -335,5 +344,3 @@ def _diagonal_only(o: Observation, x: str) -> np.ndarray:
     return o.g * diagonal.reshape(o.out.shape)
 
 
-def _value(name: str) -> str:
-    return {"out": "the result of forward", "g": "the incoming gradient"}.get(name, name)

@@ -166,11 +166,16 @@ def _binary(node: ast.BinOp, names: Sequence[str]):
                 if not _mentions(lost, "g"):
                     yield "factor", "the right one without one of its factors", kept
             yield "division", "the right one with a multiplication and a division exchanged", make(ast.Div())
+            for twice in (left, right):
+                if not _mentions(twice, "g") and not isinstance(twice, ast.Constant):
+                    yield "power", "the right one with one factor too often", make(ast.Mult(), node, twice)
         case ast.Div():
             yield "factor", "the right one without its division", left
             yield "division", "the right one with a multiplication and a division exchanged", make(ast.Mult())
             yield "division", "the right one turned upside down", make(ast.Div(), right, left)
             yield "power", "the right one divided once more than it should be", make(ast.Div(), node, right)
+            root = ast.BinOp(right, ast.Pow(), ast.Constant(0.5))
+            yield "power", "the right one divided by a square root where there is none", make(ast.Div(), left, root)
         case ast.Pow():
             yield "power", "the right one without one of its powers", left
             for step in (-1, 1):
@@ -222,6 +227,9 @@ def _call(node: ast.Call, names: Sequence[str]):
             "moved by another permutation than the inverse",
             _with_args(node, [node.args[0], backwards]),
         )
+    if method and name == "var":
+        unbiased = ast.Call(node.func, node.args, [*node.keywords, ast.keyword("ddof", ast.Constant(1))])
+        yield "number", "the right one with a variance that divides by n - 1 where forward divides by n", unbiased
     if method and name in ("sum", "mean", "max", "min") and node.args:
         for axis in (None, 0, -1, 1):
             text = f"what belongs to another axis: its {name} goes " + (
@@ -272,12 +280,12 @@ def _name(node: ast.Name, names: Sequence[str]):
                 _load(other),
             )
         elif other != node.id and node.id not in FIXED and other not in SPREAD:
-            text = f"the right one with {_value(other)} where {_value(node.id)} belongs"
+            text = f"the right one with {value_in_words(other)} where {value_in_words(node.id)} belongs"
             yield "variable", text, ast.Name(other, ast.Load())
 
 
 def _words(node: ast.AST) -> str:
-    return _value(node.id) if isinstance(node, ast.Name) else "something"
+    return value_in_words(node.id) if isinstance(node, ast.Name) else "something"
 
 
 def _load(name: str) -> ast.Name:
@@ -291,7 +299,8 @@ WORDS = {
 }  # fmt: skip
 
 
-def _value(name: str) -> str:
+def value_in_words(name: str) -> str:
+    """What a letter is called in a sentence."""
     return WORDS.get(name, name)
 
 

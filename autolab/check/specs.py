@@ -13,7 +13,7 @@ import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, LINEAR, Op
 
-from .cases import BINARY, BROADCAST, UNARY
+from .cases import BINARY, BROADCAST, UNARY, draw
 
 if TYPE_CHECKING:
     from .reference import Reference
@@ -82,6 +82,23 @@ ALONG = ({"axis": 0}, {"axis": -1})
 LARGE = (-800.0, -50.0, 60.0, 900.0)
 
 
+def _with_places(rng, shapes, settings):
+    """Numbers, and an index along an axis that repeats some places."""
+    return draw(rng, shapes[0]), rng.integers(0, shapes[0][settings["axis"]] - 1, shapes[1])
+
+
+def _with_holes(rng, shapes, settings):
+    """Numbers, where to fill, and with what."""
+    return draw(rng, shapes[0]), rng.random(shapes[1]) > 0.6, draw(rng, ())
+
+
+# What people call an exercise that stands here under another name.
+ALIASES = {
+    "avg_pool2d": "avg_pool", "binary_cross_entropy_with_logits": "bce_with_logits", "cat": "concat", "concatenate": "concat",
+    "index": "take", "max_pool2d": "max_pool", "scaled_dot_product_attention": "attention", "swish": "silu", "unsqueeze": "expand_dims",
+    "subtract": "sub", "multiply": "mul", "divide": "div", "leakyrelu": "leaky_relu", "ste": "round_through",
+}  # fmt: skip
+
 SPECS = {
     spec.name: spec
     for spec in (
@@ -145,6 +162,13 @@ SPECS = {
         Spec("swapaxes", settings=({"axis1": -1, "axis2": -2},), shapes=(((3, 5),), ((4, 4),), ((2, 3, 4),)), scaled=1e6),
         Spec("expand", settings=({"shape": (4, 3, 5)},), shapes=(((3, 5),), ((3, 1),), ((5,),)), scaled=1e6),
         Spec("repeat", settings=({"repeats": (2, 3)},), shapes=(((3, 5),), ((4, 4),)), scaled=1e6),
+        Spec("expand_dims", settings=({"axis": 1}, {"axis": 0}), shapes=(((3, 5),), ((4, 4),)), scaled=1e6),
+        Spec("squeeze", settings=({"axis": 1},), shapes=(((3, 1, 5),), ((4, 1, 4),)), scaled=1e6),
+        Spec("diagonal", settings=({"offset": 0}, {"offset": 1}), shapes=(((4, 5),), ((4, 4),)), scaled=1e6),
+        Spec("gather", settings=({"axis": 0}, {"axis": 1}), shapes=(((4, 3), (3, 3)), ((4, 4), (4, 4))), make=_with_places),
+        Spec("index_select", settings=({"axis": 0}, {"axis": 1}), shapes=(((4, 5), (6,)), ((4, 4), (4,))), make=_with_places),
+        Spec("masked_fill", shapes=(((3, 5), (3, 5), ()), ((4, 4), (4, 4), ())), make=_with_holes),
+        Spec("logcumsumexp", settings=ALONG, shapes=ROWS),
         Spec("outer", shapes=(((3,), (5,)), ((4,), (4,))), scaled=1e6),
     )
 }  # fmt: skip
@@ -152,4 +176,4 @@ SPECS = {
 
 def spec_for(name: str) -> Spec:
     """The exercise with this name, or the plain one for a row that has none."""
-    return SPECS.get(name) or Spec(name)
+    return SPECS.get(name) or SPECS.get(ALIASES.get(name, "")) or Spec(name)

@@ -33,11 +33,12 @@ NORMED_0 = {"rstd": "1 / np.sqrt(x.var(0, keepdims=True) + 1e-5)", "z": "(x - x.
 BY_RMS = {"rstd": "1 / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)", "z": "x * rstd", "h": "g * weight"}
 ATTENDED = {"c": "1 / math.sqrt(q.shape[-1])", "p": "softmax(q @ mT(k) * c)", "h": "g @ mT(v)"}
 ROWS = {"flat": "g.reshape(-1, g.shape[-1])", "rows": "x.reshape(-1, x.shape[-1])"}
-CLASSES = {"p": "softmax(x)", "onehot": "np.eye(x.shape[-1])[target]", "n": "len(x)"}
+CLASSES = {"e": "np.exp(x)", "p": "e / e.sum(-1, keepdims=True)", "onehot": "np.eye(x.shape[-1])[target]", "n": "len(x)"}
 CURVE = {"s": "sigmoid(x)"}
 BELL = {"cdf": "cdf(x)", "pdf": "np.exp(-x * x / 2) / math.sqrt(2 * math.pi)"}
 
 WAYS: dict[str, dict[str, list[Way]]] = {
+    "atan": {"x": [Way("g / (1 + x**2)")]},
     "abs": {"x": [Way("g * np.sign(x)"), Way("np.where(x > 0, g, -g)")]},
     "amax": {"x": [Way("G * mask / mask.sum(axis, keepdims=True)", {**ALONG, "mask": "x == x.max(axis, keepdims=True)"}),
                    Way("G * (x == x.max(axis, keepdims=True)) / k", {**ALONG, "k": "(x == OUT).sum(axis, keepdims=True)"})]},
@@ -125,7 +126,7 @@ def mT(a):
     return np.swapaxes(a, -1, -2)
 
 
-KNOWN = {"np": np, "math": math, "sigmoid": sigmoid, "softmax": softmax, "cdf": cdf, "mT": mT, "len": len}
+KNOWN = {"np": np, "tanh": np.tanh, "math": math, "sigmoid": sigmoid, "softmax": softmax, "cdf": cdf, "mT": mT, "len": len}
 
 
 @cache
@@ -140,19 +141,28 @@ class Written:
         self.way, self.names = way, (*names, *way.letters)
         self.values: dict[int, dict[str, Any]] = {}
 
-    def evaluate(self, o: Any, code: Any = None) -> np.ndarray:
-        """What the formula, or a slip in it, gives for an observation."""
+    def evaluate(self, o: Any, code: Any = None, letter: str = "") -> np.ndarray:
+        """What the formula, or a slip in it or in what one of its letters stands for, gives for an observation."""
         values = self.values.get(id(o))
-        if values is None:
+        if values is None or letter:
             values = {**KNOWN, **o.names, "g": o.g}
-            for letter, formula in self.way.letters.items():
-                values[letter] = eval(_compiled(formula), values)
-            self.values[id(o)] = values
-        return np.asarray(eval(code or _compiled(self.way.formula), values))
+            for name, formula in self.way.letters.items():
+                values[name] = eval(code if name == letter else _compiled(formula), values)
+            if not letter:
+                self.values[id(o)] = values
+        return np.asarray(eval(_compiled(self.way.formula) if letter or code is None else code, values))
 
-    def slips(self) -> Iterator[tuple[Any, Any]]:
-        """Each slip of the pen in the formula, with its compiled code."""
-        return iter(mutants(self.way.formula, self.names))
+    def slips(self) -> Iterator[tuple[Any, Any, str]]:
+        """Each slip of the pen, with its compiled code and the letter it is in; first those in the formula itself."""
+        for mutant, code in mutants(self.way.formula, self.names):
+            yield mutant, code, ""
+        for letter, formula in self.way.letters.items():
+            if letter not in PLAIN:
+                for mutant, code in mutants(formula, self.names[: self.names.index(letter)]):
+                    yield mutant, code, letter
+
+
+PLAIN = ("G", "OUT", "flat", "rows", "n")  # a slip in these is another shape
 
 
 def ways(operation: str, x: str, inputs: tuple[str, ...]) -> list[Written]:

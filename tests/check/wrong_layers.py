@@ -262,7 +262,7 @@ def avg_pool_no_quarter(g, x):
     return np.repeat(np.repeat(g, 2, 2), 2, 3)
 
 
-@wrong("avg_pool", "moved|permutation|step|overwritten|one of many|term")
+@wrong("avg_pool", "permutation|mask|one of many")
 def avg_pool_tiles(g, x):
     return np.tile(g, (1, 1, 2, 2)) / 4
 
