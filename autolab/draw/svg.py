@@ -1,23 +1,14 @@
 """A trace as SVG text."""
 
-from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from autolab.draw.collapse import LIMIT, WHOLE, Groups, Line, View
-from autolab.draw.layout import Box, layout, ranks
+from autolab.draw.places import HEIGHT, MARGIN, ROOM, SMALL, shortened, symbol_width
+from autolab.draw.places import plan as planned
 from autolab.draw.style import ALONE
 from autolab.draw.text import text
 from autolab.trace.model import Trace
 from autolab.trace.record import graph
-
-CHAR = 7.3  # width of a character at 12 px in the widest of the fonts asked for
-SMALL = 6.7  # at 11 px
-ROOM = 15  # characters of a value or a gradient inside a box
-NAME = 30  # characters of a name; a longer one is shortened in the picture and whole in its title
-HEIGHT = 64  # of a box with three lines; without a backward pass there is no gradient to write
-LOW = 47
-WIDE = 1000  # a picture wider than this goes from top to bottom instead
-MARGIN = 14
 
 
 def svg(loss, step="end", direction="auto", legend=True, open=None, limit=LIMIT):
@@ -98,21 +89,6 @@ class Picture(str):
             file.write(self)
 
 
-@dataclass(slots=True)
-class _Plan:
-    """Boxes and routes in picture coordinates."""
-
-    sizes: list
-    centres: list
-    routes: list
-    trunks: list
-    starts: list
-    width: float
-    height: float
-    right: bool
-    line: float  # height of a box with one edge
-
-
 def render(trace, step="end", direction="auto", legend=True, style=None, room=None, view=None):
     """The SVG text of a trace, or of what `view` shows of it.
 
@@ -120,7 +96,7 @@ def render(trace, step="end", direction="auto", legend=True, style=None, room=No
     """
     taken = _position(trace, step)
     view = view or _everything(trace)
-    plan = _plan(view, direction, bool(trace.steps))
+    plan = planned(view, direction, bool(trace.steps))
     fires = {s.node: i for i, s in enumerate(trace.steps, 1)}
     received = {s.node: s for s in trace.steps}
     sent = {one.edge: one.value for s in trace.steps for one in s.outgoing}
@@ -196,70 +172,6 @@ def _everything(trace):
     return View(trace.root, trace.nodes, lines, {node.id: node.id for node in trace.nodes})
 
 
-# -- places ----------------------------------------------------------------------------------------
-
-
-def _plan(view, direction, steps):
-    if direction not in ("auto", "right", "down"):
-        raise ValueError(f'direction is {direction!r}, expected "auto", "right" or "down"')
-    index = {node.id: i for i, node in enumerate(view.nodes)}
-    edges = [(index[e.source], index[e.target]) for e in view.edges]
-    inputs = [0] * len(index)
-    for _, target in edges:
-        inputs[target] += 1
-    names = [_width(node) for node in view.nodes]
-    line = HEIGHT if steps else LOW
-    if direction != "down":
-        gap = 100 if steps else 56
-        # every layer is as deep as its widest box at least, so a long graph need not be laid out to be too wide
-        if direction == "right" or _depth(len(index), edges) * (ROOM * CHAR + gap) <= WIDE + gap:
-            plan = _run(names, inputs, edges, True, gap, line)
-            if direction == "right" or plan.width <= WIDE:
-                return plan
-    return _run(names, inputs, edges, False, 62 if steps else 36, line)
-
-
-def _depth(count, edges):
-    return max(ranks(count, edges), default=-1) + 1
-
-
-def _run(names, inputs, edges, right, gap, line):
-    port = 24 if right else 78
-    if right:
-        sizes = [(w, max(line, k * port + 8)) for w, k in zip(names, inputs)]
-        boxes = [Box(w, h) for w, h in sizes]
-    else:
-        sizes = [(max(w, k * port if k > 1 else 0), line) for w, k in zip(names, inputs)]
-        boxes = [Box(h, w) for w, h in sizes]
-    made = layout(boxes, edges, gap, port)
-
-    def turn(point):
-        along, across = point
-        return (along + MARGIN, across + MARGIN) if right else (across + MARGIN, along + MARGIN)
-
-    width, height = turn((made.along, made.across))
-    routes = [[turn(p) for p in route] for route in made.routes]
-    trunks = [([turn(p) for p in points], users) for points, users in made.trunks]
-    centres = [turn(c) for c in made.centres]
-    starts = []
-    for source, _ in edges:
-        (x, y), (w, h) = centres[source], sizes[source]
-        starts.append((x + w / 2, y) if right else (x, y + h / 2))
-    return _Plan(sizes, centres, routes, trunks, starts, width + MARGIN, height + MARGIN, right, line)
-
-
-def _width(node):
-    if node.kind == "leaf":
-        return max(ROOM * CHAR, len(_cut(node.label)) * 8.6) + 30
-    if node.kind == "group":
-        return max(ROOM * CHAR, len(_cut(node.name)) * 8.6 + 20) + 26
-    return max(ROOM * CHAR, _symbol_width(node) + len(_cut(node.name)) * SMALL) + 22
-
-
-def _symbol_width(node):
-    return len(node.symbol) * 8.6 + 7 if node.symbol else 0
-
-
 # -- boxes -----------------------------------------------------------------------------------------
 
 
@@ -276,7 +188,7 @@ def _group(node, root, centre, size, line, at, state, told):
         # a pile of boxes, and a plus in its corner
         *[_rect("al-box", left + d, top + d, w - 6, h - 6, 5) for d in (6, 3, 0)],
         f'<path class="al-plus" d="M{_n(left + w - 26)} {_n(base + 14)}h12m-6 -6v12"/>',
-        f'<text class="al-head" x="{_n(left + 11)}" y="{_n(base + 18)}">{escape(_cut(node.name))}</text>',
+        f'<text class="al-head" x="{_n(left + 11)}" y="{_n(base + 18)}">{escape(shortened(node.name))}</text>',
         f'<text class="al-value" x="{_n(left + 11)}" y="{_n(base + 34)}">{many}</text>',
         "" if line < HEIGHT else f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + 11)}" y="{_n(base + 50)}">{told}</text>',
         "</g>",
@@ -322,18 +234,18 @@ def _outline(node, root, left, top, w, h):
 
 def _heading(node, x, y):
     if node.kind == "leaf":
-        return f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(_cut(node.label))}</text>'
-    space = _symbol_width(node)
+        return f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(shortened(node.label))}</text>'
+    space = symbol_width(node)
     head = f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(node.symbol)}</text>' if space else ""
-    return f'{head}<text class="al-name" x="{_n(x + space)}" y="{_n(y)}">{escape(_cut(node.name))}</text>'
+    return f'{head}<text class="al-name" x="{_n(x + space)}" y="{_n(y)}">{escape(shortened(node.name))}</text>'
 
 
 def value_line(node):
     """The line of a box that shows the value: "a = 3"."""
     if node.value is None:
         if node.outputs > 1:
-            return _cut(node.label or f"{node.outputs} results", ROOM)
-        return _cut(f"{node.label} not kept".lstrip(), ROOM)
+            return shortened(node.label or f"{node.outputs} results", ROOM)
+        return shortened(f"{node.label} not kept".lstrip(), ROOM)
     label = node.label if node.kind != "leaf" else ""
     if len(label) > 6:
         label = label[:5] + "…"
@@ -373,10 +285,6 @@ def _called(node):
     return f"{node.label} ({node.name})" if node.label else node.name
 
 
-def _cut(text, room=NAME):
-    return text if len(text) <= room else text[: room - 1] + "…"
-
-
 # -- lines -----------------------------------------------------------------------------------------
 
 
@@ -393,7 +301,8 @@ def _edge(edge, about, plan, i, at, state, value, room):
     stretch = 62 * dx + 30 * dy
     line = _curve([start, (x - stretch * dx, y - stretch * dy)], plan.right)
     return "".join([
-        f'<g class="al-edge{state}" data-edge="{edge.id}" data-from="{edge.source}" data-to="{edge.target}"{fires}><title>{escape(about)}</title>',
+        f'<g class="al-edge{state}" data-edge="{edge.id}" data-from="{edge.source}" data-to="{edge.target}"{fires}>',
+        f"<title>{escape(about)}</title>",
         f'<path class="al-line" d="{line}L{_n(x)} {_n(y)}"/>',
         f'<path class="al-tip" d="{_tip(x, y, dx, dy)}"/>',
         f'<path class="al-back" d="{_tip(*plan.starts[i], -dx, -dy)}"/>',

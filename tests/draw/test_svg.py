@@ -7,8 +7,9 @@ import pytest
 
 import autolab as torch
 from autolab.draw import svg
+from autolab.draw.places import CHAR
 from autolab.draw.style import PALETTE, STYLE, variables
-from autolab.draw.svg import CHAR, render
+from autolab.draw.svg import render
 from autolab.trace import record
 
 NS = "{http://www.w3.org/2000/svg}"
