@@ -1,10 +1,13 @@
 """For the examples in docstrings: the names that a program has after `import autolab as torch` (and `from autolab import *`)."""
 
 import builtins
+import os
 
 import pytest
 
 import autolab
+
+os.environ["AUTOLAB_HOME"] = "off"  # no test counts as an attempt of the person who runs it, and no lesson shows how many there were
 
 
 @pytest.fixture(autouse=True)

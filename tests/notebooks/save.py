@@ -5,6 +5,7 @@ dropped: timestamps, the state of widgets (a static viewer shows a blank for it,
 version of the Python that happened to run it.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -41,6 +42,7 @@ def tidy(notebook):
 
 
 if __name__ == "__main__":
+    os.environ["AUTOLAB_HOME"] = "off"  # how often somebody has tried is not part of a lesson
     for path in sys.argv[1:]:
         nbformat.write(tidy(run(path)), path)
         print("saved", path)
