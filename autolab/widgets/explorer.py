@@ -99,9 +99,9 @@ class Explorer(Explorable):
         self._structures = {}
         self._pictures = []
         start = {name: slider["start"] for name, slider in self._sliders.items()}
-        began = time.perf_counter()
+        began = time.process_time()
         first = self._frame(start, strict=True)
-        cost = time.perf_counter() - began
+        cost = time.process_time() - began
         called = getattr(f, "__name__", "f").replace("<lambda>", "a function")
         presets = {}
         if len(self._sliders) == 1 and cost * stops < PATIENCE:
