@@ -77,6 +77,13 @@ class Explorer(Explorable):
     frame = traitlets.Dict(help="the numbers at `values`").tag(sync=True)
 
     def __init__(self, f, inputs, stops=STOPS):
+        traits, driven = self._prepared(f, inputs, stops)
+        super().__init__(view="explorer", **traits)
+        for name, slider in driven.items():
+            self._link(name, slider)
+
+    def _prepared(self, f, inputs, stops=STOPS):
+        """What the browser is to know of a function and its inputs, and the sliders of ipywidgets among them."""
         if not callable(f):
             raise TypeError(f"explore needs a function, got {type(f).__name__}: explore(lambda x: x**2, x=(-3, 3))")
         self._f = f
@@ -106,12 +113,11 @@ class Explorer(Explorable):
         presets = {}
         if len(self._sliders) == 1 and cost * stops < PATIENCE:
             presets = self._grid(self._sliders)
-        super().__init__(
-            view="explorer", title=f"Explore {called}", inputs=list(self._sliders.values()), values=start,
-            frame=first, pictures=list(self._pictures), presets=presets,
-        )  # fmt: skip
-        for name, slider in driven.items():
-            self._link(name, slider)
+        traits = {
+            "title": f"Explore {called}", "inputs": list(self._sliders.values()), "values": start, "frame": first,
+            "pictures": list(self._pictures), "presets": presets,
+        }  # fmt: skip
+        return traits, driven
 
     @traitlets.validate("values")
     def _in_range(self, proposal):
@@ -370,6 +376,9 @@ ALLOWED = (
 )  # fmt: skip
 
 
+TYPED = "_f", "_fixed", "_sliders", "_order", "_around", "_structures", "_pictures"  # what belongs to one expression
+
+
 def live(expression="(3 * x + 2) ** 2", /, **inputs):
     """Type an expression, slide its inputs, and see values and gradients on its graph at once.
 
@@ -423,19 +432,18 @@ class Live(Explorer):
     def _retyped(self, change):
         if self.view != "live":
             return
+        before = {name: self.__dict__[name] for name in TYPED}
         try:
             f, names = _typed(self.expression)
-            other = Explorer(f, self._inputs_for(names))
+            traits, _ = self._prepared(f, self._inputs_for(names))
         except Exception as error:
+            self.__dict__.update(before)
             self.problem = f"{type(error).__name__}: {error}"
             return
-        for name in "_f", "_fixed", "_sliders", "_order", "_around", "_structures", "_pictures":
-            setattr(self, name, getattr(other, name))
         with self.hold_sync():
             self.problem = ""
-            self.inputs, self.pictures, self.presets, self.frame = other.inputs, other.pictures, other.presets, other.frame
-            self.values = other.values
-        other.close()
+            for name in "inputs", "pictures", "presets", "frame", "values":
+                setattr(self, name, traits[name])
 
     def type(self, expression):
         """Type another expression. Returns the widget.
