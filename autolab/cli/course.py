@@ -123,7 +123,8 @@ def add(assignment: str, name: str, spec: Path | None, points: float, root: Path
     click.echo(
         json.dumps({"text": str(text)})
         if as_json
-        else f"{text}: write the question, then `autolab course check {assignment}`"
+        else f"{text}: write the question and the solution, build with `python -m autolab.course.notebook {root}`, "
+        f"then `autolab course check {assignment}`"
     )
 
 

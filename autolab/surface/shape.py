@@ -171,14 +171,14 @@ def t(input: Tensor) -> Tensor:
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The dims in another order."""
     wanted = sizes_of(order, "permute", "dims", dims)
-    axes = tuple(axis_of(d, input.ndim) for d in wanted)
-    if len(axes) == input.ndim > len(set(axes)):
-        raise RuntimeError(f"permute(): duplicate dims are not allowed. The dims are {list(wanted)}.")
-    if len(axes) != input.ndim:
+    if len(wanted) != input.ndim:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
-            f"of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(axes)}"
+            f"of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wanted)}"
         )
+    axes = tuple(axis_of(d, input.ndim) for d in wanted)
+    if len(set(axes)) < input.ndim:
+        raise RuntimeError(f"permute(): duplicate dims are not allowed. The dims are {list(wanted)}.")
     return apply(rows.transpose, (input,), {"axes": axes})  # type: ignore[no-any-return]
 
 

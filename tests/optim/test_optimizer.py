@@ -7,6 +7,8 @@ import pickle
 import numpy as np
 import pytest
 
+from autolab import nn, optim
+
 
 @pytest.fixture
 def p(lib):
@@ -68,6 +70,11 @@ def test_a_group_can_be_added_and_changed_later(lib, p):
 
 def test_parameters_may_come_from_an_iterator(lib, p):
     assert lib.optim.SGD(iter([p]), lr=0.1).param_groups[0]["params"][0] is p
+
+
+def test_a_model_in_place_of_its_parameters_is_refused():
+    with pytest.raises(TypeError, match="'Linear' object is not iterable: pass its parameters"):
+        optim.Adam(nn.Linear(2, 2))
 
 
 def test_zero_grad_forgets_gradients(lib, p):

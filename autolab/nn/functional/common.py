@@ -12,6 +12,7 @@ from autolab.engine import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.inplace import overwrite
 from autolab.engine.op import Op
+from autolab.engine.tensor import Tensor
 from autolab.surface.dims import evened_out, require_tensor
 from autolab.surface.inplace import may_write
 
@@ -26,6 +27,11 @@ def warn(message: str) -> None:
 
 def reduction_of(reduction: str, size_average: Any = None, reduce: Any = None) -> str:
     """The reduction, where the two arguments that it replaced do not say another. Raises ValueError for an unknown one."""
+    if isinstance(size_average, Tensor) or isinstance(reduce, Tensor):
+        raise RuntimeError(
+            "Boolean value of Tensor with more than one value is ambiguous: size_average and reduce are settings, not data. "
+            "A loss module is made first and called then: nn.MSELoss()(input, target), or F.mse_loss(input, target)."
+        )
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
         warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
