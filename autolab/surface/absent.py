@@ -6,6 +6,7 @@ The sentence is made when it is read, not when it is raised: programs ask `hasat
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
@@ -105,11 +106,24 @@ class NotHere:
         raise Absent("Tensor", self.name, lambda: tensor_dir(Tensor))
 
 
+class NoModule:
+    """The last to be asked for a module: `from autolab.distributions import Categorical` gets the same sentence."""
+
+    @staticmethod
+    def find_spec(fullname: str, path: Any = None, target: Any = None) -> None:
+        """Never a module. Raises ModuleNotFoundError for one of those that people look for, and for no other."""
+        owner, _, name = fullname.rpartition(".")
+        if owner.partition(".")[0] == "autolab" and name in INSTEAD:
+            raise ModuleNotFoundError(sentence(owner, name, ()), name=fullname)
+
+
 def bind_absent() -> None:
     """Give Tensor a stand-in for each name of PyTorch's that nothing else has taken."""
     for name in TENSOR:
         if inspect.getattr_static(Tensor, name, None) is None:
             setattr(Tensor, name, NotHere(name))
+    if NoModule not in sys.meta_path:
+        sys.meta_path.append(NoModule)  # type: ignore[arg-type]
     Tensor.__dir__ = tensor_dir  # type: ignore[method-assign]
 
 

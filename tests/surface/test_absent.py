@@ -1,5 +1,7 @@
 """Asking for what is not there says so, and costs nothing until it is read."""
 
+import importlib
+
 import pytest
 
 import autolab
@@ -64,3 +66,10 @@ def test_a_module_that_loads_late_still_does():
 def test_only_whole_names_are_near():
     assert "nearest" not in sentence("autolab", "zqxj", ["softmax"])
     assert "the nearest: ReLU" in sentence("nn", "relu", ["ReLU", "GELU"])
+
+
+def test_an_import_of_what_is_absent_says_what_to_use():
+    with pytest.raises(ModuleNotFoundError, match="autolab has no 'distributions'.*draw numbers"):
+        importlib.import_module("autolab.distributions")
+    with pytest.raises(ModuleNotFoundError, match="^No module named 'autolab.anything'$"):
+        importlib.import_module("autolab.anything")
