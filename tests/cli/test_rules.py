@@ -78,3 +78,8 @@ def test_the_code_that_runs_can_be_read(run):
     printed = run("rules", "--code", "mul").output
     assert "def mul(x, y, settings={}):" in printed and "g_x = g * v0" in printed
     assert "takes the general way" in run("rules", "cat", "--code").output
+
+
+def test_the_package_is_the_command_too():
+    said = subprocess.run([sys.executable, "-m", "autolab", "rules", "mul"], capture_output=True, text=True, check=True).stdout
+    assert "mul" in said
