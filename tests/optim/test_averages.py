@@ -88,7 +88,6 @@ def test_a_model_without_batchnorm_needs_no_new_statistics(lib, swa):
     swa.update_bn([lib.ones(1, 1)], lib.nn.Linear(1, 1).eval())
 
 
-@pytest.mark.skipif(not hasattr(autolab.nn, "BatchNorm1d"), reason="BatchNorm is not there yet")
 def test_statistics_of_batchnorm_are_the_means_over_all_batches(lib, swa):
     rng = np.random.default_rng(0)
     batches = [lib.tensor((rng.standard_normal((8, 3)) * k + k).astype("f4")) for k in (1, 2, 3)]
