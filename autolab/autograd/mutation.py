@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from autolab.engine.modes import modes
-from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import Tensor, fresh
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
@@ -25,46 +25,53 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
             t.version[0] += 1
 
 
-class Ticket:
-    """Stands in for one saved value: its numbers, copied before the first write over them."""
+class Handle:
+    """Stands in for what is saved of a tensor in one state, however often it is saved; alive as long as a graph needs it."""
 
-    __slots__ = ("__weakref__", "numbers", "version")
+    __slots__ = ("__weakref__", "version")
 
-    def __init__(self, t: Tensor) -> None:
-        self.numbers, self.version = t.payload, t.version
+    def __init__(self, version: list[int]) -> None:
+        self.version = version
 
 
 class MutationContext:
-    """What `allow_mutation_on_saved_tensors` gives: `clear()` lets go of all that was saved within it."""
+    """What `allow_mutation_on_saved_tensors` gives: `clear()` lets go of all that was saved within it.
+
+    `original` and `cloned` have the numbers of each handle: those that the tensor still has, and a copy from before a write.
+    """
 
     def __init__(self) -> None:
-        self.tickets: weakref.WeakSet[Ticket] = weakref.WeakSet()
-        self.open = True
+        self.original: weakref.WeakKeyDictionary[Handle, Any] = weakref.WeakKeyDictionary()
+        self.cloned: weakref.WeakKeyDictionary[Handle, Any] = weakref.WeakKeyDictionary()
+        self.tid_to_weakhandle: weakref.WeakValueDictionary[tuple[int, int, int], Handle] = weakref.WeakValueDictionary()
 
     def clear(self) -> None:
         """Forget the saved values: their graphs can no longer be differentiated."""
-        self.tickets.clear()
+        self.original.clear()
+        self.cloned.clear()
 
-    def pack(self, t: Tensor) -> Ticket:
-        ticket = Ticket(t)
-        self.tickets.add(ticket)
-        return ticket
+    def pack(self, t: Tensor) -> Handle:
+        state = id(t.version), id(t.payload), t.version[0]  # the handle keeps what the ids are of alive
+        handle = self.tid_to_weakhandle.get(state)
+        if handle is None or handle in self.cloned:
+            handle = self.tid_to_weakhandle[state] = Handle(t.version)
+            self.original[handle] = t.payload
+        return handle
 
-    def unpack(self, ticket: Ticket) -> Tensor:
-        if not self.open or ticket not in self.tickets:
+    def unpack(self, handle: Handle) -> Tensor:
+        numbers = self.cloned.get(handle, self.original.get(handle))
+        if numbers is None:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
                 "in which the graph was originally recorded."
             )
-        t = Tensor()
-        t.payload = ticket.numbers
-        return t
+        return fresh(numbers)
 
     def before_write(self, target: Tensor) -> None:
         """Copy what was saved of a tensor, or of another view of the same memory, that is about to be written to."""
-        for ticket in list(self.tickets):
-            if ticket.version is target.version:
-                ticket.numbers, ticket.version = ticket.numbers.copy(), [0]
+        for handle, numbers in list(self.original.items()):
+            if handle.version is target.version and handle not in self.cloned:
+                self.cloned[handle] = self.original[handle] = numbers.copy()
 
 
 class allow_mutation_on_saved_tensors:
@@ -96,5 +103,4 @@ class allow_mutation_on_saved_tensors:
         modes.before_write = None
         modes.saved_hooks.pop()
         modes.settle()
-        self.context.open = False
         self.context.clear()
