@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
 
+from numpy import ndarray
+
 from autolab.engine import anomaly
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import AccumulateGrad, Edge, Node, check_replacement, edge_of, run_tensor_hooks
@@ -37,8 +39,9 @@ def steps(
     inputs: list[Edge] | None = None,
     accumulate: bool = True,
     captured: dict[Edge, Any] | None = None,
+    quiet: bool = False,
 ) -> Iterator[Step]:
-    """Walk backward from `roots`; yield (node, incoming, outgoing) for each node, once it has fired.
+    """Walk backward from `roots`; yield (node, incoming, outgoing) for each node, once it has fired (nothing if `quiet`).
 
     roots: Tensors (or edges); gradients: for each root the raw array of its gradient (a Tensor if `create_graph`).
     inputs: compute only what these edges need. Their gradients are put into `captured`, and nowhere else unless `accumulate`.
@@ -46,6 +49,7 @@ def steps(
     """
     starts: list[Edge] = [edge_of(r) if isinstance(r, Tensor) else r for r in roots]  # type: ignore[misc]
     pending: dict[Any, Any] = {}  # gradients on their way, by node (first output) or by edge (further outputs)
+    sums: set[Any] = set()  # those of them that are arrays made here, by adding: more can be added in place
     number, node = next_pass(), None  # noqa: F841  for `running`
     order, waiting = schedule([start[0] for start in starts])
     wanted: dict[Node, list[Edge]] = {}
@@ -77,16 +81,30 @@ def steps(
             if outgoing is None:
                 continue
         if not retain_graph and node.holds_values:
-            node.release()
+            if node.op is None:
+                node.release()
+            else:
+                node.saved = None  # what `release` does for a row, without the call
         if wanted:
             outgoing = [gi if leads_to(edge, needed, wanted) else None for edge, gi in zip(node.edges, outgoing)]
-        yield node, (g if several else (g,)), outgoing
+        if not quiet:
+            yield node, (g if several else (g,)), outgoing
         ready: tuple[Any, ...] = ()
-        for edge, gi in zip(node.edges, outgoing):
+        k = -1
+        for edge in node.edges:  # counted by hand: on a pair of two, zip takes longer than all the rest
+            k += 1
             if edge is None:
                 continue
+            gi = outgoing[k]
             if gi is not None:
-                pending[edge] = pending[edge] + gi if edge in pending else gi
+                if edge not in pending:
+                    pending[edge] = gi
+                elif edge in sums:
+                    pending[edge] += gi
+                else:
+                    pending[edge] = pending[edge] + gi
+                    if type(pending[edge]) is ndarray:
+                        sums.add(edge)
             if edge in waiting:  # an accumulator
                 left = waiting[edge] = waiting[edge] - 1
                 if not left:
@@ -95,7 +113,10 @@ def steps(
             g = gi = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
             for node in ready:
                 if inputs is None or node in wanted:
-                    yield node, (finish(node, take(node, None), wanted, captured, accumulate, create_graph),), ()
+                    g = finish(node, take(node, None), wanted, captured, accumulate, create_graph)
+                    if not quiet:
+                        yield node, (g,), ()
+                    g = None
 
 
 def run(roots: list[Any], gradients: list[Any], **options: Any) -> None:
@@ -107,7 +128,7 @@ def run(roots: list[Any], gradients: list[Any], **options: Any) -> None:
         modes.tracer.backward(roots, gradients, options, lambda: run(roots, gradients, **options))
         return
     afterwards: list[Callable[[], Any]] = []
-    walk = steps(roots, gradients, **options)
+    walk = steps(roots, gradients, quiet=modes.profiler is None, **options)
     if modes.profiler is not None:
         walk = modes.profiler.walk(walk)
     hooks = len(modes.saved_hooks)
@@ -173,27 +194,20 @@ def queue_callback(callback: Callable[[], Any]) -> None:
 
 def schedule(roots: list[Node]) -> tuple[list[Node], dict[Any, int]]:
     """The nodes below the roots, latest first, and for each accumulator how many edges lead into it."""
-    order: list[Node] = []
-    waiting: dict[Any, int] = {}
-    stack: list[Node] = []
-    seen: set[Node] = set()
-    for root in roots:
-        if type(root) is AccumulateGrad:
-            waiting.setdefault(root, 0)
-        elif root not in seen:
-            seen.add(root)
-            stack.append(root)
-    while stack:
-        node = stack.pop()
-        order.append(node)
+    waiting: dict[Any, int] = {root: 0 for root in roots if type(root) is AccumulateGrad}
+    order = list(dict.fromkeys(root for root in roots if type(root) is not AccumulateGrad))
+    seen: set[Any] = set(order)
+    found, remember = order.append, seen.add
+    for node in order:  # it grows meanwhile
         for edge in node.edges:
-            if edge is not None:
-                child: Any = edge[0] if type(edge) is tuple else edge
-                if type(child) is AccumulateGrad:
-                    waiting[child] = waiting.get(child, 0) + 1
-                elif child not in seen:
-                    seen.add(child)
-                    stack.append(child)
+            kind = type(edge)
+            if kind is AccumulateGrad:
+                waiting[edge] = waiting.get(edge, 0) + 1
+            elif edge is not None:
+                child: Any = edge[0] if kind is tuple else edge
+                if child not in seen:
+                    remember(child)
+                    found(child)
     order.sort(key=attrgetter("seq"), reverse=True)
     return order, waiting
 

@@ -70,6 +70,7 @@ class Node:
     holds_values = True  # whether there is something to release
     edges: tuple[Edge | None, ...]
     hooks: Hooks | None
+    saved: Any  # of those that have an `op`
     seq: int
     _metadata: dict[Any, Any]
 
@@ -169,7 +170,7 @@ class OpNode(Node):
         if self.narrow:
             out = [narrowed(gi, narrow_dtype) for gi in out]
         if self.like is not None:
-            out = [gi if gi is None or like is None else fit(gi, *like) for gi, like in zip(out, self.like)]
+            out = [gi if gi is None or like is None else fit(gi, like) for gi, like in zip(out, self.like)]
         return out
 
     def unpack(self, create_graph: bool) -> list[Any]:
@@ -208,9 +209,10 @@ class MultiOpNode(OpNode):
         return super().gradients(whole, create_graph)
 
 
-def fit(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+def fit(g: Any, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Any:
     """Undo on the way back what broadcasting and promotion did on the way in: sum the stretched axes, restore the dtype."""
-    if type(g) is np.ndarray and g.ndim == 2 and g.shape[1:] == shape:  # a bias under a batch, most often
+    shape, dtype = like
+    if len(shape) == 1 and type(g) is np.ndarray and g.shape[1:] == shape:  # a bias under a batch, most often
         g = column_sums(g)
     else:
         g = sum_to(g, shape)
@@ -219,20 +221,22 @@ def fit(g: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 ONES: dict[Any, dict[int, Any]] = {F32: {}, F64: {}}  # a vector of ones for each length asked for
+ONES_F32 = ONES[F32]
 
 
 def column_sums(g: Any) -> Any:
     """The sum of a matrix over its rows; of an array as a product with ones, for which BLAS needs half the time of np.sum."""
-    if type(g) is np.ndarray and (g.dtype is F32 or g.dtype is F64):
-        n = len(g)
-        known = ONES[g.dtype]
-        ones = known.get(n)
-        if ones is None:
-            if len(known) > 64:
-                known.clear()
-            ones = known[n] = np.ones(n, g.dtype)
-        return ones.dot(g)
-    return g.sum(-2)
+    if type(g) is not np.ndarray:
+        return g.sum(-2)
+    known = ONES_F32 if g.dtype is F32 else ONES.get(g.dtype)
+    if known is None:
+        return g.sum(-2)
+    ones = known.get(len(g))
+    if ones is None:
+        if len(known) > 64:
+            known.clear()
+        ones = known[len(g)] = np.ones(len(g), g.dtype)
+    return ones.dot(g)
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:

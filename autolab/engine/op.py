@@ -340,7 +340,7 @@ class Value(Slot):
         x = op.inputs[self.index]
         if mask >> self.index & 1:
             return f"raw_{x}, {x}.version, {x}.version[0]"
-        return f"raw_{x}, *(({x}.version, {x}.version[0]) if is_{x} else NEVER_WRITTEN)"
+        return f"raw_{x}, (version_{x} := {x}.version if is_{x} else NEVER), version_{x}[0]"
 
     def revived(self, k: int) -> str:
         return f"v{k} if version{k} is NEVER else revive(v{k}, node.edges[{self.index}], version{k})"

@@ -52,10 +52,13 @@ def body(function: Callable[..., Any]) -> str:
     return f"{function.__name__}({', '.join(inspect.signature(function).parameters)})"
 
 
-def inlined(function: Callable[..., Any], arguments: dict[str, str], names: dict[str, Any], arrays: Any = ()) -> str | None:
+def inlined(
+    function: Callable[..., Any], arguments: dict[str, str], names: dict[str, Any], arrays: Any = (), matrices: bool = False
+) -> str | None:
     """The formula of a lambda with other names for its arguments; the globals it uses are added to `names`. None if it has none.
 
-    `arrays` are those arguments that are float32 arrays; numbers beside them become typed constants.
+    `arrays` are those arguments that are float32 arrays; numbers beside them become typed constants. With `matrices` both sides of
+    each `@` are ndarrays of two axes.
     """
     if getattr(function, "__name__", "") != "<lambda>" or function.__code__.co_freevars:
         return None
@@ -69,7 +72,7 @@ def inlined(function: Callable[..., Any], arguments: dict[str, str], names: dict
     copy = ast.parse(ast.unparse(found), mode="eval")
     if arrays:
         copy = _Typed(set(arrays), names).visit(copy)
-    copy = _Rename(arguments).visit(copy)
+    copy = _Rename(arguments, matrices).visit(copy)
     return ast.unparse(ast.fix_missing_locations(copy))
 
 
@@ -79,10 +82,10 @@ def product(a: Any, b: Any) -> Any:
 
 
 class _Rename(ast.NodeTransformer):
-    """Other names for the arguments, and `product` in place of `@`."""
+    """Other names for the arguments, and `product`, or ndarray.dot itself, in place of `@`."""
 
-    def __init__(self, names: dict[str, str]) -> None:
-        self.names = names
+    def __init__(self, names: dict[str, str], matrices: bool) -> None:
+        self.names, self.matrices = names, matrices
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         return ast.Name(self.names.get(node.id, node.id), node.ctx)
@@ -90,6 +93,8 @@ class _Rename(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
         if isinstance(node.op, ast.MatMult):
+            if self.matrices:
+                return ast.Call(ast.Attribute(node.left, "dot", ast.Load()), [node.right], [])
             return ast.Call(ast.Name("product", ast.Load()), [node.left, node.right], [])
         return node
 

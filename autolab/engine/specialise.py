@@ -139,14 +139,14 @@ def promotion(op: Op) -> list[str]:
     arrays, if it is one.
     """
     lines = ["    alike, dtype = False, None"] if keeps_like(op) else []
-    watched = [op.inputs[i] for i in op.together] if op.promote else [x for x in op.inputs if x in op.rules][:1]
+    watched = watched_by(op)
     if op.view or not watched:
         return lines
     if op.matrices:
         a, b = (f"raw_{x}" for x in op.inputs)
         return [
-            f"    if not (type({a}) is type({b}) is ndarray and {a}.ndim == {b}.ndim == 2 and {a}.dtype is {b}.dtype",
-            f"            and ({a}.dtype is F32 or {a}.dtype is F64)):",
+            f"    if (type({a}) is not ndarray or type({b}) is not ndarray or {a}.ndim != 2 or {b}.ndim != 2",
+            f"            or (dtype := {a}.dtype) is not {b}.dtype or (dtype is not F32 and dtype is not F64)):",
             f"        return otherwise({', '.join(op.inputs)})",
         ]
     first, *others = watched
@@ -155,7 +155,8 @@ def promotion(op: Op) -> list[str]:
     arrays = "".join(f" and ((kind_{x} is ndarray and raw_{x}.dtype is dtype) or {number.format(x)})" for x in others)
     scalars = "".join(f" and (kind_{x} is kind_{first} or {number.format(x)})" for x in others)
     whole = len(watched) == len(op.inputs)  # else the inputs left out (masks) may stretch the others
-    same = " and ".join(f"(kind_{x} is not ndarray or raw_{x}.shape == raw_{first}.shape)" for x in others) or "True"
+    same = " and ".join(f"(kind_{x} is not ndarray or shape_{x} == shape_{first})" for x in others) or "True"
+    shapes = [f"shape_{first} = raw_{first}.shape", *(f"shape_{x} = raw_{x}.shape if kind_{x} is ndarray else ()" for x in others)]
     foreign = [line for x in others for line in (f"if not isinstance({x}, operands):", "    return NotImplemented")]
     return [
         *lines,
@@ -164,13 +165,23 @@ def promotion(op: Op) -> list[str]:
         f"        dtype = raw_{first}.dtype",
         f"        if not ((dtype is F32 or dtype is F64){arrays}):",
         *("            " + line for line in (*foreign, generally)),
-        *([f"        alike = {same}"] if whole and keeps_like(op) else []),
+        *([f"        {line}" for line in (*shapes, f"alike = {same}")] if has_shapes(op) else []),
         f"    elif (kind_{first} is f32 or kind_{first} is f64){scalars}:",
         f"        alike = {whole}",
         "    else:",
         *("        " + line for line in (*foreign, generally)),
         *(["    dtype = None"] if keeps_like(op) and not op.promote else []),  # the others may have another dtype
     ]
+
+
+def watched_by(op: Op) -> list[str]:
+    """The inputs whose dtypes the shortcut looks at."""
+    return [op.inputs[i] for i in op.together] if op.promote else [x for x in op.inputs if x in op.rules][:1]
+
+
+def has_shapes(op: Op) -> bool:
+    """Whether the shortcut has `shape_x` of each input at hand."""
+    return keeps_like(op) and len(watched_by(op)) == len(op.inputs)
 
 
 def keeps_like(op: Op) -> bool:
@@ -208,9 +219,8 @@ def node_lines(op: Op, mask: int, indent: str) -> list[str]:
         lines.append("node.settings = settings")
     if keeps_like(op):
         asking = [x for i, x in enumerate(xs) if mask >> i & 1]
-        own = ", ".join(
-            f"None if raw_{x}.shape == shape else (raw_{x}.shape, dtype)" if x in asking else "None" for x in xs
-        )
+        of = "shape_{0}" if has_shapes(op) else "raw_{0}.shape"
+        own = ", ".join(f"None if {of} == shape else ({of}, dtype)".format(x) if x in asking else "None" for x in xs)
         lines += [
             "if alike:",
             "    node.like = None",
@@ -231,8 +241,6 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         "    if g is None:",
         "        return general_gradients(node, g, create_graph)",
     ]
-    if plan.holds_values:
-        lines += ["    if node.saved is None:", "        raise RuntimeError(FREED)"]
     targets, guards, values = [], [], []
     for k, slot in enumerate(plan.slots):
         values.append(f"v{k}")
@@ -241,7 +249,8 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
             targets += [f"version{k}", f"at{k}"]
             guards.append(f"version{k}[0] != at{k}")
     if targets:
-        lines.append(f"    {', '.join(targets)}, = node.saved")
+        lines += ["    try:", f"        {', '.join(targets)}, = node.saved"]
+        lines += ["    except TypeError:  # None", "        raise RuntimeError(FREED) from None"]
     if guards:
         lines += [f"    if {' or '.join(guards)}:", "        return general_gradients(node, g, create_graph)"]
     revived = [f"        v{k} = {slot.revived(k)}" for k, slot in enumerate(plan.slots) if slot.revived(k)]
@@ -259,7 +268,9 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         # Saved values have the dtype of g where they were brought to one; `like` then says what to give back.
         typed = inlined(rule, given, names, arrays_of(op, given)) if op.promote or len(op.inputs) == 1 else text
         returned[i] = f"g_{x}"
-        if typed in (text, None):
+        if op.matrices:
+            lines.append(f"    g_{x} = {inlined(rule, given, names, matrices=True)} if type(g) is ndarray else {text}")
+        elif typed in (text, None):
             lines.append(f"    g_{x} = {text}")
         else:
             lines.append(f"    g_{x} = {typed} if type(g) is ndarray and g.dtype is F32 else {text}")
@@ -267,7 +278,7 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         lines += ["    if node.like is not None:", f"        {', '.join(f'like_{x}' for x in op.inputs)} = node.like"]
         for i, _, _ in plan.rules:
             x = op.inputs[i]
-            lines += [f"        if like_{x} is not None:", f"            g_{x} = fit(g_{x}, *like_{x})"]
+            lines += [f"        if like_{x} is not None:", f"            g_{x} = fit(g_{x}, like_{x})"]
     lines.append(f"    return {', '.join(returned)},")
     return "\n".join(lines) + "\n"
 
