@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from autolab.engine.apply import apply, explained
-from autolab.engine.dtypes import result_type
+from autolab.engine.apply import apply, explained, looks_into
+from autolab.engine.dtypes import FLOATING, result_type
 from autolab.engine.dual import call, parameters
-from autolab.engine.levels import Alone, Box, Level, Settings, as_tensor, several
+from autolab.engine.levels import Box, Level, Settings, as_tensor, several
+from autolab.engine.modes import modes
+from autolab.engine.node import F32, F64
 from autolab.engine.op import ELEMENTWISE, LINEAR, from_the_end
-from autolab.engine.tensor import TABLE
+from autolab.engine.tensor import TABLE, Tensor, fresh
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
@@ -37,6 +39,36 @@ def along_axes(op: Op, settings: Settings) -> bool:
     """Whether a row with one input works along axes that the call names: counted from the end, they are the same in a batch."""
     named = [settings.get(name, default) for name, default in op.settings.items() if name in AXES]
     return len(op.inputs) == 1 and not op.variadic and bool(named) and None not in named
+
+
+def arrays_of(op: Op, values: list[Any]) -> list[Any] | None:
+    """The values as arrays, which rows take as well, and quicker. None if a level below, a graph or somebody else wants to see what
+    happens to them, if a view is to be made, or if their dtypes have to be brought together first."""
+    if modes.watched or op.view:
+        return None
+    found, dtype = [], None
+    for i, v in enumerate(values):
+        if isinstance(v, Tensor):
+            if v.level or (modes.grad and (v.edge is not None or v.flag or (v.window is not None and v.requires_grad))):
+                return None
+            v = v.payload
+        own = getattr(v, "dtype", None)
+        if own is F32 or own is F64:
+            if dtype is None:
+                dtype = own
+            elif own is not dtype:
+                return None
+        elif own is not None and (own in FLOATING or (op.promote and i in op.together)):
+            return None
+        found.append(v)
+    return found if dtype is not None else None
+
+
+def alone(out: Any, values: list[Any]) -> Tensor:
+    """A result as a tensor with memory of its own: a rule may give back an argument as it came, or a part of one."""
+    if isinstance(out, Tensor):
+        return TABLE["clone"](out) if any(out is v for v in values) else out
+    return fresh(out.copy() if any(out is v or (out.base is not None and looks_into(out, v)) for v in values) else out)
 
 
 class Face:
@@ -73,11 +105,12 @@ class Face:
 class Batched(Box):
     """A value whose axis 0 runs over the samples; the box shows the other axes."""
 
-    __slots__ = ("face",)
-    face: Face | None
+    __slots__ = ()
+
+    face = Box.own  # what can be seen of it, once somebody has looked
 
     @property
-    def payload(self) -> Face:
+    def payload(self) -> Any:
         if not self.home.active:
             self.home.check_active()
         if self.face is None:
@@ -86,7 +119,7 @@ class Batched(Box):
 
     ndim = property(lambda self: self.payload.ndim)
 
-    def numbers(self) -> NoReturn:
+    def numbers(self) -> Any:
         self.payload.item()
 
 
@@ -97,11 +130,6 @@ class Batch(Level):
 
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size, self.randomness = size, randomness
-
-    def put(self, value: Any) -> Any:
-        box = super().put(value)
-        box.face = None
-        return box
 
     def input(self, value: Any) -> Batched:
         return self.put(value)  # type: ignore[no-any-return]
@@ -139,35 +167,23 @@ class Batch(Level):
             )
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
-        batched = tuple([self.owns(a) for a in args])
-        for v in values:
-            if isinstance(v, Box):
-                break
-        else:
-            with Alone():
-                return self.at_once(op, args, values, batched, settings)
-        return self.at_once(op, args, values, batched, settings)
-
-    def at_once(
-        self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...], settings: Settings
-    ) -> tuple[Any, ...]:
-        """The row on all samples."""
+        """The row on all samples: on arrays if nothing below takes an interest in it."""
+        batched = tuple([isinstance(a, Box) and a.home is self for a in args])
+        values = arrays_of(op, values) or values
         if op.batch is not None:
             outputs = self.by_rule(op, values, batched, settings)
         elif op.kind == ELEMENTWISE:
             try:
-                outputs = apply(op, self.aligned(op, args, values, batched), settings)
-            except RuntimeError as error:
+                outputs = op(*self.aligned(op, args, values, batched), **settings)
+            except (RuntimeError, ValueError) as error:
                 raise explained(op, error, list(args)) from None  # in the shapes of one sample
         elif op.kind == LINEAR or along_axes(op, settings):
             ndim = max(a.ndim for a, b in zip(args, batched) if b)
             counted = {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}
-            outputs = apply(op, [v if b else self.lead(v) for v, b in zip(values, batched)], counted)
+            outputs = op(*[v if b else self.lead(v) for v, b in zip(values, batched)], **counted)
         else:
             outputs = self.loop(op, values, batched, settings)
-        # A rule may give back an argument as it came; then the result must not share its memory.
-        made = [as_tensor(out) for out in several(op, outputs)]
-        return tuple([self.put(t if op.view or not any(t is v for v in values) else TABLE["clone"](t)) for t in made])
+        return tuple([self.put(as_tensor(out) if op.view else alone(out, values)) for out in several(op, outputs)])
 
     def by_rule(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
         """Call `op.batch` with what it asks for by name. All inputs get the leading axis, unless it asks which have it."""
