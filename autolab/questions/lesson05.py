@@ -13,6 +13,13 @@ three = prediction(
     },
 )
 
+aside = prediction(
+    "first = x.grad is 6, and then backward runs once more. What is in first?",
+    12,
+    why="first and x.grad are two names of one tensor, and backward adds into it.",
+    wrong={6: "That would be so for a copy, x.grad.clone(). first is a second name for the same tensor."},
+)
+
 twice = prediction(
     "y = 3x + x² at x = 2: what is `x.grad`?",
     7,
@@ -34,6 +41,17 @@ bug = prediction(
         "fall, but more slowly": "The sum of many gradients is large, so the first steps are faster. The trouble is that it cannot stop at the bottom.",
         "stay where it is": "Each step moves by the sum of all gradients, which is seldom zero.",
         "raise an error": "Nothing is wrong for the engine: adding is what it was told to do.",
+    },
+)
+
+where = prediction(
+    "Which of these three orders does not train?",
+    "backward, zero, step",
+    choices=["zero, backward, step", "backward, step, zero", "backward, zero, step"],
+    why="The gradient is thrown away before anybody has used it.",
+    wrong={
+        "zero, backward, step": "This is the usual order: old gradients go before the new ones come.",
+        "backward, step, zero": "The step has used the gradient already when it is cleared; the next backward begins with none.",
     },
 )
 

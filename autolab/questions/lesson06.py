@@ -24,6 +24,13 @@ inference = prediction(
     },
 )
 
+shares = prediction(
+    "d = (1, 2, 3) requires a gradient; e = d.detach(), and then e[0] = 100. What is d[0]?",
+    100,
+    why="detach copies nothing: d and e are two tensors over the same memory.",
+    wrong={1: "That would be so for d.detach().clone(). detach alone copies nothing."},
+)
+
 retain = prediction(
     "z = y + 4x with y = x³ at 2; `x.grad` was set to None before. What is it after z.backward()?",
     16,
@@ -40,6 +47,28 @@ grad = prediction(
     16,
     why="autograd.grad returns its result and leaves every .grad alone.",
     wrong={28: "Adding to .grad is what backward does.", 12: "It is returned, not stored."},
+)
+
+freeze = prediction(
+    "In which of the three cases does the input receive no gradient?",
+    "cut",
+    choices=["all trained", "frozen", "cut"],
+    why="detach ends the way back in front of the head. Freezing takes the parameters out, not the way.",
+    wrong={
+        "all trained": "Everything is open: head, encoder, input.",
+        "frozen": "The encoder's parameters receive nothing, but the way through its operations to the input is recorded.",
+    },
+)
+
+freeze_plain = prediction(
+    "Frozen encoder, head, mean; the inputs require no gradient. How many nodes has the graph, accumulators included?",
+    4,
+    why="The mean, the layer, and the accumulators of its weight and its bias. Nothing in the encoder requires a gradient, so nothing there is recorded.",
+    wrong={
+        8: "That was so with inputs that require a gradient: then the way through the encoder is recorded.",
+        2: "The head's weight and bias have an accumulator each.",
+        12: "That is everything trained.",
+    },
 )
 
 target = prediction(
