@@ -68,6 +68,8 @@ def at_work(op: Op, args: Any, settings: dict[str, Any]) -> Any:
             result.version = modes.counter(args, result.version)
         if op.view and looks_into(outputs, raw[0]):
             result.window, result.version = View.of(args[0]), args[0].version
+            if result.window is None:  # of an inference tensor: one too
+                return result
         if modes.grad:
             record(op, args, raw, settings, (result,), narrow=narrow is not None)
         return result
@@ -78,7 +80,7 @@ def at_work(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     if op.view:
         for result in results:
             result.window, result.version = View.of(args[0], several=True), args[0].version
-    if modes.grad:
+    if modes.grad and not (op.view and results[0].window is None):
         record(op, args, raw, settings, results, narrow=narrow is not None)
     return results
 

@@ -108,6 +108,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
         lines += [
             f"    if looks_into(out, raw_{first}):",
             f"        t.window, t.version = View.of({first}), {first}.version",
+            *(["        if t.window is None:  # of an inference tensor: one too", "            return t"] if recorded else []),
             "    else:",
             "        t.version = [0]",
         ]
