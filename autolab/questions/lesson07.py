@@ -13,6 +13,13 @@ square = prediction(
     },
 )
 
+forgetful = prediction(
+    "5 · Forgetful(x) at x = 3, where backward returns 2x. What is x.grad?",
+    6,
+    why="The 5 arrives as g, and the rule does not look at it.",
+    wrong={30: "It should be. But this rule returns 2x, whatever arrives.", 5: "5 arrives; the rule returns 2x in its place."},
+)
+
 gradcheck = prediction(
     "(f(x + h) - f(x - h)) / 2h with h = 1e-6, in float32 with its 7 digits. How many digits of the quotient can be right?",
     "one or none",

@@ -13,6 +13,18 @@ versions = prediction(
     },
 )
 
+allowed = prediction(
+    "(x * 3).mul_(2), x.exp().mul_(2), (x.exp() + 1).mul_(2): which is refused?",
+    "the second",
+    choices=["the first", "the second", "the third", "all three"],
+    why="exp keeps its result, and mul_ has overwritten it.",
+    wrong={
+        "the first": "The product keeps the 3, not its result: nothing that a rule needs is overwritten.",
+        "the third": "What is overwritten is the result of the sum, and a sum keeps nothing. exp still has its own.",
+        "all three": "All three write, but a write matters only if a rule needs what was there.",
+    },
+)
+
 views = prediction(
     "a = zeros(2, 3); row = a[0]; row[1] = 5. What is a[0, 1]?",
     5,
@@ -27,6 +39,16 @@ views_history = prediction(
     wrong={
         1: "That would be the history of y before the write. The engine notices that row is a part of y.",
         0: "The old value is overwritten, but by 10 times itself, so the gradient goes on to x.",
+    },
+)
+
+chain = prediction(
+    "Three times w = w - 0.1 * slope, with the slope from autograd.grad. How many subtractions has the graph of w?",
+    3,
+    why="Each step computes the new w from the one before, and all of it is recorded.",
+    wrong={
+        1: "The w of the last step was computed from the one before, and that one remembers, too.",
+        0: "That would be so within no_grad, or after detach().",
     },
 )
 
