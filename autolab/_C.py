@@ -30,6 +30,11 @@ def _current_graph_task_id() -> int:
     return -1 if now is None else now["number"]
 
 
+def _get_current_graph_task_keep_graph() -> bool:
+    now = running()
+    return now is None or now["retain_graph"]  # type: ignore[no-any-return]
+
+
 def _current_autograd_node() -> Any:
     now = running()
     return None if now is None else now["node"]
@@ -133,6 +138,7 @@ def _make_saved_tensor(tensor: Tensor, is_output: bool = False) -> SavedTensor:
 
 _autograd = types.SimpleNamespace(
     SavedTensor=SavedTensor,
+    _get_current_graph_task_keep_graph=_get_current_graph_task_keep_graph,
     _make_saved_tensor=_make_saved_tensor,
     _saved_tensors_hooks_is_enabled=_saved_tensors_hooks_is_enabled,
     _unsafe_set_version_counter=_unsafe_set_version_counter,
@@ -147,3 +153,11 @@ class _WeakTensorRef:
 
     def expired(self) -> bool:
         return self.reference() is None
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Nothing: nobody counts here. Libraries of models call it."""
+
+
+def _get_tracing_state() -> None:
+    """None: nothing is being traced."""

@@ -72,6 +72,7 @@ _LAZY = {
     "cuda": "autolab.cuda", "cpu": "autolab.cpu",
     "serialization": "autolab.serialization", "backends": "autolab.backends", "compat": "autolab.compat",
     "accelerator": "autolab.accelerator", "mps": "autolab.mps", "xpu": "autolab.xpu", "distributed": "autolab.distributed",
+    "hub": "autolab.hub", "jit": "autolab.jit", "fx": "autolab.fx",
 }  # fmt: skip
 _LAZY_NAMES = {
     "autocast": "autolab.amp", "GradScaler": "autolab.amp", "is_autocast_enabled": "autolab.amp.autocast_mode",
@@ -96,6 +97,11 @@ __all__ = [name for name in [*dir(), *_LAZY, *_LAZY_NAMES] if not name.startswit
 def __getattr__(name: str) -> object:
     if name in _LAZY:
         return _watch(_importlib.import_module(_LAZY[name]))
+    if name.startswith("_foreach_"):
+        from autolab.surface.foreach import TABLE as _TABLE
+
+        if name in _TABLE:
+            return _TABLE[name]
     if name in _LAZY_NAMES:
         return getattr(_importlib.import_module(_LAZY_NAMES[name]), name)
     raise _Absent("autolab", name, lambda: __all__)

@@ -313,20 +313,22 @@ def gradgradcheck(
     if grad_outputs is None:
         weights = [random_weights(outputs[p].payload, gen_non_contig_grad_outputs) for p in positions]
     else:
-        weights = [w.detach().requires_grad_() for w in as_tuple(grad_outputs)]
-    wanted = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
+        weights = list(as_tuple(grad_outputs))
+    given = (*inputs, *weights)
+    moving = [i for i, t in enumerate(given) if isinstance(t, Tensor) and t.requires_grad]
+    count = len(inputs)
+    wanted = [i for i in moving if i < count]
 
     def first(*args: Any) -> tuple[Tensor, ...]:
         with recording(True):
-            xs = [x.requires_grad_() if i in wanted else x for i, x in enumerate(args[: len(inputs)])]
-            ws = [w.requires_grad_() for w in args[len(inputs) :]]
-            outs = results(func, tuple(xs))
-            gs = grad([outs[p] for p in positions], [xs[i] for i in wanted], ws, create_graph=True, allow_unused=True)
+            xs = [x.requires_grad_() if i in moving else x for i, x in enumerate(args)]
+            outs = results(func, tuple(xs[:count]))
+            gs = grad([outs[p] for p in positions], [xs[i] for i in wanted], xs[count:], create_graph=True, allow_unused=True)
         return tuple(g for g in gs if g is not None)
 
     try:
         return gradcheck(
-            first, (*inputs, *weights), eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol, fast_mode=fast_mode, masked=masked,
+            first, given, eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol, fast_mode=fast_mode, masked=masked,
             check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
             check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev,
         )  # fmt: skip
@@ -335,7 +337,7 @@ def gradgradcheck(
             return False
         explained = GradcheckError(
             f"{error}\nThis was gradgradcheck: an output is the gradient of func for one of its inputs {wanted}; inputs from "
-            f"number {len(inputs)} on are the weights of func's outputs."
+            f"number {count} on are the weights of func's outputs."
         )
         explained.numerical, explained.analytical = error.numerical, error.analytical
         raise explained from None

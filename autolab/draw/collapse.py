@@ -7,13 +7,15 @@ the same in every run of the same code.
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby, pairwise, zip_longest
 
 LIMIT = 60  # boxes in one picture
 LEAST = 24  # fewer could not show a group and what is around it
 LONGEST = 64  # operations in one round of a loop that is recognised
 WHOLE = ""  # id of the group of everything
+NEVER = float("inf")
 
 
 @dataclass(slots=True)
@@ -48,7 +50,7 @@ class Line:
     target: str
     input: str
     count: int
-    into: list  # ids of the nodes whose firing sends a gradient along it
+    at: int | None  # number of the step that sends the first gradient along it
 
 
 @dataclass(slots=True)
@@ -58,7 +60,13 @@ class View:
     root: str
     nodes: list
     edges: list
-    inside: dict = field(default_factory=dict)  # id of a node of the trace -> id of the box that it is, or is in
+    contents: dict  # id of a box -> ids of the nodes of the trace that it is, or that are in it
+    firings: dict  # id of a box -> numbers of the steps at which these fire, in order
+
+    @property
+    def inside(self):
+        """Id of a node of the trace -> id of the box that it is, or is in."""
+        return {node: box for box, nodes in self.contents.items() for node in nodes}
 
 
 class Groups:
@@ -224,6 +232,53 @@ class Groups:
         """Id of a node or a group -> id of the group that it is a member of."""
         return {member: group.id for group in self.by_id.values() for member in group.members}
 
+    @cached_property
+    def _homes(self):
+        return self.homes()
+
+    @cached_property
+    def _contents(self):
+        """Id of a node or a group -> ids of the nodes that it is, or that are in it."""
+        found = {}
+
+        def fill(id):
+            members = self.by_id[id].members if id in self.by_id else None
+            found[id] = [id] if members is None else [node for member in members for node in fill(member)]
+            return found[id]
+
+        fill(WHOLE)
+        return found
+
+    @cached_property
+    def _newest(self):
+        # an id is a place in the order of the trace
+        return {id: min(int(node[1:]) for node in nodes) for id, nodes in self._contents.items()}
+
+    @cached_property
+    def _joins(self):
+        """Id of a group -> (member, other member) -> places of the edges from one to the other.
+
+        Each edge is in the innermost group of both its ends.
+        """
+        above = {id: self.path(id) for id in self.by_id}
+        found = {id: {} for id in self.by_id}
+        for i, edge in enumerate(self.trace.edges):
+            ends = [[*above[self._homes[end]], end] for end in (edge.source, edge.target)]
+            same = next(k for k, (a, b) in enumerate(zip(*ends)) if a != b)
+            found[ends[0][same - 1]].setdefault((ends[0][same], ends[1][same]), []).append(i)
+        return found
+
+    @cached_property
+    def _firings(self):
+        fires = steps_of(self.trace)
+        return {id: sorted(fires[node] for node in nodes if node in fires) for id, nodes in self._contents.items()}
+
+    @cached_property
+    def _sent_at(self):
+        # for each edge the step that sends a gradient along it
+        fires = steps_of(self.trace)
+        return [fires.get(edge.target, NEVER) for edge in self.trace.edges]
+
     def view(self, open=WHOLE):
         """What is seen when the group `open` is open: its members, and the members of the groups around it."""
         path = self.path(open)
@@ -235,17 +290,25 @@ class Groups:
             if sum(map(len, levels)) > self.limit:
                 sides = (befores[k], "earlier"), (self.by_id[id].members[at + 1 :], "later")
                 levels[k] = [box for members, word in sides if (box := self._rest(id, members, word))]
-        boxes = [box for level in levels for box in level]
-        inside = {}
+        contents, firings, inside = {}, {}, {}
+        boxes = [box if isinstance(box, Group) else self.by_id.get(box) or self.trace.node(box) for level in levels for box in level]
         for box in boxes:
-            self._fill(box if isinstance(box, str) else None, box, inside)
-        by_id = {node.id: node for node in self.trace.nodes}
-        shown = [box if isinstance(box, Group) else self.by_id.get(box) or by_id[box] for box in boxes]
-        newest = {}
-        for i, node in enumerate(self.trace.nodes):
-            newest.setdefault(inside[node.id], i)
-        shown.sort(key=lambda box: newest[box.id])
-        return View(inside[self.trace.root], shown, self._lines(inside, by_id), inside)
+            members = [box.id] if box.id in self._contents else box.members
+            inside |= dict.fromkeys(members, box.id)
+            contents[box.id], firings[box.id] = self._all(self._contents, members), sorted(self._all(self._firings, members))
+        newest = {box: min(self._newest[m] for m in members) for box, members in groupby(inside, inside.get)}
+        boxes.sort(key=lambda box: newest[box.id])
+
+        def box_of(id):
+            while id not in inside:
+                id = self._homes[id]
+            return inside[id]
+
+        return View(box_of(self.trace.root), boxes, self._lines(path, box_of), contents, firings)
+
+    @staticmethod
+    def _all(lists, members):
+        return lists[members[0]] if len(members) == 1 else [item for member in members for item in lists[member]]
 
     def _rest(self, parent, members, word):
         # a box for one of the two sides of what is open, where there is no room for its members
@@ -254,30 +317,27 @@ class Groups:
         size = sum(self.by_id[m].size if m in self.by_id else 1 for m in members)
         return Group(f"{parent}-{word}", f"{word} in {self.by_id[parent].name}", members, parent, size)
 
-    def _fill(self, id, box, inside):
-        stack = [box]
-        name = box.id if isinstance(box, Group) else id
-        while stack:
-            at = stack.pop()
-            group = at if isinstance(at, Group) else self.by_id.get(at)
-            if group is None:
-                inside[at] = name
-            else:
-                stack.extend(group.members)
-
-    def _lines(self, inside, by_id):
+    def _lines(self, path, box_of):
+        """The lines between boxes: one for each edge into a node, one for all edges from a box into a group."""
+        edges, joined = self.trace.edges, {}
+        for id, inner in zip_longest(path, path[1:]):
+            for (source, target), places in self._joins[id].items():
+                if inner not in (source, target):
+                    joined.setdefault((box_of(source), box_of(target)), []).extend(places)
+                    continue
+                for i in places:
+                    joined.setdefault((box_of(edges[i].source), box_of(edges[i].target)), []).append(i)
         lines = {}
-        for edge in self.trace.edges:
-            source, target = inside[edge.source], inside[edge.target]
-            if source == target:
-                continue
-            key = edge.id if target in by_id else (source, target)
-            if key in lines:
-                lines[key].count += 1
-                lines[key].into.append(edge.target)
-            else:
-                lines[key] = Line(edge.id, source, target, edge.input, 1, [edge.target])
-        return list(lines.values())
+        for (source, target), places in joined.items():
+            for one in [[i] for i in places] if target in self.names else [places] if source != target else []:
+                first, at = edges[min(one)], min([self._sent_at[i] for i in one])
+                lines[min(one)] = Line(first.id, source, target, first.input, len(one), None if at == NEVER else at)
+        return [lines[i] for i in sorted(lines)]
+
+
+def steps_of(trace):
+    """Id of a node -> number of the step at which it fires, counted from 1."""
+    return {step.node: i for i, step in enumerate(trace.steps, 1)}
 
 
 def _module_paths(trace, operations):

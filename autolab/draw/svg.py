@@ -1,8 +1,10 @@
 """A trace as SVG text."""
 
+from bisect import bisect
+from functools import lru_cache
 from xml.sax.saxutils import escape, quoteattr
 
-from autolab.draw.collapse import LIMIT, WHOLE, Groups, Line, View
+from autolab.draw.collapse import LIMIT, WHOLE, Groups, Line, View, steps_of
 from autolab.draw.places import HEIGHT, MARGIN, ROOM, SMALL, shortened, symbol_width
 from autolab.draw.places import plan as planned
 from autolab.draw.style import ALONE
@@ -97,20 +99,13 @@ def render(trace, step="end", direction="auto", legend=True, style=None, room=No
     taken = _position(trace, step)
     view = view or _everything(trace)
     plan = planned(view, direction, bool(trace.steps))
-    fires = {s.node: i for i, s in enumerate(trace.steps, 1)}
-    received = {s.node: s for s in trace.steps}
-    sent = {one.edge: one.value for s in trace.steps for one in s.outgoing}
     called = {node.id: node.called for node in view.nodes}
     names = {node.id: getattr(node, "name", node.called) for node in view.nodes}
-    within = {}
-    for id, box in view.inside.items():
-        if id in fires:
-            within.setdefault(box, []).append(fires[id])
 
     def state(at):
         return "" if at is None or at > taken else " al-on al-now" if at == taken < len(trace.steps) else " al-on"
 
-    firsts = [min((fires[id] for id in edge.into if id in fires), default=None) for edge in view.edges]
+    firsts = [edge.at for edge in view.edges]
     parts = []
     for points, users in plan.trunks:
         # lights up with the first gradient that comes along it
@@ -120,18 +115,18 @@ def render(trace, step="end", direction="auto", legend=True, style=None, room=No
         about = f"{called[edge.source]} is {edge.input} of {names[edge.target]}"
         if edge.count > 1:
             about = f"{edge.count} edges from {called[edge.source]} into {names[edge.target]}"
-        value = sent.get(edge.id) if edge.count == 1 else None
+        value = _sent(trace, edge, at) if edge.count == 1 else None
         parts.append(_edge(edge, about, plan, i, at, state(at), value, room))
     for node, centre, size in zip(view.nodes, plan.centres, plan.sizes):
-        firings = within.get(node.id, [])
-        at = min(firings, default=None)
+        firings = view.firings[node.id]
+        at = firings[0] if firings else None
         if node.kind == "group":
-            now = " al-now" if at is not None and at <= taken <= max(firings) and taken < len(trace.steps) else ""
+            now = " al-now" if at is not None and at <= taken <= firings[-1] and taken < len(trace.steps) else ""
             on = "" if at is None or at > taken else f" al-on{now}"
-            told = f"{sum(at <= taken for at in firings)} of {len(firings)} fired" if firings else ""
+            told = f"{bisect(firings, taken)} of {len(firings)} fired" if firings else ""
             parts.append(_group(node, node.id == view.root, centre, size, plan.line, at, on, told))
         else:
-            parts.append(_node(view.root, node, centre, size, plan.line, at, state(at), received.get(node.id)))
+            parts.append(_node(view.root, node, centre, size, plan.line, at, state(at), at and trace.steps[at - 1]))
     width, height = plan.width, plan.height
     if legend:
         key, key_width = _legend(view, bool(trace.steps), height)
@@ -143,15 +138,15 @@ def render(trace, step="end", direction="auto", legend=True, style=None, room=No
 def _frame(trace, taken, parts, width, height, style):
     width, height = round(width), round(height)
     title = f"Graph of {_called(trace.node(trace.root))}"
-    told = [s.sentence for s in trace.steps[:taken]]
-    if len(told) > 40:
-        told = [*told[:40], f"{len(told) - 40} more steps."]
-    leaves = sum(node.kind == "leaf" for node in trace.nodes)
-    made = f"Operations: {len(trace.nodes) - leaves}. Leaves: {leaves}."
+    leaves = next((i for i, node in enumerate(reversed(trace.nodes)) if node.kind != "leaf"), len(trace.nodes))  # they stand last
+    told = f"Operations: {len(trace.nodes) - leaves}. Leaves: {leaves}."
+    if style:  # a picture by itself tells the steps; a widget has its sentences
+        told = " ".join([told, *[s.sentence for s in trace.steps[: min(taken, 40)]]])
+        told += f" {taken - 40} more steps." if taken > 40 else ""
     return "".join([
         f'<svg xmlns="http://www.w3.org/2000/svg" class="al-svg" role="img" aria-label={quoteattr(title)} '
         f'width="{width}" height="{height}" viewBox="0 0 {width} {height}">',
-        f"<title>{escape(title)}</title><desc>{escape(' '.join([made, *told]))}</desc>",
+        f"<title>{escape(title)}</title><desc>{escape(told)}</desc>",
         f"<style>{style}</style>" if style else "",
         f'<rect class="al-paper" width="{width}" height="{height}" rx="8"/>',
         *parts,
@@ -168,8 +163,14 @@ def _position(trace, step):
 
 
 def _everything(trace):
-    lines = [Line(e.id, e.source, e.target, e.input, 1, [e.target]) for e in trace.edges]
-    return View(trace.root, trace.nodes, lines, {node.id: node.id for node in trace.nodes})
+    fires = steps_of(trace)
+    lines = [Line(e.id, e.source, e.target, e.input, 1, fires.get(e.target)) for e in trace.edges]
+    ids = [node.id for node in trace.nodes]
+    return View(trace.root, trace.nodes, lines, {id: [id] for id in ids}, {id: [fires[id]] if id in fires else [] for id in ids})
+
+
+def _sent(trace, edge, at):
+    return None if at is None else next((sent.value for sent in trace.steps[at - 1].outgoing if sent.edge == edge.id), None)
 
 
 # -- boxes -----------------------------------------------------------------------------------------
@@ -367,5 +368,6 @@ def _rect(name, x, y, w, h, radius):
     return f'<rect {css}x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="{_n(h)}" rx="{_n(radius)}"/>'
 
 
+@lru_cache(1 << 14)
 def _n(x):
     return f"{x:.1f}".removesuffix(".0")

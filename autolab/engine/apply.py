@@ -45,13 +45,9 @@ def generally(op: Op, args: Any, settings: dict[str, Any]) -> Any:
 
 def at_work(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     """Hand over to the highest transform among the arguments; if there is none, compute and record."""
-    if modes.levels:
-        top: Any = Tensor
-        for a in args:
-            if isinstance(a, Tensor) and a.level > top.level:
-                top = a
-        if top.level:
-            return top.home.apply(op, args, settings)
+    home = highest(args) if modes.levels else None
+    if home is not None:
+        return home.apply(op, args, settings)
     raw = [a.payload if isinstance(a, Tensor) else a for a in args]
     if op.refuse is not None:
         op.refuse(*raw)
@@ -72,6 +68,8 @@ def at_work(op: Op, args: Any, settings: dict[str, Any]) -> Any:
             result.version = modes.counter(args, result.version)
         if op.view and looks_into(outputs, raw[0]):
             result.window, result.version = View.of(args[0]), args[0].version
+            if result.window is None:  # of an inference tensor: one too
+                return result
         if modes.grad:
             record(op, args, raw, settings, (result,), narrow=narrow is not None)
         return result
@@ -82,9 +80,18 @@ def at_work(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     if op.view:
         for result in results:
             result.window, result.version = View.of(args[0], several=True), args[0].version
-    if modes.grad:
+    if modes.grad and not (op.view and results[0].window is None):
         record(op, args, raw, settings, results, narrow=narrow is not None)
     return results
+
+
+def highest(args: Any) -> Any:
+    """The transform whose boxes are the highest among the arguments; None if there are no boxes."""
+    home, level = None, 0
+    for a in args:
+        if isinstance(a, Tensor) and a.level > level:
+            home, level = a.home, a.level  # type: ignore[attr-defined]
+    return home
 
 
 def narrowest(op: Op, raw: list[Any]) -> np.dtype[Any] | None:

@@ -10,6 +10,7 @@ Python: a breakpoint in a rule, a hook or a Function's backward stops there, in 
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import sys
 import threading
@@ -209,7 +210,30 @@ def schedule(roots: list[Node]) -> tuple[list[Node], dict[Any, int]]:
                     remember(child)
                     found(child)
     order.sort(key=attrgetter("seq"), reverse=True)
-    return order, waiting
+    return in_turn(order) if Node.renumbered else order, waiting
+
+
+def in_turn(nodes: list[Node]) -> list[Node]:
+    """The nodes so that each comes after all that lead to it: the highest number first among those that could be next.
+
+    Only needed where somebody gave nodes numbers of their own, which say no more what was made before what.
+    """
+    left: dict[Any, int] = {}
+    for node in nodes:
+        for edge in node.edges:
+            if edge is not None:
+                left[edge[0]] = left.get(edge[0], 0) + 1
+    ready = [(-node.seq, k, node) for k, node in enumerate(nodes) if node not in left]
+    found: list[Node] = []
+    while ready:
+        node = heapq.heappop(ready)[2]
+        found.append(node)
+        for edge in node.edges:
+            if edge is not None:
+                left[edge[0]] -= 1
+                if not left[edge[0]] and type(edge[0]) is not AccumulateGrad:
+                    heapq.heappush(ready, (-edge[0].seq, len(found), edge[0]))
+    return found
 
 
 def paths_to(targets: Any, order: list[Node]) -> set[Node]:

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from autolab.engine.apply import apply, explained
-from autolab.engine.dtypes import result_type
+from autolab.engine.apply import apply, explained, looks_into
+from autolab.engine.dtypes import FLOATING, result_type
 from autolab.engine.dual import call, parameters
-from autolab.engine.levels import Alone, Box, Level, Settings, as_tensor, several
+from autolab.engine.levels import Box, Level, Settings, as_tensor, several
+from autolab.engine.modes import modes
+from autolab.engine.node import F32, F64
 from autolab.engine.op import ELEMENTWISE, LINEAR, from_the_end
-from autolab.engine.tensor import TABLE
+from autolab.engine.tensor import TABLE, Tensor, fresh
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
@@ -71,23 +73,47 @@ class Face:
 
 
 class Batched(Box):
-    """A value whose axis 0 runs over the samples; the box shows the other axes."""
+    """A value whose axis 0 runs over the samples; the box shows the other axes.
 
-    __slots__ = ("face",)
+    Most values are of no interest to the levels below, and are kept as a bare `array`: rows take it as well, and quicker. It stands
+    for the value until somebody writes into it. `made` says of a view how it is made of another box: its value has to look into that one's.
+    """
+
+    __slots__ = ("array", "face", "made", "tensor")
+
+    array: Any
     face: Face | None
+    made: tuple[Op, Batched, Settings, int] | None
+    tensor: Tensor | None
 
     @property
-    def payload(self) -> Face:
+    def value(self) -> Any:
+        """What is in the box, as a tensor of the levels below."""
+        if self.tensor is None:
+            if self.made is None:
+                self.tensor = fresh(self.array)
+            else:
+                op, source, settings, k = self.made
+                self.tensor = self.home.run(op, (source,), [source.value], settings)[k].value
+        return self.tensor
+
+    @property
+    def payload(self) -> Any:
         if not self.home.active:
             self.home.check_active()
         if self.face is None:
-            self.face = Face(self.value.payload)
+            self.face = Face(self.value.payload if self.array is None else self.array)
         return self.face
 
     ndim = property(lambda self: self.payload.ndim)
 
-    def numbers(self) -> NoReturn:
+    def numbers(self) -> Any:
         self.payload.item()
+
+
+def unknown_below(t: Tensor) -> bool:
+    """Whether no level below and no graph has to hear what happens to a tensor."""
+    return not t.level and t.edge is None and not t.flag and (t.window is None or not t.requires_grad)
 
 
 class Batch(Level):
@@ -99,8 +125,15 @@ class Batch(Level):
         self.size, self.randomness = size, randomness
 
     def put(self, value: Any) -> Any:
-        box = super().put(value)
-        box.face = None
+        """A box around a tensor of the levels below, or around an array that they need not know."""
+        box: Any = object.__new__(Batched)
+        box.edge = box.window = box.extra = box._grad = box.face = box.made = None
+        box.flag, box.version = False, [0]
+        box.home, box.level = self, self.number
+        if isinstance(value, Tensor):
+            box.tensor, box.array = value, value.payload if unknown_below(value) else None
+        else:
+            box.tensor, box.array = None, value
         return box
 
     def input(self, value: Any) -> Batched:
@@ -138,36 +171,68 @@ class Batch(Level):
                 "randomness flags on vmap or perform the randomness operation out of vmap, and map over its result too."
             )
 
-    def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
-        batched = tuple([self.owns(a) for a in args])
-        for v in values:
-            if isinstance(v, Box):
-                break
-        else:
-            with Alone():
-                return self.at_once(op, args, values, batched, settings)
-        return self.at_once(op, args, values, batched, settings)
+    def apply(self, op: Op, args: Any, settings: Settings) -> Any:
+        """On arrays if nothing below takes an interest, else as every level does it."""
+        if not self.active:
+            self.check_active()
+        arrays = None if modes.watched else self.arrays(op, args)
+        if arrays is None:
+            return super().apply(op, args, settings)
+        batched = tuple([isinstance(a, Box) for a in args])
+        outputs = several(op, self.at_once(op, args, arrays, batched, settings))
+        results = tuple([self.put(out) for out in outputs])
+        for k, (box, out) in enumerate(zip(results, outputs)):
+            if type(out) is np.ndarray and (out.base is not None or any(out is x for x in arrays)):  # perhaps an argument, or a part of one
+                if op.view and looks_into(out, arrays[0]):
+                    box.made, box.version = (op, args[0], settings, k), args[0].version
+                elif any(type(x) is np.ndarray and looks_into(out, x) for x in arrays):
+                    box.array = out.copy()
+        return results[0] if op.outputs == 1 else results
 
-    def at_once(
-        self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...], settings: Settings
-    ) -> tuple[Any, ...]:
-        """The row on all samples."""
+    def arrays(self, op: Op, args: Any) -> list[Any] | None:
+        """The arguments as arrays; None if some level below or a graph is to know of it, or if they have to be brought to one dtype."""
+        found, dtype = [], None
+        for i, a in enumerate(args):
+            if isinstance(a, Tensor):
+                if a.level:
+                    if a.home is not self or a.array is None or a.version[0]:  # type: ignore[attr-defined]
+                        return None
+                    a = a.array  # type: ignore[attr-defined]
+                elif modes.grad and not unknown_below(a):
+                    return None
+                else:
+                    a = a.payload
+            own = getattr(a, "dtype", None)
+            if own is F32 or own is F64:
+                if dtype is None:
+                    dtype = own
+                elif own is not dtype:
+                    return None
+            elif own is not None and (own in FLOATING or (op.promote and i in op.together)):
+                return None
+            found.append(a)
+        return None if dtype is None else found
+
+    def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
+        batched = tuple([isinstance(a, Box) and a.home is self for a in args])
+        made = [as_tensor(out) for out in several(op, self.at_once(op, args, values, batched, settings))]
+        # A rule may give back an argument as it came; then the result must not share its memory.
+        return tuple([self.put(t if op.view or not any(t is v for v in values) else TABLE["clone"](t)) for t in made])
+
+    def at_once(self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
+        """The row on all samples: `values` are tensors of the levels below, or arrays."""
         if op.batch is not None:
-            outputs = self.by_rule(op, values, batched, settings)
-        elif op.kind == ELEMENTWISE:
+            return self.by_rule(op, values, batched, settings)
+        if op.kind == ELEMENTWISE:
             try:
-                outputs = apply(op, self.aligned(op, args, values, batched), settings)
-            except RuntimeError as error:
+                return op(*self.aligned(op, args, values, batched), **settings)
+            except (RuntimeError, ValueError) as error:
                 raise explained(op, error, list(args)) from None  # in the shapes of one sample
-        elif op.kind == LINEAR or along_axes(op, settings):
+        if op.kind == LINEAR or along_axes(op, settings):
             ndim = max(a.ndim for a, b in zip(args, batched) if b)
             counted = {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}
-            outputs = apply(op, [v if b else self.lead(v) for v, b in zip(values, batched)], counted)
-        else:
-            outputs = self.loop(op, values, batched, settings)
-        # A rule may give back an argument as it came; then the result must not share its memory.
-        made = [as_tensor(out) for out in several(op, outputs)]
-        return tuple([self.put(t if op.view or not any(t is v for v in values) else TABLE["clone"](t)) for t in made])
+            return op(*[v if b else self.lead(v) for v, b in zip(values, batched)], **counted)
+        return self.loop(op, values, batched, settings)
 
     def by_rule(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
         """Call `op.batch` with what it asks for by name. All inputs get the leading axis, unless it asks which have it."""
@@ -181,6 +246,8 @@ class Batch(Level):
 
     def aligned(self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...]) -> list[Any]:
         """Arguments of fewer axes get axes of length 1 behind the leading one."""
+        if all(batched) and len({v.ndim for v in values}) == 1:
+            return values
         most = max(getattr(a, "ndim", 0) for a in args)
         out = []
         for i, (a, v, b) in enumerate(zip(args, values, batched)):
@@ -199,7 +266,7 @@ class Batch(Level):
             raise RuntimeError(f"vmap: {op.name} runs sample by sample; without a sample the shape of its result is unknown")
         made = []
         for i in range(self.size):
-            one = [v[i] if b else v for v, b in zip(values, batched)]
+            one = [(v if isinstance(v, Tensor) else fresh(v))[i] if b else v for v, b in zip(values, batched)]  # type: ignore[index]
             made.append(several(op, apply(op, one, settings)))
         stacked = [TABLE["stack"](*outs, axis=-outs[0].ndim - 1) for outs in zip(*made)]
         return stacked[0] if op.outputs == 1 else stacked

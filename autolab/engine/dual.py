@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 class Dual(Box):
     """A value with its tangent: the direction in which it moves when the inputs move along theirs; None if it does not move."""
 
-    __slots__ = ("moved",)
-    moved: Any
+    __slots__ = ()
+
+    moved = Box.own  # the tangent, as far as is known
 
     @property
     def tangent(self) -> Any:
@@ -45,11 +46,6 @@ class Push(Level):
     """Forward mode: each operation computes the tangent of its result beside the result."""
 
     box = Dual
-
-    def put(self, value: Any) -> Any:
-        box: Dual = super().put(value)
-        box.moved = None
-        return box
 
     def input(self, value: Any, tangent: Any) -> Dual:
         box: Dual = self.put(value)

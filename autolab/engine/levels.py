@@ -43,10 +43,11 @@ def refuse(message: str) -> Callable[..., NoReturn]:
 class Box(Tensor):
     """A tensor inside a transform: a value of the levels below, and what its level, `home`, adds to it."""
 
-    __slots__ = ("home", "level", "value")
+    __slots__ = ("home", "level", "own", "value")
 
     home: Level
     value: Any
+    own: Any  # what else a kind of level keeps in its boxes
 
     @property
     def payload(self) -> Any:
@@ -180,8 +181,8 @@ class Level:
 
     def put(self, value: Any) -> Any:
         """A box of this level around a value."""
-        box = object.__new__(self.box)
-        box.edge = box.window = box.extra = box._grad = None
+        box: Any = object.__new__(self.box)
+        box.edge = box.window = box.extra = box._grad = box.own = None
         box.flag, box.version = False, [0]
         box.home, box.level, box.value = self, self.number, value
         return box
@@ -216,8 +217,10 @@ class Level:
 
     def apply(self, op: Op, args: Any, settings: Settings) -> Any:
         """Run one row whose highest argument is a box of this level."""
-        self.check_active()
-        results = self.run(op, args, [self.take(a) for a in args], settings)
+        if not self.active:
+            self.check_active()
+        values = [a.value if isinstance(a, Box) and a.home is self else a for a in args]
+        results = self.run(op, args, values, settings)
         if op.view:
             for k, t in enumerate(results):
                 self.look_into(t, args[0], (op, settings, None if op.outputs == 1 else k))
@@ -255,30 +258,6 @@ class Level:
     def lowered(self) -> Any:
         """Within it this level and those above are out of sight: what runs there belongs to the levels below."""
         return Lowered(self)
-
-
-class Alone:
-    """Within it no level is in sight. For operations on ordinary tensors alone, which then take their shortcuts."""
-
-    __slots__ = ("levels",)
-
-    def __enter__(self) -> None:
-        self.levels = modes.levels
-        modes.levels = []
-        modes.settle()
-
-    def __exit__(self, *exc: object) -> None:
-        modes.levels = self.levels
-        modes.settle()
-
-
-def computed(op: Op, values: list[Any], settings: Settings) -> Any:
-    """What a row gives for values of the levels below."""
-    for v in values:
-        if isinstance(v, Box):
-            return apply(op, values, settings)
-    with Alone():
-        return apply(op, values, settings)
 
 
 class Lowered:
@@ -393,9 +372,12 @@ class Tape(Level):
         return box
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
-        with self.below():
-            outputs = several(op, computed(op, values, settings))
-        results = tuple([self.put(out) for out in outputs])
+        if self.outside or not modes.grad:
+            outputs = apply(op, values, settings)
+        else:
+            with self.below():
+                outputs = apply(op, values, settings)
+        results = tuple([self.put(out) for out in several(op, outputs)])
         if modes.grad:
             record(op, args, values, settings, results, self.number)
         return results

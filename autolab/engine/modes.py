@@ -40,12 +40,13 @@ class Modes(threading.local):
         self.before_write: Callable[[Any], None] | None = None  # told of a tensor that is about to be written to
         self.tracer: Any = None  # notes all that a call does, so that `compile` can replay it
         self.fast = self.usual = True
+        self.watched = False
 
     def settle(self) -> None:
-        """Work out `fast` and `usual` again, after any of the others has changed."""
-        watched = self.levels or self.saved_hooks or self.anomaly or self.watch or self.profiler
-        watched = watched or self.counter or self.autocast or self.tracer
-        self.fast = not watched
+        """Work out `fast`, `watched` (somebody but the transforms wants to know) and `usual` again, after any of the others has changed."""
+        watched = self.saved_hooks or self.anomaly or self.watch or self.profiler or self.counter or self.autocast or self.tracer
+        self.watched = bool(watched)
+        self.fast = not (watched or self.levels)
         usual = self.fast and self.grad
         if usual != self.usual:
             self.usual = usual

@@ -67,6 +67,7 @@ class Node:
 
     op: Op | None = None
     outputs = 1
+    renumbered = False  # whether the number of any node was set by hand
     holds_values = True  # whether there is something to release
     edges: tuple[Edge | None, ...]
     hooks: Hooks | None
@@ -98,6 +99,11 @@ class Node:
 
     def _sequence_nr(self) -> int:
         return self.seq
+
+    def _set_sequence_nr(self, number: int) -> None:
+        """Among the nodes that could run next, the one with the highest number does."""
+        self.seq = number
+        Node.renumbered = True
 
     def __call__(self, *grads: Any) -> Any:
         """Run this one node by hand: gradients of its outputs in, gradients for its edges out."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autolab.engine.apply import explained, generally, looks_into, stretched
+from autolab.engine.apply import explained, generally, highest, looks_into, stretched
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.inplace import View
 from autolab.engine.modes import GENERATED, modes
@@ -49,8 +49,10 @@ def can_specialise(op: Op) -> bool:
     return not op.variadic and op.outputs == 1 and 1 <= len(op.inputs) <= MOST_INPUTS
 
 
-def forward_source(op: Op, names: dict[str, Any], recorded: bool = True) -> str:
+def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking: bool = True) -> str:
     """The text of `run(x, y, settings)`: compute, wrap, and record if so asked; fills `names` with what it needs.
+
+    If `looking`, it first looks whether this is the usual mode.
 
     A row of `matrices` takes the shortcut for two matrices of one dtype, and calls `otherwise(x, y)` for all else.
     """
@@ -61,7 +63,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True) -> str:
     lines = [
         f"def {op.name}({args}, settings={{}}):",
     ]
-    if recorded:
+    if looking:
         lines += ["    if slow_threads and not modes.usual:", f"        return unusual({args}, settings)"]
     for x in xs:
         lines += [
@@ -106,6 +108,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True) -> str:
         lines += [
             f"    if looks_into(out, raw_{first}):",
             f"        t.window, t.version = View.of({first}), {first}.version",
+            *(["        if t.window is None:  # of an inference tensor: one too", "            return t"] if recorded else []),
             "    else:",
             "        t.version = [0]",
         ]
@@ -300,15 +303,21 @@ def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Call
     names: dict[str, Any] = {"op": op, "forward": op.forward, "node_class": op.node_class, "name": op.namer}
     if op.matrices:
         names["otherwise"] = otherwise or (lambda *args: generally(op, args, {}))
-    unrecorded: list[Callable[..., Any]] = []
+    versions: dict[bool, Callable[..., Any]] = {}
 
     def unusual(*args: Any) -> Any:
-        """Recording is off, or somebody watches."""
+        """Recording is off, a transform runs, or somebody watches."""
         if not modes.fast:
-            return names["otherwise"](*args[:-1]) if op.matrices else generally(op, args[:-1], args[-1])
-        if not unrecorded:
-            unrecorded.append(define(op.name, forward_source(op, names, recorded=False), names, f"<{op.name}, not recorded>"))
-        return unrecorded[0](*args)
+            home = None if modes.watched else highest(args)
+            if home is not None and not op.matrices:
+                return home.apply(op, args[:-1], args[-1])
+            if home is not None or modes.watched:
+                return names["otherwise"](*args[:-1]) if op.matrices else generally(op, args[:-1], args[-1])
+        run = versions.get(modes.grad)
+        if run is None:
+            about = f"<{op.name}, {'' if modes.grad else 'not '}recorded>"
+            run = versions[modes.grad] = define(op.name, forward_source(op, names, modes.grad, looking=False), names, about)
+        return run(*args)
 
     names["unusual"] = unusual
     if not op.namer:

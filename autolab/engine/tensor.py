@@ -123,7 +123,7 @@ class Tensor:
     @property
     def requires_grad(self) -> bool:
         """True if gradients are to be computed for this tensor; also for what looks into one, though made in no_grad."""
-        return self.flag or self.grad_fn is not None or (self.window is not None and self.window.base.requires_grad)
+        return self.flag or self.edge is not None or (self.window is not None and self.window.base.requires_grad)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -240,9 +240,9 @@ class Tensor:
 
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self.edge is None:
+        if self.is_leaf:
             return RemovableHandle(self.own_extra().hooks, hook)
-        node, number = self.edge
+        node, number = self.edge  # type: ignore[misc]
         return RemovableHandle(node._own_hooks().tensor.setdefault(number, {}), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -251,7 +251,7 @@ class Tensor:
 
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        if self.edge is not None:
+        if not self.is_leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         return RemovableHandle(self.own_extra().post_hooks, hook)
 
@@ -261,10 +261,10 @@ class Tensor:
 
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self.edge is None:
+        if self.is_leaf:
             return
         self.own_extra().retains = True
-        node, number = self.edge
+        node, number = self.edge  # type: ignore[misc]
         node._own_hooks().retain[number] = weakref.ref(self)
 
     # -- its numbers ---------------------------------------------------------------------------

@@ -37,7 +37,7 @@ def chosen(argnums: Any, args: tuple[Any, ...]) -> tuple[int, ...]:
 def on_top(x: Any) -> Any:
     """Tensors in nested containers as constants of the transform that runs: what is written into them may depend on its inputs."""
     level = modes.levels[-1]
-    return mapped(lambda a: level.put(a) if isinstance(a, Tensor) and a.level < level.number else a, x)
+    return mapped(lambda a: level.put(a) if isinstance(a, Tensor) and a.level < level.number else a, x) if x else x
 
 
 def selected(argnums: Argnums, args: tuple[Any, ...]) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:

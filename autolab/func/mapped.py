@@ -42,7 +42,8 @@ def vmap(
 
     @functools.wraps(func)
     def over_samples(*args: Any, **kwargs: Any) -> Any:
-        mapped(lambda d: check_out_dim(name, d, out_dims), out_dims)
+        if type(out_dims) is not int:
+            mapped(lambda d: check_out_dim(name, d, out_dims), out_dims)
         leaves, form, dims = inputs_of(name, in_dims, args)
         size = common_size(dims, leaves)
         run = lambda leaves, size: one_batch(name, func, size, leaves, form, dims, out_dims, randomness, kwargs)
@@ -82,10 +83,10 @@ def one_batch(
 
 def inputs_of(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any], Form, list[int | None]]:
     """The leaves of the arguments, their form, and a dim for each of them, checked and counted from the front."""
-    where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+    where = lambda: f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple):
         raise ValueError(
-            f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
+            f"{where()}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
         )
     if not args:
         raise ValueError(
@@ -96,25 +97,24 @@ def inputs_of(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any]
     dims = spread(in_dims, form)
     if dims is None:
         raise ValueError(
-            f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure {flatten(in_dims)[1]} but inputs "
+            f"{where()}: in_dims is not compatible with the structure of `inputs`. in_dims has structure {flatten(in_dims)[1]} but inputs "
             f"has structure {form}."
         )
-    return leaves, form, [in_dim(where, d, a) for d, a in zip(dims, leaves)]
+    return leaves, form, [None if d is None else in_dim(where, d, a) for d, a in zip(dims, leaves)]
 
 
-def in_dim(where: str, dim: Any, a: Any) -> int | None:
-    if dim is None:
-        return None
+def in_dim(where: Callable[[], str], dim: Any, a: Any) -> int:
+    """One of in_dims, checked and counted from the front."""
     if not isinstance(dim, int):
-        raise ValueError(f"{where}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
+        raise ValueError(f"{where()}: Got in_dim={dim} for an input but in_dim must be either an integer dimension or None.")
     if not isinstance(a, Tensor):
         raise ValueError(
-            f"{where}: Got in_dim={dim} for an input but the input is of type {type(a)}. We cannot vmap over non-Tensor arguments, "
+            f"{where()}: Got in_dim={dim} for an input but the input is of type {type(a)}. We cannot vmap over non-Tensor arguments, "
             "please use None as the respective in_dim"
         )
     if not -a.ndim <= dim < a.ndim:
         raise ValueError(
-            f"{where}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {a.ndim} so expected in_dim to "
+            f"{where()}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {a.ndim} so expected in_dim to "
             f"satisfy -{a.ndim} <= in_dim < {a.ndim}."
         )
     return dim % a.ndim

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from autolab.engine.tensor import Tensor
 from autolab.surface.shape import stack
 
+Places = dict[str, tuple[dict[str, Any], str]]
 
 def functional_call(
     module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *, tie_weights: bool = True, strict: bool = False
@@ -25,13 +25,35 @@ def functional_call(
     tensor([6.])
     """
     given = merged(parameter_and_buffer_dicts)
-    own = dict(module.named_parameters(remove_duplicate=False)) | dict(module.named_buffers(remove_duplicate=False))
+    places = places_of(module)
     if strict:
-        check_names(module, given, own)
-    values = with_tied_names(given, own) if tie_weights else given
+        check_names(module, given, places)
+    values = with_tied_names(given, places) if tie_weights else given
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with replaced(module, values):
+    before = []
+    try:
+        for path, value in values.items():
+            if path in places:  # other names are of use with strict only, as in PyTorch
+                place, name = places[path]
+                before.append((place, name, place[name]))
+                place[name] = value
         return module(*args, **({} if kwargs is None else kwargs))
+    finally:
+        for place, name, value in reversed(before):
+            place[name] = value
+
+
+def places_of(module: Any, prefix: str = "", found: Places | None = None) -> Places:
+    """Where each parameter and buffer of a module is kept, by its name: a dict, and the name in it. A shared one has several names."""
+    found = {} if found is None else found
+    for place in (module._parameters, module._buffers):
+        for name, t in place.items():
+            if t is not None:
+                found[prefix + name] = place, name
+    for name, child in module._modules.items():
+        if child is not None:
+            places_of(child, f"{prefix}{name}.", found)
+    return found
 
 
 def merged(dicts: Any) -> dict[str, Tensor]:
@@ -51,7 +73,7 @@ def merged(dicts: Any) -> dict[str, Tensor]:
     return {name: t for d in dicts for name, t in d.items()}
 
 
-def check_names(module: Any, given: dict[str, Tensor], own: dict[str, Tensor]) -> None:
+def check_names(module: Any, given: dict[str, Tensor], own: Places) -> None:
     missing, unexpected = [n for n in own if n not in given], [n for n in given if n not in own]
     if missing or unexpected:
         parts = [f"Missing key(s): {', '.join(map(repr, missing))}."] * bool(missing)
@@ -59,11 +81,13 @@ def check_names(module: Any, given: dict[str, Tensor], own: dict[str, Tensor]) -
         raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(parts))
 
 
-def with_tied_names(given: dict[str, Tensor], own: dict[str, Tensor]) -> dict[str, Tensor]:
+def with_tied_names(given: dict[str, Tensor], places: Places) -> dict[str, Tensor]:
     """The values, also for other names of the same parameters."""
     shared: dict[int, list[str]] = {}
-    for name, t in own.items():
-        shared.setdefault(id(t), []).append(name)
+    for path, (place, name) in places.items():
+        shared.setdefault(id(place[name]), []).append(path)
+    if len(shared) == len(places):
+        return given
     values = dict(given)
     for names in shared.values():
         found = [given[n] for n in names if n in given]
@@ -71,32 +95,6 @@ def with_tied_names(given: dict[str, Tensor], own: dict[str, Tensor]) -> dict[st
             raise ValueError(f"functional_call got multiple values for keys {names}, which are tied. Consider using tie_weights=False")
         values |= dict.fromkeys(names, found[0]) if found else {}
     return values
-
-
-@contextmanager
-def replaced(module: Any, values: dict[str, Tensor]) -> Iterator[None]:
-    """Within the block the module's parameters and buffers are those of `values`."""
-    before = []
-    try:
-        for path, value in values.items():
-            found = place_of(module, path)
-            if found is not None:  # other names are of use with strict only, as in PyTorch
-                place, name = found
-                before.append((place, name, place[name]))
-                place[name] = value
-        yield
-    finally:
-        for place, name, value in reversed(before):
-            place[name] = value
-
-
-def place_of(module: Any, path: str) -> tuple[dict[str, Any], str] | None:
-    """Where a parameter or buffer is kept: the dict of its module, and its name there; None if there is none."""
-    *parents, name = path.split(".")
-    for parent in parents:
-        module = getattr(module, "_modules", {}).get(parent)
-    places = [module._parameters, module._buffers] if module is not None else []
-    return next(((place, name) for place in places if name in place), None)
 
 
 def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:

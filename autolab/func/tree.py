@@ -16,6 +16,7 @@ class Form(NamedTuple):
     kind: type | None = None
     keys: Any = None
     parts: tuple[Form, ...] = ()
+    size: int = 1  # how many leaves there are
 
     def __repr__(self) -> str:
         """The containers alone: (*, [*, *], {'a': *})."""
@@ -34,29 +35,26 @@ class Form(NamedTuple):
     def names(self) -> Any:
         return self.keys[0] if self.kind is defaultdict else self.keys
 
-    @property
-    def size(self) -> int:
-        """How many leaves there are."""
-        return 1 if self.kind is None else sum(part.size for part in self.parts)
-
 
 LEAF = Form()
 
 
-def opened(x: Any) -> tuple[type | None, Any, Any]:
-    """(kind, keys, items) of a container; kind is None for a leaf."""
-    kind = type(x)
-    if kind is tuple or kind is list:
-        return kind, None, x
-    if kind is dict or kind is OrderedDict:
-        return kind, tuple(x), x.values()
-    if kind is defaultdict:
-        return kind, (tuple(x), x.default_factory), x.values()
-    if kind is deque:
-        return kind, x.maxlen, x
-    if isinstance(x, tuple) and hasattr(kind, "_fields"):
-        return kind, None, x
-    return None, None, ()
+class Sorts(dict[type, Any]):
+    """How to open a container of each type: a function that gives its keys (or what else it needs) and its items. None for leaves."""
+
+    def __missing__(self, kind: type) -> Any:
+        self[kind] = found = (lambda x: (None, x)) if issubclass(kind, tuple) and hasattr(kind, "_fields") else None
+        return found
+
+
+SORTS = Sorts({
+    tuple: lambda x: (None, x),
+    list: lambda x: (None, x),
+    dict: lambda x: (tuple(x), x.values()),
+    OrderedDict: lambda x: (tuple(x), x.values()),
+    defaultdict: lambda x: ((tuple(x), x.default_factory), x.values()),
+    deque: lambda x: (x.maxlen, x),
+})  # fmt: skip
 
 
 def flatten(x: Any) -> tuple[list[Any], Form]:
@@ -67,11 +65,15 @@ def flatten(x: Any) -> tuple[list[Any], Form]:
 
 def form_of(x: Any, leaves: list[Any]) -> Form:
     """The form of x; what is in it is added to `leaves`."""
-    kind, keys, items = opened(x)
-    if kind is None:
+    kind = type(x)
+    opened = SORTS[kind]
+    if opened is None:
         leaves.append(x)
         return LEAF
-    return Form(kind, keys, tuple([form_of(item, leaves) for item in items]))
+    keys, items = opened(x)
+    before = len(leaves)
+    parts = tuple([form_of(item, leaves) for item in items])
+    return Form(kind, keys, parts, len(leaves) - before)
 
 
 def unflatten(leaves: Any, form: Form) -> Any:
@@ -83,7 +85,7 @@ def build(leaves: Any, form: Form) -> Any:
     kind = form.kind
     if kind is None:
         return next(leaves)
-    items = [build(leaves, part) for part in form.parts]
+    items = [next(leaves) if part.kind is None else build(leaves, part) for part in form.parts]
     if kind is list:
         return items
     if kind is tuple:
@@ -108,9 +110,11 @@ def spread(prefix: Any, form: Form) -> list[Any] | None:
 
     spread((0, (1, 2)), form of (a, (b, c))) is [0, 1, 2]; spread((0, 1), the same) is [0, 1, 1].
     """
-    kind, keys, items = opened(prefix)
-    if kind is None:
+    kind = type(prefix)
+    opened = SORTS[kind]
+    if opened is None:
         return [prefix] * form.size
+    keys, items = opened(prefix)
     if kind is not form.kind or keys != form.keys or len(items) != len(form.parts):
         return None
     found: list[Any] = []

@@ -102,6 +102,11 @@ def product_src(g, x, index, src, out, axis, include_self):
     zero = part == 0
     zeros = gather(scatter_add(np.zeros(x.shape, g.dtype), index, zero.astype(g.dtype), axis=axis), index, axis=axis)
     single = np.logical_and(zero, zeros == 1)
+    if getattr(src, "requires_grad", False) and (zeros.all_numbers() > 1).any():  # this rule is itself to be differentiated
+        raise RuntimeError(
+            "Double backward is unsupported for src when >1 zeros in src are scattered to the same position in self: the product of "
+            "the others is 0 here, but its derivative is not known."
+        )
     others = scatter_prod(x, index, np.where(single, 1, part), axis=axis, include_self=include_self)
     alone = gather(g * others, index, axis=axis)
     shared = gather(g * out, index, axis=axis) / np.where(zero, 1, part)

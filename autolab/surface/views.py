@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.apply import apply
-from autolab.engine.inplace import Part, change_history, check_may_write, layout_of
+from autolab.engine.inplace import Part, change_history, check_inference, check_may_write, layout_of
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import strided as rows
@@ -16,8 +16,10 @@ from autolab.surface import shape
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
 from autolab.surface.inplace import copy_, fill_, renamed
 
-FUNCTIONS = "as_strided as_strided_scatter detach detach_"
+UNSAFE = "unsafe_chunk unsafe_split unsafe_split_with_sizes"
+FUNCTIONS = f"as_strided as_strided_scatter detach detach_ {UNSAFE}"
 METHODS = (
+    f"{UNSAFE} "
     "apply_ as_strided as_strided_ as_strided_scatter detach detach_ fill_diagonal_ map_ resize_ resize_as_ set_ share_memory_ squeeze_ "
     "storage_offset swapaxes_ swapdims_ t_ transpose_ unfold unsqueeze_"
 )
@@ -97,6 +99,32 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return apply(rows.unfold, (self,), {"axis": axis, "size": size, "step": step})  # type: ignore[no-any-return]
 
 
+def untied(pieces: tuple[Tensor, ...], node: str) -> tuple[Tensor, ...]:
+    """Pieces of a tensor that no longer know it: each may be written to, and the tensor does not hear of it."""
+    for piece in pieces:
+        piece.window, piece.version = None, [0]
+    renamed(pieces[0].edge, node)
+    return pieces
+
+
+def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`split`, whose pieces may be written to: they count as tensors of their own, though they lie in the same memory.
+
+    Nothing notices such a write, so do not use the tensor itself afterwards.
+    """
+    return untied(shape.split(tensor, split_size, dim), "UnsafeSplitBackward0")
+
+
+def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """`split_with_sizes`, whose pieces may be written to: see `unsafe_split`."""
+    return untied(shape.split(input, split_sizes, dim), "UnsafeSplitWithSizesBackward0")
+
+
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """`chunk`, whose pieces may be written to: see `unsafe_split`."""
+    return untied(shape.chunk(input, chunks, dim), "UnsafeSplitBackward0")
+
+
 # -- in place ----------------------------------------------------------------------------------------
 
 
@@ -104,6 +132,7 @@ def looks_anew(name: str, function: Callable[..., Any], node: str | Callable[...
     """The in-place form of a function that gives a view: this tensor itself looks in the other way from now on."""
 
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        check_inference(self)
         check_may_write(self, self.requires_grad)
         out = function(self, *args, **kwargs)
         if self.level:
@@ -160,14 +189,17 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
     Raises RuntimeError if this tensor requires grad.
     """
-    if self.requires_grad:
+    if self.requires_grad and not modes.inference:
         raise RuntimeError("cannot resize variables that require grad")
     wanted = sizes_of(sizes, "resize_")
+    if wanted == tuple(self.shape):
+        return self
     memory, start = rows.owned(self.box())
     n = int(np.prod(wanted))
     if start + n > memory.size:
         memory, start = np.concatenate([memory[start:], np.zeros(start + n - memory.size, memory.dtype)]), 0
     self.payload = memory[start : start + n].reshape(wanted)
+    self.version[0] += 1
     return self
 
 

@@ -51,15 +51,16 @@ def first_gradient(loss, gradient):
 
 
 def nodes_below(loss):
-    """Every node of the graph: operations from the newest to the oldest, then leaves in the order they were met."""
-    found, stack = {loss.grad_fn}, [loss.grad_fn]
+    """Every node of the graph -> its `next_functions`: operations from the newest to the oldest, then leaves in the order they were met."""
+    found, stack = {}, [loss.grad_fn]
     while stack:
-        new = {child for child, _ in stack.pop().next_functions if child is not None} - found
-        found |= new
-        stack.extend(new)
+        node = stack.pop()
+        if node not in found:
+            found[node] = node.next_functions
+            stack.extend(child for child, _ in found[node] if child is not None)
     ops = sorted((n for n in found if not is_leaf(n)), key=lambda n: n.seq, reverse=True)
-    leaves = {child: None for node in ops for child, _ in node.next_functions if child is not None and is_leaf(child)}
-    return ops + list(leaves)
+    leaves = {child: None for node in ops for child, _ in found[node] if child is not None and is_leaf(child)}
+    return {node: found[node] for node in [*ops, *leaves]}
 
 
 def fire(loss, gradient, nodes, heard):
@@ -176,11 +177,10 @@ def key_of(tensor):
 
 def input_names(node):
     """A name for each edge: the row's argument names; numbered for a variadic row and for a Function."""
-    edges = node.next_functions
     if node.op is None:
-        return tuple(f"input {i}" for i in range(len(edges)))
+        return tuple(f"input {i}" for i in range(len(node.next_functions)))
     if node.op.variadic:
-        return tuple(f"{node.op.inputs[0]}[{i}]" for i in range(len(edges)))
+        return tuple(f"{node.op.inputs[0]}[{i}]" for i in range(len(node.next_functions)))
     return tuple(node.op.inputs)
 
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass, field
 from importlib import resources
 
-from autolab.trace.values import Value
+from autolab.trace.values import Value, collector_paused
 
 FORMAT = "autolab-trace"
 VERSION = 2
@@ -250,7 +250,8 @@ class Trace:
 
     def to_json(self, indent=None):
         """The trace as JSON text; strict JSON, without NaN."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        with collector_paused():
+            return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_dict(cls, d):

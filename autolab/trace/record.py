@@ -6,7 +6,7 @@ from autolab.trace import adapter
 from autolab.trace.model import Accumulated, Edge, Hook, Node, Rule, Saved, Sent, Step, Trace
 from autolab.trace.names import find_names
 from autolab.trace.sentences import filled, spoken, stretched, symbol
-from autolab.trace.values import shape_text, value_of
+from autolab.trace.values import collector_paused, shape_text, value_of
 
 RECOMPUTE = 4096  # a result that nobody remembers is computed again if its inputs are known and this small
 
@@ -78,15 +78,17 @@ def record(loss, gradient=None, names=None):
     """
     adapter.check_recorded(loss)
     gradient = adapter.first_gradient(loss, gradient)
-    recorder = _Recorder(loss, names)
-    for node, incoming, outgoing in adapter.fire(loss, gradient, recorder.engine_nodes, recorder.hear):
-        recorder.step(node, incoming, outgoing)
+    with collector_paused():
+        recorder = _Recorder(loss, names)
+        for node, incoming, outgoing in adapter.fire(loss, gradient, recorder.engine_nodes, recorder.hear):
+            recorder.step(node, incoming, outgoing)
     return recorder.trace
 
 
 class _Recorder:
     def __init__(self, loss, names):
         self.engine_nodes = adapter.nodes_below(loss)
+        self.input_names = {node: () if adapter.is_leaf(node) else adapter.input_names(node) for node in self.engine_nodes}
         self.ids = {node: f"n{i}" for i, node in enumerate(self.engine_nodes)}
         named = find_names(self._key, names)
         self.raw = {node: tensor.payload for (node, output), (_, tensor) in named.items() if output == 0}
@@ -120,7 +122,7 @@ class _Recorder:
 
     def _remembered(self):
         """Find the value of each result: in a variable, in a node that saved it, or by computing it again."""
-        raw, inputs = self.raw, {}
+        raw = self.raw
         for node in self.engine_nodes:
             if adapter.is_leaf(node):
                 raw[node] = node.variable.payload
@@ -128,20 +130,18 @@ class _Recorder:
             saved = self.saved[node]
             if saved.get("out") is not None and node.outputs == 1:
                 raw.setdefault(node, saved["out"])
-            names = adapter.input_names(node)
-            inputs[node] = names
-            for name, (child, output) in zip(names, node.next_functions):
+            for name, (child, output) in zip(self.input_names[node], self.engine_nodes[node]):
                 if child is not None and output == 0 and _is_array(saved.get(name)):
                     raw.setdefault(child, saved[name])
         for node in reversed(self.engine_nodes):
             if node not in raw and adapter.watched(node) is None:
-                result = self._again(node, inputs[node])
+                result = self._again(node)
                 if result is not None:
                     raw[node] = result
 
-    def _again(self, node, names):
+    def _again(self, node):
         values = []
-        for name, (child, output) in zip(names, node.next_functions):
+        for name, (child, output) in zip(self.input_names[node], self.engine_nodes[node]):
             value = self.saved[node].get(name)
             if child is not None:
                 value = self.raw.get(child) if output == 0 and child.outputs == 1 else None
@@ -167,8 +167,7 @@ class _Recorder:
         if made.kind == "op":
             made.op, made.symbol, made.forward = node.op.name, symbol(node.op.name), adapter.forward_formula(node.op)
             made.settings = ", ".join(f"{k}={v!r}" for k, v in adapter.settings_of(node).items() if not _is_array(v))
-            names = adapter.input_names(node)
-            made.rules = [self._rule(node, n) for n, (c, _) in zip(names, node.next_functions) if c is not None]
+            made.rules = [self._rule(node, n) for n, (c, _) in zip(self.input_names[node], self.engine_nodes[node]) if c is not None]
         return made
 
     def _rule(self, node, name):
@@ -177,8 +176,8 @@ class _Recorder:
     def _edges(self):
         n = 0
         for node in self.engine_nodes:
-            names = adapter.input_names(node)
-            for index, (child, output) in enumerate(node.next_functions):
+            names = self.input_names[node]
+            for index, (child, output) in enumerate(self.engine_nodes[node]):
                 if child is not None:
                     self.edges[node, index] = edge = Edge(
                         f"e{n}", self.ids[child], self.ids[node], output, names[index], index

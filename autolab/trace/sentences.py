@@ -109,6 +109,8 @@ def stretched(shape, to):
     >>> stretched((3, 1), (2, 3, 4))
     (0, 2)
     """
+    if shape == to:
+        return ()
     extra = len(to) - len(shape)
     return tuple(i for i, n in enumerate(to) if i < extra or shape[i - extra] != n)
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 PACKAGE = Path(__file__).parents[1]
 KINDS = {"choice", "several", "number", "shape", "order"}
+ASKED = re.compile(r"(?:predict|quiz)\(\*?asks\.(\w+)\)")  # a cell that shows what autolab/questions has for it
 ABOVE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]*\)")  # a link to a file of the repository, outside the folder of the lessons
 RECORD = ".autolab-lessons.json"
 
@@ -48,13 +49,16 @@ def listed() -> list[Lesson]:
 def _described(path: Path) -> Lesson:
     cells = json.loads(path.read_text("utf-8"))["cells"]
     title = re.search(r"# \d\d · (.+)", _source(cells[0]))
-    calls = [call for cell in cells if cell["cell_type"] == "code" for call in _asking(_source(cell))]
+    written = _written(path.name[:2])
+    asking = [written.get(found[1]) for c in cells if c["cell_type"] == "code" and (found := ASKED.fullmatch(_source(c)))]
+    quizzes = [value for value in asking if isinstance(value, ast.Tuple)]
+    first = [value.args[0] for value in asking if isinstance(value, ast.Call)]
     return Lesson(
         path.name[:2],
         title.group(1).replace("`", "") if title else path.stem[3:],
         path,
-        sum(_name(part) in KINDS for call in calls if _name(call) == "quiz" for part in call.args),
-        tuple(str(call.args[0].value) for call in calls if _name(call) == "predict" and isinstance(call.args[0], ast.Constant)),
+        sum(_name(part) in KINDS for value in quizzes for part in value.elts),
+        tuple(str(prompt.value) for prompt in first if isinstance(prompt, ast.Constant)),
     )
 
 
@@ -62,10 +66,11 @@ def _source(cell: Any) -> str:
     return "".join(cell["source"])
 
 
-def _asking(source: str) -> list[ast.Call]:
-    if not source.startswith(("quiz(", "predict(")):
-        return []
-    return [line.value for line in ast.parse(source).body if isinstance(line, ast.Expr) and isinstance(line.value, ast.Call)]
+def _written(number: str) -> dict[str, ast.expr]:
+    """The predictions and the quiz of a lesson, as they are written; read without Jupyter, and without running anything."""
+    file = PACKAGE / "questions" / f"lesson{number}.py"
+    lines = ast.parse(file.read_text("utf-8")).body if file.exists() else []
+    return {line.targets[0].id: line.value for line in lines if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)}
 
 
 def _name(node: ast.AST) -> str:

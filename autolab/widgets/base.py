@@ -28,9 +28,7 @@ CSS = "\n".join([
     (STATIC / "autolab.css").read_text("utf-8"),
 ])  # fmt: skip
 
-PACKED = 1_000_000  # characters from which on a page carries its data compressed
-UNPACK = """await new Response(new Blob([Uint8Array.from(atob("{}"), (c) => c.charCodeAt(0))])
-  .stream().pipeThrough(new DecompressionStream("gzip"))).json()"""
+PACKED = 100_000  # characters from which on a page carries the value of a trait compressed
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -55,6 +53,11 @@ h1 {{ font-size: 22px; }}
 {module}
 // What a notebook would be: a model that holds the traits and tells who listens.
 const data = {data};
+const packed = {packed}; // traits that are long
+const answers = {answers}; // trait -> each of its values -> the traits that Python would set then
+const unpack = (text) => new Response(new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))])
+  .stream().pipeThrough(new DecompressionStream("gzip"))).json();
+for (const [key, value] of Object.entries(packed)) data[key] = await unpack(value);
 const listeners = {{}};
 const model = {{
   get: (key) => data[key],
@@ -67,11 +70,25 @@ const model = {{
   off(event, f) {{ listeners[event] = (listeners[event] || []).filter((g) => g !== f); }},
   save_changes() {{}},
 }};
+for (const [trait, known] of Object.entries(answers)) {{
+  model.on("change:" + trait, async () => {{
+    const asked = data[trait], told = await unpack(known[asked]);
+    if (data[trait] === asked) Object.entries(told).forEach(([key, value]) => model.set(key, value));
+  }});
+}}
 render({{ model, el: document.querySelector("[data-autolab]") }});
 </script>
 </body>
 </html>
 """
+
+
+def _json(value):
+    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")  # or a name could end the script
+
+
+def _packed(text):
+    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
 class Explorable(anywidget.AnyWidget):
@@ -96,6 +113,10 @@ class Explorable(anywidget.AnyWidget):
         own = [name for name in self.trait_names(sync=True) if not name.startswith("_")]
         return {name: getattr(self, name) for name in own if name not in ("layout", "tabbable", "tooltip")}
 
+    def answers(self):
+        """What Python would do for the page without a kernel: trait -> each of its values -> {other trait: what it becomes}."""
+        return {}
+
     def save_html(self, path):
         """Write one HTML file that works from disk, with every button and slider, without a kernel or a network.
 
@@ -108,11 +129,14 @@ class Explorable(anywidget.AnyWidget):
         Path
             The file, absolute.
         """
-        data = json.dumps(self.offline(), ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
-        if len(data) > PACKED:
-            data = UNPACK.format(base64.b64encode(gzip.compress(data.encode(), 6)).decode())
+        traits = {name: _json(value) for name, value in self.offline().items()}
+        long = {name: _packed(text) for name, text in traits.items() if len(text) > PACKED}
+        short = ",".join(f'"{name}":{text}' for name, text in traits.items() if name not in long)
+        answers = {
+            trait: {value: _packed(_json(told)) for value, told in known.items()} for trait, known in self.answers().items()
+        }
         page = PAGE.format(
-            title=html.escape(self.title), css=CSS, module=MODULE, data=data,
+            title=html.escape(self.title), css=CSS, module=MODULE, data=f"{{{short}}}", packed=_json(long), answers=_json(answers),
             picture=self.picture(), text=html.escape(self.text()),
         )  # fmt: skip
         path = Path(path).absolute()

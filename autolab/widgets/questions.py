@@ -73,6 +73,21 @@ def _of_options(kind, prompt, options, right):
     return {"kind": kind, "prompt": prompt, "options": given, "shown": "; ".join(right)}
 
 
+def prediction(prompt, truth, why, wrong=None, choices=None, tolerance=1e-3):
+    """What `predict` asks, to be kept in another file than the notebook; the parameters are those of `predict`."""
+    wrong = wrong or {}
+    if choices is not None:
+        missing = [c for c in choices if c != truth and c not in wrong]
+        if missing:
+            raise ValueError(f"no word about {missing[0]!r}: say in `wrong` what mistake leads to it")
+        question = choice(prompt, {c: why if c == truth else wrong[c] for c in choices}, truth)
+    elif isinstance(truth, tuple | list):
+        question = shape(prompt, truth, why, wrong)
+    else:
+        question = number(prompt, truth, why, wrong, tolerance)
+    return {**question, "why": why}
+
+
 # -- answers -----------------------------------------------------------------------------------
 
 
@@ -217,13 +232,14 @@ def quiz(title, *questions):
     return Quiz(title, questions)
 
 
-def predict(prompt, truth, why, wrong=None, choices=None, tolerance=1e-3):
+def predict(prompt, truth=None, why="", wrong=None, choices=None, tolerance=1e-3):
     """Ask for a prediction before the next cell is run; then show the truth, why, and what a wrong prediction overlooked.
 
     Parameters
     ----------
-    prompt : str
-        What to predict: "`x.grad` after the second pass".
+    prompt : str or dict
+        What to predict: "`x.grad` after the second pass". Or all of it, as `prediction` made it elsewhere, so that the
+        answer does not stand in the cell that asks.
     truth : number, tuple or str
         A number, a shape, or one of `choices`.
     why : str
@@ -235,11 +251,5 @@ def predict(prompt, truth, why, wrong=None, choices=None, tolerance=1e-3):
     tolerance : float
         How far a number may be off, relative to its size.
     """
-    wrong = wrong or {}
-    if choices is not None:
-        question = choice(prompt, {c: why if c == truth else wrong.get(c, why) for c in choices}, truth)
-    elif isinstance(truth, tuple | list):
-        question = shape(prompt, truth, why, wrong)
-    else:
-        question = number(prompt, truth, why, wrong, tolerance)
-    return Quiz(f"predict: {prompt}", [{**question, "why": why}], reveal=True)
+    question = prompt if isinstance(prompt, dict) else prediction(prompt, truth, why, wrong, choices, tolerance)
+    return Quiz(f"predict: {question['prompt']}", [question], reveal=True)

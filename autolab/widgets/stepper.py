@@ -62,7 +62,6 @@ class Stepper(Explorable):
     svg = traitlets.Unicode().tag(sync=True)
     opened = traitlets.Unicode("", help="id of the group that is open; empty: the whole graph").tag(sync=True)
     groups = traitlets.Dict(help="names of the groups, and the group that each node or group is in").tag(sync=True)
-    pictures = traitlets.Dict(help="for a page without a kernel: the picture for each group that can be open").tag(sync=True)
 
     def __init__(self, loss, gradient=None, names=None):
         if callable(loss) and not isinstance(loss, Tensor):
@@ -141,6 +140,9 @@ class Stepper(Explorable):
 
     def offline(self):
         """The traits for a page without a kernel."""
+        return {**super().offline(), "trace": self.trace.to_json(), "playing": False}
+
+    def answers(self):
+        """For a page without a kernel: the picture of each group that can be opened."""
         ids = self._groups.by_id
-        pictures = {id: self._drawn(id, "end") for id in ids} if len(ids) > 1 else {}
-        return {**super().offline(), "trace": self.trace.to_json(), "playing": False, "pictures": pictures}
+        return {"opened": {id: {"svg": self._drawn(id, "end")} for id in ids}} if len(ids) > 1 else {}

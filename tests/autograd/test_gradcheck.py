@@ -448,3 +448,19 @@ def test_fast_mode_names_the_entry_all_the_same(lib, x):
     with pytest.raises(lib.autograd.GradcheckError, match="computed \nin fast mode.*Entry by entry: 1 of 18 entries") as caught:
         lib.autograd.gradcheck(at(1.5), x, fast_mode=True)
     assert "d output[2] / d input[1, 2] is 1 by finite differences, but backward gives 1.5" in str(caught.value)
+
+
+def test_weights_that_want_no_gradient_are_not_checked(lib, x):
+    weights = lib.ones(2, 3, dtype=lib.float32)  # too coarse for finite differences
+    assert lib.autograd.gradgradcheck(lambda x: x**3, x, weights)
+
+
+def test_a_product_over_two_zeros_has_no_second_derivative(lib):
+    place, zeros = lib.ones(1, dtype=lib.float64, requires_grad=True), lib.zeros(2, dtype=lib.float64, requires_grad=True)
+
+    def product(x, src):
+        return lib.scatter_reduce(x, 0, lib.tensor([0, 0]), src, "prod")
+
+    assert lib.autograd.gradcheck(product, (place, zeros))
+    with pytest.raises(RuntimeError, match="Double backward is unsupported for"):
+        lib.autograd.gradgradcheck(product, (place, zeros))

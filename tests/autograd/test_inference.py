@@ -133,3 +133,29 @@ def test_counting_a_write_by_hand_does_nothing_to_an_inference_tensor(lib):
     lib.autograd.graph.increment_version(x)
     lib.autograd.graph.increment_version(made_inside(lib))
     assert x._version == 1
+
+
+def test_a_view_of_an_inference_leaf_is_one_too_and_not_recorded(lib):
+    with lib.inference_mode():
+        leaf = lib.ones(2, 3, requires_grad=True)
+    for view in (leaf.view(-1), leaf[0], leaf.unbind()[1]):
+        assert view.is_inference() and view.is_leaf and not (view.requires_grad or view._is_view())
+
+
+def test_an_inference_tensor_cannot_be_turned_round_outside(lib):
+    t = made_inside(lib)
+    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode"):
+        t.unsqueeze_(0)
+
+
+def test_whether_a_view_requires_grad_can_be_asked_after_a_write(lib):
+    base = lib.ones(2, requires_grad=True).clone()
+    with lib.inference_mode():
+        view = base.view(-1)
+        view.add_(1)
+        assert view.requires_grad and view._version == 1
+
+
+def test_inside_even_what_requires_grad_is_resized(lib):
+    with lib.inference_mode():
+        assert lib.ones(4, requires_grad=True).resize_(2).shape == (2,)

@@ -300,3 +300,15 @@ def test_asking_a_result_for_its_gradient_warns(lib):
     y = lib.tensor(2.0, requires_grad=True) * 2
     with pytest.warns(UserWarning, match=r"The \.grad attribute of a Tensor that is not a leaf Tensor is being accessed"):
         assert y.grad is None
+
+
+def test_numbers_given_by_hand_decide_among_the_nodes_that_could_run_next(lib):
+    x = lib.ones(2, requires_grad=True)
+    a, b = x * 2, x * 3
+    c = a + b
+    order: list[str] = []
+    for name, node, number in (("a", a.grad_fn, 100), ("b", b.grad_fn, 99), ("c", c.grad_fn, 98)):
+        node._set_sequence_nr(number)
+        node.register_prehook(lambda g, name=name: order.append(name))
+    c.sum().backward()
+    assert order == ["c", "a", "b"] and x.grad.tolist() == [5, 5]

@@ -454,3 +454,19 @@ def derivatives(lib, out, x):
     (first,) = lib.autograd.grad((out * out).sum() + (x * x).sum(), x, create_graph=True)
     (second,) = lib.autograd.grad((first * first).sum(), x, allow_unused=True, materialize_grads=True)
     return out, first, second
+
+
+@pytest.mark.parametrize("how", ["x.unsafe_split(1)", "x.unsafe_split_with_sizes((1, 1))", "lib.unsafe_chunk(x, 2)"])
+def test_the_pieces_of_an_unsafe_split_are_tensors_of_their_own(lib, how):
+    leaf = matrix(lib)
+    x = leaf * 2
+    first, second = eval(how)
+    first.mul_(second)
+    assert not first._is_view() and x._version == 0
+    assert gradient(lib, first, leaf) == [[12, 16, 20], [0, 4, 8]]
+
+
+def test_another_size_is_a_write_and_the_same_size_is_none(lib):
+    x = lib.ones(3)
+    x.resize_(3).resize_(1, 3).resize_as_(lib.ones(3))
+    assert x._version == 2

@@ -33,7 +33,7 @@ def tidy(notebook):
     """Drop what belongs to one run."""
     notebook.metadata = nbformat.from_dict(METADATA)
     for cell in notebook.cells:
-        kept = {key: cell.metadata[key] for key in ("tags", "jupyter") if cell.metadata.get(key)}
+        kept = {key: cell.metadata[key] for key in ("tags",) if cell.metadata.get(key)}
         cell.metadata = nbformat.from_dict(kept)
         for output in cell.get("outputs", ()):
             if "data" in output:

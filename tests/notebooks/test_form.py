@@ -1,14 +1,13 @@
 """What every lesson owes its reader, whatever it is about."""
 
 import ast
+import importlib
 import itertools
 import re
 from pathlib import Path
 
 import nbformat
 import pytest
-
-import autolab.widgets.questions as quizzes
 
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.ipynb"))
@@ -54,9 +53,9 @@ def names_in(path):
     return found
 
 
-def asks(cell):
-    """Whether a cell is a widget that asks: a prediction or the quiz. Its source is hidden, because it holds the answers."""
-    return re.match(r"(predict|quiz)\(", cell.source) is not None
+def asked(lesson):
+    """The module with what a lesson asks."""
+    return importlib.import_module(f"autolab.questions.lesson{lesson.path.name[:2]}")
 
 
 def shows_something(cell):
@@ -88,8 +87,7 @@ def test_it_has_all_its_parts(lesson):
     for heading in ("Where this stands in the code", "The same lines in PyTorch", "Check yourself", "Left out"):
         assert f"## {heading}" in text(lesson), heading
     assert "xercise" in text(lesson)
-    asked = sum(cell.source.startswith("predict(") for cell in cells(lesson, "code"))
-    assert text(lesson).count("**Predict") + asked >= 4
+    assert sum(cell.source.startswith("predict(") for cell in cells(lesson, "code")) >= 4
     assert any("Stepper(" in cell.source or "explore(" in cell.source for cell in cells(lesson, "code"))
 
 
@@ -100,7 +98,7 @@ def test_imports_stand_in_the_first_code_cell_and_nowhere_else(lesson):
 
 
 def test_a_cell_has_at_most_fifteen_lines(lesson):
-    lengths = {cell.id: len(cell.source.splitlines()) for cell in cells(lesson, "code") if not asks(cell)}
+    lengths = {cell.id: len(cell.source.splitlines()) for cell in cells(lesson, "code")}
     assert {name: n for name, n in lengths.items() if n > 15} == {}
 
 
@@ -109,14 +107,10 @@ def test_no_two_code_cells_stand_in_a_row(lesson):
     assert ("code", "code") not in itertools.pairwise(kinds)
 
 
-def test_what_asks_hides_its_source_and_nothing_else_does(lesson):
-    hidden = [cell.id for cell in lesson.cells if cell.metadata.get("jupyter", {}).get("source_hidden")]
-    assert hidden == [cell.id for cell in cells(lesson, "code") if asks(cell)]
-
-
-def test_the_first_line_of_what_asks_gives_nothing_away(lesson):  # it is shown of a hidden source
-    asking = [cell.source.splitlines()[0] for cell in cells(lesson, "code") if asks(cell)]
-    assert [line for line in asking if line != "predict(" and not re.fullmatch(r'quiz\("[^"]+",', line)] == []
+def test_it_asks_what_is_written_for_it_in_that_order_and_gives_no_answer_away(lesson):
+    asking = [cell.source for cell in cells(lesson, "code") if re.search(r"\b(predict|quiz)\(", cell.source)]
+    written = [name for name, value in vars(asked(lesson)).items() if isinstance(value, dict) and not name.startswith("__")]
+    assert asking == [*(f"predict(asks.{name})" for name in written), "quiz(*asks.quiz)"]
 
 
 def test_a_paragraph_is_short(lesson):
@@ -147,7 +141,7 @@ def test_no_error_and_no_warning_is_saved(lesson):
 def test_nothing_of_the_run_or_the_machine_is_saved(lesson):
     assert set(lesson.metadata) == {"kernelspec", "language_info"}
     assert lesson.metadata.kernelspec.name == "python3"
-    assert {key for cell in lesson.cells for key in cell.metadata} <= {"tags", "jupyter"}
+    assert {key for cell in lesson.cells for key in cell.metadata} <= {"tags"}
     shown = [o.get("text", "") + str(o.get("data", "")) for o in outputs(lesson)]
     assert [s[:80] for s in shown if re.search(r"widget-view|0x[0-9a-f]{6}|/home/|/root/|site-packages", s)] == []
 
@@ -193,17 +187,14 @@ def test_every_lesson_is_listed_in_the_path(lesson):
 
 
 def questions(lesson):
-    """The questions of the quiz, as `autolab.widgets.questions` makes them."""
-    (source,) = (cell.source for cell in cells(lesson, "code") if cell.source.startswith("quiz("))
-    kinds = {kind: getattr(quizzes, kind) for kind in ("choice", "several", "number", "shape", "order")}
-    return eval(source, {**kinds, "quiz": lambda title, *asked: [dict(q, title=title) for q in asked]})
+    """The questions of the quiz."""
+    return asked(lesson).quiz[1:]
 
 
 def test_the_quiz_has_four_to_eight_questions_of_more_than_one_kind(lesson):
-    asked = questions(lesson)
-    assert 4 <= len(asked) <= 8
-    assert len({q["kind"] for q in asked}) > 1
-    assert {q["title"][:2] for q in asked} == {lesson.path.name[:2]}
+    assert 4 <= len(questions(lesson)) <= 8
+    assert len({q["kind"] for q in questions(lesson)}) > 1
+    assert asked(lesson).quiz[0][:2] == lesson.path.name[:2]
 
 
 def test_every_answer_of_the_quiz_is_explained(lesson):

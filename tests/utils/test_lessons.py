@@ -20,6 +20,17 @@ def source(tmp_path, monkeypatch):
     return place
 
 
+@pytest.fixture
+def asked(tmp_path, monkeypatch):
+    """What lesson 05 asks, in place of the real file."""
+    (tmp_path / "questions").mkdir()
+    (tmp_path / "questions" / "lesson05.py").write_text(
+        'c = prediction("C?", 2, why="W")\nd = prediction("D?", 2, why="W")\n'
+        'quiz = ("05 accumulation", choice("A?", {"a": "No, because."}, "a"), number("B?", 1, why="So it is."))\n1 / 0\n'
+    )
+    monkeypatch.setattr(lessons, "PACKAGE", tmp_path)
+
+
 def write(path, *texts, code=()):
     cells = [{"cell_type": "markdown", "id": f"m{i}", "metadata": {}, "source": [t]} for i, t in enumerate(texts)]
     cells += [{"cell_type": "code", "id": f"c{i}", "metadata": {}, "outputs": [], "execution_count": None, "source": [t]} for i, t in enumerate(code)]
@@ -78,9 +89,8 @@ def test_no_lessons_at_all_is_said(monkeypatch, tmp_path):
         lessons.folder()
 
 
-def test_questions_and_predictions_are_counted_without_running_anything(source):
-    quiz = 'quiz("05 accumulation",\n    choice("A?", {"a": "No, because."}, "a"),\n    number("B?", 1, why="So it is."))'
-    write(source / "05-accumulation.ipynb", "# 05 · Accumulation", code=['predict("C?", 2, why="W")', quiz, "1 / 0"])
+def test_questions_and_predictions_are_counted_without_running_anything(source, asked):
+    write(source / "05-accumulation.ipynb", "# 05 · Accumulation", code=["predict(asks.c)", "quiz(*asks.quiz)", "1 / 0"])
     lesson = lessons.listed()[1]
     assert lesson[:2] == ("05", "Accumulation")
     assert (lesson.questions, lesson.predictions) == (2, ("C?",))
@@ -95,10 +105,9 @@ def test_the_real_lessons_are_found_and_ask():
 # -- progress -----------------------------------------------------------------------------------------
 
 
-def test_progress_follows_the_answers(source, tmp_path, monkeypatch):
+def test_progress_follows_the_answers(source, asked, tmp_path, monkeypatch):
     monkeypatch.setenv("AUTOLAB_HOME", str(tmp_path / "home"))
-    quiz = 'quiz("05 accumulation", choice("A?", {"a": "x"}, "a"), number("B?", 1, why="x"))'
-    write(source / "05-accumulation.ipynb", "# 05 · Accumulation", code=['predict("C?", 2, why="W")', 'predict("D?", 2, why="W")', quiz])
+    write(source / "05-accumulation.ipynb", "# 05 · Accumulation", code=["predict(asks.c)", "predict(asks.d)", "quiz(*asks.quiz)"])
     progress.remember("quiz", "05 accumulation: 1", False)
     progress.remember("quiz", "05 accumulation: 1", True)
     progress.remember("quiz", "predict: C?: 1", True)

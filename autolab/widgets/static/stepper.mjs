@@ -94,9 +94,9 @@ function stepper(model, el) {
   const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   const reveal = (behavior) => graph.reveal([steps[position()]?.node, shown()], behavior);
 
-  // Another group is open: another picture, from Python or brought along. The focus goes inside.
+  // Another group is open: another picture, from Python. The focus goes inside.
   function picture() {
-    const svg = model.get("pictures")?.[opened()] || model.get("svg");
+    const svg = model.get("svg");
     if (svg === drawn) return;
     const had = graph?.el.contains(document.activeElement);
     drawn = svg;
@@ -226,7 +226,7 @@ function stepper(model, el) {
 
   el.replaceChildren(root);
   const stop = [
-    follow(model, ["svg", "opened", "pictures"], picture),
+    follow(model, ["svg"], picture),
     follow(model, ["position", "selected", "playing"], draw),
     follow(model, ["playing", "speed"], run),
     follow(model, ["speed"], () => { speed.value = String(model.get("speed")); }),

@@ -1,0 +1,128 @@
+"""What lesson 02 asks."""
+
+from autolab.widgets.questions import choice, number, order, prediction, several
+
+leaf = prediction(
+    "We never said that `y` requires a gradient. What is `y.requires_grad`?",
+    "True",
+    choices=["True", "False"],
+    why="One input that requires a gradient is enough: to get from y back to a, y has to be on the record.",
+    wrong={"False": "The flag is inherited. If y did not carry it, the walk back from y would end before it began."},
+)
+
+edges = prediction(
+    "Behind the power stands the product `a * b`, with two inputs. What will the edge of `b`, which requires no gradient, lead to?",
+    "to None",
+    choices=["to None", "to an AccumulateGrad, like that of a", "there is no edge for b at all"],
+    why="Every input has its place in the list, so that the rule's answers can be matched with it, but nothing has to be sent to b.",
+    wrong={
+        "to an AccumulateGrad, like that of a": "An AccumulateGrad fills .grad of its leaf, and nobody asked for the gradient of b.",
+        "there is no edge for b at all": "Nearly. The place is kept, so that the second answer of a rule always belongs to the second input.",
+    },
+)
+
+lines = prediction(
+    "How many lines will the function below print for y = (a * b) ** 2?",
+    4,
+    why="One power, one product, and one accumulator for each of the two leaves.",
+    wrong={
+        3: "Both leaves ask for a gradient now, so each has an accumulator: two of those, under two operations.",
+        2: "Two operations, yes. But the edges go on to the accumulators of the leaves.",
+        5: "The exponent 2 is no tensor; it is kept as a setting in the node of the power.",
+    },
+)
+
+shared = prediction(
+    "s = a · b, then three times s = s + s. How many lines does show print?",
+    31,
+    why="1 + 2 + 4 sums, and eight times the product with its two leaves: 7 + 24.",
+    wrong={
+        6: "That is the number of nodes: three sums, a product, two accumulators. But show comes to the shared ones again and again.",
+        7: "These are the sums. Below each of the eight paths stand the product and two leaves.",
+        15: "The product has two lines of its own below it, one for each leaf.",
+        63: "There are three sums, not four.",
+    },
+)
+
+dynamic = prediction(
+    "f(x) is x² where x > 0, and 3x elsewhere. What is the derivative at x = -2, as backward computes it?",
+    3,
+    why="At -2 the second branch ran. The first left no trace, so nothing is there to be differentiated but 3x.",
+    wrong={
+        -4: "That is the derivative of x², the branch that did not run at -2.",
+        -1: "The two branches are not added. Only one of them ran.",
+    },
+)
+
+cost = prediction(
+    "How many bytes does the graph of ten times exp keep, for 1000 numbers of 4 bytes?",
+    40000,
+    why="Ten nodes keep one result of 4000 bytes each. Without the flag, each intermediate result would be gone as soon as the next is there.",
+    wrong={
+        4000: "That is one result. Each of the ten nodes keeps its own.",
+        44000: "Ten results and the input? The rule of exp asks for its result only: g * out.",
+    },
+)
+
+retain = prediction(
+    "With a = 2, b = 3, s = a * b and y = s², s receives 2s = 12. What is s.grad after y.backward(), if nothing else is done?",
+    "None",
+    choices=["12", "None", "0"],
+    why="s is no leaf. Its gradient was needed on the way, and was not kept.",
+    wrong={
+        "12": "That is what passed through. But .grad is filled at leaves only, or every layer of a network would keep a second copy of its size.",
+        "0": "None and 0 are different statements: nothing was stored, against the derivative is zero.",
+    },
+)
+
+quiz = (
+    "02 the graph",
+    choice(
+        "Which of these is not a leaf?",
+        {
+            "torch.ones(3)": "It is a leaf: no recorded operation made it.",
+            "torch.ones(3, requires_grad=True)": "It is a leaf, and one that collects gradients.",
+            "torch.ones(3, requires_grad=True) * 2": "A recorded multiplication made it, so it has a grad_fn and is no leaf.",
+            "torch.ones(3) * 2": "A surprise: nothing was recorded, because no input asked for it. Without a grad_fn it is a leaf.",
+        },
+        "torch.ones(3, requires_grad=True) * 2",
+    ),
+    several(
+        "x and w are leaves, only w requires a gradient; y = x * w + 1. Which hold?",
+        {
+            "y.requires_grad is True": "One input that requires a gradient is enough.",
+            "x.grad is filled by y.backward()": "Nobody asked for the gradient of x, so its edge is None.",
+            "the first edge of the product is None": "It is the place of x, and nothing is sent there.",
+            "the 1 has a node of its own": "A plain number is no tensor with a flag; it has no node.",
+        },
+        ["y.requires_grad is True", "the first edge of the product is None"],
+    ),
+    number(
+        "`s = a * b`, then `s = s + s` twice. How many nodes has the graph, accumulators included, if both a and b require a gradient?",
+        5,
+        why="Two sums, one product and two accumulators; a node used twice is still one node.",
+        wrong={
+            15: "That counts a node once for each path to it: 1 + 2 sums, 4 products, 8 accumulators. Nodes are shared.",
+            3: "These are the operations. Each of the two leaves has an accumulator.",
+        },
+    ),
+    choice(
+        "A function has an `if`. What does its graph contain after a call?",
+        {
+            "both branches and a switch between them": "There is no node for an if. The engine never sees your source code, only the operations that ran.",
+            "the operations of the branch that ran": "The graph is a trail, not a plan.",
+            "nothing: functions with an `if` cannot be differentiated": "They can, at every point: with the branch that ran there.",
+        },
+        "the operations of the branch that ran",
+    ),
+    order(
+        "Put in order what happens to an intermediate result during training.",
+        [
+            "an operation computes it and leaves a node",
+            "other nodes keep it, because their rules ask for it",
+            "backward sends a gradient to its node",
+            "its node lets go of what it kept",
+        ],
+        why="Made, kept, used, freed: memory rises in the forward run and falls in the backward run.",
+    ),
+)

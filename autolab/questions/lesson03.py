@@ -1,0 +1,132 @@
+"""What lesson 03 asks."""
+
+from autolab.widgets.questions import choice, number, order, prediction, several
+
+growth = prediction(
+    "x = 1 grows by 0.001. By how much does y = (3x + 2)² grow, about?",
+    0.03,
+    tolerance=0.001,
+    why="u grows by 0.003, and y by 2u = 10 times that: 30 times the change of x.",
+    wrong={
+        0.003: "That is the growth of u. The square stretches it once more, by 2u = 10.",
+        0.01: "That is the factor 2u = 10 alone. But u has already grown three times as much as x.",
+        0.013: "10 + 3. The second factor acts on what the first has made, so they multiply.",
+    },
+)
+
+dead = prediction(
+    "w = 1, x = 2, b = -3, a = relu(wx + b). What is the gradient of a with respect to w?",
+    0,
+    why="wx + b = -1 is negative, so the last factor is 0, and 0 times x is 0.",
+    wrong={
+        2: "That is x, the factor of the product. The ReLU behind it contributes a factor of 0.",
+        1: "The local derivative of ReLU at -1 is 0, not 1: it is flat there.",
+        -2: "ReLU passes the gradient on or stops it. It never turns it round.",
+    },
+)
+
+dead_deep = prediction(
+    "A gradient passes ten sigmoids, each at its steepest place with slope 1/4. About what is left of a gradient of 1?",
+    9.5e-7,
+    tolerance=1e-7,
+    why="(1/4)¹⁰ is about one millionth. This is the vanishing gradient of deep networks.",
+    wrong={
+        2.5: "Ten times a quarter. Factors along a path multiply; they do not add.",
+        0.025: "A quarter divided by ten. Each sigmoid takes a quarter of what is left.",
+        0.25: "That is what the first of them leaves.",
+    },
+)
+
+price = prediction(
+    "A network has 1,000,000 parameters and one loss. How many passes does forward mode need for the gradient, for one of reverse mode?",
+    1000000,
+    why="A forward pass answers for one input. The gradient has a million entries, each for another input.",
+    wrong={
+        1: "One pass follows one input. It says how the loss grows if that one parameter grows.",
+        2: "Twice as much would be welcome. But each parameter needs its own pass.",
+    },
+)
+
+association = prediction(
+    "(J₃ J₂) J₁ or J₃ (J₂ J₁), with shapes (1, 1000), (1000, 1000), (1000, 1000). How many times as many multiplications does the second take, about?",
+    500,
+    tolerance=0.02,
+    why="The first: a row times a matrix, twice, 2 · 1000². The second: a matrix times a matrix, 1000³, and then a row.",
+    wrong={
+        1000: "A product of two matrices takes 1000 times as many as that of a row and a matrix. But the first order has two of those.",
+        1: "The result is the same, but J₂ J₁ is a whole matrix of 1000 · 1000 entries, and each takes 1000 multiplications.",
+        2: "Count the entries of J₂ J₁: a million, with 1000 multiplications each.",
+    },
+)
+
+kinds = prediction(
+    "(f(x + h) - f(x)) / h in double precision, 16 digits. Which h comes closest to the derivative?",
+    "1e-8",
+    choices=["1e-3", "1e-8", "1e-15"],
+    why="A larger h is off because f is curved, a smaller one because of rounding. In between, both errors are about 1e-8.",
+    wrong={
+        "1e-3": "The error from the curvature of f is about h itself, so 1e-3 is off by roughly that much.",
+        "1e-15": "f(x + h) and f(x) then agree in nearly all digits, and their difference is mostly rounding error, divided by 1e-15.",
+    },
+)
+
+quiz = (
+    "03 chain rule",
+    number(
+        "y = (2x + 1)³ at x = 1. What is dy/dx?",
+        54,
+        why="u = 3, so the factors are 3u² = 27 and 2.",
+        wrong={
+            27: "That is 3u², the factor of the power. The inner 2x + 1 contributes a factor 2.",
+            29: "27 + 2. Along a path, factors multiply.",
+            6: "3 · 2: the power's factor is 3u², taken at u = 3.",
+        },
+    ),
+    choice(
+        "Why is the factor of exp in sin(exp(x²)) taken at x² and not at x?",
+        {
+            "because x² is larger": "Its size does not matter. What matters is which value went into exp.",
+            "because the rule of exp saved its input": "It saves its result, and that is the same number either way. The question is which number went in.",
+            "because x² is what exp received, and its factor says how a change there grows": "A local derivative is taken where the operation was.",
+        },
+        "because x² is what exp received, and its factor says how a change there grows",
+    ),
+    several(
+        "A ReLU neuron answers 0 to every example of the data. Which of these can make it learn again?",
+        {
+            "a larger learning rate": "Anything times a gradient of 0 is 0.",
+            "a leaky ReLU in its place": "It has slope 0.01 there, so something gets through.",
+            "a change in the layer before it": "Its inputs may change so that some example opens it.",
+            "more training with the same data, if it is in the first layer": "Its inputs are the data, and stay as they are: every gradient is 0.",
+        },
+        ["a leaky ReLU in its place", "a change in the layer before it"],
+    ),
+    number(
+        "A function has 3 inputs and 1000 outputs. How many passes does the cheaper mode need for its Jacobian?",
+        3,
+        why="Forward mode: a column of 1000 numbers for each of the 3 inputs.",
+        wrong={
+            1000: "That is reverse mode, with a pass for each output.",
+            3000: "That is the number of entries. A pass gives a whole row or column of them.",
+        },
+    ),
+    choice(
+        "Numerical differentiation is used in this course to ...",
+        {
+            "check rules": "It knows nothing about rules, so it is an independent witness, good to about 8 digits.",
+            "train small networks": "It would take one run more for every parameter, in each step.",
+            "find derivatives at kinks": "At a kink the difference quotient depends on the side; it is no help there.",
+        },
+        "check rules",
+    ),
+    order(
+        "Put the steps of one forward-mode derivative in order.",
+        [
+            "give x the tangent 1",
+            "run an operation on the value",
+            "multiply the tangent by the local derivative there",
+            "read the tangent of the result",
+        ],
+        why="Value and tangent go through the program together; nothing is remembered and nothing walks back.",
+    ),
+)

@@ -1,0 +1,138 @@
+"""What lesson 06 asks."""
+
+from autolab.widgets.questions import choice, number, order, prediction, several
+
+nograd = prediction(
+    "c = 15x + x has the value 32. What is `x.grad` after c.backward()?",
+    1,
+    why="Only the way over `+ x` is on the record. The way over a and b ends at b, which has no past.",
+    wrong={
+        16: "That is the derivative of 16x. But the part over b was not recorded, so its 15 is missing.",
+        0: "One of the two ways from c to x is still there: the x in `b + x`.",
+        15: "It is the other way round: this is the way that was cut.",
+    },
+)
+
+inference = prediction(
+    "y was computed within inference_mode, w is a leaf that requires a gradient. Which line is refused?",
+    "y * w",
+    choices=["y + y", "y * w", "y.item()"],
+    why="The rule of the product has to keep y for the gradient of w, and y cannot be watched: it has no version counter.",
+    wrong={
+        "y + y": "Nothing in it requires a gradient, so nothing has to be kept. It is an ordinary sum.",
+        "y.item()": "Reading is always allowed.",
+    },
+)
+
+shares = prediction(
+    "d = (1, 2, 3) requires a gradient; e = d.detach(), and then e[0] = 100. What is d[0]?",
+    100,
+    why="detach copies nothing: d and e are two tensors over the same memory.",
+    wrong={1: "That would be so for d.detach().clone(). detach alone copies nothing."},
+)
+
+retain = prediction(
+    "z = y + 4x with y = x³ at 2; `x.grad` was set to None before. What is it after z.backward()?",
+    16,
+    why="12 through y, and 4 through the product.",
+    wrong={
+        12: "That is the part through y.",
+        28: "12 + 16 it would be if the gradient of the walk before had not been cleared.",
+        4: "The way through y is still on the record: y was kept by retain_graph.",
+    },
+)
+
+grad = prediction(
+    "x.grad is 16 from above. We call torch.autograd.grad(x**3, x), which returns 12. What is x.grad now?",
+    16,
+    why="autograd.grad returns its result and leaves every .grad alone.",
+    wrong={28: "Adding to .grad is what backward does.", 12: "It is returned, not stored."},
+)
+
+freeze = prediction(
+    "In which of the three cases does the input receive no gradient?",
+    "cut",
+    choices=["all trained", "frozen", "cut"],
+    why="detach ends the way back in front of the head. Freezing takes the parameters out, not the way.",
+    wrong={
+        "all trained": "Everything is open: head, encoder, input.",
+        "frozen": "The encoder's parameters receive nothing, but the way through its operations to the input is recorded.",
+    },
+)
+
+freeze_plain = prediction(
+    "Frozen encoder, head, mean; the inputs require no gradient. How many nodes has the graph, accumulators included?",
+    4,
+    why="The mean, the layer, and the accumulators of its weight and its bias. Nothing in the encoder requires a gradient, so nothing there is recorded.",
+    wrong={
+        8: "That was so with inputs that require a gradient: then the way through the encoder is recorded.",
+        2: "The head's weight and bias have an accumulator each.",
+        12: "That is everything trained.",
+    },
+)
+
+target = prediction(
+    "The loss is δ², and the target is a fixed number, as it is for any other data. What is the gradient with respect to w?",
+    -2,
+    why="2δ · s = 2 · (-1) · 1.",
+    wrong={
+        0: "That is what comes out if the target is differentiated as well. See below.",
+        2: "δ is negative: v(s) is too small, so w has to grow, and the gradient is negative.",
+        -1: "That is δ. The square contributes a factor 2.",
+    },
+)
+
+eval_mode = prediction(
+    "net.eval() was called, nothing else. Does net(x) leave a graph?",
+    "yes",
+    choices=["yes", "no"],
+    why="eval() is a flag of the layers. Recording depends on requires_grad and no_grad alone.",
+    wrong={"no": "It is a common belief, and it costs memory: evaluation with eval() alone records every batch."},
+)
+
+quiz = (
+    "06 stopping the tape",
+    number(
+        "y = x.detach() * x**2 at x = 3. What is x.grad after y.backward()?",
+        18,
+        why="The first factor is the number 3; 3 · 2x = 18.",
+        wrong={
+            27: "That is the derivative of x³ = x · x². The first x is cut and counts as the number 3.",
+            6: "2x = 6 is multiplied by the other factor, which is 3 whether it is cut or not.",
+            9: "x² would come through the first factor, the one that is cut.",
+        },
+    ),
+    choice(
+        "You compute the accuracy on 10,000 test images and memory runs out, although net.eval() was called. What is missing?",
+        {
+            "zero_grad": "Gradients are not the trouble; nobody calls backward. It is the graphs that pile up.",
+            "torch.no_grad() or inference_mode()": "eval() records everything. Without recording, each batch's intermediate results are let go.",
+            "a smaller network": "It would only put the trouble off. Each batch's graph is recorded and kept.",
+        },
+        "torch.no_grad() or inference_mode()",
+    ),
+    several(
+        "Which of these leave x.grad as it is?",
+        {
+            "torch.autograd.grad(x * 2, x)": "It returns the gradient and stores nothing.",
+            "(x * 2).backward()": "It adds 2 to x.grad.",
+            "with torch.no_grad(): y = x * 2": "No graph, no walk, no gradient.",
+            "(x.detach() * 2 + x).backward()": "The second x is not cut: 1 is added.",
+        },
+        ["torch.autograd.grad(x * 2, x)", "with torch.no_grad(): y = x * 2"],
+    ),
+    choice(
+        "A frozen encoder should let a gradient through to the image in front of it. Which way of freezing does?",
+        {
+            "encoder(image).detach()": "It cuts the way to the image together with the encoder.",
+            "computing it within no_grad": "Nothing is recorded there, so there is no way back to the image.",
+            "requires_grad_(False) on the encoder's parameters": "The parameters receive nothing, and the operations are recorded for the sake of the image.",
+        },
+        "requires_grad_(False) on the encoder's parameters",
+    ),
+    order(
+        "Put these in order, from what cuts least to what forbids most.",
+        ["retain_graph=True", "t.detach()", "torch.no_grad()", "torch.inference_mode()"],
+        why="The first cuts nothing; the second one tensor; the third a region; the fourth a region and all use of its results in later graphs.",
+    ),
+)

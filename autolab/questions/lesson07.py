@@ -1,0 +1,134 @@
+"""What lesson 07 asks."""
+
+from autolab.widgets.questions import choice, number, order, prediction, several
+
+square = prediction(
+    "L = 5 · square(x) at x = 3. What does `backward` of Square receive as g?",
+    5,
+    why="g is the derivative of L with respect to the result of the square: the 5 behind it.",
+    wrong={
+        1: "It would be 1 if the square were the last operation. Behind it stands a product with 5.",
+        6: "2x = 6 is what backward has to multiply g by.",
+        30: "That is what backward returns: g · 2x.",
+    },
+)
+
+forgetful = prediction(
+    "5 · Forgetful(x) at x = 3, where backward returns 2x. What is x.grad?",
+    6,
+    why="The 5 arrives as g, and the rule does not look at it.",
+    wrong={30: "It should be. But this rule returns 2x, whatever arrives.", 5: "5 arrives; the rule returns 2x in its place."},
+)
+
+gradcheck = prediction(
+    "(f(x + h) - f(x - h)) / 2h with h = 1e-6, in float32 with its 7 digits. How many digits of the quotient can be right?",
+    "one or none",
+    choices=["7", "about 4", "one or none"],
+    why="f is off in its 7th digit, so the difference of two values is off by about 1e-7, and that is divided by 2e-6.",
+    wrong={
+        "7": "The two values have 7 digits each. But nearly all of them agree and cancel in the difference.",
+        "about 4": "That would need a difference about a thousand times as large as the rounding, so h near 1e-3, where the curvature of f disturbs.",
+    },
+)
+
+relu = prediction(
+    "x has a million float32 numbers. How many bytes does the mask `x > 0` take?",
+    1000000,
+    why="A bool takes one byte: a quarter of a float32.",
+    wrong={
+        4000000: "That is x or out: 4 bytes for each number.",
+        125000: "One bit for each would be enough, but arrays of bool use a byte.",
+    },
+)
+
+straight = prediction(
+    "Where does x end with the true derivative of `round`?",
+    0.2,
+    why="Its derivative is 0: every step has length 0.",
+    wrong={
+        3: "With the straight-through gradient it gets to a place that rounds to 3. The true one never moves.",
+        2.5: "To move at all, a gradient other than 0 is needed.",
+    },
+)
+
+softmax = prediction(
+    "A row of 50,000 scores (a vocabulary). How many entries has the Jacobian of softmax?",
+    2500000000,
+    why="50,000 · 50,000: ten gigabytes in float32, for one row. The formula on the right needs about 150,000 operations.",
+    wrong={50000: "That is y. The Jacobian has an entry for each pair of an output and an input.", 100000: "n² it is, not 2n."},
+    tolerance=1e-6,
+)
+
+linear = prediction(
+    "n = 32 examples, k = 100 inputs, m = 10 outputs. What is the shape of the gradient of W?",
+    (10, 100),
+    why="The shape of W itself, (m, k). It is gᵀ X: (10, 32) times (32, 100).",
+    wrong={
+        (100, 10): "That would be XᵀG, right for a layer X @ W with W of shape (k, m). Here W is stored the other way round.",
+        (32, 10): "That is g, or Y.",
+        (32, 100): "That is the gradient of X.",
+    },
+)
+
+quiz = (
+    "07 custom functions",
+    choice(
+        "backward of y = exp(x) is to be written. Which is best?",
+        {
+            "save x; return g * x.exp()": "Right, but exp is computed twice, and x is kept alive.",
+            "save out; return out": "That is the derivative without g. It is right only if g is 1.",
+            "save out; return g * out": "The derivative of exp is its own result, which exists anyway.",
+        },
+        "save out; return g * out",
+    ),
+    number(
+        "forward(ctx, x, weight, bias, eps, axis): how many values does backward return?",
+        5,
+        why="One for each input of forward, in that order: three gradients and two None.",
+        wrong={
+            3: "The settings eps and axis get a None each.",
+            6: "ctx is no input.",
+            1: "One gradient for x alone would leave weight and bias without.",
+        },
+    ),
+    several(
+        "Which of these tests can tell `return 2 * x` from `return g * 2 * x`?",
+        {
+            "Square.apply(x).backward() with a single number x": "There g is 1, and the two agree.",
+            "Square.apply(x).sum().backward()": "sum sends 1 to every entry: again g is 1.",
+            "(5 * Square.apply(x)).sum().backward()": "Here g is 5.",
+            "gradcheck(Square.apply, (x,)) with four numbers": "It sends unit vectors, so most entries of g are 0.",
+        },
+        ["(5 * Square.apply(x)).sum().backward()", "gradcheck(Square.apply, (x,)) with four numbers"],
+    ),
+    number(
+        "softmax of two scores that are equal; g = (3, 1). What is the first entry of the gradient?",
+        0.5,
+        why="y = ½ each, Σ g y = 2, and ½ · (3 - 2) = ½.",
+        wrong={
+            1.5: "g · y. The term - y Σ g y is missing.",
+            0.75: "That is the diagonal alone, g · y · (1 - y). The other output depends on this score, too.",
+            1: "g minus the sum, without the factor y.",
+        },
+    ),
+    choice(
+        "gradcheck refuses RoundThrough. What does it mean?",
+        {
+            "its rule is not the derivative of its forward": "And it is not meant to be. A test for it would compare backward with g.",
+            "the rule has a programming error": "The rule does what it should: it passes g on. It is no derivative, by decision.",
+            "x should have been float64": "With float64 it is refused as well: differences of a step function are 0.",
+        },
+        "its rule is not the derivative of its forward",
+    ),
+    order(
+        "Put in order how a rule is made.",
+        [
+            "write forward",
+            "derive the vector-Jacobian product on paper",
+            "decide what to keep",
+            "write backward",
+            "check it with random g, in double precision",
+        ],
+        why="What to keep depends on the formula, so the paper comes before save_for_backward.",
+    ),
+)

@@ -1,0 +1,122 @@
+"""What lesson 09 asks."""
+
+from autolab.widgets.questions import choice, number, prediction, several
+
+cube = prediction(
+    "The second derivative of x³ at 2:",
+    12,
+    why="6x is 12 at x = 2, by chance the same number as the first derivative 3x².",
+    wrong={
+        6: "That is the third derivative. The second is 6x, and x is 2.",
+        4: "3x² = 12 is the first; its derivative is 6x.",
+        24: "That is 12 times 2, but 6x is 6 times 2.",
+    },
+)
+
+relu = prediction(
+    "f(x) = relu(x)² at x = 2 is x². And at x = -2? The second derivative there:",
+    0,
+    why="Left of 0 the function is constant, so all its derivatives are 0.",
+    wrong={2: "That is so on the right side, where relu(x)² = x². Left of 0 the ReLU is closed."},
+)
+
+hvp = prediction(
+    "With H as above and v = (1, -1), the second entry of Hv:",
+    -10,
+    why="2 · 1 + 12 · (-1) = -10.",
+    wrong={2: "That is the first entry, 4 - 2.", 14: "2 + 12: the second entry of v is -1.", 10: "The sign: 2 - 12."},
+)
+
+steep = prediction(
+    "Without the penalty, how steep is the critic there after 300 steps?",
+    "above 50",
+    choices=["about 1", "about 10", "above 50"],
+    why="A steeper critic has a lower loss, always, so nothing ends its growth.",
+    wrong={
+        "about 1": "That is what the penalty asks for. Without it, nothing holds the slope there.",
+        "about 10": "Steeper still: each doubling of the slope doubles the distance of the scores, and so lowers the loss.",
+    },
+)
+
+maml = prediction(
+    "dL/dw:",
+    -2.56,
+    why="(1 - 0.1 · 2) · (-3.2) = 0.8 · (-3.2) = -2.56.",
+    wrong={
+        -3.2: "That is the gradient at w'. But w' depends on w by the factor 1 - αH = 0.8.",
+        -4: "That is the gradient at w, before the step.",
+        2.56: "The sign: the loss falls when w grows towards 3.",
+    },
+)
+
+learners = prediction(
+    "Which has the smaller error: before the first step, and after one step?",
+    "the ordinary one, then the other",
+    choices=["the ordinary one, both times", "the ordinary one, then the other", "the other one, both times"],
+    why="The ordinary one was trained for the time before, the other for the time after a step.",
+    wrong={
+        "the ordinary one, both times": "It was trained to be good at once, and nothing was asked of it after a step.",
+        "the other one, both times": "Its loss was measured after a step only. Where it stands before does not count for it.",
+    },
+)
+
+cut_rule = prediction(
+    "Which of the two refuses this Cube?",
+    "gradgradcheck alone",
+    choices=["none", "gradcheck alone", "gradgradcheck alone", "both"],
+    why="The numbers of the rule are right, so the first derivative is. But they do not depend on x any more, and the second one is 0.",
+    wrong={
+        "none": "The saved x was detached: what is computed from it has no history.",
+        "gradcheck alone": "It looks at numbers, and those are right.",
+        "both": "gradcheck looks at numbers, and those are right.",
+    },
+)
+
+quiz = (
+    "09 higher order",
+    number(
+        "The second derivative of x⁴ at x = 1:",
+        12,
+        why="One derivative gives 4x³, the next 12x².",
+        wrong={4: "That is the first derivative, 4x³.", 24: "That is the third derivative, 24x."},
+    ),
+    choice(
+        "What does create_graph=True cost?",
+        {
+            "n times the time, for n parameters": "That would be the whole Hessian. Recording one walk costs about as much again as the walk.",
+            "nothing, for the graph is there": "The forward graph is. The walk over it leaves a graph of its own.",
+            "the memory of the recorded walk, and some time": "Everything that the rules computed with has to stay for the next walk.",
+        },
+        "the memory of the recorded walk, and some time",
+    ),
+    number(
+        "A network has 1000 parameters. How many entries does Hv have?",
+        1000,
+        why="(1000, 1000) times (1000) gives (1000): a change of the gradient has the shape of the gradient.",
+        wrong={1000000: "That is H itself, which is never built."},
+    ),
+    choice(
+        "A gradient penalty is computed without create_graph=True. What happens?",
+        {
+            "the penalty is right, and has no influence on the weights": "Its value is a constant without history: the loss shows it, and backward passes it by.",
+            "backward raises an error": "It would if the penalty were the whole loss. As one term among others it goes unnoticed, which is worse.",
+            "the penalty is 0": "Its value is right. Only its dependence on the weights is not recorded.",
+        },
+        "the penalty is right, and has no influence on the weights",
+    ),
+    number(
+        "MAML by hand: loss (w - 3)², step size 0.5, start w = 1. dL/dw:",
+        0,
+        why="The factor 1 - 0.5 · 2 is 0: such a step leads to the minimum from anywhere, so that the start does not matter.",
+        wrong={-4: "That is the gradient at the start.", 3: "That is the place w' after the step."},
+    ),
+    several(
+        "Where can a second derivative silently become 0?",
+        {
+            "in a Function that detaches what it saved": "The history is cut.",
+            "in a network of ReLUs, with respect to its inputs": "It is made of straight pieces; this 0 is the truth.",
+            "in x.tanh()": "Its rule is an expression in its result, which has a history.",
+        },
+        ["in a Function that detaches what it saved", "in a network of ReLUs, with respect to its inputs"],
+    ),
+)

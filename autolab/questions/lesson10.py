@@ -1,0 +1,132 @@
+"""What lesson 10 asks."""
+
+from autolab.widgets.questions import choice, number, order, prediction, several
+
+kept = prediction(
+    "The rule of `x * w` is `g * w` for x and `g * x` for w. How many bytes does its node keep if both require gradients?",
+    524288,
+    why="Two matrices of 262144 bytes: each factor is needed for the gradient of the other.",
+    wrong={
+        262144: "That is one matrix. The gradient of x needs w, and that of w needs x.",
+        0: "An addition keeps nothing. A product needs its factors.",
+        786432: "The result is not kept by the node: neither rule names it.",
+    },
+)
+
+walk = prediction(
+    "How many activations are in use after the forward run of 8 layers?",
+    8,
+    tolerance=0.05,
+    why="One for each layer: its tanh and the next product hold the same array.",
+    wrong={
+        16: "The product and the tanh make two arrays a layer, but nobody keeps the product's result.",
+        1: "That would be so without a graph: each intermediate result could go as soon as the next is there.",
+        9: "The input X is kept as well, but it was there before we began to measure.",
+    },
+)
+
+checkpoint = prediction(
+    "A layer runs inside a checkpoint, forward and then backward. How often does its `forward` run?",
+    2,
+    why="Once without keeping anything, and once more when backward asks for what was not kept.",
+    wrong={
+        1: "Then the numbers for its rules would have to be kept, and nothing would be saved.",
+        3: "Once on the way forward, once on the way back. The backward rules themselves do not run forward.",
+    },
+)
+
+segments = prediction(
+    "n = 64. For which k is k + 64/k smallest?",
+    8,
+    why="The derivative 1 - 64/k² is 0 at k = 8, the square root of 64. Then the two parts are equal: 8 + 8.",
+    wrong={
+        64: "Then each segment is one layer, and 64 inputs are kept: as many as without.",
+        1: "One segment is the whole network. It is spread out at once, 64 arrays.",
+        32: "32 + 2 = 34. Try a number nearer to the middle.",
+        16: "16 + 4 = 20. A little smaller still is better.",
+    },
+)
+
+state = prediction(
+    "A BatchNorm counts in `num_batches_tracked` how often it has updated its running mean. What does it say after one checkpointed step?",
+    2,
+    why="Its forward ran twice, and the update of the running statistics is a side effect of forward.",
+    wrong={
+        1: "One step, but two forward runs. The checkpoint replays random numbers; it does not know of other side effects.",
+        0: "In training mode each forward run updates the statistics.",
+    },
+)
+
+disk = prediction(
+    "What is the peak of the 16 layers now, in activations?",
+    "about 4",
+    choices=["18, as before", "about 9", "about 4", "0"],
+    why="What a layer needs while it runs: its input, its result, and a gradient or two. No layer's share waits in memory.",
+    wrong={
+        "18, as before": "Nothing is kept in memory between a layer's forward run and its backward step.",
+        "about 9": "Not half is kept, but nothing at all.",
+        "0": "While a layer runs, its input and its result are there.",
+    },
+)
+
+quiz = (
+    "10 memory",
+    choice(
+        "Which of these lowers the memory that training takes?",
+        {
+            "halving the batch": "Every activation halves. Weights and optimizer state stay.",
+            "replacing x.tanh() by x.sin()": "`tanh` keeps its result and `sin` its input: one array each. If that array is kept by a neighbour anyway, it is free; but no general gain.",
+            "calling backward twice": "A second pass is refused, or needs retain_graph=True, which keeps everything longer.",
+        },
+        "halving the batch",
+    ),
+    number(
+        "100 layers, checkpointed in 10 segments: about how many activations at the peak, not counting gradients under way?",
+        20,
+        tolerance=0.1,
+        why="10 inputs of segments and the 10 layers of the segment that is spread out.",
+        wrong={
+            10: "The inputs of the segments, yes. And while backward is inside a segment, its 10 layers are there, too.",
+            100: "That is without a checkpoint.",
+        },
+    ),
+    number(
+        "How many of these 100 layers run forward twice?",
+        90,
+        why="All but the last segment, which backward enters at once.",
+        wrong={
+            100: "The last segment is still there when backward begins.",
+            10: "Those ten, of the last segment, are the ones that do not.",
+        },
+    ),
+    several(
+        "Which of these may not stand in a checkpointed function without a thought?",
+        {
+            "print(x.shape)": "It prints twice: a side effect.",
+            "dropout": "Its random numbers are replayed (unless you switch that off).",
+            "a BatchNorm in training mode": "Its running statistics are updated twice in each step.",
+            "x.exp()": "It is pure: the same each time.",
+        },
+        ["print(x.shape)", "a BatchNorm in training mode"],
+    ),
+    choice(
+        "A pack hook stores tensors as float16. What happens to the gradients?",
+        {
+            "they are exact, because unpack turns them back into float32": "The bits that float16 has not got are gone; making it wider again brings back zeros.",
+            "they are rounded where a rule uses a saved value": "The loss is exact, since forward ran on the original, and the rules run on rounded values.",
+            "backward refuses, because the tensors changed": "The engine trusts unpack: it checks that it got a tensor, and no more.",
+        },
+        "they are rounded where a rule uses a saved value",
+    ),
+    order(
+        "Put in order what happens to a checkpointed segment in a training step.",
+        [
+            "its input is kept, and the state of the random generator",
+            "it runs forward, and what its nodes want to keep is thrown away",
+            "backward arrives at it",
+            "it runs forward again, and its nodes get their values",
+            "its rules run",
+        ],
+        why="Forward, wait, forward again, backward.",
+    ),
+)

@@ -1,0 +1,133 @@
+"""What lesson 11 asks."""
+
+from autolab.widgets.questions import choice, number, order, prediction, several
+
+round = prediction(
+    "The fraction of float16 has 10 bits. What is 2048 + 1 in float16?",
+    2048,
+    why="2048 = 2 to the 11, so the step between neighbours is 2 to the (11 - 10) = 2. 2049 lies in the middle and goes to the even one, 2048.",
+    wrong={
+        2049: "That needs 11 bits of fraction. Between 2048 and 4096 the numbers of float16 are 2 apart.",
+        2050: "One of the two neighbours, yes. A tie goes to the one with an even fraction.",
+    },
+)
+
+scale = prediction(
+    "With S = 1024, what is the gradient of x in the example before it is divided by S again?",
+    1.024e-5,
+    tolerance=1e-7,
+    why="1024 · 10⁻⁸ ≈ 1.02 · 10⁻⁵, above the last number of float16.",
+    wrong={
+        1e-8: "That is the gradient after the division.",
+        0: "The seed of the walk is 1024 now, so 10⁻⁴ · 1024 arrives at the second product.",
+    },
+)
+
+mixed = prediction(
+    "h is the float16 result of a product, and w a float32 weight. What is the dtype of h + w?",
+    "float32",
+    choices=["float16", "float32", "it is refused"],
+    why="An addition is on no list. It takes what it gets, and of two formats the wider one wins.",
+    wrong={
+        "float16": "That is for products. An addition is on no list, and nothing makes w narrower.",
+        "it is refused": "Two dtypes may meet, inside autocast as outside: the wider one wins.",
+    },
+)
+
+digits = prediction(
+    "What percentage of the 14380 gradients of the scores is exactly 0 in float16, without scaling?",
+    100,
+    why="Even the largest is 100 times smaller than the last number of float16, 6 · 10⁻⁸.",
+    wrong={0: "Compare 7 · 10⁻¹⁰ with the last number before 0, 6 · 10⁻⁸.", 50: "The largest possible one is below the limit, so all are."},
+    tolerance=0.01,
+)
+
+search = prediction(
+    "What will the exponents do?",
+    "fall by one a step, then go up and down by one",
+    choices=[
+        "stay at 48",
+        "fall by one a step, for ever",
+        "fall by one a step, then go up and down by one",
+        "jump to the right one at once",
+    ],
+    why="Each overflow halves the scale, ten good steps double it: it falls to the edge and feels its way along it.",
+    wrong={
+        "stay at 48": "At 48 something overflows, so the scale is halved.",
+        "fall by one a step, for ever": "It falls only as long as something overflows.",
+        "jump to the right one at once": "The only thing that the loop knows is whether something overflowed.",
+    },
+)
+
+four = prediction(
+    "Which of the four does not learn?",
+    "float16 without scaling",
+    choices=["none: all four learn", "float16 without scaling", "bfloat16 without scaling", "both without scaling"],
+    why="With a loss of this size all its gradients are 0, as measured above.",
+    wrong={
+        "none: all four learn": "Without scaling, all gradients in float16 were 0, as measured above.",
+        "bfloat16 without scaling": "It has few digits, but the range of float32: its gradients are rounded, not lost.",
+        "both without scaling": "bfloat16 has the range of float32: its gradients are rounded, not lost.",
+    },
+)
+
+quiz = (
+    "11 mixed precision",
+    choice(
+        "Why is the loss scaled, and not the gradients?",
+        {
+            "because the gradients may be 0 already when one could scale them": "What has underflowed on the way cannot be brought back. The factor must be there from the first step of the walk on.",
+            "because the loss underflows": "The loss is computed in float32. It is the gradients, on their way through float16, that vanish.",
+            "because it is faster": "One multiplication more or less is nothing.",
+        },
+        "because the gradients may be 0 already when one could scale them",
+    ),
+    number(
+        "A gradient is 3 · 10⁻⁸, and S = 2¹⁰. What stands in `.grad` before unscaling, times 10⁵?",
+        3.07,
+        tolerance=0.05,
+        why="3 · 10⁻⁸ · 1024 ≈ 3.07 · 10⁻⁵.",
+        wrong={0: "Without scaling it would be near the border. With S it is a thousand times as large."},
+    ),
+    choice(
+        "In one step a gradient is inf. What does GradScaler do?",
+        {
+            "it raises an error": "An overflow is expected now and then; it is how the scale is found.",
+            "it replaces inf by the largest number": "The direction would be wrong. A step is cheap to leave out.",
+            "it skips the step and halves the scale": "The weights stay as they are, and the next try is with a smaller S.",
+        },
+        "it skips the step and halves the scale",
+    ),
+    several(
+        'What runs in float16 under autocast("cuda")?',
+        {
+            "x @ w": "Products are where the work is.",
+            "softmax": "Exponentials need range: float32.",
+            "a ReLU of a float16 tensor": "It is on no list, so it takes what it gets.",
+            "cross_entropy": "Losses are on the float32 list.",
+        },
+        ["x @ w", "a ReLU of a float16 tensor"],
+    ),
+    order(
+        "Put the lines of a training step in order, with clipping.",
+        [
+            "optimizer.zero_grad()",
+            "loss in an autocast block",
+            "scaler.scale(loss).backward()",
+            "scaler.unscale_(optimizer)",
+            "clip_grad_norm_(...)",
+            "scaler.step(optimizer)",
+            "scaler.update()",
+        ],
+        why="Clipping needs the true gradients, so it stands between unscale_ and step.",
+    ),
+    choice(
+        "A network trained with bfloat16 needs no GradScaler. Why?",
+        {
+            "it has more digits than float16": "It has fewer: 7 bits of fraction against 10.",
+            "its exponent has as many bits as that of float32": "What does not underflow in float32 does not underflow in bfloat16.",
+            "its gradients are computed in float32": "They are computed in the dtype of the forward values, as with float16.",
+        },
+        "its exponent has as many bits as that of float32",
+    ),
+)

@@ -1,0 +1,104 @@
+"""What lesson 12 asks."""
+
+from autolab.widgets.questions import choice, number, order, prediction, several, shape
+
+regression = prediction(
+    "All weights are 0 in the beginning. What is the loss?",
+    2.3026,
+    tolerance=2e-3,
+    why="All scores are equal, so each of the ten classes has probability 1/10, and -log(1/10) = log 10 = 2.3026.",
+    wrong={
+        0: "A loss of 0 would mean certainty about the right class.",
+        1: "That is the base-10 logarithm. The loss takes the natural one.",
+        0.1: "That is the probability. The loss is minus its logarithm.",
+    },
+)
+
+mlp = prediction(
+    "Linear(64, 64), ReLU, Linear(64, 10): how many numbers are learned?",
+    4810,
+    why="64 · 64 + 64 weights and biases, and 64 · 10 + 10.",
+    wrong={4736: "Those are the weights. Each neuron has a bias, too: 64 + 10 more.", 4160: "That is the first layer. The second has 650."},
+)
+
+conv = prediction(
+    "An image of shape (1, 8, 8) goes through Conv2d(1, 16, 3, padding=1) and MaxPool2d(2). Which shape comes out?",
+    (16, 4, 4),
+    why="16 windows give 16 channels; with padding 1 the 8 by 8 stays, and the pooling halves it.",
+    wrong={
+        (16, 8, 8): "That is so before the pooling.",
+        (16, 3, 3): "Without padding it would be 6 by 6, and then 3 by 3.",
+        (1, 4, 4): "Each of the 16 windows gives a channel of its own.",
+    },
+)
+
+adam = prediction(
+    "The very first step of Adam with learning rate 0.1, from w = 1, with the gradient 1000. Where is w then?",
+    0.9,
+    why="In step 1, m / (1 - 0.9) is g itself and s / (1 - 0.999) is g², so the quotient is g / |g| = 1: the step is the learning rate, whatever the size of g.",
+    wrong={
+        -99: "That is SGD, 1 - 0.1 · 1000. Adam divides by the size of the gradient.",
+        0.99: "The corrections make up for the small first averages: m̂ = g, not 0.1 g.",
+    },
+)
+
+clip = prediction(
+    "The gradient is (3, 4), and it is clipped to the norm 1. What is its first entry then?",
+    0.6,
+    tolerance=2e-3,
+    why="The norm is 5, so everything is divided by 5.",
+    wrong={
+        1: "The limit is for the norm of the whole, not for each entry (that is clip_grad_value_).",
+        3: "The norm 5 is above the limit.",
+    },
+)
+
+quiz = (
+    "12 training",
+    order(
+        "Put a training step in order.",
+        ["optimizer.zero_grad()", "loss = loss_fn(model(x), y)", "loss.backward()", "clip_grad_norm_(...)", "optimizer.step()"],
+        why="Clipping needs gradients, the step needs clipped ones. (zero_grad may as well come last, after the step.)",
+    ),
+    number(
+        "A classifier of 100 classes is trained and its loss stays at 4.605. What is it doing? Answer with the probability it gives to each class.",
+        0.01,
+        tolerance=1e-4,
+        why="-log(1/100) = 4.605: it says 1/100 for each class, and so knows nothing.",
+        wrong={4.605: "That is the loss. The probability is e to the minus 4.605."},
+    ),
+    choice(
+        "Validation is done with no_grad, but model.eval() was forgotten. What happens?",
+        {
+            "too much memory is used": "no_grad takes care of that: nothing is recorded.",
+            "dropout still drops, and batch norm uses the batch": "The results are noisy and depend on which examples stand together in the batch.",
+            "the weights are changed": "Only the optimizer changes weights. (A batch norm's running statistics do change.)",
+        },
+        "dropout still drops, and batch norm uses the batch",
+    ),
+    shape(
+        "Images of shape (64, 1, 8, 8) go through Conv2d(1, 4, 3) without padding. Shape of the result:",
+        (64, 4, 6, 6),
+        why="A window of 3 has 8 - 3 + 1 = 6 places in each direction.",
+        wrong={(64, 4, 8, 8): "That would need padding=1, which keeps the size."},
+    ),
+    choice(
+        "Why does the optimizer's step run under no_grad?",
+        {
+            "because parameters are leaves, and a recorded change in place of a leaf is refused": "And if it were recorded, the graph would grow from step to step.",
+            "because the gradients would be wrong otherwise": "They are computed already. It is about what comes after.",
+            "because it is faster": "It is, but that is not the reason that matters.",
+        },
+        "because parameters are leaves, and a recorded change in place of a leaf is refused",
+    ),
+    several(
+        "What does Adam keep for each parameter?",
+        {
+            "an average of its gradients": "m, of the parameter's shape.",
+            "an average of its squared gradients": "s, of the parameter's shape.",
+            "all gradients so far": "Averages that forget replace them.",
+            "the graph of the last step": "It was freed by backward.",
+        },
+        ["an average of its gradients", "an average of its squared gradients"],
+    ),
+)

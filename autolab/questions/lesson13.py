@@ -1,0 +1,86 @@
+"""What lesson 13 asks."""
+
+from autolab.widgets.questions import choice, number, prediction, several, shape
+
+dual = prediction(
+    "y = x·x·x + x at x = 2. With which speed does y arrive, if x has speed 1?",
+    13,
+    why="3x² + 1 = 13, the derivative.",
+    wrong={12: "That is the speed of x·x·x. The last + x brings 1 more.", 10: "That is the value of y."},
+)
+
+jvp = prediction(
+    "v = (1, 0). The second entry of Jv:",
+    3,
+    why="Jv is the first column of J, (4, 3).",
+    wrong={
+        1: "That is a row of J: what reverse mode gives for u = (1, 0).",
+        4: "That is the first entry.",
+        2: "That is in the second column.",
+    },
+)
+
+grad = prediction(
+    "grad of the sum of x³, at (1, 2, 3): the last entry?",
+    27,
+    why="3x² at 3.",
+    wrong={81: "3 · 3³: the exponent goes down by one, 3 · 3² = 27.", 9: "That is x²; the factor 3 is missing."},
+)
+
+vmap = prediction(
+    "dot(a, b) takes two vectors and gives a number. What shape has vmap(dot)(A, B) for A and B of shape (5, 3)?",
+    (5,),
+    why="One number for each of the five pairs of rows.",
+    wrong={
+        (5, 5): "Each row of A meets its own row of B only, not all of them.",
+        (): "That is the dot product of one pair.",
+        (5, 3): "Each dot product is one number: the axis of length 3 is summed.",
+    },
+)
+
+quiz = (
+    "13 forward mode and func",
+    number(
+        "Dual numbers: (3 + ε)². What stands before ε?",
+        6,
+        why="(3 + ε)(3 + ε) = 9 + 6ε, because ε² is 0.",
+        wrong={9: "That is the value, 3².", 1: "The speed of 3 + ε is 1. That of the square is 2 · 3 · 1."},
+    ),
+    choice(
+        "A function has 2 inputs and 10000 results. Which gives its Jacobian in fewer passes?",
+        {
+            "jacrev": "It needs a pass for each result: 10000.",
+            "both need the same": "Only if there are as many inputs as results.",
+            "jacfwd": "Two columns, two passes.",
+        },
+        "jacfwd",
+    ),
+    shape(
+        "grad of a loss for one sample has shape (4, 3) for the weight. vmap over 20 samples gives which shape?",
+        (20, 4, 3),
+        why="One gradient for each sample, stacked in front.",
+        wrong={
+            (4, 3): "That is the sum over samples, which backward gives.",
+            (4, 3, 20): "The new axis stands in front, unless out_dims says otherwise.",
+        },
+    ),
+    choice(
+        "What does in_dims=(None, 0) mean in vmap(f, in_dims=(None, 0))?",
+        {
+            "the first argument is the same for all samples, the second has them along axis 0": "As for parameters and images.",
+            "the first argument is not differentiated": "That is a matter of grad's argnums; vmap does not differentiate.",
+            "the first argument is left out": "It is passed, whole, to each.",
+        },
+        "the first argument is the same for all samples, the second has them along axis 0",
+    ),
+    several(
+        "Which of these give a Hessian of f: (n) -> ()?",
+        {
+            "jacfwd(jacrev(f))": "Forward over reverse, the usual way.",
+            "jacrev(grad(f))": "A Jacobian of the gradient, row by row.",
+            "grad(grad(f))": "The gradient is no single number for n > 1, so that grad of it refuses.",
+            "vmap(grad(f))": "That gives a gradient for each sample, no second derivative.",
+        },
+        ["jacfwd(jacrev(f))", "jacrev(grad(f))"],
+    ),
+)

@@ -1,0 +1,103 @@
+"""What lesson 14 asks."""
+
+from autolab.widgets.questions import choice, number, order, prediction, several
+
+hooks = prediction(
+    "If each of ten sigmoids shrinks the gradient to a quarter, by what power of 4 is it divided at the first layer?",
+    10,
+    why="4 to the tenth is about a million: the first layer gets a millionth.",
+    wrong={40: "The factors multiply: 4 · 4 · ... ten times is 4 to the 10."},
+)
+
+one = prediction(
+    "Which number would give the missing zero_grad away?",
+    "the norm of .grad grows while the loss is small",
+    choices=["the loss is nan", "the norm of .grad grows while the loss is small", "one parameter has no gradient"],
+    why=".grad holds the sum over all steps so far. Near a minimum a fresh gradient is small; a sum over the past is not.",
+    wrong={
+        "the loss is nan": "It may come to that with a larger learning rate, but many faults end in nan.",
+        "one parameter has no gradient": "All have one; they have too much.",
+    },
+)
+
+two = prediction(
+    "What will look() say about the first layer?",
+    "no gradient",
+    choices=["no gradient", "gradient zero", "gradient, but did not move"],
+    why="Nothing leads back from the loss to it, so backward never comes there, and .grad stays None.",
+    wrong={
+        "gradient zero": "Zero would mean: reached, and flat there. A dead ReLU gives zero. A cut gives None.",
+        "gradient, but did not move": "That is what an optimizer gives that has not got the parameter.",
+    },
+)
+
+three = prediction(
+    "What does look() say now?",
+    "gradient, did not move",
+    choices=["no gradient", "gradient, did not move", "gradient zero"],
+    why="backward finds the parameters through the graph. The optimizer finds them in its own list, and there the old ones stand.",
+    wrong={
+        "no gradient": "The loss was made by the new network, so its parameters are reached.",
+        "gradient zero": "The gradients are right.",
+    },
+)
+
+five = prediction(
+    "prediction has shape (200, 1), target (200). What shape has their difference?",
+    (200, 200),
+    why="A missing axis is put in front: (200, 1) and (1, 200) are stretched to (200, 200), each prediction minus each target.",
+    wrong={
+        (200,): "That is what was meant. The target lacks an axis in front, and becomes a row.",
+        (200, 1): "The column meets a row, and both are stretched.",
+    },
+)
+
+quiz = (
+    "14 debugging",
+    choice(
+        "`p.grad` is a tensor of zeros after backward. What is most likely?",
+        {
+            "p does not take part in the loss": "Then .grad would be None (or what was there before).",
+            "the way to p leads through dead ReLUs, or a factor 0": "It was reached, and what came was zero.",
+            "the optimizer does not know p": "The optimizer has no part in filling .grad.",
+        },
+        "the way to p leads through dead ReLUs, or a factor 0",
+    ),
+    number(
+        "A network for 10 classes begins with a loss of 23. About what should it be?",
+        2.303,
+        tolerance=0.02,
+        why="log 10. With 23 it is very sure of wrong answers: the scores are far too large in the beginning.",
+        wrong={0: "A loss of 0 would be a network that knows everything already.", 1: "Check with log 10, the loss of guessing."},
+    ),
+    choice(
+        "Loss finite, gradients nan. What helps at once?",
+        {
+            "a smaller learning rate": "The nan is there before the first step.",
+            "more data": "More data will bring the same nan with them.",
+            "detect_anomaly": "It names the node in which the nan appeared, and the forward line.",
+        },
+        "detect_anomaly",
+    ),
+    several(
+        "Which of these cut the gradient?",
+        {
+            "h.detach()": "A number without a past.",
+            "torch.tensor(h.tolist())": "A new leaf from bare numbers.",
+            "h.clone()": "A copy that is recorded: the gradient passes.",
+            "h.reshape(-1)": "A view that is recorded, too.",
+        },
+        ["h.detach()", "torch.tensor(h.tolist())"],
+    ),
+    order(
+        "You suspect vanishing gradients. In which order do you proceed?",
+        [
+            "register a hook on each weight that notes the norm",
+            "run one forward and one backward pass",
+            "compare the norms from the last layer to the first",
+            "replace the activation, or add normalisation",
+            "measure again",
+        ],
+        why="First the measurement, then one change, then the measurement again.",
+    ),
+)

@@ -1,0 +1,87 @@
+"""What lesson 15 asks."""
+
+from autolab.widgets.questions import choice, number, order, prediction, several
+
+traffic = prediction(
+    "How many megabytes travel between memory and processor?",
+    16,
+    why="Four journeys of 4 MB: read x, write t, read t, write y.",
+    wrong={
+        8: "That would be enough: read x, write y. But t is written and read in between.",
+        12: "Writing t and reading it are two journeys.",
+        4: "That is one array once.",
+    },
+)
+
+blocks = prediction(
+    "And for a million numbers and a longer chain: how will the program differ?",
+    "it has a loop over blocks",
+    choices=["not at all", "it has a loop over blocks", "it has fewer operations"],
+    why="On large arrays the journeys count, and the chain is run block by block, as by hand above.",
+    wrong={
+        "not at all": "A program is written for each shape, and for a large one a chain is worth blocks.",
+        "it has fewer operations": "The results are to be the same to the last bit, so no operation is dropped.",
+    },
+)
+
+guards = prediction(
+    "fast is called with shapes (3), (3), (4), (3). How many lists are there then, besides the one for (4) from above?",
+    1,
+    why="The list for (4) exists already from the first call. Only (3) is new, once.",
+    wrong={2: "(4) was seen before, in the first example.", 4: "A list is used again as long as its guards hold."},
+)
+
+quiz = (
+    "15 compile",
+    number(
+        "Eight cheap operations in a chain on an array of 4 MB. How many MB travel without fusion?",
+        64,
+        why="Each operation reads 4 MB and writes 4 MB: 8 · 8.",
+        wrong={32: "Each operation reads and writes: twice that.", 8: "That is the fused chain."},
+    ),
+    number(
+        "And fused?",
+        8,
+        why="The input is read once, the result is written once.",
+        wrong={64: "In a fused chain the intermediate results stay in the cache.", 4: "Read and write: twice 4 MB."},
+    ),
+    choice(
+        "Why is compiled code for small arrays faster?",
+        {
+            "because the decisions of each operation were taken once, in the first call": "Dtypes, shapes, whether to record: none of it changes from call to call.",
+            "because fewer bytes travel": "Small arrays are in the cache anyway.",
+            "because NumPy calls are faster there": "They are the same calls.",
+        },
+        "because the decisions of each operation were taken once, in the first call",
+    ),
+    choice(
+        "A compiled function is called with a new shape. What happens?",
+        {
+            "an error": "A new shape is nothing wrong.",
+            "the old list runs, and gives wrong numbers": "This is what guards prevent.",
+            "the call is watched, and a second list is written": "Both are kept, and the guards choose.",
+        },
+        "the call is watched, and a second list is written",
+    ),
+    several(
+        "What ends an attempt to capture?",
+        {
+            "if loss.item() < 0.1:": "Python looks at a number, and the next call may look at another.",
+            "print(x)": "It has to happen each time, and is no operation on tensors.",
+            "torch.where(x > 0, x, 0)": "The choice is an operation on tensors like any other.",
+            "x @ w": "An ordinary operation on tensors, and easily captured.",
+        },
+        ["if loss.item() < 0.1:", "print(x)"],
+    ),
+    order(
+        "Put in order what compile does.",
+        [
+            "run the function once and watch",
+            "write the operations and their rules as a list",
+            "plan buffers, and blocks for long chains",
+            "write guards",
+            "check the guards and run the list, from the second call on",
+        ],
+        why="Watched once, run often.",
+    ),
+)
