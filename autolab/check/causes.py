@@ -8,6 +8,8 @@ from itertools import combinations
 
 import numpy as np
 
+from .chain import stretched
+from .curves import curve
 from .factors import constant_factor, places, reduction
 from .families import VAGUE, Family, families
 from .jacobian import is_linear, jacobians, recognise, ties
@@ -38,6 +40,7 @@ class Mistake:
     sure: bool
     predict: Callable | None = None
     place: Observation | None = None
+    also: tuple[Family, ...] = ()  # other kinds of mistake that explain it as well
 
 
 def _right(o: Observation, x: str) -> np.ndarray:
@@ -76,10 +79,10 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return tie
     for evidence in (answered, wrong):  # if nothing explains all calls, then what explains the wrong ones
         if found := _family_of(evidence, x, bool(factor and factor[2])):
-            family, alone = found
+            family, *others = found
             consistent = evidence is answered and all(not _gives_an_answer(family, o, x) for o in failed)
-            sure = enough and consistent and alone and family.name not in VAGUE
-            return Mistake(family.name, family.text.format(x=x), sure, family.predict)
+            sure = enough and consistent and not others and family.exact and family.name not in VAGUE
+            return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others))
         if (factor and factor[2]) or len(wrong) == len(answered):
             break
     if factor:
@@ -90,6 +93,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake(*found[0], enough and not failed)
     if where := places(answered, x):
         return Mistake("places", where, enough and not failed)
+    if shape := curve(wrong, x):
+        return Mistake(*shape)
     moved = _moved(wrong, x)
     if moved and moved[2]:
         return Mistake(*moved[:2], enough)
@@ -104,25 +109,27 @@ FACTS = {"sign", "zero", "swapped", "not summed", "upstream ignored", "upstream 
          "mask from g"}  # fmt: skip
 
 
-def _family_of(evidence: list[Observation], x: str, scaled: bool) -> tuple[Family, bool] | None:
-    """The first family that predicts all this, and whether no other kind of mistake does."""
-    first = None
-    for family in families(evidence[0].reference, x):
+def _family_of(evidence: list[Observation], x: str, scaled: bool) -> list[Family]:
+    """The first family that predicts all this, and another if another kind of mistake predicts it as well."""
+    found: list[Family] = []
+    facts = FACTS | {"upstream only"} if evidence[0].reference.elementwise else FACTS
+    for family in families(evidence[0], x):
         if scaled and family.name not in SHARPER_THAN_A_FACTOR:
             continue
-        if first is not None and family.name in (first.name, *SYNONYMS.get(first.name, ())):
+        if any(family.name in (other.name, *SYNONYMS.get(other.name, ())) for other in found):
             continue
         if all(_fits(family, o, x) for o in evidence):
-            if first is not None:
-                return first, False
-            first = family
-            facts = FACTS | {"upstream only"} if evidence[0].reference.elementwise else FACTS
-            if family.name in facts:
-                return first, True
-    return (first, True) if first else None
+            found.append(family)
+            if len(found) == MOST_SAID or family.name in facts:
+                return found
+    return found
 
 
-SYNONYMS = {"variable": ("forward", "applied twice"), "function": ("step", "variable"), "division": ("power", "factor", "variable"),
+MOST_SAID = 2  # kinds of mistake in one sentence
+
+
+SYNONYMS = {"variable": ("forward", "applied twice"), "forward": ("function",), "function": ("step", "variable"),
+            "division": ("power", "factor", "variable"),
             "power": ("factor", "variable"), "mask": ("variable",), "permutation": ("transposed", "step"),
             "transposed": ("order", "permutation", "step")}  # fmt: skip
 
@@ -230,7 +237,7 @@ MULTIPLES = {2: "2 times too large", 0.5: "half as large", -1: "the wrong sign",
 
 def _two_slips(wrong: list[Observation], x: str) -> Mistake | None:
     """A slip of the pen, and a wrong factor besides."""
-    for family in families(wrong[0].reference, x):
+    for family in families(wrong[0], x):
         first = _ratio(family, wrong[0], x)
         words = next((words for c, words in MULTIPLES.items() if first and np.isclose(first, c, rtol=1e-9)), None)
         if first and words and all(np.isclose(_ratio(family, o, x) or 0, first, rtol=1e-9) for o in wrong[1:]):
@@ -253,6 +260,9 @@ def _reduction_of(o: Observation, x: str) -> tuple[str, str] | None:
     got, want = o.got[x], o.want[x]
     if found := reduction(got, want, want.shape, ()):
         return found
+    for full in stretched(o, x):
+        if found := reduction(got, full, want.shape):
+            return found
     extra = o.g.ndim - want.ndim
     for count in range(1, o.g.ndim + 1) if extra >= 0 and not o.reference.elementwise else ():
         for axes in combinations(range(o.g.ndim), count):

@@ -11,6 +11,7 @@ import numpy as np
 from .candidate import Answer, LocalCandidate
 from .cases import draw
 from .causes import TOLERANCE, error_of, mistake
+from .chain import is_elementwise
 from .hints import HINTS
 from .observation import Observation, number
 from .reference import Reference
@@ -43,6 +44,7 @@ class Diagnosis:
     input: str | None = None
     where: str = ""
     worst: Place | None = None
+    alternatives: tuple[str, ...] = ()  # other families that explain it as well; the text names them
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -97,18 +99,34 @@ def _diagnose(
     candidate: LocalCandidate, right: Reference, inputs: tuple, settings: Mapping[str, Any]
 ) -> list[Diagnosis]:
     names = right.environment(inputs, settings)
+    if right.function:
+        right.elementwise = is_elementwise(right.function, inputs, settings)
     rng = np.random.default_rng(0)
     seen = []
     for _ in range(2):
         g = draw(rng, names["out"].shape)
-        answer = candidate.call(inputs, settings, (g,))
+        answer = candidate.call(inputs, settings, (g, g))
         if answer.fault:
             return [fault(answer)]
+        care = careless(right, inputs, g, answer)
         ask = asking(candidate, right, inputs, settings)
         seen.append(observe(right, names, g, answer.gradients[0], tuple(settings), ask))
     usual = all(a.dtype.kind != "f" or _is_usual(a) for a in inputs)
     found = [explain(seen, x) for x in right.differentiable()]
-    return [d if usual or d.certainty != "certain" else replace(d, certainty="likely") for d in found if d]
+    return care + [d if usual or d.certainty != "certain" else replace(d, certainty="likely") for d in found if d]
+
+
+def careless(reference: Reference, inputs: Sequence[np.ndarray], g: np.ndarray, answer: Answer) -> list[Diagnosis]:
+    """What a call left behind, after two backwards with the same g: something written over, or another gradient the second time."""
+    said = {"the incoming gradient g": (g, answer.upstream[0])}
+    said |= {f"the input {x}": pair for x, *pair in zip(reference.inputs, inputs, answer.inputs, strict=False)}
+    for what, (before, after) in said.items():
+        if not np.array_equal(before, after, equal_nan=np.asarray(before).dtype.kind == "f"):
+            return [diagnosis("mutation", "certain", f"The rule writes into {what}")]
+    twice = zip(*answer.gradients, strict=True)
+    if any((a is None) != (b is None) or (a is not None and not np.array_equal(a, b, equal_nan=True)) for a, b in twice):
+        return [diagnosis("second call", "certain", "A second backward with the same g gives another gradient")]
+    return []
 
 
 def _is_usual(a: np.ndarray) -> bool:
@@ -190,7 +208,9 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
         return diagnosis("unknown", "unknown", about + text + invariant, **more)
     if found.place:
         more |= {"where": _shapes(found.place), "worst": worst_place([found.place], x)}
-    return diagnosis(found.family, "certain" if found.sure else "likely", about + found.text + invariant, **more)
+    more["alternatives"] = tuple(other.name for other in found.also)
+    said = ". Or it ".join([found.text, *(other.text.format(x=x) for other in found.also)])
+    return diagnosis(found.family, "certain" if found.sure else "likely", about + said + invariant, **more)
 
 
 def _shapes(o: Observation) -> str:

@@ -109,6 +109,9 @@ def reduction(
                     value = value.reshape(shape)
                 if value.shape == got.shape and close(got, value):
                     return _reduction(how, axes, right, got.shape, shape)
+                if keepdims and axes and set(axes) > set(right) and got.shape == shape and _same_all_over(got, value, shape):
+                    surplus = axes_in_words(a for a in axes if a not in right)
+                    return "wrong axis", f"is {REDUCED[how]} over {surplus} too, and so the same everywhere along {surplus}"
     return None
 
 
@@ -132,6 +135,14 @@ def _reduction(how: str, axes: tuple[int, ...], right: tuple[int, ...], got: tup
     if missing and not surplus:
         return "not summed", f"is summed over {axes_in_words(axes)} but not over {axes_in_words(missing)}"
     return "wrong axis", f"is summed over {axes_in_words(axes)}; it has to be summed over {axes_in_words(right)}"
+
+
+def _same_all_over(got: np.ndarray, value: np.ndarray, shape: tuple[int, ...]) -> bool:
+    extra = value.ndim - len(shape)
+    if any(n != 1 for n in value.shape[:extra]):
+        return False
+    value = value.reshape(value.shape[extra:])
+    return all(n in (1, m) for n, m in zip(value.shape, shape, strict=True)) and close(got, np.broadcast_to(value, shape))
 
 
 REDUCED = {

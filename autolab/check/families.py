@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import chain, combinations
+from itertools import chain as chained
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from .chain import Chain, chains, slips
 from .factors import axes_in_words
 from .mutants import mutants
 from .mutants import value_in_words as _value
@@ -28,19 +30,26 @@ class Family:
     name: str
     text: str
     predict: Callable[[Observation, str], Any]
+    exact: bool = True  # whether it can be the only explanation; a slip in one way to spell an operation out cannot
 
 
-def families(reference: Reference, x: str) -> Iterator[Family]:
-    """Everything that may have gone wrong in the rule for `x`, the simplest explanation first."""
+def families(first: Observation, x: str) -> Iterator[Family]:
+    """Everything that may have gone wrong in the rule for `x`, the simplest explanation first.
+
+    `first`: an observation of it; the steps of the operation are looked up there.
+    """
+    reference = first.reference
     yield from _about_g(reference)
     yield from _about_places(reference)
     yield from _about_values(reference, x)
+    yield from _about_settings(first)
     vague = []
-    for family in chain(_about_formula(reference, x), _about_ways(reference, x)):
+    for family in chained(_about_formula(reference, x), _about_ways(reference, x)):
         if family.name in VAGUE:
             vague.append(family)
         else:
             yield family
+    yield from _about_chains(first, x)
     yield from _about_result(reference)
     yield from _about_siblings(reference, x)
     yield from _about_shape(reference)
@@ -80,6 +89,12 @@ def _about_g(reference: Reference) -> Iterator[Family]:
             "is g, spread over all entries alike: the local derivative is missing",
             lambda o, x: np.broadcast_to(np.expand_dims(o.g, o.names["axis"]), o.want[x].shape),
         )
+    yield Family("division", "is g divided by the derivative: they belong multiplied", _upside_down)
+    yield Family(
+        "not spread",
+        "is g with an axis of size 1 put back: it is not spread over the entries that went into it",
+        lambda o, x: np.expand_dims(o.g, o.names["axis"]) if o.g.ndim < o.want[x].ndim else _no_such_setting(),
+    )
     yield Family("upstream ignored", "is 1 everywhere", lambda o, x: np.ones_like(o.want[x]))
     yield Family(
         "upstream added",
@@ -184,6 +199,52 @@ def _about_factors(reference: Reference, powers: tuple[int, ...]) -> Iterator[Fa
                 )
 
 
+def _upside_down(o: Observation, x: str) -> np.ndarray:
+    if not o.reference.elementwise:
+        raise ValueError("no derivative of its own for each entry")
+    raw = o.reference.raw(x, o.g, o.names)
+    return sum_to(np.broadcast_to(o.g * o.g / raw, o.out.shape), o.names[f"{x}_shape"])
+
+
+def _other_axis(o: Observation, x: str, axis: int | None) -> np.ndarray:
+    """The local derivative as if forward had gone along another axis, and its own g for each entry."""
+    given = {name: o.names[name] for name in o.given}
+    own = given["axis"]
+    if axis == own or not isinstance(own, int):
+        raise LookupError("that is its axis")
+    reference, inputs = o.reference, [o.names[y] for y in o.reference.inputs]
+    names = reference.environment(inputs, {**given, "axis": axis})
+    local = reference.raw(x, np.ones_like(names["out"]), names)
+    g = o.g if o.g.shape == o.want[x].shape else np.expand_dims(o.g, own)
+    return g * local
+
+
+def _as_if(o: Observation, x: str, name: str, value: Any) -> np.ndarray:
+    """What would be right if a setting were another number."""
+    if name not in o.given:
+        raise LookupError("no such setting")
+    if o.names[name] == value:
+        return o.want[x]
+    given = {n: o.names[n] for n in o.given}
+    names = o.reference.environment([o.names[y] for y in o.reference.inputs], {**given, name: value})
+    if names["out"].shape != o.out.shape:
+        raise ValueError("another shape")
+    return sum_to(o.reference.raw(x, o.g, names), o.names[f"{x}_shape"]) if o.reference.elementwise else o.reference.raw(x, o.g, names)
+
+
+def _about_settings(first: Observation) -> Iterator[Family]:
+    for name in first.given:
+        if name == "axis" or isinstance(first.names[name], bool) or not isinstance(first.names[name], (int, float)):
+            continue
+        for value in (0, 1, 2, -1, 0.5, 0.1, 0.01, 0.2, 3):
+            yield Family("setting", f"does not use {name}: it is what would be right if {name} were {value}",
+                         lambda o, x, n=name, v=value: _as_if(o, x, n, v))  # fmt: skip
+    if "reduction" in first.given:
+        for value in ("mean", "sum"):
+            yield Family("setting", f"does not use reduction: it is what belongs to {value!r}",
+                         lambda o, x, v=value: o.want[x] if o.names["reduction"] == v else _as_if(o, x, "reduction", v))  # fmt: skip
+
+
 def _forward_of_g(o: Observation, x: str) -> np.ndarray:
     settings = {name: o.names[name] for name in o.given}
     return np.asarray(o.reference.result((o.g,), settings))
@@ -218,6 +279,9 @@ def _about_shape(reference: Reference) -> Iterator[Family]:
             "is what belongs to another axis",
             lambda o, x, axis=axis: _rule(o, x, axis=axis if "axis" in o.names else _no_such_setting()),
         )
+    for axis in (None, 0, -1):
+        text = f"belongs to another axis: its derivative is taken {'over everything' if axis is None else f'along axis {axis}'}"
+        yield Family("axis", text, lambda o, x, axis=axis: _other_axis(o, x, axis))
 
 
 def _about_formula(reference: Reference, x: str) -> Iterator[Family]:
@@ -250,6 +314,19 @@ def _about_ways(reference: Reference, x: str) -> Iterator[Family]:
         for mutant, code, letter in way.slips():
             text = f"is {mutant.text}" + (f", in {_value(letter)}" if letter else "")
             yield Family(mutant.family, text, lambda o, x, p=predict, c=code, v=letter: p(o, x, code=c, letter=v))
+
+
+def _about_chains(first: Observation, x: str) -> Iterator[Family]:
+    for way, spelled in enumerate(chains(first, x)):
+        for slip in slips(spelled, x) if spelled else ():
+            yield Family(slip.family, slip.text, lambda o, x, s=slip, way=way: s.predict(_same_way(o, x, way)), exact=False)
+
+
+def _same_way(o: Observation, x: str, way: int) -> Chain:
+    found = chains(o, x)
+    if way >= len(found) or found[way] is None:
+        raise LookupError("this way to spell it out is not one for these inputs")
+    return found[way]
 
 
 def _nothing(o: Observation, x: str) -> np.ndarray:
@@ -291,9 +368,19 @@ def _about_siblings(reference: Reference, x: str) -> Iterator[Family]:
     for other in SIBLINGS.get(reference.name, ()) or (CURVES if alone else ()):
         if other != reference.name:
             yield Family("function", f"is the gradient of {other}", lambda o, x, n=other: _of(n, o, x))
+            if alone:
+                yield Family("function", f"is what the rule of {other} gives", lambda o, x, n=other: _rule_of(n, o, x))
 
 
 OTHER_AXIS = {"layer_norm": "batch_norm", "batch_norm": "layer_norm"}
+
+
+def _rule_of(other: str, o: Observation, x: str) -> np.ndarray:
+    """The rule of another operation, on the values that this one saved."""
+    reference = type(o.reference).of(other)
+    y = reference.inputs[0]
+    value = reference.raw(y, o.g, {**o.names, y: o.names[x]})
+    return sum_to(np.broadcast_to(value, o.out.shape), o.names[f"{x}_shape"])
 
 
 def _of(other: str, o: Observation, x: str) -> np.ndarray:

@@ -18,6 +18,7 @@ HINTS = {
     "forward": "Backward returns how the result changes with the input, not the result itself.",
     "not summed": "An entry that was used several times collects the gradients of all its uses.",
     "wrong axis": "Compare the input's shape with the result's shape, from the right: which axes were stretched?",
+    "setting": "Forward takes a setting; where does it stand in the derivative?",
     "averaged": "Each use contributes fully; nothing divides by the number of uses.",
     "one of many": "Each use contributes, not only one of them.",
     "keepdims": "A gradient has exactly the shape of its input, axes of size 1 included.",

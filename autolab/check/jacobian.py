@@ -168,17 +168,18 @@ def _slice(which: np.ndarray, shape: tuple[int, ...], name: str) -> str:
 
 def _elsewhere(o: Observation, pair: Pair) -> Found | None:
     """Other derivatives are zero than should be."""
-    same, none, should_be_none = _where(pair)
+    _, none, should_be_none = _where(pair)
     surplus, lost = ~none & should_be_none, none & ~should_be_none
     if not surplus.any():
         return None
     if not lost.any():
-        exact = bool(np.all(same | surplus))
         return (
             "mask",
             f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing",
-            exact,
+            False,
         )
+    if found := _misplaced(pair, ~none, ~should_be_none):
+        return found
     if not (~none & ~should_be_none).any():
         return (
             "mask",
@@ -186,6 +187,26 @@ def _elsewhere(o: Observation, pair: Pair) -> Found | None:
             False,
         )
     return "mask", f"reaches other entries of {pair.x} than those that the result depends on", False
+
+
+def _misplaced(pair: Pair, yours: np.ndarray, right: np.ndarray) -> Found | None:
+    """As many entries of g as there should be, and others."""
+    if pair.out_shape == pair.x_shape and np.array_equal(yours, right.T) and not np.array_equal(right, right.T):
+        return "flipped", "runs the wrong way: it collects from the entries before where those after belong, or the other way round", True
+    if np.array_equal(yours.sum(axis=0), right.sum(axis=0)) and np.ptp(pair.right[right]) < 1e-12 and close(
+        np.sort(pair.yours, axis=0), np.sort(pair.right, axis=0)
+    ):
+        first = int(np.argmax((yours != right).any(axis=0)))
+        at = [int(i) for i in np.unravel_index(first, pair.x_shape)]
+        text = f"collects from the wrong entries of g: at {pair.x}{at} it uses {_entries(yours[:, first], pair)}, which came from elsewhere"
+        return "permutation", text, False
+    return None
+
+
+def _entries(which: np.ndarray, pair: Pair) -> str:
+    places = [tuple(int(i) for i in np.unravel_index(k, pair.out_shape)) for k in np.flatnonzero(which)]
+    said = ", ".join(f"g{list(p)}" for p in places[:3])
+    return said + (f" and {len(places) - 3} more" if len(places) > 3 else "")
 
 
 def _uses(o: Observation, pair: Pair) -> Found | None:

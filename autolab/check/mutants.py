@@ -76,6 +76,8 @@ def _made(formula: str, names: tuple[str, ...]) -> Iterator[tuple[Mutant, CodeTy
                 family = "mask from g"
                 text = f"the right one with the incoming gradient where {_words(node)} belongs: the mask asks g"
             # The tree is changed, compiled and changed back: copying it would cost ten times as much.
+            if family == "number" and _is_axis(parent, field, place, tree):
+                family, text = "axis", "what belongs to another axis"
             _put(parent, field, place, ast.fix_missing_locations(new))
             code = compile(tree, "<mutant>", "eval")
             if _key(code) not in seen:
@@ -111,6 +113,13 @@ def _is_reduction(node: ast.AST) -> bool:
         and node.func.attr in ("sum", "mean", "max", "min")
     )
     return bool(method and node.args and getattr(node.func.value, "id", "") != "np")
+
+
+def _is_axis(parent: ast.AST, field: str, place: int | None, tree: ast.Expression) -> bool:
+    """Is this number the axis of a reduction, with or without its minus?"""
+    if isinstance(parent, ast.UnaryOp):
+        return any(_is_reduction(n) and parent in n.args for n in ast.walk(tree))
+    return (_is_reduction(parent) and field == "args") or (isinstance(parent, ast.keyword) and parent.arg in ("axis", "dim"))
 
 
 def _key(code: CodeType) -> tuple:
@@ -212,6 +221,9 @@ def _call(node: ast.Call, names: Sequence[str]):
         yield *_LEFT_OUT[name], node.func.value
     elif node.args and not method:
         yield *_LEFT_OUT.get(name, ("step", f"the right one without its {name}")), node.args[0]
+    if name in ("exp", "sigmoid") and node.args:
+        turned = ast.UnaryOp(ast.USub(), node.args[0])
+        yield "term sign", f"the right one with a minus sign put into {name}", _with_args(node, [turned, *node.args[1:]])
     if name in CONFUSED:
         other = CONFUSED[name]
         family = "averaged" if (name, other) == ("sum", "mean") else "function"

@@ -58,6 +58,7 @@ class Reference:
         self.defaults = dict(defaults or {})
         self.settings = tuple(settings)
         self.row: Any = None  # the row of the table, which runs on tensors too
+        self.function: Callable | None = None  # the operation as a function on tensors, if it was given as one
 
     @classmethod
     def of(cls, reference: Any) -> Reference:
@@ -103,19 +104,26 @@ class Reference:
 
         def forward(*arrays, **settings):
             with no_grad():
-                return function(*map(from_numpy, arrays), **settings).numpy()
+                return function(*map(_tensor, arrays), **settings).numpy()
 
         def rule(x: str) -> Callable:
-            def one(g, *arrays):
+            def one(g, *values):
+                arrays, settings = values[: len(inputs)], dict(zip(keywords, values[len(inputs) :], strict=True))
+                if found.elementwise:  # before any axis is summed
+                    arrays = np.broadcast_arrays(*arrays)
                 with enable_grad():
-                    tensors = [from_numpy(np.array(a)) for a in arrays]
+                    tensors = [_tensor(np.array(a)) for a in arrays]
                     watched = tensors[inputs.index(x)].requires_grad_()
-                    (found,) = grad(function(*tensors), watched, from_numpy(np.array(g)), allow_unused=True)
-                return np.zeros(np.shape(watched)) if found is None else found.numpy()
+                    (gradient,) = grad(function(*tensors, **settings), watched, from_numpy(np.array(g)), allow_unused=True)
+                return np.zeros(np.shape(watched)) if gradient is None else gradient.numpy()
 
             return one
 
-        return cls(getattr(function, "__name__", "f"), forward, {x: (rule(x), inputs) for x in inputs})
+        keywords = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
+        found = cls(getattr(function, "__name__", "f"), forward, {x: (rule(x), (*inputs, *keywords)) for x in inputs},
+                    defaults=defaults(function), settings=keywords)  # fmt: skip
+        found.function = function
+        return found
 
     def environment(self, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> dict[str, Any]:
         """Every name that a rule may ask for."""
@@ -154,6 +162,11 @@ class Reference:
         """A formula in place of the rule for `x`, with the functions that the rule can use."""
         function, _ = self.rules[x]
         return np.asarray(eval(code, function.__globals__, {**self.own(names), "g": g}))
+
+
+def _tensor(array: Any) -> Any:
+    """An array of numbers as a tensor; an index or a mask too."""
+    return from_numpy(np.asarray(array))
 
 
 def parameters(function: Callable) -> tuple[str, ...]:

@@ -28,6 +28,7 @@ from .specs import SPECS, Spec, spec_for
 
 RIGHT = 1e-4  # up to here the derivative is the right one, computed badly
 SLOW = 0.25  # seconds for one call
+FIRST = {"mutation": 0, "second call": 1}  # causes before what comes of them
 EXACT = 1e-12  # a formula in float64 is this exact; a difference quotient is not
 
 
@@ -103,15 +104,17 @@ def _counted(report: Report) -> Report:
     return replace(report, attempt=entry["attempts"])
 
 
-def judge(spec: Spec, reference: Reference, candidate: Candidate, *, seed: int = 0) -> Report:
-    """The verdict on a candidate, wherever it runs: it is asked only for arrays."""
+def judge(
+    spec: Spec, reference: Reference, candidate: Candidate, *, seed: int = 0, drawn: Iterable[Case] | None = None
+) -> Report:
+    """The verdict on a candidate, wherever it runs: it is asked only for arrays. `drawn`: the cases of this seed, if they are known."""
     start = time.perf_counter()
     with np.errstate(all="ignore"):
         require(spec, reference)
-        court = _heard(spec, reference, candidate, seed)
+        court = _heard(spec, reference, candidate, cases(spec, reference, np.random.default_rng(seed)) if drawn is None else drawn)
         verdicts = court.verdicts()
         # What writes into its arguments is also wrong the second time: the cause goes first.
-        found = sorted(court.diagnoses, key=lambda d: d.family != "mutation")
+        found = sorted(court.diagnoses, key=lambda d: FIRST.get(d.family, 2))
         found = [replace(d, hint=spec.hints.get(d.family, d.hint)) for d in found]
         both = court.jacobians()
     return Report(spec.name, verdicts, _merged(found), seed, time.perf_counter() - start, court.notes(), both)
@@ -139,10 +142,10 @@ def require(spec: Spec, reference: Reference) -> None:
         ) from error
 
 
-def _heard(spec: Spec, reference: Reference, candidate: Candidate, seed: int) -> Court:
+def _heard(spec: Spec, reference: Reference, candidate: Candidate, drawn: Iterable[Case]) -> Court:
     """All cases put to the candidate."""
     runs: dict[str, list[Run]] = {}
-    for case in cases(spec, reference, np.random.default_rng(seed)):
+    for case in drawn:
         answer = candidate.call(case.inputs, case.settings, case.upstream, case.between)
         runs.setdefault(case.purpose, []).append(Run(case, answer, reference, candidate))
         if answer.fault and answer.fault.kind in ("blank", "syntax", "time"):
@@ -540,7 +543,7 @@ class Court:
 
 
 def _same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    if a is None or b is None:
+    if a is b or a is None or b is None:
         return a is b
     return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
 

@@ -10,18 +10,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .mutants import mutants
 
 
-class Way(NamedTuple):
-    """A formula for the gradient of one input, and what its letters stand for."""
+class Way:
+    """A formula for the gradient of one input, and what its letters stand for, in this order: one may use those before it."""
 
-    formula: str
-    letters: Mapping[str, str] = {}  # in this order: a letter may use those before it
+    __slots__ = ("formula", "letters")
+
+    def __init__(self, formula: str, letters: Mapping[str, str] | None = None):
+        self.formula, self.letters = formula, letters or {}
 
 
 ALONG = {"G": "np.expand_dims(g, axis)", "OUT": "np.expand_dims(out, axis)", "n": "x.shape[axis]",
@@ -139,17 +141,17 @@ class Written:
 
     def __init__(self, way: Way, names: tuple[str, ...]):
         self.way, self.names = way, (*names, *way.letters)
-        self.values: dict[int, dict[str, Any]] = {}
+        self.values: dict[int, tuple[Any, dict[str, Any]]] = {}  # with what they belong to, so that its id stays taken
 
     def evaluate(self, o: Any, code: Any = None, letter: str = "") -> np.ndarray:
         """What the formula, or a slip in it or in what one of its letters stands for, gives for an observation."""
-        values = self.values.get(id(o))
+        values = self.values.get(id(o), (o, None))[1]
         if values is None or letter:
             values = {**KNOWN, **o.names, "g": o.g}
             for name, formula in self.way.letters.items():
                 values[name] = eval(code if name == letter else _compiled(formula), values)
             if not letter:
-                self.values[id(o)] = values
+                self.values[id(o)] = o, values
         return np.asarray(eval(_compiled(self.way.formula) if letter or code is None else code, values))
 
     def slips(self) -> Iterator[tuple[Any, Any, str]]:

@@ -64,7 +64,7 @@ def run() -> list[Result]:
         start = time.process_time()
         report = check(operation, rule, seconds=0.5)
         ms = 1e3 * (time.process_time() - start)
-        known = {d.family for d in report.diagnoses if d.certainty != "unknown"}
+        known = {f for d in report.diagnoses if d.certainty != "unknown" for f in (d.family, *d.alternatives)}
         first = next(iter(report.diagnoses), None)
         results.append(Result(operation, rule.__name__, expected, report.passed, first, known, ms))
     return results

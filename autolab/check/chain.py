@@ -1,0 +1,397 @@
+"""A function on tensors as the chain of rows it ran through, and one slip in its chain rule.
+
+Nobody differentiates `(x @ w + b).tanh()` by heart: a rule for it is put together from the rules of its steps. So the mistakes
+are those of a step (its own formula, another value in it), of a link (left out, added with the wrong sign) or of a
+value taken for a constant. One slip changes what one link passes on; what that does to the gradient is linear in the change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from autolab.autograd import no_grad
+from autolab.engine.apply import at_work
+from autolab.engine.modes import modes
+from autolab.engine.tensor import Tensor
+from autolab.surface.creation import from_numpy
+
+from .mutants import mutants
+from .observation import Observation, close
+from .spelled import SPELLED
+from .ways import ways
+
+MOST_STEPS = 40
+
+
+class CannotTrace(Exception):
+    """Something on the way is no row of the table with one result."""
+
+
+@dataclass(eq=False)
+class Step:
+    """One row that ran: where its arguments came from (None: a constant), and every name its rules may ask for."""
+
+    row: Any
+    sources: tuple[int | None, ...]
+    names: dict[str, Any]
+    place: int  # of its result
+    incoming: Any = None  # the gradient of its result
+    passed: dict[int, np.ndarray] = field(default_factory=dict)  # what it passes on to each argument
+
+    def rule(self, k: int, g: np.ndarray, **other: Any) -> np.ndarray:
+        """What argument k receives, from g and perhaps other values, before stretched axes are summed."""
+        names = {**self.names, **other}
+        if self.row.variadic:
+            return np.asarray(self.row.rules[self.row.inputs[0]].function(g, *(names[n] for n in self.needs(k)))[k])
+        return np.asarray(self.row.rules[self.row.inputs[k]].function(g, *(self.value(n, names) for n in self.needs(k))))
+
+    def value(self, name: str, names: Mapping[str, Any]) -> Any:
+        """What a rule is given under a name: a value that was kept, or one that several rules share."""
+        if name in self.row.shared:
+            function, wanted = self.row.shared[name]
+            return function(*(names[n] for n in wanted))
+        return names[name]
+
+    def needs(self, k: int) -> Sequence[str]:
+        """The names that the rule for argument k asks for."""
+        return self.row.rules[self.row.inputs[0 if self.row.variadic else k]].needs
+
+    def shape(self, k: int) -> tuple[int, ...]:
+        """The shape of argument k."""
+        return self.names["raw"][k].shape
+
+    def fitted(self, k: int, value: np.ndarray) -> np.ndarray:
+        """Summed to the shape of argument k, if that was stretched."""
+        if value.shape == self.shape(k) or self.row.kind != "elementwise":
+            return value
+        extra = value.ndim - len(self.shape(k))
+        narrow = (i for i, n in enumerate(self.shape(k), extra) if n == 1 and value.shape[i] != 1)
+        return value.sum((*range(extra), *narrow), keepdims=True).reshape(self.shape(k))
+
+
+class Chain:
+    """A function as its steps on some inputs, and what one slip in them makes of the gradient for one input."""
+
+    def __init__(self, function: Callable, inputs: Mapping[str, np.ndarray], settings: Mapping[str, Any], g: np.ndarray):
+        self.inputs = tuple(inputs)
+        self.values: list[Any] = [np.asarray(a) for a in inputs.values()]
+        self.words = list(inputs)
+        self.steps: list[Step] = []
+        self.memo: dict[Any, Any] = {}
+        tensors = [from_numpy(np.array(a)) if np.asarray(a).dtype.kind == "f" else a for a in inputs.values()]
+        self._places = {id(t): k for k, t in enumerate(tensors) if isinstance(t, Tensor)}
+        self._kept = list(tensors)
+        result = self._watched(lambda: function(*tensors, **settings))
+        if not isinstance(result, Tensor) or id(result) not in self._places or not self.steps:
+            raise CannotTrace("the result comes from elsewhere")
+        self.last = self._places[id(result)]
+        self.words[self.last] = "the result of forward"
+        self._back(np.broadcast_to(g, self.values[self.last].shape))
+
+    # -- the way there
+
+    def _watched(self, run: Callable) -> Any:
+        before, modes.tracer = modes.tracer, self
+        modes.settle()
+        try:
+            with no_grad():
+                return run()
+        finally:
+            modes.tracer = before
+            modes.settle()
+
+    def operation(self, op: Any, args: Any, settings: Mapping[str, Any]) -> Any:
+        """Run one row, and note it: the engine calls this for each."""
+        result = at_work(op, args, settings)
+        if not isinstance(result, Tensor) or len(self.steps) >= MOST_STEPS:
+            raise CannotTrace(f"{op.name} has several results, or there are too many steps")
+        raw = [np.asarray(a.payload if isinstance(a, Tensor) else a) for a in args]
+        sources = tuple(self._places.get(id(a)) if isinstance(a, Tensor) else None for a in args)
+        names: dict[str, Any] = {**op.settings, **settings, "raw": raw, "out": np.asarray(result.payload)}
+        if op.variadic:
+            names |= {op.inputs[0]: raw, f"{op.inputs[0]}_shape": tuple(a.shape for a in raw)}
+        else:
+            names |= dict(zip(op.inputs, raw, strict=False))
+            names |= {f"{x}_shape": a.shape for x, a in zip(op.inputs, raw, strict=False)}
+        place = self._places[id(result)] = len(self.values)
+        self.values.append(names["out"])
+        self.words.append(f"the result of {said(op.name)}")
+        self._kept.append(result)  # kept alive, so that no other tensor gets its id
+        self.steps.append(Step(op, sources, names, place))
+        return result
+
+    # -- the way back
+
+    def _back(self, g: np.ndarray) -> None:
+        self.gradients = self._sent({self.last: g}, len(self.steps), keep=True)
+
+    def _sent(self, pending: dict[int, np.ndarray], below: int, keep: bool = False) -> dict[int, np.ndarray]:
+        """What arrives at each place if this is sent back through the steps before number `below`."""
+        arrived = dict(pending)
+        for step in reversed(self.steps[:below]):
+            g = arrived.get(step.place)
+            if g is None:
+                continue
+            if keep:
+                step.incoming = g
+            for k, source in enumerate(step.sources):
+                if source is None or not has_rule(step, k):
+                    continue
+                value = step.fitted(k, step.rule(k, g))
+                if keep:
+                    step.passed[k] = value
+                arrived[source] = arrived[source] + value if source in arrived else value
+        return arrived
+
+    def reaches(self, x: str) -> set[int]:
+        """The places that depend on an input."""
+        found = {self.inputs.index(x)}
+        for step in self.steps:
+            if found & set(step.sources):
+                found.add(step.place)
+        return found
+
+    def changed(self, x: str, changes: Mapping[tuple[int, int], np.ndarray]) -> np.ndarray:
+        """The gradient for x if each link (step, argument) passes on this instead of the right value."""
+        at = self.inputs.index(x)
+        total = self.gradients[at]
+        for (i, k), value in changes.items():
+            step = self.steps[i]
+            difference = np.asarray(value) - step.passed[k]
+            if difference.shape != step.shape(k):
+                raise ValueError("a slip that changes the shape stops there")
+            sent = self._sent({step.sources[k]: difference}, i)
+            if at in sent:
+                total = total + sent[at]
+        return total
+
+
+def has_rule(step: Step, k: int) -> bool:
+    """Does argument k of a step receive a gradient?"""
+    return (step.row.inputs[0] if step.row.variadic else step.row.inputs[k]) in step.row.rules
+
+
+@dataclass(frozen=True)
+class Slip:
+    """One thing wrong in a chain: the family, a sentence about the gradient, and what it then is."""
+
+    family: str
+    text: str
+    predict: Callable[[Chain], np.ndarray]
+
+
+def _at(x: str, family: str, text: str, i: int, k: int, change: Callable[[Chain, Step], Any]) -> Slip:
+    """A slip that changes what step i passes on to its argument k."""
+    return Slip(family, text, lambda chain: chain.changed(x, {(i, k): change(chain, chain.steps[i])}))
+
+
+SAID = {"mul": "the product", "div": "the quotient", "add": "the sum", "sub": "the difference", "rsub": "the difference",
+        "pow_scalar": "the power", "pow": "the power", "neg": "the minus", "cat": "putting the parts together",
+        "matmul": "the matrix product", "mm": "the matrix product", "mv": "the matrix product", "bmm": "the matrix product",
+        "linear": "the linear layer"}  # fmt: skip
+
+
+def said(name: str) -> str:
+    """A row in a sentence."""
+    return SAID.get(name, name.removeprefix("max_along").replace("_", " ") or "max")
+
+
+def slips(chain: Chain, x: str) -> Iterator[Slip]:
+    """Everything that one slip may make of the gradient for x, the plainest first."""
+    depends = chain.reaches(x)
+    links = [(i, k) for i, step in enumerate(chain.steps) for k, source in enumerate(step.sources)
+             if source in depends and k in step.passed and step.incoming is not None]  # fmt: skip
+    yield from _choices(chain, x, links)
+    branches = len(links) > len({i for i, _ in links}) or _forks(chain, links)
+    if branches:
+        yield from _links(chain, x, links)
+        yield from _constants(chain, x, depends, links)
+    for i, k in links:
+        yield from _values(chain, x, i, k)
+    for i, k in links:
+        yield from _local(chain, x, i, k)
+
+
+def _forks(chain: Chain, links: list[tuple[int, int]]) -> bool:
+    sources = [chain.steps[i].sources[k] for i, k in links]
+    return len(set(sources)) < len(sources)
+
+
+def _links(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[Slip]:
+    for i, k in links:
+        step = chain.steps[i]
+        through = f"{said(step.row.name)}" + (f" of {_word(chain, i, k)}" if len(step.sources) > 1 else "")
+
+        for c, family, words in SCALED:
+            yield _at(x, family, f"{words}: what comes back through {through}", i, k, lambda _, step, c=c, k=k: c * step.passed[k])
+
+
+SCALED = ((0, "term", "misses one of its terms"), (-1, "term sign", "has one of its terms with the wrong sign"),
+          (2, "constant", "has one of its terms twice as large as it should be"),
+          (0.5, "constant", "has one of its terms half as large as it should be"))  # fmt: skip
+
+
+def _constants(chain: Chain, x: str, depends: set[int], links: list[tuple[int, int]]) -> Iterator[Slip]:
+    inner = [i for i, step in enumerate(chain.steps) if step.place in depends and step.place != chain.last]
+    for count in (1, 2):
+        for some in combinations(inner, count):
+            cut = [(i, k) for i, k in links if i in some]
+            names = " and ".join(said(chain.steps[i].row.name) for i in some)
+            text = f"takes {names} for {'a constant' if count == 1 else 'constants'}: a term of the derivative is missing"
+            yield Slip("term", text, lambda chain, cut=cut: chain.changed(x, {(i, k): 0 * chain.steps[i].passed[k] for i, k in cut}))
+
+
+def _choices(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[Slip]:
+    """A `where` that is not asked, or asked the wrong way round."""
+    for i in {i for i, _ in links if chain.steps[i].row.name == "where"}:
+        ks = [k for j, k in links if j == i]
+        for only in ks:
+            text = "takes one side of where everywhere, as if its condition always had the same answer"
+            yield Slip("mask", text, lambda chain, i=i, ks=ks, only=only: chain.changed(
+                x, {(i, k): step_g(chain, i, k) * (k == only) for k in ks}))  # fmt: skip
+        yield Slip("mask", "has the two sides of where exchanged", lambda chain, i=i, ks=ks: chain.changed(
+            x, {(i, k): step_g(chain, i, k) - chain.steps[i].passed[k] for k in ks}))  # fmt: skip
+
+
+def step_g(chain: Chain, i: int, k: int) -> np.ndarray:
+    """All that comes back to a step, as argument k would receive it."""
+    return chain.steps[i].fitted(k, chain.steps[i].incoming)
+
+
+def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[Slip]:
+    """What may go wrong in the formula of one step."""
+    step = chain.steps[i]
+    row, name = step.row, said(step.row.name)
+    elementwise = row.kind == "elementwise"
+    if elementwise and len(step.sources) == 1:
+        yield _at(x, "factor", f"is the right one without the derivative of {name}", i, k, lambda _, step: step.incoming)
+        yield _at(x, "forward", f"has {name} where its derivative belongs", i, k, lambda _, step: step.incoming * step.names["out"])
+        text = f"asks g where {name} let something through: the mask belongs to the forward values"
+        yield _at(x, "mask from g", text, i, k, lambda _, step: np.where(step.incoming > 0, step.incoming, 0))
+    text = f"does not use what comes back from after {name}: it starts there with 1"
+    yield _at(x, "upstream ignored", text, i, k, lambda _, step: _again(step, k, np.ones_like(step.incoming)))
+    if row.variadic:
+        return
+    argument, where = row.inputs[k], f", in the derivative of {name}"
+    for mutant, code in mutants(row.formula(argument), (*row.inputs, "out", "g")):
+        if mutant.family != "variable":  # that is said in the words of the whole chain: see _values
+            yield _at(x, mutant.family, f"is {mutant.text}{where}", i, k, lambda _, step, code=code: _evaluated(step, k, code))
+    for way in ways(row.name, argument, tuple(row.inputs)):
+        for mutant, *slip in way.slips():
+            if mutant.family != "variable":
+                text = f"is {mutant.text}{where}"
+                yield _at(x, mutant.family, text, i, k, lambda chain, _, w=way, slip=slip: _way(chain, i, k, w, *slip))
+    if isinstance(step.names.get("axis"), (int, tuple)):
+        for axis in (None, 0, -1, 1):
+            text = f"takes {name} along another axis than forward did"
+            yield _at(x, "axis", text, i, k, lambda _, step, axis=axis: _again(step, k, step.incoming, axis=axis))
+
+
+def _again(step: Step, k: int, g: np.ndarray, **other: Any) -> np.ndarray:
+    return step.fitted(k, step.rule(k, g, **other))
+
+
+def _evaluated(step: Step, k: int, code: Any) -> np.ndarray:
+    names = {name: step.value(name, step.names) for name in {*step.names, *step.row.shared}}
+    value = np.asarray(eval(code, step.row.rules[step.row.inputs[k]].function.__globals__, {**names, "g": step.incoming}))
+    return step.fitted(k, _stretched(value, step))
+
+
+def _way(chain: Chain, i: int, k: int, way: Any, code: Any, letter: str) -> np.ndarray:
+    step = chain.steps[i]
+    seen = chain.memo.setdefault(i, Seen({**step.names, "axis": _one(step.names.get("axis"))}, step.incoming))
+    if (i, k, way.way) not in chain.memo:
+        right = step.fitted(k, _stretched(way.evaluate(seen), step))
+        chain.memo[i, k, way.way] = right.shape == step.shape(k) and np.allclose(right, step.passed[k], rtol=1e-9, atol=1e-12)
+    if not chain.memo[i, k, way.way]:
+        raise LookupError("this way is not one for these inputs")
+    return step.fitted(k, _stretched(way.evaluate(seen, code, letter), step))
+
+
+def _one(axis: Any) -> Any:
+    return axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
+
+
+def _stretched(value: np.ndarray, step: Step) -> np.ndarray:
+    return np.broadcast_to(value, step.names["out"].shape) if step.row.kind == "elementwise" else value
+
+
+@dataclass(eq=False)
+class Seen:
+    """As much of an observation as a way looks at."""
+
+    names: dict[str, Any]
+    g: np.ndarray
+
+
+def _values(chain: Chain, x: str, i: int, k: int) -> Iterator[Slip]:
+    """Another value of the same shape where one that forward saved belongs."""
+    step = chain.steps[i]
+    if step.row.variadic:
+        return
+    for name in step.needs(k):
+        if name != "out" and name not in step.row.inputs:
+            continue
+        own = step.place if name == "out" else step.sources[step.row.inputs.index(name)]
+        for place, value in enumerate(chain.values):
+            if place == own or value.shape != np.shape(step.names[name]) or value.dtype.kind != "f":
+                continue
+            right = chain.words[own] if own is not None else "a constant"
+            wrong = chain.words[place]
+            if right == wrong:
+                continue
+            yield _at(x, "variable", f"uses {wrong} where {right} belongs", i, k, lambda chain, step, name=name, place=place: _again(
+                step, k, step.incoming, **{name: chain.values[place]}))  # fmt: skip
+
+
+def _word(chain: Chain, i: int, k: int) -> str:
+    source = chain.steps[i].sources[k]
+    return chain.words[source] if source is not None else "a constant"
+
+
+def is_elementwise(function: Callable, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> bool:
+    """Does each entry of the result depend on the entries in its own place only: are all its steps so?"""
+    try:
+        chain = Chain(function, {str(k): a for k, a in enumerate(inputs)}, settings, np.ones(()))
+    except Exception:  # it does not run on tensors alone
+        return False
+    return all(step.row.kind == "elementwise" for step in chain.steps)
+
+
+def chains(o: Observation, x: str) -> list[Chain]:
+    """The operation of an observation as chains of rows, one for each way to spell it out; those that give the right gradient."""
+    reference = o.reference
+    shapes = tuple(o.names[f"{y}_shape"] for y in reference.inputs)
+    if (key := ("chains", x, shapes)) not in o.memo:
+        inputs = {y: np.broadcast_to(o.names[y], shape) for y, shape in zip(reference.inputs, shapes, strict=True)}
+        given = {name: o.names[name] for name in o.given}
+        functions = [(f, given) for f in ([reference.function] if reference.function else SPELLED.get(reference.name, ()))]
+        if reference.row is not None and not functions:
+            functions.append((reference.row.forward, reference.own(given)))
+        found = [_chain(f, inputs, settings, o, x) for f, settings in functions]
+        o.memo[key] = found if reference.function else [c for c in found if c is None or len(c.steps) > 1]
+    return o.memo[key]
+
+
+def stretched(o: Observation, x: str) -> Iterator[np.ndarray]:
+    """What the step that stretches x, as a layer does with its bias, passes on to it before that is summed."""
+    for chain in filter(None, chains(o, x)):
+        uses = [(step, k) for step in chain.steps for k, source in enumerate(step.sources) if source == chain.inputs.index(x)]
+        for step, k in uses if len(uses) == 1 else ():
+            if step.row.kind == "elementwise" and has_rule(step, k) and step.incoming is not None:
+                full = np.broadcast_to(step.rule(k, step.incoming), step.names["out"].shape)
+                if full.shape != step.shape(k):
+                    yield full
+
+
+def _chain(function: Callable, inputs: Mapping[str, np.ndarray], settings: Mapping[str, Any], o: Observation, x: str) -> Chain | None:
+    try:
+        chain = Chain(function, inputs, settings, o.g)
+        return chain if close(chain.gradients[chain.inputs.index(x)], o.want[x]) else None
+    except Exception:  # not every formula runs on tensors, and not every function is made of rows
+        return None

@@ -1,0 +1,144 @@
+"""Explanations by known functions: the gradient is the right one times some function of the values, or another derivative."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .observation import Observation, number
+
+FEWEST = 12  # numbers that have to fit before a function is named
+
+Curve = Callable[[Any], Any]
+
+FUNCTIONS: dict[str, Curve] = {
+    "{}": lambda a: a,
+    "1 + {}": lambda a: 1 + a, "1 - {}": lambda a: 1 - a,
+    "1 + {}**2": lambda a: 1 + a * a, "1 - {}**2": lambda a: 1 - a * a,
+    "exp({})": np.exp, "log({})": lambda a: np.log(np.abs(a)), "log(1 + {})": lambda a: np.log(np.abs(1 + a)),
+    "sin({})": np.sin, "cos({})": np.cos, "tan({})": np.tan, "sinh({})": np.sinh, "cosh({})": np.cosh, "tanh({})": np.tanh,
+    "exp(-{}**2)": lambda a: np.exp(-a * a), "exp({}) - 1": np.expm1,
+    "1 + exp({})": lambda a: 1 + np.exp(a), "sigmoid({})": lambda a: 1 / (1 + np.exp(-a)), "2**{}": np.exp2,
+    "sigmoid({}) * (1 - sigmoid({}))": lambda a: np.exp(-a) / (1 + np.exp(-a)) ** 2,
+}  # fmt: skip
+
+DERIVATIVES: dict[str, Curve] = {
+    "exp": np.exp, "log": lambda a: 1 / a, "sin": np.cos, "cos": lambda a: -np.sin(a), "tan": lambda a: 1 / np.cos(a) ** 2,
+    "sinh": np.cosh, "cosh": np.sinh, "tanh": lambda a: 1 / np.cosh(a) ** 2, "sigmoid": lambda a: np.exp(-a) / (1 + np.exp(-a)) ** 2,
+    "sqrt": lambda a: 0.5 / np.sqrt(np.abs(a)), "1 / x": lambda a: -1 / a**2, "x**2": lambda a: 2 * a, "x**3": lambda a: 3 * a * a,
+    "asin": lambda a: 1 / np.sqrt(1 - a * a), "atan": lambda a: 1 / (1 + a * a), "asinh": lambda a: 1 / np.sqrt(1 + a * a),
+    "acosh": lambda a: 1 / np.sqrt(np.abs(a * a - 1)), "atanh": lambda a: 1 / (1 - a * a), "abs": np.sign,
+    "relu": lambda a: (a > 0).astype(float), "softplus": lambda a: 1 / (1 + np.exp(-a)), "exp(-x)": lambda a: -np.exp(-a),
+    "sin(x) / x": lambda a: (a * np.cos(a) - np.sin(a)) / a**2, "log(1 + x)": lambda a: 1 / (1 + a),
+    "x exp(x)": lambda a: (1 + a) * np.exp(a), "x log(x)": lambda a: np.log(np.abs(a)) + 1, "1 / x**2": lambda a: -2 / a**3,
+    "1 / sqrt(x)": lambda a: -0.5 * np.abs(a) ** -1.5, "x / (1 + |x|)": lambda a: 1 / (1 + np.abs(a)) ** 2,
+}  # fmt: skip
+
+
+def curve(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None:
+    """The first of these that fits every call."""
+    usable = [o for o in wrong if np.shape(o.got[x]) == o.want[x].shape and np.size(o.names[x]) == o.want[x].size]
+    if len(usable) < len(wrong) or sum(o.want[x].size for o in usable) < FEWEST:
+        return None
+    if any(not np.all(np.isfinite(o.got[x])) or not np.all(o.got[x]) or not np.all(o.want[x]) for o in usable):
+        return None
+    return _another(usable, x) or _times(usable, x)
+
+
+def _another(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None:
+    """g times a well-known function, or times a well-known derivative, of the input or the result."""
+    if any(o.g.shape != o.want[x].shape or not o.reference.elementwise for o in wrong):
+        return None
+    local = [o.got[x] / o.g for o in wrong]
+    for name in (x, "out"):
+        said = "the result of forward" if name == "out" else name
+        for functions, words in ((DERIVATIVES, "has the derivative of {} in it, taken at {}"), (FUNCTIONS, "is g times {}")):
+            for function, f in functions.items():
+                if function == "{}":  # a factor, and not a function
+                    continue
+                c = _constant([r / f(np.asarray(o.names[name])) for r, o in zip(local, wrong, strict=True)])
+                if c is None or not _simple(c):
+                    continue
+                text = words.format(function, said) if functions is DERIVATIVES else words.format(function.replace("{}", said))
+                return "function", text + ("" if math.isclose(c, 1) else f", times {number(c)}"), False
+    return None
+
+
+def _times(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None:
+    """The right one times a power of one function of the values, or times one and divided by another."""
+    ratio = [o.got[x] / o.want[x] for o in wrong]
+    names = [n for n in (*wrong[0].reference.inputs, "out") if all(np.shape(o.names[n]) == o.want[x].shape for o in wrong)]
+    atoms: dict[str, np.ndarray] = {}
+    for name in names:
+        said = "out" if name == "out" else name
+        for words, f in FUNCTIONS.items():
+            with np.errstate(all="ignore"):
+                atoms[words.replace("{}", said)] = np.concatenate([np.ravel(f(np.asarray(o.names[name], float))) for o in wrong])
+    kept = {k: v for k, v in atoms.items() if np.all(np.isfinite(v)) and np.all(v) and np.ptp(np.abs(v)) > 1e-9}
+    if not kept:
+        return None
+    words, logs = list(kept), np.log(np.abs(np.stack(list(kept.values()))))
+    signs = np.sign(np.stack(list(kept.values())))
+    target = np.log(np.abs(np.concatenate([np.ravel(r) for r in ratio])))
+    sign = np.sign(np.concatenate([np.ravel(r) for r in ratio]))
+    edges = np.cumsum([r.size for r in ratio])[:-1]
+    for power, said in POWERS.items():
+        for i in np.flatnonzero([_level(target - power * row, edges) for row in logs]):
+            if _one_sign(sign * (signs[i] if power % 2 == 1 else 1)):
+                return "factor", f"is the right one {said.format(_bracket(words[i]))}{_number(target - power * logs[i])}", False
+    for (p, q), said in PAIRS.items():
+        rest = target[None, None] - p * logs[:, None] - q * logs[None]
+        rest = rest - rest[..., :1] if not len(edges) else np.concatenate(
+            [part - part[..., :1] for part in np.split(rest, edges, axis=-1)], axis=-1)  # fmt: skip
+        for i, j in np.argwhere(np.abs(rest).max(axis=-1) < 1e-8):
+            both = sign * (signs[i] if p % 2 == 1 else 1) * (signs[j] if q % 2 == 1 else 1)
+            if i != j and (p != q or i < j) and _one_sign(both):
+                family = "factor" if p == q else "function"
+                return family, f"{said.format(_bracket(words[i]), _bracket(words[j]))}", False
+    return None
+
+
+POWERS = {1: "times {}", -1: "divided by {}", 2: "times the square of {}",
+          -2: "divided by the square of {}", 0.5: "times the root of {}", -0.5: "divided by the root of {}",
+          3: "times the cube of {}", -3: "divided by the cube of {}"}  # fmt: skip
+PAIRS = {(1, -1): "has {} where {} belongs", (-1, 1): "has {} where {} belongs, as a divisor",
+         (-0.5, 0.5): "has the root of {} where that of {} belongs, as a divisor", (2, -1): "has the square of {} where {} belongs",
+         (1, 1): "is the right one times {} and {}",
+         (-1, -1): "is the right one divided by {} and {}",
+         (2, 2): "is the right one times the squares of {} and {}",
+         (-2, -2): "is the right one divided by the squares of {} and {}"}  # fmt: skip
+
+
+def _level(values: np.ndarray, edges: np.ndarray) -> bool:
+    """One number in each call."""
+    return all(np.ptp(part) < 1e-8 for part in np.split(values, edges))
+
+
+def _number(logs: np.ndarray) -> str:
+    c = math.exp(float(logs[0])) if np.ptp(logs) < 1e-8 else 1.0
+    return "" if math.isclose(c, 1, rel_tol=1e-8) else f", times {number(c)}"
+
+
+def _bracket(words: str) -> str:
+    return f"({words})" if " " in words and "(" not in words.split(" ")[0] else words
+
+
+def _constant(ratios: list[np.ndarray]) -> float | None:
+    every = np.concatenate([np.ravel(r) for r in ratios])
+    if not np.all(np.isfinite(every)) or np.ptp(every) > 1e-9 * np.abs(every).max():
+        return None
+    return float(every[0])
+
+
+def _simple(c: float) -> bool:
+    """A number that people forget or put in: a small fraction, pi, ln 2 and such."""
+    known = (math.pi, math.log(2), math.log(10), math.sqrt(2), math.sqrt(math.pi), math.sqrt(2 * math.pi))
+    bases = [1.0, *known, *(1 / k for k in known)]
+    return any(math.isclose(abs(c) * d, n * b, rel_tol=1e-9) for b in bases for n in (1, 2, 3) for d in (1, 2, 3))
+
+
+def _one_sign(signs: np.ndarray) -> bool:
+    return bool(np.all(signs == signs.flat[0]))
