@@ -61,6 +61,7 @@ def steps(
         order = [node for node in order if node in needed or node in wanted]
     if accumulate:
         needed.update(wanted)
+    goal = needed.union(wanted)
     for start, g in zip(starts, gradients):
         pending[start] = pending[start] + g if start in pending else g
     for leaf in [leaf for leaf, count in waiting.items() if not count]:  # a root that is itself a leaf
@@ -86,13 +87,16 @@ def steps(
                 node.release()
             else:
                 node.saved = None  # what `release` does for a row, without the call
+        edges = node.edges
         if wanted:
-            outgoing = [gi if leads_to(edge, needed, wanted) else None for edge, gi in zip(node.edges, outgoing)]
+            edges = tuple([edge if (edge[0] if type(edge) is tuple else edge) in goal else None for edge in edges])
         if not quiet:
+            if wanted:
+                outgoing = [None if edge is None else gi for edge, gi in zip(edges, outgoing)]
             yield node, (g if several else (g,)), outgoing
         ready: tuple[Any, ...] = ()
         k = -1
-        for edge in node.edges:  # counted by hand: on a pair of two, zip takes longer than all the rest
+        for edge in edges:  # counted by hand: on a pair of two, zip takes longer than all the rest
             k += 1
             if edge is None:
                 continue
@@ -241,16 +245,11 @@ def paths_to(targets: Any, order: list[Node]) -> set[Node]:
     found: set[Node] = set()
     for node in reversed(order):
         for edge in node.edges:
-            if leads_to(edge, found, targets):
+            child = edge[0] if type(edge) is tuple else edge
+            if child in found or child in targets:
                 found.add(node)
                 break
     return found
-
-
-def leads_to(edge: Any, needed: Any, targets: Any) -> bool:
-    """Whether a gradient is wanted at the end of an edge, or further on."""
-    child = edge[0] if type(edge) is tuple else edge
-    return child in targets or child in needed
 
 
 def finish(leaf: Any, g: Any, wanted: Any, captured: Any, accumulate: bool, create_graph: bool) -> Any:

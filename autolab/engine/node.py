@@ -19,7 +19,7 @@ import numpy as np
 from autolab.engine.dtypes import narrowed, widened
 from autolab.engine.modes import modes, recording
 from autolab.engine.saved import FREED, Saved
-from autolab.engine.tensor import SAME, Tensor, fresh
+from autolab.engine.tensor import SAME, TABLE, Tensor, fresh
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op, Plan
@@ -255,7 +255,8 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
         axes += tuple(i + extra for i, length in enumerate(shape) if length == 1 and g.shape[i + extra] != 1)
     if type(g) is np.ndarray:
         return add_reduce(g, axes).reshape(shape)
-    return np.reshape(np.sum(g, axis=axes), shape)
+    total = TABLE["sum"](g, axis=tuple([axis - g.ndim for axis in axes]), keepdims=False)
+    return total if total.shape == shape else np.reshape(total, shape)
 
 
 class AccumulateGrad(Node):

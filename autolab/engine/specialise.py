@@ -155,11 +155,13 @@ def promotion(op: Op) -> list[str]:
     first, *others = watched
     generally = f"return generally(op, ({', '.join(op.inputs)},), settings)"
     number = "kind_{0} is float or kind_{0} is int"
-    arrays = "".join(f" and ((kind_{x} is ndarray and raw_{x}.dtype is dtype) or {number.format(x)})" for x in others)
+    alike_types = "kind_{0} is ndarray or kind_{0} is f32 or kind_{0} is f64"
+    arrays = "".join(f" and ({number.format(x)} or (({alike_types.format(x)}) and raw_{x}.dtype is dtype))" for x in others)
     scalars = "".join(f" and (kind_{x} is kind_{first} or {number.format(x)})" for x in others)
     whole = len(watched) == len(op.inputs)  # else the inputs left out (masks) may stretch the others
-    same = " and ".join(f"(kind_{x} is not ndarray or shape_{x} == shape_{first})" for x in others) or "True"
-    shapes = [f"shape_{first} = raw_{first}.shape", *(f"shape_{x} = raw_{x}.shape if kind_{x} is ndarray else ()" for x in others)]
+    same = " and ".join(f"shape_{x} == shape_{first}" for x in others) or "True"
+    shapes = [f"shape_{first} = raw_{first}.shape"]
+    shapes += [f"shape_{x} = shape_{first} if {number.format(x)} else raw_{x}.shape" for x in others]
     foreign = [line for x in others for line in (f"if not isinstance({x}, operands):", "    return NotImplemented")]
     return [
         *lines,
@@ -171,9 +173,18 @@ def promotion(op: Op) -> list[str]:
         *([f"        {line}" for line in (*shapes, f"alike = {same}")] if has_shapes(op) else []),
         f"    elif (kind_{first} is f32 or kind_{first} is f64){scalars}:",
         f"        alike = {whole}",
+        *(scalar_first(first, others[0]) if has_shapes(op) and len(others) == 1 else []),
         "    else:",
         *("        " + line for line in (*foreign, generally)),
         *(["    dtype = None"] if keeps_like(op) and not op.promote else []),  # the others may have another dtype
+    ]
+
+
+def scalar_first(x: str, y: str) -> list[str]:
+    """A 0-d number beside an array of its dtype."""
+    return [
+        f"    elif (kind_{x} is f32 or kind_{x} is f64) and kind_{y} is ndarray and raw_{y}.dtype is raw_{x}.dtype:",
+        f"        dtype, shape_{x}, shape_{y} = raw_{y}.dtype, (), raw_{y}.shape",
     ]
 
 
