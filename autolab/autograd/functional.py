@@ -295,24 +295,25 @@ def at_once(i: int, out: Tensor, inputs: tuple[Tensor, ...], create_graph: bool,
     return tuple(creation.zeros((n, *x.shape), dtype=x.dtype) if g is None else g for g, x in zip(found, inputs))
 
 
+def _construct_standard_basis_for(tensors: tuple[Tensor, ...], tensor_numels: tuple[int, ...]) -> tuple[Tensor, ...]:
+    """The unit vectors of all entries of the tensors together, a row each, cut to the tensors. Shapes: (entries of all, entries of one)."""
+    whole = creation.eye(sum(tensor_numels))
+    return tuple(part.to(t.dtype) for t, part in zip(tensors, shape.split(whole, list(tensor_numels), 1)))  # type: ignore[attr-defined]
+
+
 def by_columns(func: Function, inputs: tuple[Tensor, ...], several: bool, create_graph: bool) -> Any:
     """The Jacobian by products with unit vectors, one for each entry of the inputs."""
-    blocks: list[list[Tensor]] = []  # by input, then by output
-    several_outputs = False
-    for j, x in enumerate(inputs):
-        n = x.shape.numel()
-        columns: list[tuple[Tensor, ...]] = []
-        for k in range(n):
-            v = tuple(creation.zeros_like(t) for t in inputs)
-            unit = creation.zeros(n, dtype=x.dtype)
-            unit.payload[k] = 1
-            v = (*v[:j], unit.reshape(tuple(x.shape)), *v[j + 1 :])  # type: ignore[attr-defined]
-            _, product = jvp(func, inputs, v, create_graph=create_graph)
-            several_outputs = isinstance(product, tuple)
-            columns.append(product if several_outputs else (product,))
-        blocks.append([shape.stack(c, -1).reshape((*c[0].shape, *x.shape)) for c in zip(*columns)])  # type: ignore[attr-defined]
-    found = tuple(one_or_all(several, row) for row in zip(*blocks))
-    return one_or_all(several_outputs, found)
+    counts = tuple(x.shape.numel() for x in inputs)
+    columns: list[Any] = []
+    for rows in zip(*_construct_standard_basis_for(inputs, counts)):
+        v = tuple(row.reshape(tuple(x.shape)) for row, x in zip(rows, inputs))  # type: ignore[attr-defined]
+        columns.append(jvp(func, inputs, v, create_graph=create_graph)[1])
+    several_outputs = isinstance(columns[0], tuple)
+    found = []
+    for blocks in zip(*columns) if several_outputs else [columns]:
+        parts = shape.split(shape.stack(blocks, -1), list(counts), -1)
+        found.append(one_or_all(several, tuple(p.reshape((*p.shape[:-1], *x.shape)) for p, x in zip(parts, inputs))))  # type: ignore[attr-defined]
+    return one_or_all(several_outputs, tuple(found))
 
 
 def hessian(
@@ -334,8 +335,9 @@ def hessian(
     several, inputs = as_tuple(inputs, "inputs", "hessian")
 
     def number(*x: Tensor) -> Tensor:
-        out = scalar_of(func, x, "hessian")[0]
-        return out.reshape(())  # type: ignore[attr-defined,no-any-return]
+        out = scalar_of(func, x, "hessian")
+        must_depend(out, "outputs", strict)
+        return out[0].reshape(())  # type: ignore[attr-defined,no-any-return]
 
     def slope(*x: Tensor) -> tuple[Tensor, ...]:
         if outer_jacobian_strategy == "forward-mode":

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from autolab.autograd import Function, enable_grad, grad, no_grad
-from autolab.engine.modes import modes
+from autolab.engine.node import next_number
 from autolab.engine.tensor import Tensor
 from autolab.surface.creation import from_numpy
 
@@ -53,6 +53,7 @@ class Answer:
     recorded: bool = False  # the engine recorded a graph inside backward
     printed: str = ""  # what the rule printed, cut after a few lines
     seconds: float = 0.0
+    bare: bool = False  # a Function on tensors returned arrays
 
 
 class Candidate(Protocol):
@@ -122,6 +123,8 @@ class LocalCandidate:
         try:
             self._plain_forward, self._plain_backward = rule
             self.wants = parameters(self._plain_backward)[1:]
+            signature = inspect.signature(self._plain_backward, follow_wrapped=False).parameters
+            self.optional = {name for name in self.wants if signature[name].default is not inspect.Parameter.empty}
         except (TypeError, ValueError):
             raise TypeError(
                 f"check() takes a Function class, a pair (forward, backward), or one backward function; "
@@ -134,7 +137,7 @@ class LocalCandidate:
         copies = {id(a): np.array(a) for a in inputs}  # the same array given twice stays the same array
         given = [copies[id(a)] for a in inputs]
         gs = [np.array(g) for g in upstream]
-        out, gradients, fault, phase, recorded = None, [], None, "forward", []
+        out, gradients, fault, phase, recorded, bare = None, [], None, "forward", [], False
         start = time.perf_counter()
         with _quiet() as printed:
             try:
@@ -151,12 +154,19 @@ class LocalCandidate:
                         for g in gs:
                             returned = self._backward(context, self.wrap(g))
                             gradients.append(self._gradients(returned, len(settings)))
+                            bare |= self._is_bare(returned)
             except _Refused as refused:
                 fault = Fault(phase, refused.kind, f"{phase} {refused}")
             except (Exception, SystemExit, TooLong) as error:
                 fault = _fault(phase, error, self.seconds)
         spent = time.perf_counter() - start
-        return Answer(out, tuple(gradients), tuple(given), tuple(gs), fault, bool(recorded), printed.getvalue(), spent)
+        kept = out, tuple(gradients), tuple(given), tuple(gs)
+        return Answer(*kept, fault, bool(recorded), printed.getvalue(), spent, bare)
+
+    def _is_bare(self, returned: Any) -> bool:
+        """Did a Function on tensors give back arrays? `apply` would refuse them."""
+        several = returned if isinstance(returned, (tuple, list)) else (returned,)
+        return self.tensors is not object and any(isinstance(a, (np.ndarray, np.generic)) for a in several)
 
     def _gradients(self, returned: Any, settings: int) -> tuple[np.ndarray | None, ...]:
         """One for each input, as arrays. Inputs without a gradient, such as an index, may be left out."""
@@ -220,8 +230,11 @@ class LocalCandidate:
         return out
 
     def _run_backward(self, context, g):
-        if all(name in context.names for name in self.wants):
-            return self._plain_backward(g, *(context.names[name] for name in self.wants))
+        known = [name for name in self.wants if name in context.names]
+        if len(known) == len(self.wants):
+            return self._plain_backward(g, *(context.names[name] for name in known))
+        if self.optional.issuperset(set(self.wants) - set(known)):  # what has a default may be anything
+            return self._plain_backward(g, **{name: context.names[name] for name in known})
         return self._plain_backward(g, *context.inputs)
 
 
@@ -317,14 +330,12 @@ class Capped(io.StringIO):
 
 @contextlib.contextmanager
 def _told_of_nodes(seen: list):
-    """Note each operation that the engine records in this block."""
-    before, modes.watch = modes.watch, lambda node, results: seen.append(True)
-    modes.settle()
+    """Note whether the engine records operations in this block: every node takes a number."""
+    before = next_number()
     try:
         yield
     finally:
-        modes.watch = before
-        modes.settle()
+        seen += [True] * (next_number() - before > 1)
 
 
 def _fault(phase: str, error: BaseException, seconds: float = SECONDS) -> Fault:

@@ -89,7 +89,6 @@ def _about_g(reference: Reference) -> Iterator[Family]:
             "is g, spread over all entries alike: the local derivative is missing",
             lambda o, x: np.broadcast_to(np.expand_dims(o.g, o.names["axis"]), o.want[x].shape),
         )
-    yield Family("division", "is g divided by the derivative: they belong multiplied", _upside_down)
     yield Family(
         "not spread",
         "is g with an axis of size 1 put back: it is not spread over the entries that went into it",
@@ -175,6 +174,7 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
 
 
 def _about_result(reference: Reference) -> Iterator[Family]:
+    yield Family("division", "is g divided by the derivative: they belong multiplied", _upside_down)
     yield Family("forward", "is the result of forward, not a gradient", lambda o, x: o.out)
     if len(reference.inputs) == 1:
         yield Family("forward", "is forward applied to g; backward needs its derivative", _forward_of_g)

@@ -57,7 +57,6 @@ HINTS = {
     "second call": "Backward may run twice; it must leave what forward saved as it found it.",
     "finite differences": "Derive the formula; a difference quotient is never exact.",
     "precision": "Keep the dtype of the inputs; a conversion loses digits.",
-    "dtype": "Let the inputs decide the dtype: a float64 constant array or .astype(float) does not.",
     "unstable": "Which number on the way becomes too large? Another form of the same formula may avoid it.",
     "engine called": "Write the derivative yourself, from the saved values.",
     "exception": "Run forward and backward by hand on a small array of that shape.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -170,9 +171,10 @@ def _tensor(array: Any) -> Any:
 
 
 def parameters(function: Callable) -> tuple[str, ...]:
-    """The names of the positional parameters of a function."""
+    """The names of the positional parameters of a function, as it is called: not of what it wraps."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return tuple(p.name for p in inspect.signature(function).parameters.values() if p.kind in kinds)
+    found = inspect.signature(function, follow_wrapped=False).parameters.values()
+    return tuple(p.name for p in found if p.kind in kinds)
 
 
 def defaults(function: Callable) -> dict[str, Any]:
@@ -188,5 +190,8 @@ def row(name: str) -> Any:
     try:
         return TABLE[name]
     except KeyError:
-        close = ", ".join(sorted(TABLE))
-        raise KeyError(f"no operation called {name!r} in the table of rules. It has: {close}") from None
+        from .specs import ALIASES, SPECS
+
+        near = difflib.get_close_matches(str(name).lower(), {*TABLE, *SPECS, *ALIASES}, 3, 0.5)
+        meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise KeyError(f"no operation called {name!r} in the table of rules.{meant} `autolab rules` lists them all.") from None

@@ -6,7 +6,7 @@ import html
 import json
 import math
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import picture
@@ -84,7 +84,7 @@ class Report:
             "passed": self.passed,
             "seed": self.seed,
             "seconds": round(self.seconds, 6),
-            "verdicts": [{k: v for k, v in asdict(v).items() if k != "partial"} for v in self.verdicts],
+            "verdicts": [{k: value for k, value in vars(v).items() if k != "partial"} for v in self.verdicts],
             "diagnoses": [d.to_dict() for d in self.diagnoses],
             "notes": list(self.notes),
         })  # fmt: skip

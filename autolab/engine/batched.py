@@ -13,17 +13,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from autolab.engine import crossing
 from autolab.engine.apply import apply, explained, looks_into
 from autolab.engine.dtypes import FLOATING, result_type
-from autolab.engine.dual import call, parameters
-from autolab.engine.levels import Box, Level, Settings, as_tensor, several
+from autolab.engine.levels import Box, Level, Settings, several
 from autolab.engine.modes import modes
 from autolab.engine.node import F32, F64
 from autolab.engine.op import ELEMENTWISE, LINEAR, from_the_end
+from autolab.engine.source import parameters
+from autolab.engine.taped import as_tensor
 from autolab.engine.tensor import TABLE, Tensor, fresh
 
 if TYPE_CHECKING:
@@ -39,6 +43,16 @@ def along_axes(op: Op, settings: Settings) -> bool:
     """Whether a row with one input works along axes that the call names: counted from the end, they are the same in a batch."""
     named = [settings.get(name, default) for name, default in op.settings.items() if name in AXES]
     return len(op.inputs) == 1 and not op.variadic and bool(named) and None not in named
+
+
+@cache
+def caller(op: Op, function: Callable[..., Any]) -> Callable[..., Any]:
+    """How to call the batching rule of a row with what it asks for by name."""
+    given = {name: f"settings.get({name!r}, defaults[{name!r}])" for name in op.settings}
+    given |= {op.inputs[0]: "values"} if op.variadic else {x: f"values[{i}]" for i, x in enumerate(op.inputs)}
+    given |= {"batched": "batched", "size": "size", "row": "row", "settings": "defaults | settings"}
+    text = f"lambda values, batched, size, settings: function({', '.join(given[name] for name in parameters(function))})"
+    return eval(text, {"function": function, "row": op, "defaults": op.settings})  # type: ignore[no-any-return]
 
 
 class Face:
@@ -175,6 +189,11 @@ class Batch(Level):
         """On arrays if nothing below takes an interest, else as every level does it."""
         if not self.active:
             self.check_active()
+        if op.batched is None:
+            op.batched = crossing.compile_batched(op)
+        if op.batched and not modes.watched:
+            box = op.batched(self, *args, settings)
+            return super().apply(op, args, settings) if box is None else box
         arrays = None if modes.watched else self.arrays(op, args)
         if arrays is None:
             return super().apply(op, args, settings)
@@ -235,14 +254,11 @@ class Batch(Level):
         return self.loop(op, values, batched, settings)
 
     def by_rule(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
-        """Call `op.batch` with what it asks for by name. All inputs get the leading axis, unless it asks which have it."""
+        """Call `op.batch`. All inputs get the leading axis, unless it asks which have it."""
         assert op.batch is not None
         if "batched" not in parameters(op.batch):
             values = [v if b else self.lead(v) for v, b in zip(values, batched)]
-        names: Settings = {op.inputs[0]: values} if op.variadic else dict(zip(op.inputs, values))
-        settings = op.settings | settings
-        names |= {"batched": batched, "size": self.size, "row": op, "settings": settings}
-        return call(op.batch, settings | names)
+        return caller(op, op.batch)(values, batched, self.size, settings)
 
     def aligned(self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...]) -> list[Any]:
         """Arguments of fewer axes get axes of length 1 behind the leading one."""

@@ -8,17 +8,17 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autolab.engine.apply import apply
 from autolab.engine.dtypes import FLOATING
-from autolab.engine.levels import Box, Level, Settings, Tape, several, zeros
+from autolab.engine.levels import Box, Level, Settings, several, zeros
 from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
+from autolab.engine.source import parameters
+from autolab.engine.taped import Tape
 from autolab.engine.tensor import TABLE, Tensor
 
 if TYPE_CHECKING:
@@ -148,8 +148,3 @@ def still(v: Any) -> Any:
 def call(function: Callable[..., Any], names: Settings) -> Any:
     """Call a function with what it asks for by the names of its parameters."""
     return function(*[names[n] for n in parameters(function)])
-
-
-@cache
-def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    return tuple(inspect.signature(function).parameters)

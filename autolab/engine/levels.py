@@ -6,22 +6,18 @@ over the samples of a batch. An operation goes to the highest level among its ar
 off, runs the same operation on the values (the level below sees to those), and puts the results into boxes. Tensors
 outside of boxes are of level 0, which knows nothing of all this.
 
-Here stand what all levels share, and reverse mode; `dual` is forward mode, `batched` is vmap.
+Here stands what all levels share; `taped` is reverse mode, `dual` is forward mode, `batched` is vmap.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from autolab.engine.apply import apply, record
-from autolab.engine.backward import steps
-from autolab.engine.inplace import adopt_saved_result, check_may_write, overwrite, writable_as
+from autolab.engine.inplace import check_may_write, overwrite, writable_as
 from autolab.engine.modes import modes, recording
-from autolab.engine.node import edge_of
 from autolab.engine.tensor import TABLE, Tensor, fresh
 
 if TYPE_CHECKING:
@@ -342,87 +338,3 @@ def write_below(target: Any, source: Any) -> None:
             "clone() the tensor before performing the operation."
         )
     overwrite(target, source)
-
-
-# -- reverse mode ------------------------------------------------------------------------------------
-
-
-class Taped(Box):
-    """A value with a place on its level's tape: an `edge` as on level 0, to nodes that hold tensors of the levels below."""
-
-    __slots__ = ()
-
-
-class Tape(Level):
-    """Reverse mode: each operation leaves a node, just as on level 0."""
-
-    box = Taped
-
-    def __enter__(self) -> Tape:
-        super().__enter__()
-        modes.grad = True  # a transform does not depend on a no_grad around it, only on one within
-        modes.settle()
-        return self
-
-    def input(self, value: Any) -> Taped:
-        """A leaf of this tape."""
-        box: Taped = self.put(value)
-        box.flag = True
-        box.own_extra()
-        return box
-
-    def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
-        if self.outside or not modes.grad:
-            outputs = apply(op, values, settings)
-        else:
-            with self.below():
-                outputs = apply(op, values, settings)
-        results = tuple([self.put(out) for out in several(op, outputs)])
-        if modes.grad:
-            record(op, args, values, settings, results, self.number)
-        return results
-
-    def below(self) -> Any:
-        """Whether the levels below record: as outside of the transform, and not within a no_grad."""
-        return recording(self.outside and modes.grad)
-
-    def before_write(self, target: Any, source: Any) -> None:
-        base = None if target.window is None else target.window.base
-        for box, what in ((target, "a"), (base, "a view of a")):
-            if modes.grad and box is not None and box.flag and box.edge is None:
-                raise RuntimeError(
-                    f"{what} leaf Variable that requires grad is being used in an in-place operation. Here it is what the transform "
-                    "differentiates: write to a clone() of it."
-                )
-
-    def rewritten(self, target: Any, source: Any) -> None:
-        if source.edge is not None:
-            adopt_saved_result(source, target)
-        if not modes.grad:
-            return
-        look = target.window
-        if look is None:
-            target.edge = source.edge
-        elif source.edge is not None or look.base.edge is not None:
-            look.base.edge = TABLE["put"](look.base, source, look=look).edge
-            look.seen = look.base.version[0]
-            target.edge = look.through(look.base).edge if source.edge is None else source.edge
-
-    def look_again(self, box: Any, look: Look) -> None:
-        with recording(True):
-            box.edge = look.through(look.base).edge
-
-    def pull(self, outputs: Any, gradients: Any, inputs: Any, retain_graph: bool = False) -> list[Any]:
-        """The gradients of the inputs: the one backward pass, over this tape, on tensors of the levels below."""
-        roots = [(out, g) for out, g in zip(outputs, gradients) if self.owns(out) and edge_of(out) is not None]
-        starts, gs = [out for out, _ in roots], [g for _, g in roots]
-        edges: list[Any] = [edge_of(box) for box in inputs]
-        found: dict[Any, Any] = {}
-        walk = steps(starts, gs, retain_graph=retain_graph, inputs=edges, accumulate=False, captured=found)
-        deque(walk, maxlen=0)
-        gradients = [found.get(edge) for edge in edges]
-        return [zeros(box.value) if g is None else as_tensor(g) for g, box in zip(gradients, inputs)]
-
-
-def as_tensor(g: Any) -> Tensor:
-    return g if isinstance(g, Tensor) else fresh(g)

@@ -76,6 +76,12 @@ def inlined(
     return ast.unparse(ast.fix_missing_locations(copy))
 
 
+@cache
+def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of what a function asks for."""
+    return tuple(inspect.signature(function).parameters)
+
+
 def product(a: Any, b: Any) -> Any:
     """What stands for `a @ b` in a shortcut: for two matrices ndarray.dot gives the same, and starts in half the time."""
     return a.dot(b) if type(a) is type(b) is np.ndarray and a.ndim == b.ndim == 2 else a @ b

@@ -120,19 +120,24 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
         lines += ["    if out.dtype not in FLOATING:", "        return t"]
     differentiable = [x for x in xs if x in op.rules]
     for x in differentiable:
-        lines += [
-            f"    edge_{x} = None",
-            f"    if is_{x}:",
-            f"        if {x}.window is not None:",
-            f"            {x}.window.catch_up({x})",
-            f"        edge_{x} = {x}.edge",
-            f"        if edge_{x} is None and {x}.flag:",
-            f"            edge_{x} = {x}.extra.accumulator() or accumulator({x})",
-        ]
+        lines += edge_lines(x, f"is_{x}")
     if differentiable:
         lines += branches(op, differentiable, 0, "    ")
     lines.append("    return t")
     return "\n".join(lines) + "\n"
+
+
+def edge_lines(x: str, asked: str) -> list[str]:
+    """Where the gradient of an input goes, if the condition `asked` holds: what `edge_of` does."""
+    return [
+        f"    edge_{x} = None",
+        f"    if {asked}:",
+        f"        if {x}.window is not None:",
+        f"            {x}.window.catch_up({x})",
+        f"        edge_{x} = {x}.edge",
+        f"        if edge_{x} is None and {x}.flag:",
+        f"            edge_{x} = {x}.extra.accumulator() or accumulator({x})",
+    ]
 
 
 def promotion(op: Op) -> list[str]:
@@ -311,7 +316,7 @@ def compile_gradients(op: Op, plan: Plan) -> Callable[..., Any]:
 
 def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """The function written by `forward_source`."""
-    names: dict[str, Any] = {"op": op, "forward": op.forward, "node_class": op.node_class, "name": op.namer}
+    names: dict[str, Any] = {"op": op, "forward": op.forward}
     if op.matrices:
         names["otherwise"] = otherwise or (lambda *args: generally(op, args, {}))
     versions: dict[bool, Callable[..., Any]] = {}
@@ -330,12 +335,14 @@ def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Call
             run = versions[modes.grad] = define(op.name, forward_source(op, names, modes.grad, looking=False), names, about)
         return run(*args)
 
-    names["unusual"] = unusual
-    if not op.namer:
-        for mask in range(1, 1 << len(op.inputs)):
-            if not mask & ~op.mask:
-                names[f"Node{mask}"] = op.node_class(mask, op.node_name)
+    names |= node_classes(op) | {"unusual": unusual}
     return define(op.name, forward_source(op, names), names, f"<{op.name}>")
+
+
+def node_classes(op: Op) -> dict[str, Any]:
+    """The classes of the nodes that `node_lines` makes, by the names they have there."""
+    masks = [] if op.namer else [mask for mask in range(1, 1 << len(op.inputs)) if not mask & ~op.mask]
+    return {f"Node{mask}": op.node_class(mask, op.node_name) for mask in masks} | {"node_class": op.node_class, "name": op.namer}
 
 
 def define(name: str, text: str, closure: dict[str, Any], file: str) -> Callable[..., Any]:

@@ -86,7 +86,8 @@ def inputs_of(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any]
     where = lambda: f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if not isinstance(in_dims, int | tuple):
         raise ValueError(
-            f"{where()}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
+            f"{where()}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, "
+            f"got: {type(in_dims)}."
         )
     if not args:
         raise ValueError(

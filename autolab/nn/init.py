@@ -36,13 +36,22 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
 def trunc_normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
 ) -> Tensor:
-    """Normal, drawn again outside [a, b]: the inverse of the distribution function, of uniform numbers between its values at both."""
+    """Normal, drawn again outside [a, b].
+
+    Where most draws would be outside: the inverse of the distribution function, of uniform numbers between its values at both ends.
+    """
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=2
         )
     low, high = (math.erf((end - mean) / std / math.sqrt(2)) for end in (a, b))
     with recording(False):
+        if high - low > 1:  # half of the draws or more are inside
+            tensor.normal_(mean, std, generator=generator)  # type: ignore[attr-defined]
+            while (outside := (tensor < a) | (tensor > b)).any():  # type: ignore[operator]
+                again = tensor[outside]  # type: ignore[index]
+                tensor[outside] = again.normal_(mean, std, generator=generator)  # type: ignore[index]
+            return tensor
         tensor.uniform_(low, high, generator=generator).erfinv_()  # type: ignore[attr-defined]
         return tensor.mul_(std * math.sqrt(2)).add_(mean).clamp_(min=a, max=b)  # type: ignore[attr-defined,no-any-return]
 

@@ -53,6 +53,29 @@ clip = prediction(
     },
 )
 
+normed = prediction(
+    "A batch norm in training gets the batch (10, 12). What is the first number that comes out?",
+    -1,
+    tolerance=0.01,
+    why="(10 - 11) / 1: the mean of the batch is subtracted, and its spread divides.",
+    wrong={
+        10: "It is not passed through: mean 0 and spread 1 is what comes out.",
+        8.9: "That uses the running mean, 1.1. In training the batch's own mean counts.",
+        1: "That is the second number, (12 - 11) / 1.",
+    },
+)
+
+reads = prediction(
+    "Where will the reader's loss on new sonnets be after 300 steps?",
+    "well below 3.13",
+    choices=["between 4.23 and 3.13", "near 3.13", "well below 3.13"],
+    why="What comes next depends on what came before: after q comes u. The reader looks at up to 32 letters before.",
+    wrong={
+        "between 4.23 and 3.13": "That would be worse than counting letters, without looking at any of them.",
+        "near 3.13": "That is what counting alone gives. The reader also sees the letters before.",
+    },
+)
+
 quiz = (
     "12 training",
     order(

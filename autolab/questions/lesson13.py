@@ -3,10 +3,10 @@
 from autolab.widgets.questions import choice, number, prediction, several, shape
 
 dual = prediction(
-    "y = x·x·x + x at x = 2. With which speed does y arrive, if x has speed 1?",
+    "y = x·x·x + x at x = 2. With which tangent does y arrive, if x has tangent 1?",
     13,
     why="3x² + 1 = 13, the derivative.",
-    wrong={12: "That is the speed of x·x·x. The last + x brings 1 more.", 10: "That is the value of y."},
+    wrong={12: "That is the tangent of x·x·x. The last + x brings 1 more.", 10: "That is the value of y."},
 )
 
 jvp = prediction(
@@ -17,6 +17,17 @@ jvp = prediction(
         1: "That is a row of J: what reverse mode gives for u = (1, 0).",
         4: "That is the first entry.",
         2: "That is in the second column.",
+    },
+)
+
+passes = prediction(
+    "A function of 1000 inputs and 3 results. How many passes does jacrev need?",
+    3,
+    why="One for each result; jacfwd would need one for each input, 1000.",
+    wrong={
+        1000: "That is jacfwd, a pass for each input.",
+        1: "A reverse pass gives one row, and there are three results.",
+        3000: "That is the number of entries. A pass gives a whole row.",
     },
 )
 
@@ -44,7 +55,7 @@ quiz = (
         "Dual numbers: (3 + ε)². What stands before ε?",
         6,
         why="(3 + ε)(3 + ε) = 9 + 6ε, because ε² is 0.",
-        wrong={9: "That is the value, 3².", 1: "The speed of 3 + ε is 1. That of the square is 2 · 3 · 1."},
+        wrong={9: "That is the value, 3².", 1: "The tangent of 3 + ε is 1. That of the square is 2 · 3 · 1."},
     ),
     choice(
         "A function has 2 inputs and 10000 results. Which gives its Jacobian in fewer passes?",

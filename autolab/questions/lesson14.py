@@ -2,11 +2,26 @@
 
 from autolab.widgets.questions import choice, number, order, prediction, several
 
-hooks = prediction(
-    "If each of ten sigmoids shrinks the gradient to a quarter, by what power of 4 is it divided at the first layer?",
-    10,
-    why="4 to the tenth is about a million: the first layer gets a millionth.",
-    wrong={40: "The factors multiply: 4 · 4 · ... ten times is 4 to the 10."},
+picture = prediction(
+    "h = 3w, and the loss is (h.detach() + b)². Which parameter gets no gradient?",
+    "w",
+    choices=["w", "b", "both get one"],
+    why="The way from the loss to w leads through h, and detach has cut it.",
+    wrong={
+        "b": "The way from the loss to b is the sum, and that is recorded.",
+        "both get one": "detach gives the number of h without its past: w does not occur any more.",
+    },
+)
+
+norms = prediction(
+    "Which layer's weights receive the largest gradient?",
+    "the last",
+    choices=["the first", "the last", "all about the same"],
+    why="Only one sigmoid stands between the loss and the last layer, and ten between the loss and the first.",
+    wrong={
+        "the first": "On the way to it the gradient passes all ten sigmoids, and each leaves a quarter at most.",
+        "all about the same": "Each sigmoid takes three quarters or more.",
+    },
 )
 
 one = prediction(
@@ -42,6 +57,18 @@ three = prediction(
     },
 )
 
+four = prediction(
+    "The function is difference.pow(2).sum(1).sqrt().mean(). In which rule is the nan born?",
+    "pow",
+    choices=["pow", "sum", "sqrt", "mean"],
+    why="It multiplies the ∞ that sqrt sends by 2 · 0.",
+    wrong={
+        "sqrt": "Its slope at 0 is infinite, so it sends inf. That is not nan yet.",
+        "sum": "It passes on what it receives, inf.",
+        "mean": "It divides by 200. It is also the first to run on the way back, and receives 1.",
+    },
+)
+
 five = prediction(
     "prediction has shape (200, 1), target (200). What shape has their difference?",
     (200, 200),
@@ -50,6 +77,14 @@ five = prediction(
         (200,): "That is what was meant. The target lacks an axis in front, and becomes a row.",
         (200, 1): "The column meets a row, and both are stretched.",
     },
+)
+
+worlds = prediction(
+    "In one of two functions there is a detach too many. Do their losses differ?",
+    "no",
+    choices=["yes", "no"],
+    why="detach keeps the number. Only the records differ, and with them the gradients.",
+    wrong={"yes": "The number that detach gives is the same. What is missing is its past."},
 )
 
 quiz = (

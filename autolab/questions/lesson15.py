@@ -13,6 +13,17 @@ traffic = prediction(
     },
 )
 
+bits = prediction(
+    "Is the result of the blocks the same as that of whole arrays?",
+    "to the last bit",
+    choices=["to the last bit", "up to rounding", "no"],
+    why="Each number goes through the same operations in the same order. What is cut is the array, not the arithmetic.",
+    wrong={
+        "up to rounding": "Rounding differs if operations are done in another order. For each single number the order is the same here.",
+        "no": "Each block is a part of the array, and each number of it goes through all five operations.",
+    },
+)
+
 blocks = prediction(
     "And for a million numbers and a longer chain: how will the program differ?",
     "it has a loop over blocks",
@@ -29,6 +40,25 @@ guards = prediction(
     1,
     why="The list for (4) exists already from the first call. Only (3) is new, once.",
     wrong={2: "(4) was seen before, in the first example.", 4: "A list is used again as long as its guards hold."},
+)
+
+outside = prediction(
+    "scale(x) returns x * factor and is compiled with factor = 3. Then factor = 4, and scale(1) is called. What is the result?",
+    4,
+    why="The number is guarded. It has changed, so the call is watched anew, and a second list is written.",
+    wrong={3: "A compiler that had simply written the 3 down would say so. A guard looks at factor before each call."},
+)
+
+decides = prediction(
+    "shrink(x) returns x / 2 if x.sum() > 1, else x. What does compile do with it?",
+    "it runs it as before",
+    choices=["it writes down the branch that was taken", "it writes down both branches", "it runs it as before", "it raises an error"],
+    why="It saw that Python looked at a number, so a list of operations would not say what the next call does.",
+    wrong={
+        "it writes down the branch that was taken": "For other numbers that would be wrong.",
+        "it writes down both branches": "A watcher sees the operations that ran; the other branch did not run.",
+        "it raises an error": "Only with fullgraph=True. Otherwise it does without.",
+    },
 )
 
 quiz = (

@@ -24,7 +24,7 @@ def batch(*rows):
 
     def register(function):
         for row in rows:
-            row.batch = function
+            row.batch, row.batched = function, None
         return function
 
     return register

@@ -38,7 +38,7 @@ rsub = op(
     "rsub", lambda x, y: y - x, E, node="RsubBackward1", refuse=refuse.bools_to_subtract, x=lambda g: -g, y=lambda g: g
 )  # fmt: skip
 mul = op("mul", lambda x, y: x * y, E, numpy=np.multiply, x=lambda g, y: g * y, y=lambda g, x: g * x)
-div = op("div", lambda x, y: x / y, E, numpy=np.divide, promote="float", x=lambda g, y: g / y, y=lambda g, y, out: -g * out / y)
+div = op("div", lambda x, y: x / y, E, numpy=np.divide, promote="float", x=lambda g, y: g / y, y=lambda g, x, y: -g * (x / y) / y)
 neg = op("neg", lambda x: -x, E, numpy=np.negative, refuse=refuse.bools_to_negate, x=lambda g: -g)
 reciprocal = op("reciprocal", lambda x: 1 / x, E, numpy=np.reciprocal, promote="float", x=lambda g, out: -g * out * out)
 

@@ -95,8 +95,10 @@ def on_a_batch(x, row, settings):
 max_pool = op(
     "max_pool", max_pool_values, GENERAL, batch=on_a_batch,
     node=lambda x, *, kernel, **_: f"MaxPool{max(len(kernel), 2)}DWithIndicesBackward0",
-    x=lambda g, x, out, kernel, stride, padding, dilation, size:
-        max_pool_back(g, x, out, kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
+    # Found again, not kept: a relu may stand after a pool and write into its result.
+    x=lambda g, x, kernel, stride, padding, dilation, size:
+        max_pool_back(g, x, max_pool(x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
+                      kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
 )  # fmt: skip
 max_pool_back = op(
     "max_pool_back", max_pool_back_values, LINEAR, node="MaxPool2DWithIndicesBackwardBackward0",

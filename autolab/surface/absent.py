@@ -18,20 +18,17 @@ _COMPLEX = "there are no complex numbers"
 _DENSE = "all tensors are dense"
 _FOURIER = "numpy.fft transforms arrays, without gradients"
 _MEMORY = "Tensor.numpy() gives the memory as an array"
-_AS_IT_IS = "Python functions run as they are: leave the decorator out"
 _GRAPH = "trace.record shows the graph of a run"
 INSTEAD = {
     **dict.fromkeys(("complex", "complex64", "complex128", "polar", "view_as_complex", "view_as_real", "cfloat", "cdouble"), _COMPLEX),
     **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "to_sparse", "coalesce", "is_coalesced"), _DENSE),
     **dict.fromkeys(("fft", "stft", "istft"), _FOURIER),
     **dict.fromkeys(("storage", "untyped_storage"), _MEMORY),
-    **dict.fromkeys(("jit", "script"), _AS_IT_IS),
-    **dict.fromkeys(("fx", "export"), _GRAPH),
+    **dict.fromkeys(("export", "symbolic_trace", "GraphModule"), _GRAPH),
     "SparseAdam": "all tensors are dense; optim.Adam moves the same parameters",
     "DistributedSampler": "one process computes, so every sampler is for the whole data set",
     "rpc": "one process computes; utils.data.DataLoader(num_workers=...) loads in others",
     "distributions": "random functions draw numbers (torch.normal, torch.multinomial ...); densities are a line of code",
-    "hub": "there is no network: load a file with torch.load",
     "multiprocessing": "use Python's multiprocessing",
     "onnx": "serialization.safetensors carries weights to other programs",
     "quantize_per_tensor": "there are no quantised tensors",

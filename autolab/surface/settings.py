@@ -10,7 +10,7 @@ from autolab.surface.device import CPU, device, require_cpu
 
 # What this module gives: functions and constants of the package.
 FUNCTIONS = (
-    "are_deterministic_algorithms_enabled channels_last channels_last_3d contiguous_format e get_default_device "
+    "_assert are_deterministic_algorithms_enabled channels_last channels_last_3d contiguous_format e get_default_device "
     "get_float32_matmul_precision get_num_interop_threads get_num_threads inf layout memory_format nan newaxis pi preserve_format "
     "set_default_device set_default_tensor_type set_float32_matmul_precision set_flush_denormal set_num_interop_threads "
     "set_num_threads strided use_deterministic_algorithms"
@@ -84,6 +84,11 @@ def _positive(num: Any, name: str) -> None:
 def get_float32_matmul_precision() -> str:
     """What was set; products are always as exact as float32 is."""
     return str(_set["precision"])
+
+
+def _assert(condition: Any, message: str) -> None:
+    """`assert` as a function, as libraries of models call it."""
+    assert condition, message
 
 
 def set_float32_matmul_precision(precision: str) -> None:

@@ -203,7 +203,7 @@ def forward_against_reverse(make=_layer, sizes=SIZES):
             if forward[0] < reverse[0]
             else "Reverse mode needs fewer."
             if reverse[0] < forward[0]
-            else "As many."
+            else "Both need the same number."
         )
         said = (
             f"{plural(n, 'input')}, {plural(m, 'output')}: forward mode takes {plural(forward[0], 'pass')}, {forward[1] * 1e6:.0f} us; "

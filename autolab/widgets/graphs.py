@@ -202,7 +202,8 @@ def _tape(names, rows):
         (x0, y0), (x1, y1) = places[source], places[target]
         parts.append(plot.arrow(x0 + 165, y0 + 30, x1 - 4, y1 + 30, "grad" if recorded else "line"))
         if not recorded:
-            parts.append(plot.words((x0 + 165 + x1) / 2, (y0 + y1) / 2 + 24, "cut", "grad", "middle"))
+            right, down = {"x": (12, 18), "w": (12, 46)}.get(source, (0, 24))  # beside the arrow, never on it
+            parts.append(plot.words((x0 + 165 + x1) / 2 + right, (y0 + y1) / 2 + down, "cut", "grad", "middle"))
     for name, (px, py) in places.items():
         _, value, needs, made_by, grad = by_name[name]
         kind = "leaf" if name in "xw" else "op" if needs == "True" else "empty"

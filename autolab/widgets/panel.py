@@ -19,6 +19,7 @@ from autolab.widgets.base import Explorable
 PATIENCE = 1.5  # seconds spent on frames in advance when the widget is made
 MOST = 1600  # so many frames go into a page without a kernel
 STATES = 120  # so many states of a widget with actions are computed in advance
+PAGE_STATES = 5000  # and for a page without a kernel: of eight actions, every four in a row
 
 
 @dataclass
@@ -214,11 +215,9 @@ class Panel(Explorable):
         table = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip() for line in lines]
         return "\n".join([f"{self.title}: {frame['sentence']}", *([frame["code"], ""] if "code" in frame else []), *table])
 
-    def offline(self):
-        self._fill(60)
-        with self.hold_sync():
-            self.frames, self.parts = self._known_frames(), list(self._parts)
-        return {**super().offline(), "playing": False}
+    def offline(self, most=MOST):
+        self._fill(60, most)
+        return {**super().offline(), "frames": self._known_frames(), "parts": list(self._parts), "playing": False}
 
 
 class Machine(Panel):
@@ -232,19 +231,20 @@ class Machine(Panel):
         self._act, self._show, self._actions = act, show, actions
         self._states = {begin: 0}
         self._edges = {}
-        self._explore()
+        self._explore(STATES)
         control = {"kind": "actions", "name": "state", "label": "State", "stops": list(range(len(self._states))), "texts": [], "start": 0}
         super().__init__(title, [control], self._frame_of, columns, size, **more)
 
-    def _explore(self):
-        queue = [next(iter(self._states))]
-        while queue and len(self._states) < STATES:
-            state = queue.pop(0)
+    def _explore(self, most):
+        found = list(self._states)
+        for state in found:
+            if len(self._states) >= most:
+                return
             for action in self._actions(state):
-                before = len(self._states)
+                known = len(self._states)
                 after = self._leads(state, action)
-                if len(self._states) > before:
-                    queue.append(after)
+                if len(self._states) > known:
+                    found.append(after)
 
     def _leads(self, state, action):
         if (state, action) not in self._edges:
@@ -278,16 +278,21 @@ class Machine(Panel):
         if action not in can:
             raise KeyError(f"{action!r} is none of what can be done here: {', '.join(can)}")
         after = self._states[self._leads(here, action)]
-        stops = self._controls["state"]["stops"]
-        stops.extend(range(len(stops), len(self._states)))
+        self._count()
         self._known.pop(self._key(self.at), None)  # it knows now where the action leads
         return self._go({"state": after})
 
+    def _count(self):
+        stops = self._controls["state"]["stops"]
+        stops.extend(range(len(stops), len(self._states)))
+
     def offline(self):
-        data = super().offline()
-        # without Python an action that leads beyond what was computed has no button
-        frames = {
-            key: {**frame, "next": {a: to for a, to in frame["next"].items() if str(to) in data["frames"]}}
-            for key, frame in data["frames"].items()
-        }
-        return {**data, "frames": frames, "frame": frames[self._key(self.at)]}
+        self._explore(PAGE_STATES)
+        self._count()
+        data = super().offline(PAGE_STATES)
+        frames = {key: {**frame, "next": dict.fromkeys(frame["next"])} for key, frame in data["frames"].items()}
+        for (state, action), after in self._edges.items():
+            here, to = (str(self._states[one]) for one in (state, after))
+            if here in frames and to in frames:
+                frames[here]["next"][action] = int(to)
+        return {**data, "frames": frames, "frame": frames[self._key(self.at)], "ask": None}  # nobody to ask

@@ -61,15 +61,14 @@ def underflow(gradients=None, history=None):
     most = max(np.histogram(sizes * s, bins)[0].max() for s in stops)
     left = Axes(
         (bins[0], bins[-1]),
-        (0, 1.1 * most),
+        (0, 1.35 * most),
         (0, 0),
         (560, 300),
         ("size of the gradient times the scale", "how many"),
         "float16 holds what lies between the lines",
         "x",
     )
-    base = [
-        left.frame(),
+    base, marks = [left.frame()], [
         left.upright(SMALLEST, "zero below", "c", 30),
         left.upright(NORMAL, "coarse", "c", 46),
         left.upright(LARGEST, "inf above", "c", 30),
@@ -98,7 +97,7 @@ def underflow(gradients=None, history=None):
             for low, high, count, k in zip(bins, bins[1:], counts, kinds)
             if count
         ]
-        return Frame(said, base + bars, rows)
+        return Frame(said, base + bars + marks, rows)
 
     return Panel(
         "Underflow in float16",

@@ -103,6 +103,7 @@ REFUSALS = {
     "strict, independent": (RuntimeError, "Output 0 of the user-provided function does not require", lambda F, t, x: F.vjp(lambda a: t.ones(3), x, x, strict=True)),
     "strict, of one input": (RuntimeError, "The output of the user-provided function is independent of input 1", lambda F, t, x: F.vjp(lambda a, b: a * 2, (x, x), x, strict=True)),
     "strict, a row": (RuntimeError, "Output 0 of the user-provided function is independent of input 1", lambda F, t, x: F.jacobian(lambda a, b: a * 2, (x, x), strict=True)),
+    "strict, cut": (RuntimeError, "Output 0 of the user-provided function does not require", lambda F, t, x: F.hessian(lambda a: a.detach().sum(), x, strict=True)),
     "strict, linear": (RuntimeError, "While computing the hessian, found that the jacobian", lambda F, t, x: F.hessian(lambda a: a.sum(), x, strict=True)),
     "strict and vectorize": (RuntimeError, "torch.autograd.functional.jacobian: `strict=True` and", lambda F, t, x: F.jacobian(lambda a: a, x, strict=True, vectorize=True)),
     "forward, one by one": (NotImplementedError, "Computing Jacobian using forward-AD", lambda F, t, x: F.jacobian(lambda a: a, x, strategy="forward-mode")),
@@ -115,3 +116,10 @@ def test_refusals_open_with_pytorchs_words(lib, name):
     with pytest.raises(error) as caught:
         call(lib.autograd.functional, lib, lib.tensor([1.0, 2.0, 3.0]))
     assert str(caught.value).startswith(words)
+
+
+def test_unit_vectors_run_over_the_entries_of_all_tensors(lib):
+    a, b = lib.ones(1, 2), lib.ones((), dtype=lib.float64)
+    first, second = lib.autograd.functional._construct_standard_basis_for((a, b), (2, 1))
+    assert first.tolist() == [[1, 0], [0, 1], [0, 0]] and second.tolist() == [[0], [0], [1]]
+    assert (first.dtype, second.dtype) == (lib.float32, lib.float64)

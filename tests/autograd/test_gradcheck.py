@@ -464,3 +464,23 @@ def test_a_product_over_two_zeros_has_no_second_derivative(lib):
     assert lib.autograd.gradcheck(product, (place, zeros))
     with pytest.raises(RuntimeError, match="Double backward is unsupported for"):
         lib.autograd.gradgradcheck(product, (place, zeros))
+
+
+def test_whoever_holds_an_input_sees_it_move(lib, x):
+    assert lib.autograd.gradcheck(lambda other: x * 2, x)
+    assert lib.autograd.gradcheck(lambda a, b: a * b, (x, x))
+
+
+def test_an_input_is_as_it_was_after_an_exception(lib, x):
+    before, calls = x.tolist(), []
+
+    def fails_when_moved(x):
+        calls.append(x)
+        if len(calls) > 2:
+            raise ZeroDivisionError
+        return x * 2
+
+    with pytest.raises(ZeroDivisionError):
+        lib.autograd.gradcheck(fails_when_moved, x)
+    if lib.__name__ == "autolab":
+        assert x.tolist() == before

@@ -17,7 +17,7 @@ from typing import Any
 
 from autolab.check import check
 
-from . import right_more, wrong_layers, wrong_others, wrong_pointwise, wrong_shapes  # noqa: F401  (they fill the lists)
+from . import right_more, right_styles, wrong_layers, wrong_others, wrong_pointwise, wrong_shapes  # noqa: F401  (they fill the lists)
 from .right import RIGHT
 from .wrong import WRONG
 

@@ -139,11 +139,6 @@ def sums_g(g, x):
     return 2 * x * g.sum()
 
 
-@wrong("square", "dtype", "float64")
-def float64_constant(g, x):
-    return np.float64(2) * g * x
-
-
 @wrong("square", "precision", "digits of float32")
 def single_precision_inside(g, x):
     return (2 * g * x).astype("float32").astype(x.dtype)

@@ -114,7 +114,8 @@ def test_it_refuses_where_pytorch_is_loaded(torch):
 
 
 @pytest.mark.parametrize(("program", "words"), [
-    ("import torch.fx", "ModuleNotFoundError: autolab has no module 'torch.fx'"),
+    ("import torch.onnx", "ModuleNotFoundError: autolab has no module 'torch.onnx'"),
+    ("torch.hub.load_state_dict_from_url('https://a.example/x.pth', '.')", "Download https://a.example/x.pth and put it at ./x.pth"),
     ("import torch.distributed.rpc as rpc", "one process computes; utils.data.DataLoader"),
     ("from torch import distributions", "ModuleNotFoundError: autolab has no module 'torch.distributions'"),
     ("torch.distributed.init_process_group('gloo')", "RuntimeError: distributed.init_process_group() needs a group of processes"),
@@ -125,7 +126,7 @@ def test_it_refuses_where_pytorch_is_loaded(torch):
     ("torch.softmaxx", "the nearest: softmax"),
     ("torch.optim.Adan", "the nearest: Adam"),
     ("torch.nn.functional.croos_entropy", "the nearest: cross_entropy"),
-    ("torch.jit.script", "Python functions run as they are"),
+    ("torch.jit.load('model.pt')", "autolab has no TorchScript archives. Build the model and load its weights"),
     ("torch.ones(1).to_sparse()", "Absent: Tensor has no 'to_sparse'. autolab does not have everything that PyTorch has: all tensors are dense"),
 ])  # fmt: skip
 def test_what_is_missing_says_so(program, words):

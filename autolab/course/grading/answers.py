@@ -6,11 +6,13 @@ for nothing more.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import socket
 import sys
 import traceback
+import warnings
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -27,11 +29,54 @@ def warm(autolab: Any) -> None:
     from autolab.check import SPECS, Reference, check
     from autolab.check.candidate import LocalCandidate  # noqa: F401
 
+    class Product(autolab.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.save_for_backward(x, y)
+            return x * y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, y = ctx.saved_tensors
+            return g * y, g * x
+
     check("mul", (lambda x, y: x * y, lambda g, x, y: (g * y, g * x)))
+    check("mul", Product)  # wrong, so that the diagnosis is loaded, too
     Reference.of(SPECS["square"].row)
-    x = autolab.ones(2, requires_grad=True)
-    (x * x).sum().backward()
+    write_shortcuts(autolab)
     forget_what_is_expected()
+
+
+def write_shortcuts(autolab: Any) -> None:
+    """Use every function once, recorded and not: the engine writes code for a row when it is first used."""
+    from autolab.surface.methods import MODULES
+
+    quiet = {"random", "settings", "sources"}  # these change or make something else than a result
+    names = [n for m in MODULES if m.__name__.rpartition(".")[2] not in quiet for n in _listed(m)]
+    operators = ("add", "sub", "mul", "truediv", "pow", "matmul", "neg", "abs", "eq", "lt", "le", "gt", "ge", "ne", "getitem")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for recorded in (True, False):
+            with autolab.enable_grad() if recorded else autolab.no_grad():
+                for function in [
+                    *(getattr(autolab, name, None) for name in dict.fromkeys(names)),
+                    *(getattr(autolab.Tensor, f"__{name}__", None) for name in operators),
+                ]:
+                    x = autolab.full((2, 2), 0.5, dtype=autolab.float64, requires_grad=True)
+                    for arguments in ((x,), (x, x), (x, 0), (x, 0.5)):
+                        _tried(function, arguments)
+
+
+def _listed(module: Any) -> list[str]:
+    found = getattr(module, "FUNCTIONS", ())
+    return found.split() if isinstance(found, str) else list(found)
+
+
+def _tried(function: Any, arguments: tuple) -> None:
+    with contextlib.suppress(Exception):
+        result = function(*arguments)
+        if result.requires_grad:
+            result.sum().backward()
 
 
 def forget_what_is_expected() -> None:
@@ -110,6 +155,9 @@ class Answers:
         }  # fmt: skip
         # kept here: a student may replace the module's own names, and only break what is theirs
         self._receive, self._send = wire.receive, wire.send
+        shell.display_formatter.active_types = list(SHOWN)
+        transform = shell.transform_cell
+        shell.transform_cell = lambda cell: cell if _is_python(cell) else transform(cell)
 
     def loop(self) -> None:
         """Answer until the other side is gone."""
@@ -152,30 +200,31 @@ class Answers:
 
     def rules(self, what: Any, inputs: tuple, differentiable: tuple, calls: tuple) -> list:
         """Several calls of a rule; after one that says "not written yet" the others need no answer."""
-        answers = []
+        from autolab.check.candidate import LocalCandidate
+
+        answers, ready = [], None
         for result, given in calls:
-            answers.append(self.rule(what, _Names(inputs, differentiable, result), given))
+            if ready is None or result is not None:
+                try:
+                    ready = LocalCandidate(self._object(what), _Names(inputs, differentiable, result))
+                except TypeError as error:
+                    return [{"refused": str(error)}]
+            answers.append(self.rule(ready, given))
             if (answers[-1].get("fault") or [None, None])[1] == "blank":
                 break
         return answers
 
-    def rule(self, what: Any, names: _Names, given: tuple) -> dict[str, Any]:
+    def rule(self, candidate: Any, given: tuple) -> dict[str, Any]:
         """One call of a rule, as `autolab.check.LocalCandidate` makes it."""
-        from autolab.check.candidate import LocalCandidate
-
         arrays, settings, upstream, between, same = given
         arrays = [arrays[i] for i in same]  # the same array given twice is the same array here
-        try:
-            candidate = LocalCandidate(self._object(what), names)
-        except TypeError as error:
-            return {"refused": str(error)}
         answer = candidate.call(arrays, settings, upstream, between)
         fault = answer.fault
         return {
             "out": answer.out,
             "gradients": answer.gradients,
-            "inputs": answer.inputs,
-            "upstream": answer.upstream,
+            "inputs": _changed(arrays, answer.inputs),
+            "upstream": _changed(upstream, answer.upstream),
             "fault": fault and [fault.phase, fault.kind, fault.text, fault.line],
             "recorded": bool(answer.recorded),
             "judges_forward": bool(candidate.judges_forward),
@@ -244,7 +293,21 @@ class _Names:
         return self._result
 
 
+def _is_python(source: str) -> bool:
+    """Is there nothing in a cell that only IPython understands? Most cells are so, and reading magics takes longer than running them."""
+    try:
+        compile(source, "", "exec", ast.PyCF_ONLY_AST)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return False
+    return not source.rstrip().endswith("?")
+
+
 _MISSING = object()
+
+
+def _changed(before: Any, after: Any) -> list[np.ndarray | None]:
+    """The arrays that a call wrote into; None for those that are as they were, which need not be sent."""
+    return [None if a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() else b for a, b in zip(before, after)]
 
 
 def _kind(value: Any) -> str:

@@ -61,6 +61,7 @@ class NotebookGrader:
     def __init__(self, box: Box, seed: int):
         self.box, self.seed = box, seed
         self.session: Session | None = None
+        self.kinds: dict[str, str] = {}
         self.replay: list[Ran] = []  # the cells that ran and did not end the process
         self.exercise, self.tested = 0, False
         self.until = 0.0
@@ -99,9 +100,23 @@ class NotebookGrader:
         if self.session is None:
             self._open()
         assert self.session
+        if what == "kinds":
+            return self._kinds(*arguments)
+        if what == "run":
+            self.kinds.clear()
         return self.session.ask(what, *arguments)
 
+    def _kinds(self, names: list[str]) -> dict[str, str]:
+        """What kind of thing each name is; it stays so until the next cell runs."""
+        assert self.session
+        if unknown := [n for n in names if n not in self.kinds]:
+            said = self.session.ask("kinds", unknown)
+            said = said if isinstance(said, dict) else {}
+            self.kinds |= {n: str(said.get(n)) for n in unknown}
+        return {n: self.kinds[n] for n in names}
+
     def _open(self) -> None:
+        self.kinds.clear()
         self.session = self.box.open()
         for cell in list(self.replay):
             try:
@@ -201,9 +216,11 @@ def verdict_outputs(source: str, points: float, outcome: Outcome) -> list[Notebo
             value = min(max(float(outcome.value), 0.0), points)
             outputs.append(new_output("execute_result", {"text/plain": repr(value)}, execution_count=1))
         return outputs
-    data = report._repr_mimebundle_()
-    data["text/plain"] = repr(float(min(max(report.points, 0.0), points)))
-    data[MIMETYPE] = {k: v for k, v in report.to_dict().items() if k not in ("seconds", "seed")}
+    data = {
+        "text/plain": repr(float(min(max(report.points, 0.0), points))),
+        "text/html": report._repr_html_(),
+        MIMETYPE: {k: v for k, v in report.to_dict().items() if k not in ("seconds", "seed")},
+    }
     return [*outputs, new_output("execute_result", data, execution_count=1)]
 
 

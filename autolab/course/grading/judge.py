@@ -10,6 +10,7 @@ import io
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from types import CodeType
 from typing import Any
 
@@ -59,11 +60,8 @@ class Judge:
         outcome, sink = Outcome(), io.StringIO()
         self.reports = []
         try:
-            tree = ast.parse(source, name)
-            last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-            body = compile(tree, name, "exec")
-            end = compile(ast.Expression(last.value), name, "eval") if last else None
-            self._bind(body, end)
+            body, end, wanted = _compiled(source, name)
+            self._bind(wanted)
             with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink), self._checks():
                 exec(body, self.names)
                 outcome.value = eval(end, self.names) if end else None
@@ -106,15 +104,15 @@ class Judge:
             candidate = BoxCandidate(name, reference, self.ask)
             require(spec, reference)
             with np.errstate(all="ignore"):
-                candidate.prepare(list(cases(spec, reference, np.random.default_rng(seed))))
-            report = judge(spec, reference, candidate, seed=seed)
+                drawn = list(cases(spec, reference, np.random.default_rng(seed)))
+                candidate.prepare(drawn)
+            report = judge(spec, reference, candidate, seed=seed, drawn=drawn)
             report = report if points is None else report.worth(points)
         self.reports.append(report)
         return report
 
-    def _bind(self, *codes: CodeType | None) -> None:
-        wanted = sorted({n for code in codes if code for n in _names(code)})
-        wanted = [n for n in wanted if (n not in self.names or n in self.proxies) and not hasattr(builtins, n)]
+    def _bind(self, named: tuple[str, ...]) -> None:
+        wanted = [n for n in named if n not in self.names or n in self.proxies]
         kinds = self.ask("kinds", wanted) if wanted else {}
         for name in wanted:
             self.names.pop(name, None)
@@ -152,6 +150,17 @@ def _behaviours() -> dict[str, Any]:
     import autolab.check
 
     return getattr(autolab.check, "BEHAVIOURS", {})
+
+
+@lru_cache(512)  # every student's notebook has the same tests
+def _compiled(source: str, name: str) -> tuple[CodeType, CodeType | None, tuple[str, ...]]:
+    """A test in two parts, all but its last expression and that, and the names in it that Python does not define."""
+    tree = ast.parse(source, name)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    body = compile(tree, name, "exec")
+    end = compile(ast.Expression(last.value), name, "eval") if last else None
+    names = {n for code in (body, end) if code for n in _names(code)}
+    return body, end, tuple(sorted(n for n in names if not hasattr(builtins, n)))
 
 
 def _names(code: CodeType) -> Iterator[str]:

@@ -153,9 +153,7 @@ class BoxCandidate:
         gradients = tuple(tuple(_real(g) for g in one) for one in answer["gradients"])
         if len(gradients) > len(upstream) or any(len(one) != len(inputs) for one in gradients):
             raise ValueError
-        after, gs = tuple(_real(a) for a in answer["inputs"]), tuple(_real(g) for g in answer["upstream"])
-        if len(after) != len(inputs) or len(gs) != len(upstream) or any(a is None for a in (*after, *gs)):
-            raise ValueError
+        after, gs = _after(inputs, answer["inputs"]), _after(upstream, answer["upstream"])
         fault = None
         if answer["fault"] is not None:
             phase, kind, text, line = answer["fault"]
@@ -198,6 +196,13 @@ class BoxPlayer:
         except (KeyError, TypeError, ValueError, AttributeError):
             self.ended = "the answer is not what a scene gives"
         return Outcome(None, Fault("call", "exception", self.ended))
+
+
+def _after(before: Sequence[np.ndarray], said: Any) -> tuple[np.ndarray, ...]:
+    """The arrays as they are after a call; None stands for one that was not written into."""
+    if len(said) != len(before):
+        raise ValueError
+    return tuple(a if now is None else _real(now) for a, now in zip(before, said, strict=True))
 
 
 def _real(value: Any) -> np.ndarray | None:

@@ -220,8 +220,9 @@ def _in_order(notebook: NotebookNode, form: Form, notes: list[str]) -> None:
 def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str]) -> None:
     """Missing cells, locked text, points and kinds are as they were released."""
     order = {name: i for i, name in enumerate(known)}
+    here = {_name(c): c for c in notebook.cells}
     for name, form in known.items():
-        cell = next((c for c in notebook.cells if _name(c) == name), None)
+        cell = here.get(name)
         if cell is None:
             if form.grade or form.task or form.locked:
                 notes.append(f"cell {name!r} was missing, and is put back")

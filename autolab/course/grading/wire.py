@@ -32,36 +32,47 @@ class Broken(OSError):
 
 def pack(value: Any, arrays: list[np.ndarray]) -> Any:
     """A value as JSON; its arrays are appended to `arrays`. Raises TypeError for anything but plain data."""
-    match value:
-        case None | bool() | int() | float():
-            return {"v": value}
-        case str():
-            return {"v": value[:TEXT]}
-        case np.ndarray() | np.generic():
-            array = np.array(value, subok=False, order="C")  # of a subclass only the numbers
-            if array.dtype.kind not in "fiubc":
-                raise TypeError(f"only arrays of numbers can be handed over, not of dtype {array.dtype}")
-            arrays.append(array.astype(array.dtype.newbyteorder("="), copy=False))
-            return {"a": len(arrays) - 1}
-        case list() | tuple():
-            return {"l" if isinstance(value, list) else "t": [pack(v, arrays) for v in value]}
-        case dict():
-            return {"d": {str(k)[:TEXT]: pack(v, arrays) for k, v in value.items()}}
+    kind = type(value)
+    if value is None or kind in (bool, int, float):
+        return value
+    if kind is str:
+        return value[:TEXT]
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value, order="C")  # of a subclass only the numbers
+        if array.dtype.kind not in "fiubc":
+            raise TypeError(f"only arrays of numbers can be handed over, not of dtype {array.dtype}")
+        arrays.append(array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("=")))
+        return {"a": len(arrays) - 1}
+    if isinstance(value, tuple):
+        return {"t": [pack(v, arrays) for v in value]}
+    if isinstance(value, list):
+        return [pack(v, arrays) for v in value]
+    if isinstance(value, dict):
+        return {"d": {str(k)[:TEXT]: pack(v, arrays) for k, v in value.items()}}
+    for plain in (int, float, str):  # of a subclass only the value
+        if isinstance(value, plain):
+            return pack(plain(value), arrays)
     raise TypeError(f"a {type(value).__name__} cannot be handed over: only numbers, arrays, text, lists and dicts can")
 
 
 def unpack(data: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
     """The value that `pack` was given. Raises ValueError for anything else."""
-    if depth > 12 or not isinstance(data, dict) or len(data) != 1:
+    kind, deeper = type(data), depth + 1
+    if data is None or kind in (bool, int, float):
+        return data
+    if kind is str:
+        return data[:TEXT]
+    if depth > 12:
         raise ValueError("not a packed value")
-    (kind, value), deeper = next(iter(data.items())), depth + 1
-    if kind == "v" and isinstance(value, (type(None), bool, int, float, str)):
-        return value[:TEXT] if isinstance(value, str) else value
+    if kind is list:
+        return [unpack(v, arrays, deeper) for v in data]
+    if kind is not dict or len(data) != 1:
+        raise ValueError("not a packed value")
+    ((kind, value),) = data.items()
     if kind == "a" and type(value) is int and 0 <= value < len(arrays):
         return arrays[value]
-    if kind in ("l", "t") and isinstance(value, list):
-        items = [unpack(v, arrays, deeper) for v in value]
-        return items if kind == "l" else tuple(items)
+    if kind == "t" and isinstance(value, list):
+        return tuple([unpack(v, arrays, deeper) for v in value])
     if kind == "d" and isinstance(value, dict):
         return {k[:TEXT]: unpack(v, arrays, deeper) for k, v in value.items()}
     raise ValueError("not a packed value")
@@ -71,12 +82,20 @@ def encode(value: Any) -> bytes:
     """One message. Raises TypeError for what cannot cross, ValueError if it is too long."""
     arrays: list[np.ndarray] = []
     packed = pack(value, arrays)
-    head, body = json.dumps({"value": packed, "arrays": len(arrays)}).encode(), io.BytesIO()
-    for array in arrays:
-        np.lib.format.write_array(body, array, allow_pickle=False)
-    if len(head) > HEADER or body.tell() > BODY:
-        raise ValueError(f"{len(head) + body.tell()} bytes are too many to hand over")
-    return PREFIX.pack(len(head), body.tell()) + head + body.getvalue()
+    head = json.dumps({"value": packed, "arrays": len(arrays)}).encode()
+    size = sum(a.nbytes for a in arrays)
+    if len(head) > HEADER or size > BODY:
+        raise ValueError(f"{len(head) + size} bytes are too many to hand over")
+    body = b"".join([part for a in arrays for part in (_npy(a.dtype, a.shape), a.tobytes())])
+    return PREFIX.pack(len(head), len(body)) + head + body
+
+
+@lru_cache(4096)
+def _npy(dtype: np.dtype, shape: tuple[int, ...]) -> bytes:
+    """What stands before the numbers in an npy file."""
+    stream, descr = io.BytesIO(), np.lib.format.dtype_to_descr(dtype)
+    np.lib.format.write_array_header_1_0(stream, {"descr": descr, "fortran_order": False, "shape": shape})
+    return stream.getvalue()
 
 
 def decode(head: bytes, body: bytes) -> Any:

@@ -6,6 +6,8 @@ import math
 import warnings
 from typing import Any
 
+from autolab.engine.apply import apply
+from autolab.engine.dtypes import float32, float64
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.nn import functional as F
@@ -13,6 +15,7 @@ from autolab.nn import init
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
 from autolab.nn.utils.rnn import PackedSequence
+from autolab.rules import recurrent as rows
 from autolab.surface.creation import empty, zeros
 from autolab.surface.dims import require_tensor
 from autolab.surface.shape import cat, stack
@@ -68,6 +71,32 @@ def walk(step: Any, xs: Any, state: Any, backwards: bool, w: Any, b: Any, projec
     for states in reversed(ended):
         now = tuple(cat([s, more]) for s, more in zip(now, states))
     return (outputs[::-1] if backwards else outputs), now
+
+
+# -- all steps at once: a row, for sequences of one length ----------------------------------------------
+
+
+def in_a_row(gates: Any, state: Any, w: Any, b: Any, project: Any) -> bool:
+    """Whether a row can do it: nothing is projected, and all are of one dtype, which is no 16-bit float."""
+    kinds = {t.dtype for t in (gates, *state, w)}
+    return project is None and len(kinds) == 1 and kinds <= {float32, float64}
+
+
+def lstm_row(gates: Any, state: Any, backwards: bool, w: Any, b: Any) -> Any:
+    """What `walk` gives for an LSTM, of one row."""
+    gates = gates if b is None else gates + b
+    out, cells = apply(rows.lstm, (gates.flip(0) if backwards else gates, w, *state), {})
+    return (out.flip(0) if backwards else out), (out[-1], cells[-1])
+
+
+def gru_row(gates: Any, state: Any, backwards: bool, w: Any, b: Any) -> Any:
+    """What `walk` gives for a GRU, of one row."""
+    b = zeros(w.shape[0], dtype=w.dtype) if b is None else b
+    out = apply(rows.gru, (gates.flip(0) if backwards else gates, w, b, *state), {})
+    return (out.flip(0) if backwards else out), (out[-1],)
+
+
+ROWS = {"LSTM": lstm_row, "GRU": gru_row}
 
 
 class RNNBase(Module):
@@ -217,11 +246,15 @@ class RNNBase(Module):
                 k = layer * directions + direction
                 p = dict(zip((name.rpartition("_l")[0] for name in self._all_weights[k]), self.all_weights[k]))
                 gates = F.linear(x, p["weight_ih"], p.get("bias_ih"))
-                xs = gates.unbind(0) if sizes is None else gates.split(sizes)
                 start = tuple(s[k] for s in state)
                 weights = p["weight_hh"], p.get("bias_hh"), p.get("weight_hr")
-                out, end = walk(STEPS[self.mode], xs, start, direction == 1, *weights)
-                found.append(stack(out) if sizes is None else cat(out))
+                if sizes is None and self.mode in ROWS and in_a_row(gates, start, *weights):
+                    out, end = ROWS[self.mode](gates, start, direction == 1, *weights[:2])
+                else:
+                    xs = gates.unbind(0) if sizes is None else gates.split(sizes)
+                    out, end = walk(STEPS[self.mode], xs, start, direction == 1, *weights)
+                    out = stack(out) if sizes is None else cat(out)
+                found.append(out)
                 last.append(end)
             x = cat(found, -1) if directions == 2 else found[0]
             if self.dropout and layer < self.num_layers - 1:

@@ -15,6 +15,7 @@ class Graph {
     this.homes = homes;
     this.holds = new Map();
     this.piles = new Map(); // closed groups, and the steps inside
+    this.fired = new Map(); // and how many of these have been taken
     this.near = { ArrowLeft: new Map(), ArrowRight: new Map() }; // boxes that edges lead to, by box
     for (const g of this.svg.querySelectorAll("[data-from]")) {
       for (const [key, a, b] of [["ArrowLeft", g.dataset.to, g.dataset.from], ["ArrowRight", g.dataset.from, g.dataset.to]]) {
@@ -123,6 +124,8 @@ class Graph {
     toggle(position, "al-now", true);
     for (const [id, steps] of this.piles) {
       const g = this.nodes.get(id), fired = steps.filter((k) => k <= position).length;
+      if (this.fired.get(id) === fired) continue;
+      this.fired.set(id, fired);
       g.classList.toggle("al-on", fired > 0);
       g.classList.toggle("al-now", fired > 0 && fired < steps.length);
       if (steps.length) g.querySelector(".al-grad").textContent = `${fired} of ${steps.length} fired`;

@@ -79,8 +79,9 @@ function panel(model, el) {
   function act(action) {
     const to = shown.next[action], at = model.get("at");
     if (to !== null) { go({ ...at, [machine.name]: to }); return; }
-    status.textContent = "Asking Python; a page without a kernel ends here: undo or reset.";
-    change(model, { ask: { state: at[machine.name], action, n: (model.get("ask")?.n || 0) + 1 } });
+    const ask = model.get("ask");
+    status.textContent = ask ? "Asking Python." : `“${action}” here is beyond what was prepared for this page, which has no Python behind it. Undo or reset.`;
+    if (ask) change(model, { ask: { state: at[machine.name], action, n: (ask.n || 0) + 1 } });
   }
 
   function learn() {

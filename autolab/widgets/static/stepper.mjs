@@ -123,7 +123,6 @@ function stepper(model, el) {
     const at = position();
     graph.moveTo(at);
     graph.select(shown());
-    reveal(calm.matches ? "auto" : "smooth");
     count.textContent = `Step ${at} of ${last}`;
     const said = at ? steps[at - 1].sentence : `Ready. ${byId.get(trace.root).name} fires first.`;
     if (status.textContent !== said) status.textContent = said;
@@ -135,6 +134,14 @@ function stepper(model, el) {
     playButton.replaceChildren(sign(playing ? "pause" : "play"), playing ? "Pause" : "Play");
     inspector.replaceChildren(...inspect(byId.get(shown()), at));
     table.update();
+    reveal(calm.matches ? "auto" : "smooth"); // last: it asks where things are, which must be worked out anew after each change
+    if (rows?.[at - 1]) scrollTo(rows[at - 1]);
+  }
+
+  // Within the frame of the table, never the page.
+  function scrollTo(line) {
+    const frame = line.closest(".al-scroll"), { top, bottom } = line.getBoundingClientRect(), outer = frame.getBoundingClientRect();
+    if (bottom > outer.bottom || top < outer.top + EDGE) frame.scrollTop += top - outer.top - outer.height / 2;
   }
 
   function inspect(node, at) {
@@ -200,17 +207,23 @@ function stepper(model, el) {
     return map;
   }
 
+  // Rows are made once, and hide what is not known yet. A step changes classes only: nothing moves, so nothing is laid out again.
+  let rows = null, told = 0;
   function fillTable(body) {
     const at = position();
-    body.replaceChildren(...steps.map((s, i) => {
-      const node = byId.get(s.node);
-      const reached = i < at;
-      const sends = s.grad ? `.grad = ${text(s.grad.after)}`
-        : s.outgoing.map((o) => `${called(edgeById.get(o.edge).from)}: ${o.filled || text(o.value)}`).join("; ");
-      return row([String(i + 1), node.label ? `${node.label} (${node.name})` : node.name, text(node.value),
-        reached ? s.incoming.map(text).join(", ") : "not yet", reached ? sends : "not yet"],
-      i + 1 === at ? { "aria-current": "step" } : {});
-    }));
+    if (!rows) {
+      rows = steps.map((s, i) => {
+        const node = byId.get(s.node), sends = s.grad ? `.grad = ${text(s.grad.after)}`
+          : s.outgoing.map((o) => `${called(edgeById.get(o.edge).from)}: ${o.filled || text(o.value)}`).join("; ");
+        return row([String(i + 1), node.label ? `${node.label} (${node.name})` : node.name, text(node.value),
+          s.incoming.map(text).join(", "), sends], { class: "al-later" });
+      });
+      body.append(...rows);
+    }
+    for (let i = Math.min(at, told); i < Math.max(at, told); i++) rows[i].classList.toggle("al-later", i >= at);
+    rows[told - 1]?.removeAttribute("aria-current");
+    rows[at - 1]?.setAttribute("aria-current", "step");
+    told = at;
   }
 
   let timer = null;

@@ -1,0 +1,177 @@
+"""How a rule behaves besides being right: towards other calls, its arguments, dtypes, and whose formula it is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autolab.autograd import enable_grad
+
+from .candidate import Answer, Candidate, second_order
+from .cases import draw
+from .diagnosis import Diagnosis, diagnosis, error_of, fault, worst_place
+from .observation import Observation
+from .reference import Reference
+from .report import Verdict
+from .runs import RIGHT, Run, adds_up, same, worst_result
+from .specs import Spec
+
+SLOW = 0.25  # seconds for one call
+EXACT = 1e-12  # a formula in float64 is this exact; a difference quotient is not
+FLOAT32 = 2e-7  # nor is one with a number of float32 in it
+SINGLE = 1e-5  # what a formula loses in float32
+
+
+class Conduct:
+    """One candidate and the runs of all its cases; each method gives one verdict and may leave diagnoses."""
+
+    def __init__(self, spec: Spec, reference: Reference, candidate: Candidate, runs: dict[str, list[Run]]):
+        self.spec, self.reference, self.candidate, self.runs = spec, reference, candidate, runs
+        self.inputs = tuple(reference.differentiable())
+        self.diagnoses: list[Diagnosis] = []
+        self.plain = runs.get("value", [])
+        self.seen = [run.first for run in self.plain if run.first]
+        self.explained: set[str] = set()
+
+    def accumulation(self) -> Verdict:
+        """Does a call leave the next one as it was: two backwards, two forwards, the same array twice?"""
+
+        def wrong(family: str, text: str, where: str = "") -> Verdict:
+            self.diagnoses.append(diagnosis(family, "certain", text, where=where))
+            return Verdict("accumulation", False, text)
+
+        for run in self.plain:
+            if run.first and not run.repeatable:
+                said = (
+                    f"fails: {fault(run.answer).text}" if run.answer.fault else "with the same g gives another gradient"
+                )
+                return wrong("second call", f"A second backward {said}", run.where)
+        between, alone = self._first("between"), self._first("one")
+        if alone and (not between or any(not same(between.got[x], alone.got[x]) for x in self.inputs)):
+            return wrong(
+                "state", "Another forward before backward changes the gradient: what was saved is kept outside ctx"
+            )
+        right = all(error_of(o, x) <= RIGHT for o in self.seen for x in self.inputs)
+        for run in self.runs.get("repeated", []):
+            if right and not (run.first and adds_up(run.first, self.inputs)):
+                return wrong("repeated", "The gradients are wrong when the same array is given twice, as in x * x")
+        return Verdict("accumulation", True, "calls do not disturb each other")
+
+    def purity(self) -> Verdict:
+        """Are the arguments as they were?"""
+        for run in self._all(*self.runs):
+            named = [
+                ("the incoming gradient g", a, b) for a, b in zip(run.case.upstream, run.answer.upstream, strict=True)
+            ]
+            after = zip(self.reference.inputs, run.case.inputs, run.answer.inputs, strict=True)
+            named += [(f"the input {x}", a, b) for x, a, b in after]
+            for what, before, now in named:
+                if not same(before, now):
+                    text = f"The rule writes into {what}"
+                    self.diagnoses.append(diagnosis("mutation", "certain", text, where=run.where))
+                    return Verdict("purity", False, text)
+        return Verdict("purity", True, "inputs and g are left as they were")
+
+    def dtype(self) -> Verdict:
+        """Are float64 inputs computed in float64? A gradient of another dtype than its input is no fault: the engine casts it."""
+        run = next(iter(self.runs.get("float32", [])), None)
+        if run is None or not run.first:
+            return Verdict("dtype", False, f"with float32: {fault(run.answer).text}" if run else "not judged")
+        got = {f"the gradient for {x}": run.first.got[x] for x in self.inputs}
+        if self.candidate.judges_forward:
+            got = {"the result": run.answer.out, **got}
+        if any(d.family == "precision" for d in self.diagnoses):
+            return Verdict("dtype", False, "float64 inputs are computed with fewer digits")
+        for what, value in got.items():
+            if value is not None and value.dtype != np.float32:
+                return Verdict("dtype", True, f"for float32 inputs {what} is {value.dtype}: no fault, only slower and larger")
+        return Verdict("dtype", True, "float32 stays float32")
+
+    def method(self) -> Verdict:
+        """Is it a formula, and the learner's own?"""
+        if any(run.answer.recorded for run in self._all(*self.runs)):
+            text = "Backward asks the engine for the derivative instead of computing it"
+            self.diagnoses.append(diagnosis("engine called", "certain", text))
+            return Verdict("method", False, text)
+        scaled = self._first("scaled")
+        for x in self.inputs:
+            if any(error_of(o, x) > RIGHT for o in self.seen) or any(d.family == "precision" for d in self.diagnoses):
+                continue
+            seen = [*self.seen, scaled] if scaled else self.seen
+            error = max(error_of(o, x) for o in seen)
+            if error > EXACT and not (error < FLOAT32 and self._is_rounded(x)):
+                text = f"The gradient for {x} is right to {error:.0e} only; a formula is exact to 1e-15"
+                found = diagnosis("finite differences", "likely", f"{text}: probably a difference quotient", input=x,
+                                  worst=worst_place(seen, x))  # fmt: skip
+                self.diagnoses.append(found)
+                return Verdict("method", False, text)
+        return Verdict("method", True, "no difference quotient, no call of the engine")
+
+    def _is_rounded(self, x: str) -> bool:
+        """Does a formula with a number of float32 in it come as close? A difference quotient is noisy, and useless in float32."""
+        run, single = self.plain[0], self._first("float32")
+        if single is None or error_of(single, x) > SINGLE:
+            return False
+        near = tuple(a * (1 + 2.0**-38) if a.dtype.kind == "f" else a for a in run.case.inputs)
+        answer = self.candidate.call(near, run.case.settings, run.case.upstream[:1])
+        if answer.fault or not run.first:
+            return False
+        g, names = run.case.upstream[0], self.reference.environment(near, run.case.settings)
+        moved = dict(zip(self.reference.inputs, answer.gradients[0], strict=False))[x] - run.first.got[x]
+        should = self.reference.gradient(x, g, names) - run.first.want[x]
+        return bool(np.all(np.abs(moved - should) <= 1e-13 * np.abs(run.first.want[x]).max(initial=0.0)))
+
+    def second_order(self) -> Verdict:
+        """Can the gradient be differentiated again, with the right result?"""
+        run, second = self.plain[0], getattr(self.candidate, "second", None)
+        row = self.reference.row
+        if second is None or row is None:
+            return Verdict("second order", None, "not judged: the rule runs elsewhere")
+        rng = np.random.default_rng(0)
+        v = [draw(rng, np.shape(run.names[x])) for x in self.inputs]
+        got, failed = second(run.case.inputs, run.case.settings, run.case.upstream[0], v)
+        if failed or got is None:
+            text = failed.text if failed else "only a Function class on tensors can be differentiated again"
+            if failed:
+                self.diagnoses.append(fault(Answer(None, (), (), (), failed), run.where))
+            return Verdict("second order", False if failed else None, text)
+        settings = self.reference.own(run.case.settings)
+        names = self.reference.inputs
+        with enable_grad():
+            want = second_order(row, run.case.inputs, (), settings, self.inputs, names, run.case.upstream[0], v)
+        for x, yours, right in zip((*self.inputs, "g"), got, want, strict=True):
+            zero = np.zeros(np.shape(run.names[x]) if x != "g" else run.case.upstream[0].shape)
+            yours, right = (zero if a is None else a for a in (yours, right))
+            if yours.shape != right.shape or not np.allclose(yours, right, rtol=1e-8, atol=1e-10):
+                text = f"The gradient is right, but its own derivative for {x} is not: something was detached or computed outside"
+                worst = worst_result(yours, right).removeprefix("result") if yours.shape == right.shape else ""
+                found = diagnosis("second order", "certain", f"{text}{' (at ' + worst.strip() + ')' if worst else ''}", where=run.where)
+                self.diagnoses.append(found)
+                return Verdict("second order", False, text)
+        return Verdict("second order", True, "the gradient can be differentiated again")
+
+    def notes(self) -> tuple[str, ...]:
+        """Remarks that cost nothing."""
+        found = []
+        runs = self._all(*self.runs)
+        if any(run.answer.bare for run in runs):
+            found.append("backward returns NumPy arrays, which will do here; F.apply and PyTorch want a Tensor: torch.from_numpy(array)")
+        printed = next((run.answer.printed for run in runs if run.answer.printed.strip()), "")
+        if printed:
+            first = printed.strip().splitlines()[0][:80]
+            found.append(f"your rule prints, which is not shown while it is checked: {first!r}")
+        slowest = max((run.answer.seconds for run in runs), default=0.0)
+        if slowest > SLOW:
+            found.append(f"one call takes {slowest:.2g} s, on arrays of a few numbers: a loop over entries where NumPy has one operation?")
+        return tuple(found)
+
+    # --- helpers
+
+    def _all(self, *purposes: str) -> list[Run]:
+        return [run for purpose in purposes for run in self.runs.get(purpose, [])]
+
+    def _first(self, purpose: str) -> Observation | None:
+        runs = self.runs.get(purpose)
+        return runs[0].first if runs else None
+
+    def _evidence(self) -> list[Observation]:
+        return [o for run in self._all("value", "one", "other", "broadcast") for o in run.observations]

@@ -1,0 +1,222 @@
+"""From the answers of a candidate to a verdict on each property, with its points and its reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from . import picture
+from .conduct import EXACT, Conduct
+from .diagnosis import Diagnosis, diagnosis, error_of, explain, fault, worst_place
+from .jacobian import Pair, is_linear, jacobians
+from .report import Verdict
+from .runs import RIGHT, Run, is_linear_in_g, worst_result
+
+
+class Court(Conduct):
+    """All properties of one candidate; each method gives one verdict and may leave diagnoses."""
+
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """One for each property that applies, in the order in which a person would repair them."""
+        judged = {"forward": self.forward()}
+        if not self.seen:
+            found = fault(self.plain[0].answer, self.plain[0].where)
+            self.diagnoses.append(found)
+            answer = self.plain[0].answer
+            reason = "not judged: backward gave no gradients" if answer.out is not None else "not judged: no result"
+            judged |= {name: Verdict(name, None, reason) for name in self._applicable() if name != "forward"}
+            return self._with_points(judged)
+        judged["value"], judged["upstream"] = self.value_and_upstream()
+        for name in self._applicable():
+            if name not in judged:
+                judged[name] = getattr(self, name.replace(" ", "_"))()
+        if judged["method"].passed is False and judged["value"].passed:
+            judged["value"] = Verdict("value", False, judged["method"].reason)
+        return self._with_points(judged)
+
+    def _applicable(self) -> list[str]:
+        names = ["forward", "shape", "value", "upstream"]
+        if self.spec.broadcast_for(self.reference):
+            names.append("broadcasting")
+        names.append("accumulation")
+        if self.spec.extreme:
+            names.append("stability")
+        return [*names, "purity", "dtype", "method", *["second order"] * self.spec.second]
+
+    def _with_points(self, judged: dict[str, Verdict]) -> tuple[Verdict, ...]:
+        # A rule that is wrong everywhere also writes into nothing: care counts once there is something to care for.
+        worth = judged["value"].share > 0 or any(d.family in ("sign", "constant") for d in self.diagnoses)
+        out = []
+        for name in self._applicable():
+            verdict, of = judged[name], self.spec.points.get(name, 0.0)
+            if name == "forward" and not self.candidate.judges_forward:
+                of = 0.0
+            counts = worth or name == "forward"
+            if verdict.passed and not counts:
+                verdict = replace(verdict, passed=None, reason="nothing against it so far; its points wait for a right gradient")
+            points = round(of * verdict.share, 2) if counts else 0.0
+            out.append(replace(verdict, points=points, max_points=of))
+        return tuple(out)
+
+    # --- properties
+
+    def forward(self) -> Verdict:
+        """Is the result right, in value and shape?"""
+        if not self.candidate.judges_forward:
+            return Verdict("forward", None, "not asked: only backward was given")
+        for run in self._all("value", "broadcast"):
+            out, want = run.answer.out, run.names["out"]
+            if out is None:
+                return Verdict("forward", False, f"with {run.where}: {fault(run.answer).text}")
+            if out.shape != want.shape:
+                text = f"result: received shape {out.shape}, expected shape {want.shape}"
+            elif not np.allclose(out, want, rtol=1e-9, atol=1e-12, equal_nan=True):
+                text = worst_result(out, want)
+            else:
+                continue
+            found = diagnosis("wrong result", "certain", f"Forward is wrong: {text}", where=run.where)
+            self.diagnoses.append(found)
+            return Verdict("forward", False, f"with {run.where}: {text}")
+        return Verdict("forward", True, "the result is right")
+
+    def shape(self) -> Verdict:
+        """Does each gradient have the shape of its input, where nothing is broadcast?"""
+        for run in self.plain:
+            if not run.first:
+                found = fault(run.answer, run.where)
+                if not self.explained:
+                    self.diagnoses.append(self._only_matrices(run) or found)
+                return Verdict("shape", False, f"with {run.where}: {found.text}")
+            for x in self.inputs:
+                got, want = run.first.got[x], run.first.want[x]
+                if got is None or got.shape != want.shape:
+                    received = "None" if got is None else f"shape {got.shape}"
+                    text = f"with {run.where}: gradient for {x}: received {received}, expected shape {want.shape}"
+                    return Verdict("shape", False, text)
+        return Verdict("shape", True, "each gradient has the shape of its input")
+
+    def _only_matrices(self, failed: Run) -> Diagnosis | None:
+        """A rule that is right for matrices and raises for every stack of them."""
+        stacked = [run for run in self.plain if run.names["out"].ndim > 2]
+        if failed not in stacked or any(run.first for run in stacked):
+            return None
+        text = f"The rule is right for two axes and fails for three: {fault(failed.answer).text}"
+        return diagnosis("2-D only", "certain", text, where=failed.where)
+
+    def value_and_upstream(self) -> tuple[Verdict, Verdict]:
+        """Is the local derivative right, and is the incoming gradient multiplied in?"""
+        shares, reasons, straight = [], [], True
+        for x in self.inputs:
+            share, reason, linear = self._one_input(x)
+            shares.append(share)
+            straight &= linear
+            if reason:
+                reasons.append(reason)
+        share = sum(shares) / len(shares)
+        value = Verdict("value", share == 1, "; ".join(reasons) or "the derivative is right", partial=share)
+        if straight:
+            return value, Verdict("upstream", True, "the gradient is linear in g")
+        return value, Verdict(
+            "upstream", False, "the gradient does not follow g: twice the g must give twice the gradient"
+        )
+
+    def _one_input(self, x: str) -> tuple[float, str, bool]:
+        """Part of the points, reason, and whether the gradient is linear in g."""
+        wrong = [o for o in self.seen if error_of(o, x) > RIGHT]
+        ones, *calls = (self._first(purpose) for purpose in ("ones", "one", "other", "both", "zero"))
+        linear = not ones or is_linear_in_g(x, *calls)
+        if not wrong:
+            return (*self._exact(x), linear)
+        found = explain(self._evidence(), x, show=wrong)
+        if found:
+            self.diagnoses.append(found)
+            self.explained.add(x)
+        if ones and error_of(ones, x) <= RIGHT < error_of(calls[0] or ones, x):
+            return 1.0, f"{x}: right where g is 1", False
+        if found and found.family.startswith(("upstream", "mask from g")) and found.family != "upstream only":
+            linear = False
+        right = [o for o in self.seen if o not in wrong]
+        if right and max(o.out.ndim for o in right) < min(o.out.ndim for o in wrong):
+            return 0.5, str(worst_place(wrong, x)), linear
+        return 0.0, str(worst_place(wrong, x)), linear
+
+    def _exact(self, x: str) -> tuple[float, str]:
+        """A right gradient may still have lost digits, or be wrong at a kink."""
+        if max(error_of(o, x) for o in self.seen) > EXACT and all(
+            np.array_equal(o.got[x], np.asarray(o.got[x], np.float32)) for o in self.seen
+        ):
+            text = f"The gradient for {x} has only the digits of float32, for float64 inputs"
+            self.diagnoses.append(diagnosis("precision", "certain", text, input=x, worst=worst_place(self.seen, x)))
+        kink = self.spec.kink
+        if kink is None or kink.input != x:
+            return 1.0, ""
+        run = self.runs["kink"][0]
+        if not run.first:
+            return 0.5, f"at {x} = {kink.at:g}: {fault(run.answer).text}"
+        o = run.first
+        at = np.asarray(o.names[x]) == kink.at
+        slope = o.got[x][at] / o.g[at]
+        low, high = kink.slopes
+        if not np.all((slope >= low - 1e-12) & (slope <= high + 1e-12)):
+            text = f"The gradient for {x} is {slope[0]:.6g} times g at {x} = {kink.at:g}, outside [{low:g}, {high:g}]"
+            self.diagnoses.append(diagnosis("kink", "certain", text, input=x, worst=worst_place([o], x)))
+            return 0.5, text
+        if not np.allclose(slope, kink.convention):
+            said = f"you take the slope {slope[0]:.6g}, PyTorch takes {kink.convention:g}: both will do"
+            return 1.0, f"at {x} = {kink.at:g} {said}"
+        return 1.0, ""
+
+    def broadcasting(self) -> Verdict:
+        """Is each gradient summed over the axes along which its input was stretched?"""
+        reason, order = "", []
+        for run in self.runs.get("broadcast", []):
+            wrong = [x for x in self.inputs if run.first and error_of(run.first, x) > RIGHT]
+            order += [x for x in wrong if x not in order]
+            if not run.first:
+                reason = reason or f"with {run.where}: {fault(run.answer).text}"
+            elif wrong and not reason:
+                reason = f"with {run.where}: {worst_place([run.first], wrong[0])}"
+        for x in order:
+            if x not in self.explained and (found := explain(self._evidence(), x)):
+                self.diagnoses.append(found)
+        if reason and not order and not self.explained:
+            failed = next(run for run in self.runs["broadcast"] if not run.first)
+            self.diagnoses.append(fault(failed.answer, failed.where))
+        return Verdict("broadcasting", not reason, reason or "stretched axes are summed")
+
+    def stability(self) -> Verdict:
+        """Is the gradient finite and right where a careless formula overflows?"""
+        for run in self.runs.get("extreme", []):
+            if not run.first:
+                return Verdict("stability", False, f"with large numbers: {fault(run.answer).text}")
+            out = run.answer.out
+            if out is not None and np.any(~np.isfinite(out)) and np.all(np.isfinite(run.names["out"])):
+                text = "The result of forward is not finite for large numbers"
+                self.diagnoses.append(diagnosis("unstable", "certain", text, where=run.where))
+                return Verdict("stability", False, text)
+            for x in self.inputs:
+                got, want = run.first.got[x], run.first.want[x]
+                if got is None or got.shape != want.shape:
+                    return Verdict("stability", False, f"with large numbers: {worst_place([run.first], x)}")
+                lost = ~np.isfinite(got) & np.isfinite(want)
+                if lost.any():
+                    at = np.asarray(run.names[x])
+                    text = f"The gradient for {x} is not finite"
+                    text += f" at {x} = {at[lost].flat[0]:.6g}" if at.shape == lost.shape else " for large numbers"
+                    if x not in self.explained:
+                        self.diagnoses.append(
+                            diagnosis("unstable", "certain", text, input=x, worst=worst_place([run.first], x))
+                        )
+                    return Verdict("stability", False, text)
+        return Verdict("stability", True, "large numbers give finite gradients")
+
+    def jacobians(self) -> Pair | None:
+        """Both matrices for the first input whose gradient is wrong, where they are small enough to look at."""
+        for o in sorted(self.seen, key=lambda o: o.out.size):
+            for x in self.inputs:
+                wrong = o.got[x] is not None and o.got[x].shape == o.want[x].shape and error_of(o, x) > RIGHT
+                if wrong and picture.fits(o.out.size, o.want[x].size):
+                    pair = jacobians(o, x)
+                    return pair if pair and is_linear(o, pair) else None
+        return None

@@ -1,0 +1,85 @@
+"""One case put to a candidate, with the right answer beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from .candidate import Answer, Candidate
+from .cases import Case
+from .diagnosis import asking, error_of, observe, stopped
+from .observation import Observation, close
+from .reference import Reference
+
+RIGHT = 1e-4  # up to here the derivative is the right one, computed badly
+
+
+class Run:
+    """One case, the answer to it, and the right answer."""
+
+    def __init__(self, case: Case, answer: Answer, reference: Reference, candidate: Candidate):
+        self.case, self.answer = case, answer
+        self.where = case.describe(reference.inputs)
+        self.names = reference.environment(case.inputs, case.settings)
+        calls = zip(case.upstream, answer.gradients, strict=False)
+        given = tuple(case.settings)
+        ask = asking(candidate, reference, case.inputs, case.settings)
+        self.seen = [observe(reference, self.names, g, gradients, given, ask) for g, gradients in calls]
+        self.failure = None if self.seen else stopped(reference, self.names, case.upstream[0])
+
+    @property
+    def first(self) -> Observation | None:
+        """What the first backward call gave; None if it raised."""
+        return self.seen[0] if self.seen else None
+
+    @property
+    def repeatable(self) -> bool:
+        """Does the last call, with the g of the first, give what the first gave?"""
+        if len(self.seen) < len(self.case.upstream):
+            return False
+        return all(same(a, self.seen[-1].got[x]) for x, a in self.seen[0].got.items())
+
+    @property
+    def observations(self) -> list[Observation]:
+        """All that a diagnosis may rest on."""
+        if self.failure:
+            return [self.failure]
+        return self.seen[:2] if self.repeatable else self.seen[:1]
+
+
+def same(a: np.ndarray | None, b: np.ndarray | None) -> bool:
+    if a is b or a is None or b is None:
+        return a is b
+    return a.shape == b.shape and bool(np.array_equal(a, b, equal_nan=a.dtype.kind == "f"))
+
+
+def adds_up(o: Observation, inputs: Iterable[str]) -> bool:
+    """For one array given as both inputs: is the sum right? Where the two tie, as in max(x, x), they may share as they like."""
+    if all(error_of(o, x) <= RIGHT for x in inputs):
+        return True
+    got, want = [o.got[x] for x in inputs], [o.want[x] for x in inputs]
+    if any(a is None or a.shape != b.shape for a, b in zip(got, want, strict=True)):
+        return False
+    tied = close(want[0], want[-1])  # each has an equal share
+    within = all(
+        np.all((a * b >= -1e-12) & (np.abs(a) <= np.abs(sum(want)) + 1e-12)) for a, b in zip(got, want, strict=True)
+    )
+    return tied and within and close(sum(got), sum(want))
+
+
+def is_linear_in_g(x: str, *calls: Observation | None) -> bool:
+    """Of g, h, g + h and 0: does the third give the sum of the first two, and the last nothing?"""
+    if any(o is None or o.got[x] is None for o in calls):
+        return False
+    one, other, both, zero = (o.got[x] for o in calls if o)
+    if not one.shape == other.shape == both.shape:
+        return False
+    return not np.any(zero) and bool(np.all(np.abs(one + other - both) <= 1e-4 * np.abs(both).max(initial=1e-300)))
+
+
+def worst_result(got: np.ndarray, want: np.ndarray) -> str:
+    distance = np.abs(np.asarray(got, float) - want)
+    at = np.unravel_index(np.argmax(np.where(np.isnan(distance), np.inf, distance)), distance.shape)
+    place = f"[{', '.join(str(int(i)) for i in at)}]" if at else ""
+    return f"result{place}: received {got[at]:.6g}, expected {want[at]:.6g}"

@@ -1,0 +1,194 @@
+"""8d. Shortcuts inside transforms, written out for each row of fixed inputs and one result, as `specialise` does it for level 0.
+
+`taped_source` spells out `Tape.run`, and `batched_source` spells out `Batch.run` where the levels below take no interest. An elementwise
+rule holds entry by entry, so that a node between the two, `EntrywiseNode`, runs it on the arrays of all samples at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autolab.engine.apply import looks_into
+from autolab.engine.dtypes import FLOATING
+from autolab.engine.modes import GENERATED, modes
+from autolab.engine.node import F32, F64
+from autolab.engine.source import inlined, parameters
+from autolab.engine.specialise import branches, can_specialise, define, edge_lines, keeps_like, node_classes
+from autolab.engine.tensor import Tensor
+
+if TYPE_CHECKING:
+    from autolab.engine.op import Op
+
+
+def taped_source(op: Op) -> str:
+    """The text of `run(tape, x, y, settings)`: take the boxes off, run the row on the levels below, put the result in a box, and record."""
+    xs = op.inputs
+    raws = ", ".join(f"raw_{x}" for x in xs)
+    lines = [f"def {op.name}(tape, {', '.join(xs)}, settings):", "    if not tape.active:", "        tape.check_active()"]
+    for x in xs:
+        lines += [
+            f"    is_{x} = isinstance({x}, Tensor)",
+            f"    own_{x} = is_{x} and {x}.level and {x}.home is tape",
+            f"    raw_{x} = {x}.value if own_{x} else {x}",
+        ]
+    lines += [
+        f"    out = tape.lower(op, settings, {raws})",
+        "    t = tape.put(out)",
+        "    if not modes.grad:",
+        "        return t",
+    ]
+    differentiable = [x for x in xs if x in op.rules]
+    for x in differentiable:
+        lines += edge_lines(x, f"own_{x}")
+    if differentiable:
+        lines += [f"    if {' or '.join(f'edge_{x} is not None' for x in differentiable)}:", "        payload = out.payload"]
+        lines += ["        if payload.dtype not in FLOATING:", "            return t"]
+        if keeps_like(op):
+            lines += [f"        alike, dtype = not ({' or '.join(f'apart(raw_{x}, payload)' for x in xs)}), None"]
+        lines += branches(op, differentiable, 0, "        ")
+    return "\n".join([*lines, "    return t"]) + "\n"
+
+
+def apart(raw: Any, payload: Any) -> bool:
+    """Whether an operand has another shape or dtype than the result."""
+    if not isinstance(raw, Tensor):
+        return hasattr(raw, "dtype")
+    own = raw.payload
+    return own.shape != payload.shape or own.dtype != payload.dtype  # type: ignore[no-any-return]
+
+
+def entrywise(node: Any, g: Any, create_graph: bool) -> Any:
+    """The gradients of an elementwise node on a tape inside `vmap`: its rules on arrays, if all of them have the shape of `g`."""
+    array = getattr(g, "array", None)
+    if array is None or g.version[0] or node.like is not None or node.saved is None or modes.watched:
+        return node.generally(g, create_graph)
+    values = []
+    for slot in node.plan.slots:
+        value = node.saved[slot.start]
+        if slot.width == 3:
+            if node.saved[slot.start + 1][0] != node.saved[slot.start + 2]:
+                return node.generally(g, create_graph)
+            if isinstance(value, Tensor):
+                own = getattr(value, "array", None)
+                if own is None or value.home is not g.home or own.shape != array.shape or own.dtype is not array.dtype:  # type: ignore[attr-defined]
+                    return node.generally(g, create_graph)
+                value = own
+        values.append(value)
+    found: list[Any] = [None] * len(node.edges)
+    for i, rule, wanted in node.plan.rules:
+        made = rule(array, *[values[k] for k in wanted])
+        found[i] = g if made is array else g.home.put(made)
+    return found
+
+
+def taped_classes(op: Op) -> dict[str, Any]:
+    """The classes of nodes for tapes: as on level 0, and where the row is elementwise with `entrywise` in front."""
+    found = node_classes(op)
+    if op.kind == "elementwise" and not op.namer:
+        for name, cls in found.items():
+            if name.startswith("Node"):
+                found[name] = type(cls.__name__, (cls,), {"__slots__": (), "gradients": entrywise, "generally": cls.gradients})
+    return found
+
+
+def compile_taped(op: Op) -> Any:
+    """The function written by `taped_source`; False for rows without."""
+    return can_specialise(op) and define(op.name, taped_source(op), taped_classes(op) | {"op": op}, f"<{op.name}, taped>")
+
+
+def batched_source(op: Op, names: dict[str, Any]) -> str:
+    """The text of `run(batch, x, y, settings)`: the row on the arrays of all samples. It gives None where that is not all there is to do."""
+    xs = op.inputs
+    lines = [f"def {op.name}(batch, {', '.join(xs)}, settings):"]
+    for x in xs:
+        lines += [
+            f"    raw_{x}, own_{x} = {x}, False",
+            f"    if isinstance({x}, Tensor):",
+            f"        if {x}.level:",
+            f"            if {x}.home is not batch or {x}.version[0]:",
+            "                return None",
+            f"            raw_{x}, own_{x} = {x}.array, True",
+            f"            if raw_{x} is None:",
+            "                return None",
+            f"        elif modes.grad and ({x}.edge is not None or {x}.flag or ({x}.window is not None and {x}.requires_grad)):",
+            "            return None",
+            "        else:",
+            f"            raw_{x} = {x}.payload",
+        ]
+    raws, owns = ", ".join(f"raw_{x}" for x in xs), ", ".join(f"own_{x}" for x in xs)
+    if len(xs) == 1:
+        lines += [f"    if raw_{xs[0]}.dtype is not F32 and raw_{xs[0]}.dtype is not F64:", "        return None"]
+    else:
+        lines += [f"    if not one_float(op, ({raws},)):", "        return None"]
+    if op.batch is not None:
+        lines.append(f"    out = {batch_call(op, names)}")
+    else:
+        if len(xs) > 1:
+            same = " and ".join([*(f"own_{x}" for x in xs), *(f"raw_{x}.ndim == raw_{xs[0]}.ndim" for x in xs[1:])])
+            lines += [f"    if not ({same}):", f"        {raws} = aligned(batch.size, ({raws},), ({owns},))"]
+        given = {x: f"raw_{x}" for x in xs}
+        call = None if op.settings else inlined(op.forward, given, names)
+        lines += [
+            "    try:",
+            f"        out = {call or f'forward({raws}, **settings)'}",
+            "    except ValueError as error:",
+            f"        raise explained(op, error, [{', '.join(xs)}]) from None",
+        ]
+    itself = " or ".join(f"out is raw_{x}" for x in xs)
+    lines += [f"    if out.base is not None or {itself}:", f"        out = alone(out, ({raws},))", "    return batch.put(out)"]
+    return "\n".join(lines) + "\n"
+
+
+def batch_call(op: Op, names: dict[str, Any]) -> str:
+    """The call of a batching rule, with what it asks for by name. All inputs get the leading axis, unless it asks which have it."""
+    assert op.batch is not None
+    asked = parameters(op.batch)
+    names |= {"function": op.batch, "defaults": op.settings}
+    given = {name: f"settings.get({name!r}, defaults[{name!r}])" for name in op.settings}
+    for x in op.inputs:
+        given[x] = f"raw_{x}" if "batched" in asked else f"(raw_{x} if own_{x} else batch.lead(raw_{x}))"
+    given |= {
+        "batched": f"({', '.join(f'own_{x}' for x in op.inputs)},)", "size": "batch.size", "row": "op", "settings": "defaults | settings",
+    }  # fmt: skip
+    return f"function({', '.join(given[name] for name in asked)})"
+
+
+def one_float(op: Op, raws: tuple[Any, ...]) -> bool:
+    """Whether all arrays are of float32, or all of float64; integers and masks may stand beside them where they need not be joined."""
+    dtype = None
+    for i, raw in enumerate(raws):
+        own = getattr(raw, "dtype", None)
+        if own is F32 or own is F64:
+            if dtype is None:
+                dtype = own
+            elif own is not dtype:
+                return False
+        elif own is not None and (own in FLOATING or (op.promote and i in op.together)):
+            return False
+    return dtype is not None
+
+
+def aligned(size: int, raws: tuple[Any, ...], owns: tuple[bool, ...]) -> list[Any]:
+    """Arrays of fewer axes get axes of length 1 behind the leading one."""
+    most = max([getattr(raw, "ndim", 0) - own for raw, own in zip(raws, owns)])
+    return [
+        raw.reshape(size, *(1,) * (most - raw.ndim + 1), *raw.shape[1:]) if own and raw.ndim <= most else raw for raw, own in zip(raws, owns)
+    ]
+
+
+def alone(out: Any, raws: tuple[Any, ...]) -> Any:
+    """A result with memory of its own: a rule may give back an argument as it came, or a part of one."""
+    return out.copy() if any(type(x) is np.ndarray and looks_into(out, x) for x in raws) else out
+
+
+def compile_batched(op: Op) -> Any:
+    """The function written by `batched_source`; False for rows without."""
+    if not can_specialise(op) or op.view or (op.batch is None and op.kind != "elementwise"):
+        return False
+    names = {"op": op, "forward": op.forward}
+    return define(op.name, batched_source(op, names), names, f"<{op.name}, batched>")
+
+
+GENERATED.update({"aligned": aligned, "alone": alone, "apart": apart, "one_float": one_float})

@@ -1,0 +1,60 @@
+"""Weights by their address: from a folder, for there is no network here.
+
+    torch.hub.load_state_dict_from_url("https://host/resnet18-f37072fd.pth")
+
+reads `get_dir()/checkpoints/resnet18-f37072fd.pth` if somebody has put it there.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+from urllib.parse import urlparse
+
+from autolab.serialization import load as load_file
+
+__all__ = ["get_dir", "load", "load_state_dict_from_url", "set_dir"]
+
+_dir: str | None = None
+
+
+def _get_torch_home() -> str:
+    cache = os.environ.get("XDG_CACHE_HOME", os.path.join("~", ".cache"))
+    return os.path.expanduser(os.environ.get("TORCH_HOME", os.path.join(cache, "torch")))
+
+
+def get_dir() -> str:
+    """The folder: set_dir's, or $TORCH_HOME/hub, or ~/.cache/torch/hub, where PyTorch keeps what it has fetched."""
+    return os.path.join(_get_torch_home(), "hub") if _dir is None else _dir
+
+
+def set_dir(d: str | os.PathLike[str]) -> None:
+    """Look for files there from now on."""
+    global _dir
+    _dir = os.path.expanduser(d)
+
+
+def load_state_dict_from_url(
+    url: str, model_dir: str | None = None, map_location: Any = None, progress: bool = True, check_hash: bool = False,
+    file_name: str | None = None, weights_only: bool = True,
+) -> dict[str, Any]:  # fmt: skip
+    """What torch.load reads from the file that the address names, if it has been fetched before.
+
+    model_dir: the folder, get_dir()/checkpoints by default; file_name: the file's name, the last part of the address by default.
+    Raises FileNotFoundError, which names the place, if the file is not there: nothing is fetched.
+    """
+    folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
+    path = os.path.join(folder, file_name or os.path.basename(urlparse(url).path))
+    if not os.path.exists(path):
+        raise FileNotFoundError(
+            f"autolab fetches nothing from a network. Download {url} and put it at {path}, or build the model without weights."
+        )
+    return load_file(path, map_location=map_location, weights_only=weights_only)  # type: ignore[no-any-return]
+
+
+def load(repo_or_dir: str, model: str, *args: Any, **kwargs: Any) -> Any:
+    """Raises RuntimeError: programs are not fetched. Import the file that defines the model."""
+    raise RuntimeError(
+        f"torch.hub.load would fetch the program {repo_or_dir} and run its {model}(); autolab fetches nothing. Import the file that "
+        "defines it, with autolab.compat.install() before."
+    )
