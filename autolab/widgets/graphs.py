@@ -64,12 +64,13 @@ def graph_builder(functions=None, **leaves):
         if not state:
             box = [plot.box(30, 40, 150, 60, "leaf"), plot.words(50, 66, first, "head"), plot.words(50, 86, f"= {number(values[first])}")]
             return Frame(f"Only a leaf: {first} = {number(values[first])}. Its grad_fn is None. Add an operation.", box,
-                         [[first, number(values[first]), "None, a leaf"]])  # fmt: skip
+                         [[first, number(values[first]), "None, a leaf", "not yet"]])  # fmt: skip
         done = state[-1] == BACK
         trace = record(h, names=tensors) if done else graph(h, names=tensors)
         received = {s.node: s.incoming[0].text for s in trace.steps if s.incoming[0]}
+        missing = "none" if done else "not yet"
         rows = [
-            [n.called, value_line(n).removeprefix("= "), "None, a leaf" if n.kind == "leaf" else n.name, received.get(n.id, "")]
+            [n.called, value_line(n).removeprefix("= "), "None, a leaf" if n.kind == "leaf" else n.name, received.get(n.id, missing)]
             for n in trace.nodes[::-1]
         ]
         if done:
