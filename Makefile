@@ -43,7 +43,7 @@ lint: $(VENV)/lint.stamp
 	@$(BIN)/codespell
 
 notebooks: $(VENV)/test.stamp
-	@AUTOLAB_HOME=off $(BIN)/python -m pytest --nbval notebooks $(ARGS)
+	@AUTOLAB_HOME=off OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --nbval notebooks $(ARGS)
 
 mutants: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.check.measure $(ARGS)
