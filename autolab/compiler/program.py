@@ -185,7 +185,7 @@ class Builder:
             shape, dtype = record.outs[0].sample.shape, record.outs[0].sample.dtype
             for i, own in enumerate(record.own):
                 if found[i] is not None and own is not None and own != (shape, dtype):
-                    found[i] = self.to.emit(fit, (found[i], *own))
+                    found[i] = self.to.emit(fit, (found[i], own))
         return [gi if gi is None or isinstance(gi, Value) else self.to.constant(np.asarray(gi)[()]) for gi in found]
 
     def asked_for(self, record: Recorded, need: str, settings: dict[str, Any]) -> Any:

@@ -110,7 +110,7 @@ lstm = op(
 def gru_values(gates, w, b, h):
     """The gates are r, z, n."""
     units = w.shape[1]
-    gates, turned, scale = by_tanh(gates, w, [False, False, True])
+    gates, turned, _ = by_tanh(gates, w, [False, False, True])
     gates[..., : 2 * units] += b[: 2 * units] * 0.5
     b = b[2 * units :]
     out = np.empty((*gates.shape[:2], units), gates.dtype)
