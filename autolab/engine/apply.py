@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def apply(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     """Run one row. Returns a Tensor, or a tuple of them for a row with several outputs."""
-    result = op.run(*args, settings=settings)
+    result = op.run(args[0], settings=settings) if len(args) == 1 else op.run(*args, settings=settings)
     if result is NotImplemented:  # what a shortcut answers as an operator, so that Python asks the other operand
         strange = next(a for a in args if not isinstance(a, Tensor | int | float | np.generic | np.ndarray))
         raise TypeError(f"{op.name}(): expected a Tensor or a number, but got {type(strange).__name__}")
@@ -137,7 +137,12 @@ def explained(op: Op, error: Exception, raw: list[Any]) -> Exception:
 
 def looks_into(out: Any, raw: np.ndarray[Any, Any]) -> bool:
     """True if `out` shares the memory of `raw`. A reshape may have had to copy."""
-    return out is raw or (type(out) is np.ndarray and out.base is not None and np.may_share_memory(out, raw))
+    if out is raw or type(out) is not np.ndarray:
+        return out is raw
+    base = out.base
+    if base is raw or (base is not None and base is raw.base):  # nearly always; to compare addresses takes longer than the view
+        return True
+    return base is not None and (np.may_share_memory(out, raw) or not out.size)
 
 
 def record(

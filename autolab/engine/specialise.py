@@ -107,7 +107,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
     if op.view:
         lines += [
             f"    if looks_into(out, raw_{first}):",
-            f"        t.window, t.version = View.of({first}), {first}.version",
+            f"        t.window, t.version = View.{'of_usual' if recorded else 'of'}({first}), {first}.version",
             *(["        if t.window is None:  # of an inference tensor: one too", "            return t"] if recorded else []),
             "    else:",
             "        t.version = [0]",

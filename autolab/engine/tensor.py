@@ -40,8 +40,8 @@ class Size(tuple[int, ...]):
         return f"torch.Size({list(self)})"
 
     def __getitem__(self, i: Any) -> Any:
-        got = super().__getitem__(i)
-        return Size(got) if isinstance(i, slice) else got
+        got = tuple.__getitem__(self, i)
+        return Size(got) if type(got) is tuple else got
 
     def __add__(self, other: Any) -> Size:
         return Size(tuple(self) + tuple(other))

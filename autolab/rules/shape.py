@@ -12,11 +12,11 @@ from autolab.engine.op import LINEAR, op
 L = LINEAR
 
 reshape = op(
-    "reshape", lambda x, *, shape: np.reshape(x, shape), L, numpy=np.reshape, node="ViewBackward0", view=True,
+    "reshape", lambda x, *, shape: x.reshape(shape), L, numpy=np.reshape, node="ViewBackward0", view=True,
     x=lambda g, x_shape: np.reshape(g, x_shape),
 )  # fmt: skip
 swapaxes = op(
-    "swapaxes", lambda x, *, axis1, axis2: np.swapaxes(x, axis1, axis2), L, numpy=np.swapaxes,
+    "swapaxes", lambda x, *, axis1, axis2: x.swapaxes(axis1, axis2), L, numpy=np.swapaxes,
     node="TransposeBackward0", view=True,
     x=lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2),
 )  # fmt: skip
@@ -27,7 +27,7 @@ def turned(g):
 
 t = op("t", lambda x: x.T, L, view=True, x=lambda g: turned(g))
 transpose = op(
-    "transpose", lambda x, *, axes=None: np.transpose(x, axes), L, numpy=np.transpose, node="PermuteBackward0", view=True,
+    "transpose", lambda x, *, axes=None: x.transpose(axes), L, numpy=np.transpose, node="PermuteBackward0", view=True,
     x=lambda g, axes: np.transpose(g, inverse(axes)),
 )  # fmt: skip
 
@@ -62,11 +62,12 @@ expand = op(
     x=lambda g, x_shape: sum_to(g, x_shape),
 )  # fmt: skip
 expand_dims = op(
-    "expand_dims", lambda x, *, axis: np.expand_dims(x, axis), L, numpy=np.expand_dims, node="UnsqueezeBackward0", view=True,
+    "expand_dims", lambda x, *, axis: x[(..., None, *(slice(None),) * (-axis - 1))], L, numpy=np.expand_dims,
+    node="UnsqueezeBackward0", view=True,
     x=lambda g, x_shape: np.reshape(g, x_shape),
 )  # fmt: skip
 squeeze = op(
-    "squeeze", lambda x, *, axis=None: np.squeeze(x, axis), L, numpy=np.squeeze, view=True,
+    "squeeze", lambda x, *, axis=None: x.squeeze(axis), L, numpy=np.squeeze, view=True,
     node=lambda x, *, axis=None: f"SqueezeBackward{0 if axis is None else 1 if axis == () or isinstance(axis, int) else 2}",
     x=lambda g, x_shape: np.reshape(g, x_shape),
 )  # fmt: skip

@@ -64,6 +64,8 @@ def sizes_of(args: tuple[Any, ...], function: str, argument: str = "size", named
             raise TypeError(
                 f"{function}(): argument '{argument}' (position 1) must be tuple of ints, not {type(args[0]).__name__}"
             )
+    if {*map(type, args)} <= {int}:
+        return args
     for position, n in enumerate(args):
         if type(n) is not int and not _is_whole(n):
             raise TypeError(

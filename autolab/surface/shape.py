@@ -36,10 +36,11 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or the length of one dim."""
     if dim is None:
         return self.shape
-    axis = axis_of(dim, self.ndim)
+    shape = self.payload.shape
+    axis = axis_of(dim, len(shape))
     if axis is None:
         raise IndexError(f"dimension specified as {dim} but tensor has no dimensions")
-    return self.shape[axis]
+    return shape[axis]
 
 
 def numel(self: Tensor) -> int:
@@ -49,6 +50,8 @@ def numel(self: Tensor) -> int:
 
 def _complete(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
     """Fill in a -1, and check that there is room for just n entries."""
+    if -1 not in shape and math.prod(shape) == n:
+        return shape
     known = math.prod(s for s in shape if s != -1)
     holes = shape.count(-1)
     if holes > 1:
@@ -65,16 +68,16 @@ def _complete(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
 
 def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """The same entries in another shape; one length may be -1. Shares memory where it can, copies where it must."""
-    return apply(rows.reshape, (input,), {"shape": _complete(sizes_of(sizes, "reshape", "shape", shape), input.shape.numel())})  # type: ignore[no-any-return]
+    return apply(rows.reshape, (input,), {"shape": _complete(sizes_of(sizes, "reshape", "shape", shape), math.prod(input.payload.shape))})  # type: ignore[no-any-return]
 
 
 def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
     """The same memory in another shape, or read as another dtype. Raises RuntimeError if that needs a copy: then use reshape()."""
     if len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
         return _as_bits(self, shape[0])
-    wanted = _complete(sizes_of(shape, "view", named=size), self.shape.numel())
+    wanted = _complete(sizes_of(shape, "view", named=size), math.prod(self.payload.shape))
     out = apply(rows.reshape, (self,), {"shape": wanted})
-    if out.version is not self.version and not self.level and self.shape.numel():
+    if out.version is not self.version and not self.level and self.payload.size:
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             f"contiguous subspaces). Use .reshape(...) instead: from {list(self.shape)} to {list(wanted)} needs a copy."
@@ -115,8 +118,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if start == end:
         return input
-    s = input.shape
-    return reshape(input, (*s[:start], math.prod(s[start : end + 1]), *s[end + 1 :]))
+    s = tuple(input.payload.shape)
+    return apply(rows.reshape, (input,), {"shape": (*s[:start], math.prod(s[start : end + 1]), *s[end + 1 :])})  # type: ignore[no-any-return]
 
 
 def ravel(input: Tensor) -> Tensor:
@@ -155,7 +158,8 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Swap two dims."""
-    a, b = axis_of(dim0, input.ndim), axis_of(dim1, input.ndim)
+    n = len(input.payload.shape)
+    a, b = axis_of(dim0, n), axis_of(dim1, n)
     if a is None:
         return reshape(input, ())
     return apply(rows.swapaxes, (input,), {"axis1": a, "axis2": b})  # type: ignore[no-any-return]
@@ -171,13 +175,14 @@ def t(input: Tensor) -> Tensor:
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The dims in another order."""
     wanted = sizes_of(order, "permute", "dims", dims)
-    if len(wanted) != input.ndim:
+    n = len(input.payload.shape)
+    if len(wanted) != n:
         raise RuntimeError(
             "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
             f"of dimensions i.e. input.dim() = {input.ndim} is not equal to len(dims) = {len(wanted)}"
         )
-    axes = tuple(axis_of(d, input.ndim) for d in wanted)
-    if len(set(axes)) < input.ndim:
+    axes = tuple([axis_of(d, n) for d in wanted])
+    if len(set(axes)) < n:
         raise RuntimeError(f"permute(): duplicate dims are not allowed. The dims are {list(wanted)}.")
     return apply(rows.transpose, (input,), {"axes": axes})  # type: ignore[no-any-return]
 
@@ -247,8 +252,8 @@ def adjoint(input: Tensor) -> Tensor:
 
 def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """Repeat dims of length 1 without copying; -1 keeps a length, and new dims may be put in front."""
-    wanted = sizes_of(sizes, "expand", named=size)
-    extra = len(wanted) - self.ndim
+    wanted, lengths = sizes_of(sizes, "expand", named=size), self.payload.shape
+    extra = len(wanted) - len(lengths)
     if extra < 0:
         raise RuntimeError(
             f"expand(torch.{self.dtype.title}Tensor{{{list(self.shape)}}}, size={list(wanted)}): the number of sizes provided "
@@ -258,8 +263,8 @@ def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
         raise RuntimeError(
             f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {wanted.index(-1)}"
         )
-    shape = tuple(self.shape[i - extra] if s == -1 else s for i, s in enumerate(wanted))
-    for i, (s, own) in enumerate(zip(shape[extra:], self.shape)):
+    shape = wanted if -1 not in wanted else tuple([lengths[i - extra] if s == -1 else s for i, s in enumerate(wanted)])
+    for i, (s, own) in enumerate(zip(shape[extra:], lengths)):
         if own not in (1, s):
             raise RuntimeError(
                 f"The expanded size of the tensor ({s}) must match the existing size ({own}) at non-singleton dimension "
