@@ -137,7 +137,7 @@ def explained(op: Op, error: Exception, raw: list[Any]) -> Exception:
 
 def looks_into(out: Any, raw: np.ndarray[Any, Any]) -> bool:
     """True if `out` shares the memory of `raw`. A reshape may have had to copy."""
-    return out is raw or (type(out) is np.ndarray and out.base is not None and np.may_share_memory(out, raw))
+    return out is raw or (type(out) is np.ndarray and out.base is not None and (np.may_share_memory(out, raw) or not out.size))
 
 
 def record(
