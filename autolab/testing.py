@@ -1,4 +1,4 @@
-"""`assert_close`: whether two results are equal up to rounding, and if not, where they differ and by how much."""
+"""What tests ask for: `assert_close`, whether two results are equal up to rounding, and if not, where; `make_tensor`, random numbers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from autolab.engine import dtypes
-from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.creation import as_tensor
+from autolab.surface.random import rand
 
-__all__ = ["assert_close"]
+__all__ = ["assert_close", "make_tensor"]
 
 # dtype -> (rtol, atol); integers and bools must be equal
 TOLERANCES = {"float16": (1e-3, 1e-5), "bfloat16": (1.6e-2, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
@@ -140,3 +141,32 @@ def compared(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> str:
         where = f" at index {at}" if at else ""
         lines.append(f"Greatest {name} difference: {values.reshape(-1)[worst].item()}{where}{limit}")
     return "\n".join(lines)
+
+
+def make_tensor(
+    *shape: Any, dtype: Any, device: Any = "cpu", low: float | None = None, high: float | None = None, requires_grad: bool = False,
+    noncontiguous: bool = False, exclude_zero: bool = False, memory_format: Any = None,
+) -> Tensor:  # fmt: skip
+    """A tensor of random numbers for a test: uniform over [low, high), by default over [-9, 9) (from 0 for uint8, 0 and 1 for bool).
+
+    noncontiguous: with gaps in memory. exclude_zero: no entry is 0. Raises ValueError for an empty range.
+
+    >>> make_tensor(2, 3, dtype=autolab.int64, low=5, high=6).tolist()
+    [[5, 5, 5], [5, 5, 5]]
+    """
+    if len(shape) == 1 and isinstance(shape[0], Sequence):
+        shape = tuple(shape[0])
+    d = dtypes.to_numpy(dtype)
+    bottom, top = (0, 2) if d.kind == "b" else (0, 10) if d.kind == "u" else (-9, 10 if d.kind == "i" else 9)
+    bottom, top = bottom if low is None else max(low, 0 if d.kind in "ub" else low), top if high is None else high
+    if bottom >= top:
+        raise ValueError(f"`low` must be less than `high`, but got {bottom} >= {top}")
+    sizes = (*shape[:-1], 2 * shape[-1]) if noncontiguous and shape else shape
+    numbers = rand(*sizes, dtype=dtypes.float64).numpy() * (top - bottom) + bottom  # type: ignore[attr-defined]
+    numbers = (np.floor(numbers) if d.kind in "biu" else numbers).astype(d)
+    if exclude_zero:
+        numbers = np.where(numbers == 0, np.ones((), d) if d.kind in "biu" else np.finfo(np.float16).tiny, numbers).astype(d)
+    if noncontiguous and shape:
+        numbers = numbers[..., ::2]
+    made: Tensor = fresh(numbers)
+    return made.requires_grad_() if requires_grad else made

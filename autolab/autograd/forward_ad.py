@@ -21,6 +21,14 @@ from autolab.engine.tensor import Tensor
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
 
+_current_level = -1  # what PyTorch's users look at: -1 outside of a dual level, 0 inside
+
+
+def _set_current_level(level: int) -> None:
+    global _current_level
+    _current_level = level
+
+
 class Carried(Dual):
     """A dual number of a `dual_level`: what concerns reverse mode is asked of its value."""
 
@@ -66,6 +74,7 @@ def enter_dual_level() -> int:
             "made by nesting func.jvp."
         )
     Forward().__enter__()
+    _set_current_level(0)
     return 0
 
 
@@ -78,6 +87,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
         )
     before = modes.grad
     open_level.__exit__()
+    _set_current_level(-1)
     modes.grad = before  # a no_grad around the exit goes on
     modes.settle()
 

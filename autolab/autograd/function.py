@@ -145,10 +145,15 @@ class Function:
                 from autolab.autograd.inside import apply_inside
 
                 return apply_inside(cls, top.home, args)
+        return cls.recorded(FunctionCtx(Call(cls, args), ()), args)
+
+    @classmethod
+    def recorded(cls, ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
+        """The outputs with their history, on ordinary tensors; ctx is filled."""
+        call, apart = ctx._autograd_call, cls.sets_up_apart()
         edges = tuple([edge_of(a) if isinstance(a, Tensor) else None for a in args])
         needs = tuple([e is not None for e in edges])
-        call = Call(cls, args)
-        ctx = FunctionCtx(call, needs)
+        ctx.needs_input_grad = ctx.needs_input_grad or needs
         with computing(call, needs, args):
             outputs = cls.forward(*args) if apart else cls.forward(ctx, *args)
             if apart:

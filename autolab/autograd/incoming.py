@@ -19,9 +19,9 @@ from autolab.engine.tensor import Tensor, fresh
 def run_forward(func: Any, inputs: tuple[Any, ...], directions: dict[int, Any], zeros: bool = True) -> list[tuple[Any, Any]]:
     """(output, tangent) for each output, where inputs move along these directions; None means zeros, or no tangent at all."""
     with forward_ad.dual_level():
-        moved = list(inputs)
+        moved = [x.detach() if isinstance(x, Tensor) else x for x in inputs]
         for i, d in directions.items():
-            x = inputs[i].detach()
+            x = moved[i]
             if d is not None and not isinstance(d, Tensor):
                 d = fresh(np.array(d).reshape(x.payload.shape).astype(x.payload.dtype)[()])
             if d is None and zeros:

@@ -55,47 +55,90 @@ def pushed(function: type[Function], level: Push, args: tuple[Any, ...]) -> Any:
     if moves and function.jvp is Function.jvp:
         function.jvp(None)
     call = Call(function, tuple(values))
-    ctx = FunctionCtx(call, tuple([t is not None for t in given]))
+    needs = [t is not None or (isinstance(v, Tensor) and v.requires_grad) for t, v in zip(given, values)]
+    ctx = FunctionCtx(call, tuple(needs))
     with level.lowered():
         outputs = forward_of(function, ctx, values)
         outs = as_tuple(outputs)
-        call.saved = [Kept(t) for t in call.to_save_forward or call.to_save]  # type: ignore[misc]
         moved: tuple[Any, ...] = (None,) * len(outs)
         if moves:
+            floating = [isinstance(v, Tensor) and v.payload.dtype in FLOATING for v in values]
             if call.materialize:
-                given = [zeros(v) if t is None and isinstance(v, Tensor) else t for t, v in zip(given, values)]
+                given = [zeros(v) if t is None and on else t for t, v, on in zip(given, values, floating)]
+            # One ctx serves both directions: in jvp it gives what was saved for forward.
+            versions = [None if t is None else t.version[0] for t in given]
+            for_backward, call.saved = call.saved, [Kept(t) for t in call.to_save_forward]  # type: ignore[misc]
             moved = as_tuple(function.jvp(ctx, *given))
+            call.saved = for_backward
     if len(moved) != len(outs):
         raise RuntimeError(
             f"Function {function.__name__}Backward returned an incorrect number of forward gradients (expected {len(outs)}, got "
             f"{len(moved)}): jvp returns one tangent, or None, for each output."
         )
-    fixed = {id(t) for t in call.non_differentiable}
-    results = [
-        out if not isinstance(out, Tensor) else level.moving(out, None if id(out) in fixed else checked(function, i, out, t))
-        for i, (out, t) in enumerate(zip(outs, moved))
-    ]
+    results = []
+    for i, (out, t) in enumerate(zip(outs, moved)):
+        if not isinstance(out, Tensor):
+            results.append(out)
+            continue
+        t = checked(function, i, out, t, fixed=any(out is other for other in call.non_differentiable))
+        k = next((k for k, v in enumerate(values) if out is v), None)
+        if t is not None:
+            check_alias(out, t, values, given, versions, dirty=any(out is other for other in call.dirty))
+        if k is not None and any(out is other for other in call.dirty) and level.owns(args[k]):
+            args[k].moved = t
+            results.append(args[k])
+        else:
+            results.append(level.moving(out, t))
     return tuple(results) if isinstance(outputs, tuple | list) else results[0]
+
+
+def check_alias(out: Tensor, tangent: Tensor, values: list[Any], given: list[Any], versions: list[Any], dirty: bool) -> None:
+    """What forward did to an input (returned it, looked into it, wrote to it), jvp must have done to its tangent."""
+    base = None if out.window is None else out.window.base
+    for v, t, version in zip(values, given, versions):
+        if t is None or not isinstance(v, Tensor):
+            continue
+        if out is v and dirty:
+            if tangent is not t or t.version[0] == version:
+                raise RuntimeError(
+                    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an input "
+                    "inplace, then the jvp function must modify the corresponding gradient inplace."
+                )
+        elif out is v or (base is not None and (base is v or (v.window is not None and base is v.window.base))):
+            if tangent.window is None:
+                raise RuntimeError(
+                    "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
+                )
+            if t.window is None and tangent.window.base is not t:
+                which = "the given" if v.window is None else "the same base as the given"
+                raise RuntimeError(f"A custom Function is returning a view but the jvp is not returning a view of {which} grad input.")
+            if t.window is not None and tangent.window.base is not t.window.base:
+                raise RuntimeError(
+                    "A custom Function is returning a view but the jvp is not returning a view of the same base as the given grad input."
+                )
 
 
 def forward_of(function: type[Function], ctx: FunctionCtx, values: list[Any]) -> Any:
     """The outputs, with their history on the levels below, and ctx filled."""
-    recorded = any(isinstance(v, Tensor) and (v.level or v.requires_grad) for v in values)
-    if function.sets_up_apart():
-        outputs = function.apply(*values)
-        with recording(False):
-            function.setup_context(ctx, tuple(values), outputs)
-        return outputs
-    if recorded:
+    if not any(isinstance(v, Tensor) and v.level for v in values):
+        return function.recorded(ctx, tuple(values))
+    if not function.sets_up_apart():
         raise needs_setup_context(function)
+    outputs = function.apply(*values)
     with recording(False):
-        return function.forward(ctx, *values)
+        function.setup_context(ctx, tuple(values), outputs)
+    return outputs
 
 
-def checked(function: type[Function], i: int, out: Tensor, tangent: Any) -> Any:
+def checked(function: type[Function], i: int, out: Tensor, tangent: Any, fixed: bool) -> Any:
     """A tangent that a user's jvp returned, if it fits the output."""
-    if tangent is None or out.payload.dtype not in FLOATING:
+    if tangent is None:
         return None
+    if fixed or out.payload.dtype not in FLOATING:
+        raise RuntimeError(
+            f"{function.__name__}.jvp returned a tangent for output {i}, which is not differentiable. You should return None at that "
+            "position instead."
+        )
     if not isinstance(tangent, Tensor):
         raise RuntimeError(f"{function.__name__}.jvp must return Tensors or None, got {type(tangent).__name__} for output {i}")
     if tangent.shape != out.shape:

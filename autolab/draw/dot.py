@@ -1,19 +1,33 @@
 """A graph for Graphviz."""
 
+from functools import cache
+
+from autolab.draw.collapse import LIMIT
+from autolab.draw.svg import view_of
 from autolab.trace.model import Trace
 from autolab.trace.record import graph
 
+NO_PROGRAM = (
+    "drawing with Graphviz needs its program `dot`, which is not on the path. Install it (`apt install graphviz`, "
+    "`brew install graphviz`, `conda install graphviz`), or use draw.svg, which needs nothing. The source is there without it: `.source`."
+)
 
-def dot(loss, direction="right"):
+
+def dot(loss, direction="right", open=None, limit=LIMIT):
     """The graph behind a tensor as a `graphviz.Digraph`, for PDF, PostScript and other layouts.
 
-    The source is made without the `dot` program; `.render()`, `.pipe()` and the picture in a notebook need it.
+    The source is made without the `dot` program; `.render()`, `.pipe()` and the picture in a notebook need it. A graph of more than
+    `limit` nodes is drawn in the same groups as by `svg`.
 
     Parameters
     ----------
     loss : Tensor or Trace
     direction : {"right", "down"}
         Which way the data flows.
+    open : str, optional
+        Which group to show the inside of, by its name in the picture (`model.0`).
+    limit : int or None
+        How many boxes to draw at most. None draws every node.
 
     Returns
     -------
@@ -24,7 +38,9 @@ def dot(loss, direction="right"):
     ImportError
         If the Python package graphviz is not installed.
     RuntimeError
-        If nothing was recorded for the tensor.
+        If nothing was recorded for the tensor; and from `.render()` and `.pipe()` if the program is not installed.
+    ValueError
+        If `direction` or `open` is none of the above.
 
     Examples
     --------
@@ -43,22 +59,51 @@ def dot(loss, direction="right"):
     if direction not in ("right", "down"):
         raise ValueError(f'direction is {direction!r}, expected "right" or "down"')
     trace = loss if isinstance(loss, Trace) else graph(loss)
-    root = trace.node(trace.root)
-    made = graphviz.Digraph(root.name)
+    view = view_of(trace, open, limit)
+    made = _digraph()(trace.node(trace.root).name)
     made.attr(rankdir="LR" if direction == "right" else "TB")
     made.attr("node", fontname="Helvetica", fontsize="11", style="filled")
     made.attr("edge", fontname="Helvetica", fontsize="10", color="#7d7870")
-    for node in trace.nodes:
-        made.node(node.id, r"\n".join(graphviz.escape(line) for line in _lines(node)), **_look(node, root))
+    for node in view.nodes:
+        made.node(node.id, r"\n".join(graphviz.escape(line) for line in _lines(node)), **_look(node, node.id == view.root))
     sent = {one.edge: one.value for step in trace.steps for one in step.outgoing}
-    for edge in trace.edges:
+    for edge in view.edges:
         value = sent.get(edge.id)
-        label = {} if value is None else {"label": graphviz.escape(f"grad {value.label}")}
-        made.edge(edge.source, edge.target, **label)
+        label = f"{edge.count} edges" if edge.count > 1 else "" if value is None else f"grad {value.label}"
+        made.edge(edge.source, edge.target, **({"label": graphviz.escape(label)} if label else {}))
     return made
 
 
+@cache
+def _digraph():
+    """graphviz.Digraph, which tells what to do where the program is missing."""
+    import graphviz
+
+    class Digraph(graphviz.Digraph):
+        def render(self, *args, **settings):
+            return _told(super().render, *args, **settings)
+
+        def pipe(self, *args, **settings):
+            return _told(super().pipe, *args, **settings)
+
+        def _repr_mimebundle_(self, *args, **settings):
+            try:
+                return super()._repr_mimebundle_(*args, **settings)
+            except RuntimeError as error:
+                return {"text/plain": str(error)}
+
+    def _told(work, *args, **settings):
+        try:
+            return work(*args, **settings)
+        except graphviz.ExecutableNotFound:
+            raise RuntimeError(NO_PROGRAM) from None
+
+    return Digraph
+
+
 def _lines(node):
+    if node.kind == "group":
+        return [node.name, f"{node.size} nodes"]
     lines = [node.label] if node.label else []
     if node.kind != "leaf":
         lines.append(node.name)
@@ -70,10 +115,11 @@ def _lines(node):
 
 
 def _look(node, root):
-    if node is root:
+    if root:
         return {"shape": "box", "peripheries": "2", "fillcolor": "#dff3ea", "color": "#00714e"}
     return {
         "leaf": {"shape": "ellipse", "fillcolor": "#e2f0fb", "color": "#0a66a8"},
         "op": {"shape": "box", "fillcolor": "#f5f4f1", "color": "#79746b"},
         "custom": {"shape": "octagon", "fillcolor": "#f8e9f3", "color": "#97397a"},
+        "group": {"shape": "box3d", "fillcolor": "#f1edfb", "color": "#6a51a3"},
     }[node.kind]

@@ -233,8 +233,8 @@ def regions(axes, grid, kinds):
 
 
 def picture(parts, width, height, label, style=""):
-    """The whole as one SVG element."""
-    inside = f"<style>{style}</style>" if style else ""
+    """The whole as one SVG element; with a style of its own it is to stand alone, and brings its ground for its words."""
+    inside = f'<style>{style}</style><rect class="al-paper" width="{width}" height="{height}" rx="8"/>' if style else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="al-svg al-plot" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'role="img" aria-label="{escape(label)}">{inside}{"".join(parts)}</svg>'

@@ -54,11 +54,16 @@ def svg(loss, step="end", direction="auto", legend=True, open=None, limit=LIMIT)
     '<svg'
     """
     trace = loss if isinstance(loss, Trace) else graph(loss)
-    view = None
-    if limit is not None and (open is not None or len(trace.nodes) > limit):
-        groups = Groups(trace, limit)
-        view = groups.view(groups.start if open is None else _named(groups, open))
+    view = view_of(trace, open, limit)
     return Picture(render(trace, step, direction=direction, legend=legend, style=ALONE, view=view), text(trace))
+
+
+def view_of(trace, open=None, limit=LIMIT):
+    """What a picture of a trace shows: every node, or groups where they are more than `limit`; `open` names the one to look into."""
+    if limit is None or (open is None and len(trace.nodes) <= limit):
+        return _everything(trace)
+    groups = Groups(trace, limit)
+    return groups.view(groups.start if open is None else _named(groups, open))
 
 
 def _named(groups, name):

@@ -81,8 +81,6 @@ def to_numpy(like: Any) -> np.dtype[Any]:
     """The NumPy dtype of an autolab dtype, a Python type or a NumPy dtype."""
     if type(like) is dtype:
         return like.numpy
-    if like is float:
-        return default.floating
     return of(np.dtype(like)).numpy
 
 

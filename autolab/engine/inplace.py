@@ -15,7 +15,7 @@ import numpy as np
 from autolab.engine import dtypes
 from autolab.engine.modes import Untracked, modes
 from autolab.engine.node import Edge, Node, edge_of, next_number
-from autolab.engine.saved import FREED, Saved
+from autolab.engine.saved import FREED, Packed, Saved
 from autolab.engine.tensor import TABLE, Tensor, fresh
 
 if TYPE_CHECKING:
@@ -293,7 +293,8 @@ def adopt_saved_result(result: Tensor, target: Tensor) -> None:
     node: Any = result.edge[0]
     saved = getattr(node, "saved", None)
     if saved:
-        places = [k + 1 for k, value in enumerate(saved) if value is result.version]
+        # What a hook took away stays with the hook.
+        places = [k + 1 for k, value in enumerate(saved) if value is result.version and type(saved[k - 1]) is not Packed]
         node.saved = tuple(
             target.version if value is result.version else target.version[0] if k in places else value
             for k, value in enumerate(saved)

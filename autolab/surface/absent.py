@@ -17,13 +17,11 @@ from autolab.engine.tensor import Tensor
 _COMPLEX = "there are no complex numbers"
 _DENSE = "all tensors are dense"
 _FOURIER = "numpy.fft transforms arrays, without gradients"
-_MEMORY = "Tensor.numpy() gives the memory as an array"
 _GRAPH = "trace.record shows the graph of a run"
 INSTEAD = {
     **dict.fromkeys(("complex", "complex64", "complex128", "polar", "view_as_complex", "view_as_real", "cfloat", "cdouble"), _COMPLEX),
     **dict.fromkeys(("sparse", "sparse_coo_tensor", "sparse_csr_tensor", "to_sparse", "coalesce", "is_coalesced"), _DENSE),
     **dict.fromkeys(("fft", "stft", "istft"), _FOURIER),
-    **dict.fromkeys(("storage", "untyped_storage"), _MEMORY),
     **dict.fromkeys(("export", "symbolic_trace", "GraphModule"), _GRAPH),
     "SparseAdam": "all tensors are dense; optim.Adam moves the same parameters",
     "DistributedSampler": "one process computes, so every sampler is for the whole data set",

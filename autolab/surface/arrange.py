@@ -155,11 +155,12 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to. Raises RuntimeError if there is none."""
+    for s in shapes:
+        if not isinstance(s, int | tuple | list):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {s}")
     wanted = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
-    for s in wanted:
-        for n in s:
-            if n < 0:
-                raise RuntimeError(f"Trying to create tensor with negative dimension ({n}): ({n})")
+    if any(n < 0 for s in wanted for n in s):
+        raise ValueError(f"Attempting to broadcast a dimension with negative length! The shapes are {wanted}.")
     found: list[int] = []
     for i, s in enumerate(wanted):
         found = [1] * (len(s) - len(found)) + found

@@ -24,6 +24,7 @@ from autolab.surface import (
     index,
     inplace,
     kinds,
+    layout,
     linalg,
     order,
     pointwise,
@@ -37,6 +38,7 @@ from autolab.surface import (
     shape,
     sources,
     special,
+    storage,
     typed,
     views,
 )
@@ -45,7 +47,7 @@ from autolab.surface.numpy_names import with_numpy_names
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
 MODULES: tuple[Any, ...] = (
     pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, copied, order,
-    series, kinds, settings, typed, sources, special,
+    series, kinds, settings, typed, sources, special, storage, layout,
 )  # fmt: skip
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)

@@ -12,10 +12,10 @@ import numpy as np
 
 from autolab.engine import dtypes
 from autolab.engine.apply import apply
-from autolab.engine.tensor import Tensor, fresh
-from autolab.rules import elementwise as copies
+from autolab.engine.tensor import Tensor
 from autolab.rules import shape as rows
 from autolab.surface.dims import axes_of, axis_of, require_tensor, sizes_of
+from autolab.surface.layout import as_bits, contiguous
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
 FUNCTIONS = (
@@ -23,8 +23,8 @@ FUNCTIONS = (
     "roll split squeeze stack t tile transpose tril triu unbind unflatten unsqueeze"
 )
 METHODS = (
-    "adjoint broadcast_to chunk contiguous diagonal expand expand_as flatten flip is_contiguous movedim numel "
-    "permute ravel repeat reshape reshape_as roll size split squeeze stride t tile transpose tril triu "
+    "adjoint broadcast_to chunk diagonal expand expand_as flatten flip movedim numel "
+    "permute ravel repeat reshape reshape_as roll size split squeeze t tile transpose tril triu "
     "unbind unflatten unsqueeze view view_as"
 )
 IN_PLACE = "tril triu"
@@ -74,7 +74,7 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
 def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
     """The same memory in another shape, or read as another dtype. Raises RuntimeError if that needs a copy: then use reshape()."""
     if len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
-        return _as_bits(self, shape[0])
+        return as_bits(self, shape[0])
     wanted = _complete(sizes_of(shape, "view", named=size), math.prod(self.payload.shape))
     out = apply(rows.reshape, (self,), {"shape": wanted})
     if out.version is not self.version and not self.level and self.payload.size:
@@ -83,19 +83,6 @@ def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
             f"contiguous subspaces). Use .reshape(...) instead: from {list(self.shape)} to {list(wanted)} needs a copy."
         )
     return out  # type: ignore[no-any-return]
-
-
-def _as_bits(self: Tensor, dtype: dtypes.dtype) -> Tensor:
-    """The same memory read as another dtype: bits have no gradient, so this is a tensor without history."""
-    own = self.dtype
-    if own.itemsize != dtype.itemsize and (not self.ndim or self.shape[-1] * own.itemsize % dtype.itemsize):
-        raise RuntimeError(
-            f"self.size(-1) must be divisible by {dtype.itemsize // own.itemsize} to view {own.title} as {dtype.title} (different "
-            f"element sizes), but got {self.shape[-1] if self.ndim else 'a 0-d tensor'}"
-        )
-    out = fresh(self.box().view(dtype.numpy))
-    out.version = self.version
-    return out
 
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:
@@ -123,8 +110,8 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 
 def ravel(input: Tensor) -> Tensor:
-    """All entries in one dim."""
-    return flatten(input)
+    """All entries in one dim, one behind the other: a view if they lie so already, else a copy."""
+    return flatten(contiguous(input))
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
@@ -482,26 +469,3 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of the matrices, zeros below."""
     _need_matrix("triu", input)
     return apply(rows.triu, (input,), {"k": diagonal})  # type: ignore[no-any-return]
-
-
-def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Itself if its memory is in order, else a copy."""
-    if self.level:
-        return self
-    return self if is_contiguous(self) else apply(copies.clone, (self,), {"order": "C"})  # type: ignore[no-any-return]
-
-
-def is_contiguous(self: Tensor) -> bool:
-    return bool(self.payload.flags.c_contiguous)
-
-
-def stride(self: Tensor, dim: int | None = None) -> Any:
-    """Steps between neighbours along each dim, counted in entries."""
-    a = self.payload
-    steps = tuple(s // a.itemsize for s in a.strides)
-    if dim is None:
-        return steps
-    axis = axis_of(dim, self.ndim)
-    if axis is None:
-        raise IndexError(f"dimension specified as {dim} but tensor has no dimensions")
-    return steps[axis]

@@ -15,7 +15,7 @@ from autolab.surface.settings import strided
 
 TITLES = [f"{d.title}Tensor" for d in dtypes.ALL]
 # What this module gives: functions of the package, methods of Tensor.
-FUNCTIONS = " ".join(["get_device is_same_size is_signed is_storage typename", *TITLES])
+FUNCTIONS = " ".join(["get_device is_same_size is_signed typename", *TITLES])
 METHODS = "cuda get_device is_pinned is_same_size is_set_to is_shared is_signed new pin_memory xpu"
 
 
@@ -105,11 +105,6 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether the two look at the same entries of the same memory."""
     a, b = self.box(), tensor.box()
     return bool(a.__array_interface__ == b.__array_interface__)
-
-
-def is_storage(obj: Any) -> bool:
-    """False: there are no storages."""
-    return False
 
 
 def typename(obj: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from autolab.rules import strided as rows
 from autolab.surface import shape
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
 from autolab.surface.inplace import copy_, fill_, renamed
+from autolab.surface.storage import UntypedStorage
 
 UNSAFE = "unsafe_chunk unsafe_split unsafe_split_with_sizes"
 FUNCTIONS = f"as_strided as_strided_scatter detach detach_ {UNSAFE}"
@@ -171,11 +173,20 @@ transpose_ = looks_anew("transpose", shape.transpose, "TransposeBackward1")
 unsqueeze_ = looks_anew("unsqueeze", shape.unsqueeze, "UnsqueezeBackward1")
 
 
-def set_(self: Tensor, source: Tensor | None = None) -> Tensor:
-    """Look into the memory of `source` from now on (into none without it), and forget the history."""
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
+    """Look into the memory of `source` from now on (into none without it), and forget the history.
+
+    source: a Tensor, or its storage; of a storage all entries, or those that size, stride and storage_offset name.
+    """
     check_may_write(self, self.requires_grad)
+    if isinstance(source, UntypedStorage):
+        source = fresh(source.memory.view(self.payload.dtype))
     if source is not None and source.payload.dtype != self.payload.dtype:
         raise RuntimeError(f"Could not set tensor of type {source.dtype.title} to a tensor of type {self.dtype.title}")
+    if size is not None:
+        if stride is None:
+            stride = [math.prod(size[k + 1 :]) for k in range(len(size))]
+        source = as_strided(source, size, stride, storage_offset)
     self.payload = np.empty(0, self.payload.dtype) if source is None else source.box()
     self.window = None
     self.version[0] += 1
@@ -195,12 +206,21 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     if wanted == tuple(self.shape):
         return self
     memory, start = rows.owned(self.box())
-    n = int(np.prod(wanted))
+    n = math.prod(wanted)
+    check_fits(wanted, memory.itemsize)
     if start + n > memory.size:
         memory, start = np.concatenate([memory[start:], np.zeros(start + n - memory.size, memory.dtype)]), 0
     self.payload = memory[start : start + n].reshape(wanted)
     self.version[0] += 1
     return self
+
+
+def check_fits(sizes: tuple[int, ...], itemsize: int) -> None:
+    """Raise RuntimeError for more entries than can be counted."""
+    steps = [math.prod(max(n, 1) for n in sizes[k + 1 :]) for k in range(len(sizes))]
+    for what, largest in (("Stride", max(steps, default=0)), ("Storage size", math.prod(sizes) * itemsize)):
+        if largest >= 2**63:
+            raise RuntimeError(f"{what} calculation overflowed with sizes={list(sizes)}. There is no memory for so many entries.")
 
 
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:

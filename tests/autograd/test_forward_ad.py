@@ -115,6 +115,70 @@ def test_a_functions_jvp_is_used():
         assert unpack_dual(Tenfold.apply(make_dual(X, V))).tangent.equal(20 * X * V)
 
 
+class Scaled(autolab.autograd.Function):
+    """n * x * y, whose one ctx serves backward and jvp."""
+
+    @staticmethod
+    def forward(ctx, x, y, n):
+        ctx.save_for_backward(x, y)
+        ctx.save_for_forward(x, y)
+        ctx.n = n
+        return n * x * y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return ctx.n * g * y, ctx.n * g * x, None
+
+    @staticmethod
+    def jvp(ctx, dx, dy, _):
+        x, y = ctx.saved_tensors
+        return ctx.n * (dx * y + x * dy)
+
+
+def test_a_function_whose_forward_takes_ctx_goes_forward_and_backward_at_once():
+    x = X.clone().requires_grad_()
+    with dual_level():
+        y = Scaled.apply(make_dual(x, V), X, 4)
+        assert unpack_dual(y).tangent.equal(4 * V * X)
+        y.sum().backward()
+    assert x.grad.equal(4 * X)
+    assert autolab.autograd.gradcheck(Scaled.apply, (x, X, 4), check_forward_ad=True)
+
+
+def one_that(forward, jvp):
+    """A Function of one tensor."""
+    return type("Ours", (autolab.autograd.Function,), {"forward": staticmethod(forward), "jvp": staticmethod(jvp)})
+
+
+def written(ctx, x):
+    ctx.mark_dirty(x)
+    return x.mul_(2)
+
+
+@pytest.mark.parametrize(
+    ("forward", "jvp", "phrase"),
+    [
+        (written, lambda ctx, t: 2 * t, "must modify the corresponding gradient inplace"),
+        (written, lambda ctx, t: t, "must modify the corresponding gradient inplace"),
+        (lambda ctx, x: x, lambda ctx, t: t, "is returning a view .or an input as-is. but the jvp is not returning a view"),
+        (lambda ctx, x: x[:2], lambda ctx, t: t.clone()[:2], "not returning a view of the given grad input"),
+        (lambda ctx, x: x.argmax(), lambda ctx, t: t.sum(), "You should return None at that position instead"),
+    ],
+)
+def test_what_forward_does_to_its_input_jvp_does_to_the_tangent(forward, jvp, phrase):
+    with dual_level(), pytest.raises(RuntimeError, match=phrase):
+        one_that(forward, jvp).apply(make_dual(X.clone(), V.clone()))
+
+
+def test_a_function_that_writes_to_a_dual_gives_that_dual_back():
+    tangent = V.clone()
+    with dual_level():
+        x = make_dual(X.clone(), tangent)
+        y = one_that(written, lambda ctx, t: t.mul_(2)).apply(x)
+        assert y is x and unpack_dual(y).tangent is tangent
+
+
 def test_levels_are_opened_and_closed_by_hand_too():
     assert forward_ad.enter_dual_level() == 0
     x = make_dual(X, V)

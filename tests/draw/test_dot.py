@@ -44,3 +44,30 @@ def test_a_missing_package_is_a_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "graphviz", None)
     with pytest.raises(ImportError, match=r'pip install "autolab-grad\[lab\]"'):
         dot(leaf(2.0) * 2)
+
+
+def long():
+    x = leaf(2.0)
+    y = x
+    for _ in range(100):
+        y = (y * x).tanh() + 1
+    return y
+
+
+def test_a_large_graph_is_drawn_in_groups():
+    pytest.importorskip("graphviz")
+    y = long()
+    source = dot(y).source
+    assert source.count("label=") - source.count("edges") <= 60
+    assert "box3d" in source
+    assert 'label="rounds 1 to' in source
+    assert dot(y, limit=None).source.count("TanhBackward0") == 100
+
+
+def test_a_missing_program_is_a_sentence(monkeypatch, tmp_path):
+    pytest.importorskip("graphviz")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for draw in lambda made: made.pipe("svg"), lambda made: made.render(tmp_path / "graph", format="pdf"):
+        with pytest.raises(RuntimeError, match=r"needs its program `dot`.*apt install graphviz.*draw.svg"):
+            draw(dot(leaf(2.0) * 2))
+    assert "apt install graphviz" in dot(leaf(2.0) * 2)._repr_mimebundle_()["text/plain"]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import autolab
-from autolab.surface import generator, inplace, kinds, methods, random, settings, sources, typed
+from autolab.surface import generator, inplace, kinds, methods, random, settings, sources, storage, typed
 
 from .test_errors import names
 
@@ -63,7 +63,7 @@ def called(name):
 
 def test_every_public_function_is_called():
     functions = [n for n in autolab.__all__ if callable(getattr(autolab, n)) and getattr(autolab, n).__module__.startswith("autolab.surface")]
-    told_elsewhere = {"imag", "set_default_dtype", "set_printoptions", *generator.__all__, *random.FUNCTIONS.split(), *kinds.FUNCTIONS.split(), "from_dlpack", *settings.FUNCTIONS.split(), *typed.FUNCTIONS.split(), *sources.FUNCTIONS.split()}
+    told_elsewhere = {"imag", "set_default_dtype", "set_printoptions", *generator.__all__, *random.FUNCTIONS.split(), *kinds.FUNCTIONS.split(), "from_dlpack", *settings.FUNCTIONS.split(), *typed.FUNCTIONS.split(), *sources.FUNCTIONS.split(), *storage.FUNCTIONS.split()}
     assert [n for n in functions if not called(n) and n not in told_elsewhere] == []
 
 
@@ -71,7 +71,7 @@ def test_every_method_is_called():
     modules = [*(m for m in methods.MODULES if m not in (random, typed)), inplace]
     named = [n for m in modules for n in m.METHODS.split()] + [f"{n}_" for m in modules for n in getattr(m, "IN_PLACE", "").split()]
     public = [*named, *(n for m in modules for n in getattr(m, "ALIASES", {})), *(n for n in methods.SPECIAL if not n.startswith("_"))]
-    told_elsewhere = {"astype", "data_ptr", "names", "is_sparse", "detach", "imag"}
+    told_elsewhere = {"astype", "data_ptr", "names", "is_sparse", "detach", "imag", "storage"}
     assert [n for n in public if not called(n) and n not in told_elsewhere] == []
 
 

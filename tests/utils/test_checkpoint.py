@@ -47,6 +47,22 @@ def test_gradients_are_those_without_checkpoint_to_the_bit(lib, point, wx, use_r
 
 
 @FORMS
+def test_a_segment_may_write_over_its_own_results(lib, point, wx, use_reentrant):
+    w, x = wx
+    f = lambda x: (lib.nn.functional.relu(x @ w, inplace=True) + 1).sqrt_() * x
+    assert gradients(lib, lambda: point.checkpoint(f, x, use_reentrant=use_reentrant), w, x) == gradients(lib, lambda: f(x), w, x)
+
+
+def test_hooks_keep_what_a_write_in_place_has_saved(lib):
+    x = lib.tensor([-1.0, 0.5, 2.0], requires_grad=True)
+    with lib.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+        y = (x * 2).sigmoid_() * 1
+    y.sum().backward()
+    s = lib.sigmoid(2 * x.detach())
+    lib.testing.assert_close(x.grad, s * (1 - s) * 2)
+
+
+@FORMS
 def test_dropout_is_the_same_in_both_runs_and_what_follows_too(lib, point, wx, use_reentrant):
     w, x = wx
     dropout = lambda x: lib.nn.functional.dropout(x @ w, 0.5).tanh()
