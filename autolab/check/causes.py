@@ -51,11 +51,16 @@ def mistake(observations: list[Observation], x: str) -> Mistake | None:
     """First the formula, on calls where x is not stretched; then, given the formula, the sum over stretched axes."""
     plain = [o for o in observations if not _is_stretched(o, x)]
     rule = None
+    if not plain:  # x is stretched in every call: what was done to it is asked first
+        stretched = [o for o in observations if error_of(o, x) > TOLERANCE]
+        return _exchanged(stretched, x) or _summing_mistake(stretched, x, _right) or _rule_mistake(observations, x)
     if any(error_of(o, x) > TOLERANCE for o in plain if not o.failed):
         rule = _rule_mistake(plain, x)
         if rule is None or rule.predict is None:
             return rule
     stretched = [o for o in observations if not o.failed and _is_stretched(o, x) and error_of(o, x) > TOLERANCE]
+    if rule is None and (found := _exchanged(stretched, x)):
+        return found
     summing = _summing_mistake(stretched, x, rule.predict if rule else _right)
     if rule is None or summing is None:
         return rule or summing
@@ -70,6 +75,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     enough = len(wrong) > 1
     if all(o.got[x].size == o.want[x].size and close(o.got[x].reshape(o.want[x].shape), o.want[x]) for o in answered):
         return Mistake("flattened", "has the right numbers in the wrong shape", enough)
+    if all(_is_thin(o, x) for o in wrong):
+        return Mistake("not spread", "has the right numbers and is not spread over the entries that share them", enough)
     if found := _not_numbers(wrong, x):
         return found
     if found := _few_digits(wrong, x):
@@ -87,7 +94,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
             break
     if factor:
         some = ", in the calls where it is wrong" if len(wrong) < len(answered) else ""
-        return Mistake(factor[0], factor[1] + some, factor[2] and enough and not failed)
+        return Mistake(factor[0], factor[1] + some, factor[2] and enough and not failed and not some)
     found = [_reduction_of(o, x) for o in wrong]
     if found[0] and all(f and f[0] == found[0][0] for f in found):
         return Mistake(*found[0], enough and not failed)
@@ -102,7 +109,34 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and enough and not failed)
     if moved:
         return Mistake(*moved[:2], False)
-    return _two_slips(wrong, x)
+    return _two_slips(wrong, x) or _as_function_of_g(wrong, x)
+
+
+def _as_function_of_g(wrong: list[Observation], x: str) -> Mistake | None:
+    """Whatever the formula is: does the gradient change with g, and is it linear in it?"""
+    for one, other in combinations(wrong, 2):
+        if one.out is not other.out or np.array_equal(one.g, other.g):
+            continue
+        if one.got[x].shape == other.got[x].shape and close(one.got[x], other.got[x]):
+            text = "does not change when g does: the incoming gradient is not used, and the rest is not right either"
+            return Mistake("upstream ignored", text, False)
+        both = one.ask([one.g + other.g, 2 * one.g]) if one.ask else None
+        if both is None or any(b[x] is None or b[x].shape != one.got[x].shape for b in both):
+            continue
+        if not close(both[0][x], one.got[x] + other.got[x]) and not close(both[1][x], 2 * one.got[x]):
+            text = "is not linear in g: twice the g does not give twice the gradient, and the rest is not right either"
+            return Mistake("upstream twice", text, False)
+    return None
+
+
+def _exchanged(stretched: list[Observation], x: str) -> Mistake | None:
+    """Has the gradient the shape of the other input, wherever the two shapes differ?"""
+    for y in stretched[0].reference.differentiable() if stretched else ():
+        differ = [o for o in stretched if o.names[f"{x}_shape"] != o.names[f"{y}_shape"]]
+        shapes = [(np.shape(o.got[x]), np.shape(o.got[y])) == (o.names[f"{y}_shape"], o.names[f"{x}_shape"]) for o in differ]
+        if y != x and differ and all(shapes):
+            return Mistake("swapped", f"has the shape of {y}, and that for {y} the shape of {x}", True, place=differ[0])
+    return None
 
 
 FACTS = {"sign", "zero", "swapped", "not summed", "upstream ignored", "upstream twice", "upstream size", "upstream collapsed",
@@ -132,6 +166,17 @@ SYNONYMS = {"variable": ("forward", "applied twice"), "forward": ("function",), 
             "division": ("power", "factor", "variable"),
             "power": ("factor", "variable"), "mask": ("variable",), "permutation": ("transposed", "step"),
             "transposed": ("order", "permutation", "step")}  # fmt: skip
+
+
+def _is_thin(o: Observation, x: str) -> bool:
+    """Would stretching make it right?"""
+    got, want = o.got[x], o.want[x]
+    if got.size >= want.size or got.ndim > want.ndim:
+        return False
+    try:
+        return close(np.broadcast_to(got, want.shape), want)
+    except ValueError:
+        return False
 
 
 def _not_numbers(wrong: list[Observation], x: str) -> Mistake | None:

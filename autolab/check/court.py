@@ -128,7 +128,7 @@ class Court(Conduct):
         linear = not ones or is_linear_in_g(x, *calls)
         if not wrong:
             return (*self._exact(x), linear)
-        found = explain(self._evidence(), x, show=wrong)
+        found = explain(self._evidence(), x, show=wrong) if self.naming else None
         if found:
             self.diagnoses.append(found)
             self.explained.add(x)
@@ -178,7 +178,7 @@ class Court(Conduct):
             elif wrong and not reason:
                 reason = f"with {run.where}: {worst_place([run.first], wrong[0])}"
         for x in order:
-            if x not in self.explained and (found := explain(self._evidence(), x)):
+            if self.naming and x not in self.explained and (found := explain(self._evidence(), x)):
                 self.diagnoses.append(found)
         if reason and not order and not self.explained:
             failed = next(run for run in self.runs["broadcast"] if not run.first)

@@ -113,6 +113,7 @@ def _diagnose(
         seen.append(observe(right, names, g, answer.gradients[0], tuple(settings), ask))
     usual = all(a.dtype.kind != "f" or _is_usual(a) for a in inputs)
     found = [explain(seen, x) for x in right.differentiable()]
+    found = [d or _by_quotient(candidate, seen, x, settings) for d, x in zip(found, right.differentiable(), strict=True)]
     return care + [d if usual or d.certainty != "certain" else replace(d, certainty="likely") for d in found if d]
 
 
@@ -127,6 +128,28 @@ def careless(reference: Reference, inputs: Sequence[np.ndarray], g: np.ndarray, 
     if any((a is None) != (b is None) or (a is not None and not np.array_equal(a, b, equal_nan=True)) for a, b in twice):
         return [diagnosis("second call", "certain", "A second backward with the same g gives another gradient")]
     return []
+
+
+def is_noisy(candidate: Any, o: Observation, settings: Mapping[str, Any], x: str) -> bool:
+    """Does the gradient jump where the inputs move by their last digits? That of a formula does not."""
+    reference = o.reference
+    inputs = [np.asarray(o.names[y]) for y in reference.inputs]
+    near = tuple(a * (1 + 2.0**-38) if a.dtype.kind == "f" else a for a in inputs)
+    answer = candidate.call(near, settings, (o.g,))
+    if answer.fault:
+        return True
+    moved = dict(zip(reference.inputs, answer.gradients[0], strict=False))[x] - o.got[x]
+    should = reference.gradient(x, o.g, reference.environment(near, settings)) - o.want[x]
+    return not bool(np.all(np.abs(moved - should) <= 1e-13 * np.abs(o.want[x]).max(initial=0.0)))
+
+
+def _by_quotient(candidate: Any, seen: Sequence[Observation], x: str, settings: Mapping[str, Any]) -> Diagnosis | None:
+    """A gradient that is right to a few digits only, and noisy."""
+    error = max(error_of(o, x) for o in seen)
+    if error < 1e-11 or not is_noisy(candidate, seen[0], settings, x):
+        return None
+    text = f"The gradient for {x} is right to {error:.0e} only; a formula is exact to 1e-15: probably a difference quotient"
+    return diagnosis("finite differences", "likely", text, input=x, worst=worst_place(seen, x))
 
 
 def _is_usual(a: np.ndarray) -> bool:

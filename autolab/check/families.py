@@ -49,9 +49,12 @@ def families(first: Observation, x: str) -> Iterator[Family]:
             vague.append(family)
         else:
             yield family
-    yield from _about_chains(first, x)
+    if reference.function:  # nothing is known of it but its steps
+        yield from _about_chains(first, x)
     yield from _about_result(reference)
     yield from _about_siblings(reference, x)
+    if not reference.function:
+        yield from _about_chains(first, x)
     yield from _about_shape(reference)
     yield from _about_factors(reference, (1, -1, 2, -2))
     yield from _about_terms()
@@ -100,6 +103,9 @@ def _about_g(reference: Reference) -> Iterator[Family]:
         "is the local derivative plus the incoming gradient g; the chain rule multiplies them",
         lambda o, x: _rule(o, x, ones(o)) + o.g,
     )
+    for name in (*reference.inputs, "out"):
+        text = f"uses {_value(name)} where the incoming gradient g belongs"
+        yield Family("upstream ignored", text, lambda o, x, n=name: _with_as_g(o, x, n))
     yield Family("upstream twice", "uses the incoming gradient g twice", lambda o, x: _rule(o, x, o.g * o.g))
     yield Family("upstream twice", "divides by the incoming gradient g", lambda o, x: _rule(o, x, 1 / o.g))
     yield Family("upstream size", "uses the size of g without its sign", lambda o, x: _rule(o, x, np.abs(o.g)))
@@ -199,6 +205,14 @@ def _about_factors(reference: Reference, powers: tuple[int, ...]) -> Iterator[Fa
                 )
 
 
+def _with_as_g(o: Observation, x: str, name: str) -> np.ndarray:
+    """The right rule with another array in the place of g."""
+    value = np.asarray(o.names[name])
+    if value.shape != o.g.shape:
+        raise ValueError("of another shape than g")
+    return _rule(o, x, value)
+
+
 def _upside_down(o: Observation, x: str) -> np.ndarray:
     if not o.reference.elementwise:
         raise ValueError("no derivative of its own for each entry")
@@ -267,6 +281,7 @@ def _about_shape(reference: Reference) -> Iterator[Family]:
         "not summed",
         "is g as it came: it is not summed to the shape of {x}",
         lambda o, x: o.g if o.g.size > o.want[x].size else _no_such_setting(),
+        exact=False,
     )
     if not reference.elementwise:
         yield Family("not spread", "is g as it came, with the shape of the result: each entry has to go back to where it came from",

@@ -7,6 +7,7 @@ HINTS = {
     "upstream ignored": "Backward receives g from the rest of the graph; what does the chain rule do with it?",
     "upstream only": "g says how the loss depends on the result; how does the result depend on this input?",
     "upstream added": "The chain rule multiplies derivatives; where does a sum come from?",
+    "operation": "Factors multiply, terms add; which of the two is it here?",
     "upstream twice": "A backward rule is linear: twice the g, twice the gradient. Is yours?",
     "upstream size": "A backward rule is linear: minus g gives minus the gradient. Does yours?",
     "upstream collapsed": "Every entry of the result has its own g; which one belongs to this entry?",

@@ -175,6 +175,8 @@ def _binary(node: ast.BinOp, names: Sequence[str]):
                 if not _mentions(lost, "g"):
                     yield "factor", "the right one without one of its factors", kept
             yield "division", "the right one with a multiplication and a division exchanged", make(ast.Div())
+            both = _mentions(left, "g") or _mentions(right, "g")
+            yield "upstream added" if both else "operation", "the right one with a plus where a times belongs", make(ast.Add())
             for twice in (left, right):
                 if not _mentions(twice, "g") and not isinstance(twice, ast.Constant):
                     yield "power", "the right one with one factor too often", make(ast.Mult(), node, twice)

@@ -190,8 +190,9 @@ def row(name: str) -> Any:
     try:
         return TABLE[name]
     except KeyError:
+        from .behaviours import BEHAVIOURS
         from .specs import ALIASES, SPECS
 
-        near = difflib.get_close_matches(str(name).lower(), {*TABLE, *SPECS, *ALIASES}, 3, 0.5)
+        near = difflib.get_close_matches(str(name).lower(), {*TABLE, *SPECS, *ALIASES, *BEHAVIOURS}, 3, 0.5)
         meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
         raise KeyError(f"no operation called {name!r} in the table of rules.{meant} `autolab rules` lists them all.") from None

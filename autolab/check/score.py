@@ -31,28 +31,28 @@ class Score:
         return text + "".join(f"\n  passes: {formula}" for formula in self.missed)
 
 
-def mutation_score(exercise: str | Spec) -> Score:
-    """Judge every mutant of an exercise's row.
+def mutation_score(exercise: str | Spec, named: bool = True) -> Score:
+    """Judge every mutant of an exercise's row, and say how many are named unless that is not asked.
 
     >>> print(mutation_score("tanh"))
     tanh: 17 of 17 wrong rules caught, 17 named
     """
     spec = spec_for(exercise) if isinstance(exercise, str) else exercise
     reference = Reference.of(spec.row or spec.name)
-    caught = named = same = 0
+    caught = known = same = 0
     missed = []
     for x in reference.differentiable():
         for mutant, code in mutants(reference.formulas.get(x, ""), (*reference.inputs, "out", "g")):
             candidate = Row(reference, x, code)
-            report = judge(spec, reference, candidate, seed=1)
+            report = judge(spec, reference, candidate, seed=1, naming=named)
             if report.passed and candidate.is_right:
                 same += 1
             elif report.passed:
                 missed.append(f"{x}: {mutant.formula}")
             else:
                 caught += 1
-                named += any(d.certainty != "unknown" for d in report.diagnoses)
-    return Score(spec.name, caught, named, same, tuple(missed))
+                known += any(d.certainty != "unknown" for d in report.diagnoses)
+    return Score(spec.name, caught, known, same, tuple(missed))
 
 
 class Row:

@@ -100,18 +100,23 @@ def _counted(report: Report) -> Report:
 
 
 def judge(
-    spec: Spec, reference: Reference, candidate: Candidate, *, seed: int = 0, drawn: Iterable[Case] | None = None
-) -> Report:
-    """The verdict on a candidate, wherever it runs: it is asked only for arrays. `drawn`: the cases of this seed, if they are known."""
+    spec: Spec, reference: Reference, candidate: Candidate, *, seed: int = 0, drawn: Iterable[Case] | None = None,
+    naming: bool = True,
+) -> Report:  # fmt: skip
+    """The verdict on a candidate, wherever it runs: it is asked only for arrays.
+
+    `drawn`: the cases of this seed, if they are known. Without `naming` it says whether a rule is wrong, and not how.
+    """
     start = time.perf_counter()
     with np.errstate(all="ignore"):
         require(spec, reference)
         court = _heard(spec, reference, candidate, cases(spec, reference, np.random.default_rng(seed)) if drawn is None else drawn)
+        court.naming = naming
         verdicts = court.verdicts()
         # What writes into its arguments is also wrong the second time: the cause goes first.
         found = sorted(court.diagnoses, key=lambda d: FIRST.get(d.family, 2))
         found = [replace(d, hint=spec.hints.get(d.family, d.hint)) for d in found]
-        both = court.jacobians()
+        both = court.jacobians() if naming else None
     return Report(spec.name, verdicts, _merged(found), seed, time.perf_counter() - start, court.notes(), both)
 
 
