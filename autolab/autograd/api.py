@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from autolab.autograd.graph import GradientEdge, Like
+from autolab.autograd.graph import GradientEdge
 from autolab.engine.backward import run
 from autolab.engine.dtypes import FLOATING, of
 from autolab.engine.modes import modes
-from autolab.engine.node import Edge, edge_of
+from autolab.engine.node import Edge, Like, edge_of
 from autolab.engine.tensor import Size, Tensor, fresh
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
@@ -21,6 +21,15 @@ Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
 def as_tuple(x: Any) -> tuple[Any, ...]:
     return (x,) if isinstance(x, Tensor | GradientEdge) or x is None else tuple(x)
+
+
+def inputs_of(x: Any) -> tuple[Any, ...]:
+    """The inputs that were named: one, several, or the values of a dict."""
+    if isinstance(x, Mapping):
+        if type(x) is not dict:
+            raise TypeError(f"inputs must be a dict, not a {type(x).__name__}, or a sequence of tensors.")
+        return tuple(x.values())
+    return as_tuple(x)
 
 
 def like_of(out: Any) -> Like | None:
@@ -120,7 +129,7 @@ def run_backward(tensors: Tensors, grad_tensors: Any, retain_graph: bool | None,
     given = as_tuple(grad_tensors) if grad_tensors is not None else (None,) * len(outputs)
     only = None
     if inputs is not None:
-        inputs = as_tuple(inputs)
+        inputs = inputs_of(inputs)
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for t in inputs:
@@ -148,7 +157,7 @@ def required_edge(t: Tensor | GradientEdge) -> Edge:
 
 def grad(
     outputs: Tensors,
-    inputs: Tensors,
+    inputs: Tensors | dict[Any, Tensor],
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -156,19 +165,24 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Any, ...]:
+) -> Any:
     """The gradients of the sum of `outputs` with respect to `inputs`, returned; no `.grad` is touched.
 
-    Returns a tuple with one Tensor for each input, of its shape; None for an unused input if `allow_unused`, zeros if
-    `materialize_grads`. create_graph: the returned gradients can be differentiated again. is_grads_batched: grad_outputs have one
-    dim more in front, and so have the gradients: all at once by vmap.
+    Returns a tuple with one Tensor for each input, of its shape (a dict for a dict of inputs, under its keys); None for an unused
+    input if `allow_unused`, zeros if `materialize_grads`. create_graph: the returned gradients can be differentiated again.
+    is_grads_batched: grad_outputs have one dim more in front, and so have the gradients: all at once by vmap.
     Raises RuntimeError for an input that does not require grad, or that the outputs do not depend on.
 
     >>> x = tensor(3., requires_grad=True)
     >>> grad(x * x, x)
     (tensor(6.),)
     """
-    outputs, wanted = as_tuple(outputs), as_tuple(inputs)
+    outputs, wanted = as_tuple(outputs), inputs_of(inputs)
+    if isinstance(inputs, dict):
+        found = grad(
+            outputs, wanted, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads
+        )
+        return dict(zip(inputs, found))
     if is_grads_batched or modes.levels:
         options = {"allow_unused": allow_unused, "materialize_grads": materialize_grads}
         if is_grads_batched:

@@ -48,6 +48,10 @@ class Call:
     def name(self) -> str:
         return f"{self.function.__name__}Backward"
 
+    def forget_marks(self) -> None:
+        """After the call they have done their work, and a marked output leads back to the node."""
+        self.dirty = self.non_differentiable = ()
+
     def argument(self, i: int) -> str:
         """The name of forward's i-th argument."""
         for k, p in enumerate(parameters(self.function).values()):
@@ -253,6 +257,11 @@ class FunctionNode(Node):
             return self.ctx.__dict__[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
+    def apply(self, *grads: Any) -> Any:
+        """Call the user's backward by hand, with one gradient for each output."""
+        rule = self.call.function.rule()
+        return rule(self.ctx, list(grads)) if self.call.function.boxed_grads_call else rule(self.ctx, *grads)
+
     # -- what the engine asks ------------------------------------------------------------------------
 
     def gradients(self, g: Any, create_graph: bool) -> tuple[Any, ...]:
@@ -260,8 +269,8 @@ class FunctionNode(Node):
         if self.call.materialize:
             incoming = [np.zeros(*like)[()] if gi is None and like is not None else gi for gi, like in zip(incoming, self.outputs_like)]
         with recording(create_graph):
-            given = [gi if gi is None or isinstance(gi, Tensor) else fresh(gi) for gi in incoming]
-            returned = self.call.function.rule()(self.ctx, *given)
+            rule, given = self.call.function.rule(), [gi if gi is None or isinstance(gi, Tensor) else fresh(gi) for gi in incoming]
+            returned = rule(self.ctx, given) if self.call.function.boxed_grads_call else rule(self.ctx, *given)
         gs = self.checked_count(returned if isinstance(returned, tuple) else (returned,))
         return tuple([self.checked(i, gi, create_graph) for i, gi in enumerate(gs)])
 

@@ -17,6 +17,7 @@ from autolab.autograd.context import (
     Remembered,
     comes_from,
     derive,
+    parameters,
     signature,
 )
 from autolab.engine import anomaly
@@ -54,6 +55,7 @@ class Function:
     _node_class: type[FunctionNode]
     _backward_cls: type[FunctionNode]
     generate_vmap_rule = False
+    boxed_grads_call = False  # give backward its gradients in one list, which it may empty
     clear_saved_tensors_on_access = False  # let ctx.saved_tensors give the tensors away, once
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -145,7 +147,10 @@ class Function:
                 from autolab.autograd.inside import apply_inside
 
                 return apply_inside(cls, top.home, args)
-        return cls.recorded(FunctionCtx(Call(cls, args), ()), args)
+        call = Call(cls, args)
+        results = cls.recorded(FunctionCtx(call, ()), args)
+        call.forget_marks()
+        return results
 
     @classmethod
     def recorded(cls, ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
@@ -170,7 +175,12 @@ class Function:
 def positional(function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """The arguments of forward in its order, with its defaults: one place for one gradient."""
     apart = function.sets_up_apart()
-    bound = signature(function.forward).bind(*(args if apart else (None, *args)), **kwargs)
+    try:
+        bound = signature(function.forward).bind(*(args if apart else (None, *args)), **kwargs)
+    except TypeError as error:
+        unknown = [name for name in kwargs if name not in parameters(function)]
+        said = f"an unexpected keyword argument '{unknown[0]}'" if unknown else str(error)
+        raise TypeError(f"{function.__name__}.forward() got {said}" if unknown or "multiple" in said else said) from None
     bound.apply_defaults()
     if bound.kwargs:
         raise TypeError(

@@ -13,7 +13,7 @@ from autolab.autograd.context import FunctionCtx
 from autolab.autograd.mutation import allow_mutation_on_saved_tensors, increment_version
 from autolab.engine.backward import running, will_run
 from autolab.engine.modes import modes
-from autolab.engine.node import Edge, RemovableHandle, edge_of
+from autolab.engine.node import Edge, Like, RemovableHandle, edge_of
 from autolab.engine.node import Node as EngineNode
 from autolab.engine.saved import SavedTensor
 from autolab.engine.tensor import Tensor
@@ -46,13 +46,6 @@ class GradientEdge(NamedTuple):
     def edge(self) -> Edge:
         """The same as the engine has it."""
         return (self.node, self.output_nr) if self.output_nr else self.node
-
-
-class Like(NamedTuple):
-    """What is known of a tensor of which only the edge is left."""
-
-    shape: tuple[int, ...]
-    dtype: Any
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:

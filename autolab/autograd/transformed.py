@@ -89,6 +89,7 @@ def pushed(function: type[Function], level: Push, args: tuple[Any, ...]) -> Any:
             results.append(args[k])
         else:
             results.append(level.moving(out, t))
+    call.forget_marks()
     return tuple(results) if isinstance(outputs, tuple | list) else results[0]
 
 

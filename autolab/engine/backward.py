@@ -78,6 +78,8 @@ def steps(
             g = (g, *[take((node, k), None) for k in range(1, node.outputs)])
         if node.hooks is None and (plain or (usual and node not in wanted)):
             outgoing = node.gradients(g, create_graph)
+            if node.hooks is not None:  # hung on by a hook that unpacked a value for it; as in PyTorch it does not see what came in
+                outgoing = after(node, (None,) * node.outputs if several else None, outgoing, create_graph)
         else:
             g, outgoing = attended(node, g, wanted, needed, captured, create_graph)
             if outgoing is None:

@@ -12,14 +12,15 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from sys import getrefcount
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
 from autolab.engine.dtypes import narrowed, widened
+from autolab.engine.dtypes import of as dtype_of
 from autolab.engine.modes import modes, recording
 from autolab.engine.saved import FREED, Saved
-from autolab.engine.tensor import SAME, TABLE, Tensor, fresh
+from autolab.engine.tensor import SAME, TABLE, Size, Tensor, fresh
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op, Plan
@@ -29,6 +30,7 @@ Edge = Union["Node", tuple["Node", int]]
 add_reduce = np.add.reduce  # np.sum without its wrapper, which costs as much as a small sum
 next_number = itertools.count().__next__
 hook_number = itertools.count().__next__
+
 
 class Hooks:
     """What a user hung on one node: hooks on its outputs (`tensor`), before it (`pre`) and after it (`post`) runs."""
@@ -60,10 +62,17 @@ class RemovableHandle:
         self.remove()
 
 
+class Like(NamedTuple):
+    """What is known of a tensor that is not kept."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+
 class Node:
     """An operation that ran. `edges` holds an edge, or None, for each of its inputs; `seq` is its creation number."""
 
-    __slots__ = ("__weakref__", "_metadata", "edges", "hooks", "seq")
+    __slots__ = ("__weakref__", "_metadata", "edges", "hooks", "result_like", "seq")
 
     op: Op | None = None
     outputs = 1
@@ -73,6 +82,7 @@ class Node:
     hooks: Hooks | None
     saved: Any  # of those that have an `op`
     seq: int
+    result_like: tuple[Any, Any]
     _metadata: dict[Any, Any]
 
     def name(self) -> str:
@@ -96,6 +106,12 @@ class Node:
         except AttributeError:
             self._metadata = {}
             return self._metadata
+
+    @property
+    def _input_metadata(self) -> tuple[Like, ...]:
+        """Shape and dtype of each gradient that comes in. A node of one result learns them from it: `y.grad_fn._input_metadata`."""
+        likes = getattr(self, "outputs_like", None) or [self.result_like]
+        return tuple(Like(Size(shape), dtype_of(dtype)) for shape, dtype in likes)
 
     def _sequence_nr(self) -> int:
         return self.seq
@@ -284,7 +300,8 @@ class AccumulateGrad(Node):
             g = g.astype(wanted.numpy)
         with self.lock:
             if create_graph:
-                leaf._grad = g.clone() if leaf._grad is None else g + leaf._grad
+                # As in PyTorch, the first is a copy into new memory.
+                leaf._grad = TABLE["copy"](fresh(np.empty_like(g.payload)), g) if leaf._grad is None else g + leaf._grad
             elif leaf._grad is None:
                 # Nobody else holds g if the only references are this frame's, the caller's and getrefcount's own.
                 leaf._grad = fresh(g if type(g) is not np.ndarray or _is_ours(getrefcount(g), g) else g.copy())

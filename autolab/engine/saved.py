@@ -148,12 +148,12 @@ class SavedTensor:
             raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden: ask a node (`y.grad_fn._raw_saved_self`).")
         self.node, self.name, self.edge, self.read, self.write = about
 
-    def register_hooks(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> None:
-        """Let `pack` take this value away now, and `unpack` bring it back when it is needed.
+    def register_hooks(self, *hooks: Callable[[Any], Any]) -> None:
+        """register_hooks(pack, unpack): let `pack` take this value away now, and `unpack` bring it back when it is needed.
 
         Raises RuntimeError if it is None, freed or has hooks already, TypeError for anything that cannot be called.
         """
-        if not callable(pack) or not callable(unpack):
+        if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError("register_hooks(): incompatible function arguments: expected two functions, pack_hook and unpack_hook")
         kept = self.read()
         if kept is None:
@@ -162,7 +162,7 @@ class SavedTensor:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         if type(kept[0]) is Packed:
             raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set: one pair at a time.")
-        self.write(packed(kept, pack, unpack))
+        self.write(packed(kept, *hooks))
 
     @property
     def data(self) -> Any:

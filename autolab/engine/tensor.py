@@ -109,7 +109,11 @@ class Tensor:
         """The node that made this tensor; None for a leaf."""
         if self.window is not None:
             self.window.catch_up(self)
-        return None if self.edge is None else self.edge[0]
+        edge: Any = self.edge
+        if edge is None or type(edge) is tuple:
+            return edge and edge[0]
+        edge.result_like = (self.payload.shape, self.payload.dtype)  # for node._input_metadata
+        return edge
 
     @property
     def output_nr(self) -> int:

@@ -711,3 +711,47 @@ def test_what_a_function_saves_is_gone_with_its_graph_without_the_collector(what
         assert notes[0]() is None
     finally:
         gc.enable()
+
+
+def test_gradients_may_come_in_a_list_that_backward_empties(lib, x):
+    def backward(ctx, gs):
+        g, seen = gs[0] * 2, weakref.ref(gs[0])
+        gs.clear()
+        kept.append(seen())
+        return g
+
+    kept = []
+    boxed = function(lib, lambda ctx, x: (x * 2, x * 3), backward)
+    boxed.boxed_grads_call = True
+    y, _ = boxed.apply(x)
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0] and kept == [None]
+    assert y.grad_fn.apply(lib.ones(2), lib.zeros(2)).tolist() == [2.0, 2.0]
+
+
+def test_a_marked_view_that_is_saved_goes_without_the_collector(lib):
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        ctx.save_for_backward(x)
+        return x
+
+    x = lib.ones(3, requires_grad=True).clone()
+    x = x.view_as(x)
+    gone = weakref.ref(x)
+    gc.disable()
+    try:
+        y = function(lib, forward, lambda ctx, g: g).apply(x)
+        assert y is x
+        del x, y
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("named", "phrase"),
+    [({"z": 1}, "got an unexpected keyword argument 'z'"), ({"x": 1}, "got multiple values for argument 'x'")],
+)
+def test_a_wrong_name_is_refused_as_by_any_function(lib, x, named, phrase):
+    with pytest.raises(TypeError, match=phrase):
+        function(lib, lambda ctx, x, y: x + y, lambda ctx, g: (g, g)).apply(x, **named)

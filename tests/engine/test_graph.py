@@ -27,6 +27,20 @@ def test_a_leaf_has_one_accumulator_as_long_as_a_graph_holds_it(lib):
     assert a.grad_fn.next_functions[0][0] is b.grad_fn.next_functions[0][0]
 
 
+def test_a_node_says_which_gradients_it_expects(lib):
+    x = lib.ones(2, 3, requires_grad=True)
+    (product,) = (x * 2).grad_fn._input_metadata
+    assert list(product.shape) == [2, 3] and product.dtype is lib.float32
+    assert [list(m.shape) for m in x.unbind()[0].grad_fn._input_metadata] == [[3], [3]]
+
+
+def test_the_first_gradient_of_a_recorded_pass_is_a_copy_into_new_memory(lib):
+    x = lib.tensor([2.0], requires_grad=True)
+    (x * x * x).backward(create_graph=True)
+    assert type(x.grad.grad_fn).__name__ == "CopyBackwards"
+    assert x.grad.grad_fn.next_functions[0] == (None, 0)
+
+
 def test_an_edge_to_one_of_several_outputs_carries_its_number(lib):
     x = lib.tensor([1.0, 2.0, 3.0], requires_grad=True)
     first, second, third = x.unbind()
@@ -140,6 +154,14 @@ def test_grad_returns_gradients_and_touches_none(lib):
     got = lib.autograd.grad(x * w, [x, w])
     assert [g.item() for g in got] == [3.0, 2.0]
     assert x.grad is None and w.grad is None
+
+
+def test_inputs_may_have_names(lib):
+    x, y = lib.tensor([2.0], requires_grad=True), lib.tensor([3.0], requires_grad=True)
+    found = lib.autograd.grad(x * x, {"x": x, 7: y}, allow_unused=True)
+    assert found["x"].tolist() == [4.0] and found[7] is None
+    (x * y).backward(inputs={"y": y})
+    assert x.grad is None and y.grad.tolist() == [2.0]
 
 
 def test_grad_may_be_asked_for_one_input_twice_and_for_the_output_itself(lib):

@@ -251,6 +251,20 @@ def test_hooks_of_one_output_of_several_see_its_gradient_only(lib):
     assert x.grad.tolist() == [3.0, 4.0, 10.0, 20.0]
 
 
+def test_a_hook_hung_on_a_node_while_its_values_are_unpacked_still_runs(lib, x):
+    nodes, seen = [], []
+
+    def unpack(t):
+        nodes[0].register_hook(lambda inside, outside: seen.append(outside) or tuple(g / 2 for g in inside))
+        return t
+
+    with lib.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        y = x.exp()
+    nodes.append(y.grad_fn)
+    y.backward(lib.ones_like(y))
+    assert lib.allclose(x.grad, x.exp() / 2) and not any(seen[0])
+
+
 def test_a_hook_lives_as_long_as_its_graph_and_no_longer():
     import autolab as torch
 
