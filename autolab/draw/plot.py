@@ -165,15 +165,16 @@ class Axes:
             ends.append(end)
         return self.line(ends, [y + slope * (end - x) for end in ends], kind)
 
-    def point(self, x, y, kind="a", label="", anchor="start"):
-        """A mark with the shape of its kind; nothing where it is not finite or outside of the frame."""
+    def point(self, x, y, kind="a", label="", slope=0.0):
+        """A mark with the shape of its kind; nothing where it is not finite or outside of the frame. A line of that slope misses the label."""
         if not (np.isfinite(x) and np.isfinite(y)):
             return ""
         px, py = self.x(x), self.y(y)
         if not (self.top - 3 <= py <= self.top + self.height + 3 and self.left - 3 <= px <= self.left + self.width + 3):
             return ""
         right = px > self.left + 0.75 * self.width
-        told = words(px + (-9 if right else 9), py - 7, label, "", "end" if right else "start") if label else ""
+        below = slope and (slope > 0) != right
+        told = words(px + (-9 if right else 9), py + (19 if below else -7), label, "", "end" if right else "start") if label else ""
         return mark(px, py, kind) + told
 
     def bars(self, lows, highs, values, kind="a"):
