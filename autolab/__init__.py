@@ -1,6 +1,6 @@
 """autolab: automatic differentiation to learn from, with PyTorch's names. `import autolab as torch` runs PyTorch code.
 
-Importing it loads NumPy and ml_dtypes; the rest is loaded when it is used.
+Importing it loads NumPy; the rest is loaded when it is used (ml_dtypes with the first bfloat16).
 """
 
 import importlib as _importlib

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import traceback
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,8 @@ from autolab.engine.dtypes import FLOATING
 from autolab.engine.modes import modes
 
 if TYPE_CHECKING:
+    import traceback
+
     from autolab.engine.node import Node
 
 TRACEBACK, PARENT = "traceback_", "parent_"  # PyTorch's keys in node.metadata
@@ -26,6 +27,8 @@ UNKNOWN = "No forward pass information available. Enable detect anomaly during f
 
 def remember(node: Node) -> None:
     """Write the lines that are running now into the node, and the node whose rule they are if a backward pass is under way."""
+    import traceback  # only here is it needed
+
     from autolab.engine.backward import running
 
     lines = traceback.extract_stack(sys._getframe(1))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 
@@ -22,10 +21,18 @@ class dtype:
     def __init__(self, name: str, title: str, numpy: Any, is_floating_point: bool) -> None:
         self.name = name
         self.title = title  # the name that PyTorch's error messages use
+        self.is_floating_point = is_floating_point
+        if numpy is None:  # NumPy has no bfloat16
+            self.itemsize, self.is_signed = 2, True
+            return
         self.numpy: np.dtype[Any] = np.dtype(numpy)
         self.itemsize = self.numpy.itemsize
-        self.is_floating_point = is_floating_point
         self.is_signed = self.numpy.kind not in "ub"
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "numpy":  # not there yet
+            return load_bfloat16()
+        raise AttributeError(f"'torch.dtype' object has no attribute '{name}'")
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -45,7 +52,7 @@ def c_name(d: dtype) -> str:
 
 
 float16 = dtype("float16", "Half", np.float16, True)
-bfloat16 = dtype("bfloat16", "BFloat16", ml_dtypes.bfloat16, True)
+bfloat16 = dtype("bfloat16", "BFloat16", None, True)
 float32 = dtype("float32", "Float", np.float32, True)
 float64 = dtype("float64", "Double", np.float64, True)
 uint8 = dtype("uint8", "Byte", np.uint8, False)
@@ -56,10 +63,23 @@ int64 = dtype("int64", "Long", np.int64, False)
 bool_ = dtype("bool", "Bool", np.bool_, False)
 
 ALL = (float16, bfloat16, float32, float64, uint8, int8, int16, int32, int64, bool_)
-FLOATING = frozenset(d.numpy for d in ALL if d.is_floating_point)
-NARROW = frozenset((float16.numpy, bfloat16.numpy))
-_BY_NUMPY = {d.numpy: d for d in ALL}
+OF_NUMPY = tuple(d for d in ALL if d is not bfloat16)
+FLOATING = {d.numpy for d in OF_NUMPY if d.is_floating_point}
+NARROW = {float16.numpy}
+_BY_NUMPY = {d.numpy: d for d in OF_NUMPY}
 _BY_NAME = {d.name: d for d in ALL}
+
+
+def load_bfloat16() -> np.dtype[Any]:
+    """The package that gives NumPy a bfloat16 takes as long to load as a fifth of autolab: it is loaded for the first of them."""
+    import ml_dtypes
+
+    d: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    bfloat16.numpy = d
+    FLOATING.add(d)
+    NARROW.add(d)
+    _BY_NUMPY[d] = bfloat16
+    return d
 
 
 def by_name(name: str) -> dtype:
@@ -71,6 +91,9 @@ def of(numpy_dtype: np.dtype[Any]) -> dtype:
     try:
         return _BY_NUMPY[numpy_dtype]
     except KeyError:
+        if numpy_dtype.name == "bfloat16":
+            load_bfloat16()
+            return bfloat16
         names = ", ".join(d.name for d in ALL)
         raise TypeError(
             f"can't convert np.ndarray of type {numpy_dtype}. The only supported types are: {names}."

@@ -1,7 +1,6 @@
 """Rows of arithmetic beyond the four operations, entry by entry: remainders, signs, choices, interpolation, bits."""
 
 import numpy as np
-from ml_dtypes import finfo
 
 from autolab.engine.op import ELEMENTWISE, GENERAL, op
 from autolab.rules import refuse
@@ -56,10 +55,18 @@ fmin = op(
 heaviside = op("heaviside", lambda x, y: np.where(x == 0, y, np.where(x < 0, 0, np.where(np.isnan(x), x, 1))).astype(x.dtype)[()], E)
 
 
+def limits_of(dtype):
+    if dtype.isbuiltin == 1:
+        return np.finfo(dtype)
+    from ml_dtypes import finfo  # of bfloat16, which NumPy does not have
+
+    return finfo(dtype)
+
+
 def without_nan(x, *, nan, posinf, neginf):
     if x.dtype.kind in "iub":
         return x
-    limits = finfo(x.dtype)
+    limits = limits_of(x.dtype)
     top, low = (limits.max if posinf is None else posinf), (limits.min if neginf is None else neginf)
     return np.where(np.isnan(x), nan, np.where(x == np.inf, top, np.where(x == -np.inf, low, x))).astype(x.dtype)[()]
 

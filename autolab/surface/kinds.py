@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from autolab.engine import dtypes
@@ -28,7 +27,9 @@ class finfo:
         kind = _dtype(type, "finfo")
         if not kind.is_floating_point:
             raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
-        found: Any = ml_dtypes.finfo(kind.numpy)
+        from ml_dtypes import finfo as limits
+
+        found: Any = limits(kind.numpy)
         self.dtype, self.bits = kind.name, kind.itemsize * 8
         self.eps, self.max, self.min = float(found.eps), float(found.max), float(found.min)
         self.tiny = self.smallest_normal = float(found.smallest_normal)

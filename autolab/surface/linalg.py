@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import string
 from typing import Any
 
 from autolab.engine.apply import apply
@@ -22,6 +21,7 @@ OUT = "bmm dot matmul mm mv outer"
 NONE: dict[str, Any] = {}
 # The names of dtypes in C++, which PyTorch uses in one message.
 CPP = {"Float": "float", "Double": "double", "Half": "c10::Half", "BFloat16": "c10::BFloat16", "Long": "long int", "Int": "int"}
+LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def matmul(input: Tensor, other: Tensor) -> Tensor:
@@ -159,7 +159,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     terms = left.split(",")
     check_letters(equation, terms, right, len(operands))
     used = set(equation)
-    free = [c for c in string.ascii_letters if c not in used]
+    free = [c for c in LETTERS if c not in used]
     most = 0
     full = []
     for term, x in zip(terms, operands):
@@ -200,9 +200,9 @@ def from_sublists(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
 
     def term(numbers: Any) -> str:
         for n in numbers:
-            if n is not ... and not 0 <= n < len(string.ascii_letters):
+            if n is not ... and not 0 <= n < len(LETTERS):
                 raise ValueError(f"einsum(): subscript in subscript list is not within the valid range [0, 52): it is {n}")
-        return "".join("..." if n is ... else string.ascii_letters[n] for n in numbers)
+        return "".join("..." if n is ... else LETTERS[n] for n in numbers)
 
     result = f"->{term(args[-1])}" if len(args) % 2 else ""
     return ",".join(term(numbers) for numbers in args[1 : len(args) - len(args) % 2 : 2]) + result, args[: len(args) // 2 * 2 : 2]
@@ -216,7 +216,7 @@ def check_letters(equation: str, terms: list[str], right: str, count: int) -> No
             f"einsum(): {fewer} operands were provided than specified in the equation: {count} for {len(terms)} terms"
         )
     for at, letter in enumerate(equation.replace("...", "").replace("->", "").replace(",", "")):
-        if letter not in string.ascii_letters:
+        if letter not in LETTERS:
             raise RuntimeError(
                 f"einsum(): invalid subscript given at index {at} in the equation string, subscripts must be in [a-zA-Z], "
                 f"but found {letter!r}"
