@@ -292,6 +292,69 @@ layer_norm = op(
 )  # fmt: skip
 
 
+def by_channel(x, y=None):
+    """The sum of x (N, C, ...), or of x * y, for each channel."""
+    if type(x) is not np.ndarray or (y is not None and type(y) is not np.ndarray):
+        return np.sum(x if y is None else x * y, axis=(-x.ndim, *range(2 - x.ndim, 0)))
+    if x.ndim == 2:
+        return ones(len(x), x.dtype).dot(x) if y is None else np.einsum("ij,ij->j", x, y)
+    rows = x.reshape(x.shape[0] * x.shape[1], math.prod(x.shape[2:]))
+    total = rows.dot(ones(rows.shape[1], x.dtype)) if y is None else np.vecdot(rows, y.reshape(rows.shape))
+    return total if len(x) == 1 else np.add.reduce(total.reshape(x.shape[:2]), 0)
+
+
+def beside(v, x):
+    """A number for each channel, to stand beside x (N, C, ...)."""
+    return v if x.ndim == 2 else np.reshape(v, (-1, *(1,) * (x.ndim - 2)))
+
+
+def per_channel(x):
+    return math.prod(x.shape) // x.shape[1]
+
+
+def centred(x, out_1):
+    return x - beside(out_1, x)
+
+
+def batch_norm_values(x, weight, bias, *, eps):
+    """The result, and the mean and variance of each channel."""
+    n = per_channel(x)
+    mean = by_channel(x) / n
+    d = centred(x, mean)
+    var = by_channel(d, d) / n
+    d *= beside(weight / np.sqrt(var + eps), x)
+    d += beside(bias, x)
+    return d, mean, var
+
+
+def batch_norm_rule(g, d, weight, out_2, eps):
+    """Through x itself, the mean and the variance; and from the mean and the variance as results."""
+    g, g_mean, g_var = g
+    n, rstd = per_channel(d), 1 / np.sqrt(out_2 + eps)
+    scale = weight * rstd
+    to_d = (2 * g_var - scale * rstd * rstd * by_channel(g, d)) / n
+    return g * beside(scale, d) + d * beside(to_d, d) + beside((g_mean - scale * by_channel(g)) / n, d)
+
+
+def batch_norm_batch(x, weight, bias, batched, size, eps):
+    """Samples are more channels."""
+    n, channels = x.shape[-x.ndim + batched[0]], x.shape[1 - x.ndim + batched[0]]
+    x, weight, bias = (v if own else np.broadcast_to(v, (size, *v.shape)) for v, own in zip((x, weight, bias), batched))
+    wide = np.reshape(np.swapaxes(x, -x.ndim, 1 - x.ndim), (n, size * channels, *x.shape[3:]))
+    out, mean, var = batch_norm(wide, np.reshape(weight, (-1,)), np.reshape(bias, (-1,)), eps=eps)
+    out = np.reshape(out, (n, size, channels, *x.shape[3:]))
+    return np.swapaxes(out, -out.ndim, 1 - out.ndim), np.reshape(mean, (size, channels)), np.reshape(var, (size, channels))
+
+
+batch_norm = op(
+    "batch_norm", batch_norm_values, GENERAL, node="NativeBatchNormBackward0", outputs=3, batch=batch_norm_batch,
+    shared={"d": centred},
+    x=batch_norm_rule,
+    weight=lambda g, d, out_2, eps: by_channel(g[0], d) / np.sqrt(out_2 + eps),
+    bias=lambda g: by_channel(g[0]),
+)  # fmt: skip
+
+
 def rms_norm_batch(x, weight, axes, eps, batched, size):
     x = x if batched[0] else np.broadcast_to(x, (size, *x.shape))
     weight = np.reshape(weight, (size, *(1,) * (x.ndim - weight.ndim), *weight.shape[1:])) if batched[1] else weight

@@ -113,27 +113,41 @@ def batch_norm(
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None and math.prod(t.shape) != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {math.prod(t.shape)}")
-    w, b = _channels(weight, input.ndim), _channels(bias, input.ndim)
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        w, b = _channels(weight, input.ndim), _channels(bias, input.ndim)
         mean, scale = _channels(running_mean, input.ndim), pointwise.rsqrt(_channels(running_var, input.ndim) + eps)
         out = (input - mean) * (scale if w is None else scale * w)
         return out if b is None else out + b  # type: ignore[no-any-return]
-    axes = (-input.ndim, *range(2 - input.ndim, 0))
+    if input.payload.dtype.kind in "iub":
+        raise not_implemented("batch_norm", input)
+    w, b = (np.full(channels, usual, input.payload.dtype) if t is None else t for t, usual in ((weight, 1), (bias, 0)))
+    out, mean, var = apply(rows.batch_norm, (input, w, b), {"eps": eps})
     if running_mean is not None and running_var is not None:
-        _follow(input, running_mean, running_var, axes, momentum, count)
-    return _normalised(input, axes, w, b, eps, "Batch")  # type: ignore[no-any-return]
+        _follow(running_mean, running_var, mean, var, momentum, count)
+    return out  # type: ignore[no-any-return]
 
 
-def _follow(input: Tensor, running_mean: Tensor, running_var: Tensor, axes: Any, momentum: float, count: int) -> None:
+def _follow(running_mean: Tensor, running_var: Tensor, mean: Any, var: Any, momentum: float, count: int) -> None:
     """Move the running statistics towards those of the batch."""
-    with recording(False):
-        mean, var = input.mean(axes), input.var(axes, correction=0)  # type: ignore[attr-defined]
-        for running, now in ((running_mean, mean), (running_var, var * (count / max(count - 1, 1)))):
-            if now.shape != running.shape:  # one for each sample of instance_norm
-                now = now.mean(0)
-            running.mul_(1 - momentum).add_(now.to(running.dtype) * momentum)  # type: ignore[attr-defined]
+    var = var.detach() * (count / max(count - 1, 1))
+    for running, now in ((running_mean, mean.detach()), (running_var, var)):
+        if now.shape != running.shape:  # one for each sample of instance_norm
+            now = now.mean(0)
+        if unseen() and not running.level + now.level:  # by NumPy, in a tenth of the time
+            r = running.box()
+            r *= 1 - momentum
+            r += momentum * now.payload
+            running.version[0] += 1
+        else:
+            with recording(False):
+                running.mul_(1 - momentum).add_(now.to(running.dtype) * momentum)  # type: ignore[attr-defined]
+
+
+def unseen() -> bool:
+    """Whether nobody looks on when an array is written to: no transform, trace, profile or checkpoint."""
+    return modes.fast and not modes.levels and modes.before_write is None
 
 
 def instance_norm(
@@ -150,7 +164,8 @@ def instance_norm(
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     axes = tuple(range(2 - input.ndim, 0))
     if running_mean is not None and running_var is not None:
-        _follow(input, running_mean, running_var, axes, momentum, count)
+        mean, var = input.detach().mean(axes), input.detach().var(axes, correction=0)  # type: ignore[attr-defined]
+        _follow(running_mean, running_var, mean, var, momentum, count)
     return _normalised(  # type: ignore[no-any-return]
         input, axes, _channels(weight, input.ndim), _channels(bias, input.ndim), eps, "Batch"
     )

@@ -8,6 +8,7 @@ from autolab.engine import dtypes
 from autolab.engine.tensor import Tensor
 from autolab.nn import functional as F
 from autolab.nn import init
+from autolab.nn.functional.norm import unseen
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter, is_lazy
 from autolab.surface.creation import empty, ones, tensor, zeros
@@ -76,7 +77,11 @@ class _BatchNorm(_NormBase):
         self._check_input_dim(input)
         momentum, follow = self.momentum or 0.0, not self.training or self.track_running_stats
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)  # type: ignore[attr-defined]
+            if unseen() and not self.num_batches_tracked.level:
+                self.num_batches_tracked.box()[...] += 1
+                self.num_batches_tracked.version[0] += 1
+            else:
+                self.num_batches_tracked.add_(1)  # type: ignore[attr-defined]
             if self.momentum is None:  # the plain mean over all batches
                 momentum = 1.0 / float(self.num_batches_tracked)
         running = (self.running_mean, self.running_var) if follow else (None, None)
