@@ -194,8 +194,9 @@ class Quiz(Explorable):
             said = [f"{marked(o['text'])}: {marked(o['why'])}" for o in q.get("options", ()) if "why" in o]
             said += [marked(q["why"])] if "why" in q else []
             said += [f"Not {marked(str(tuple(w)) if q['kind'] == 'shape' else f'{w:g}')}: {marked(why)}" for w, why in q.get("wrong", ())]
+            prompt = f"{'<b>Predict.</b> ' if self.reveal else ''}{marked(q['prompt'])}"
             items.append(
-                f"<li><p>{'<b>Predict.</b> ' if self.reveal else ''}{marked(q['prompt'])}</p>{f'<ul>{options}</ul>' if options else ''}<details><summary>Answer</summary>"
+                f"<li><p>{prompt}</p>{f'<ul>{options}</ul>' if options else ''}<details><summary>Answer</summary>"
                 f"<p><b>{marked(q['shown'])}</b></p><p>{'</p><p>'.join(said)}</p></details></li>"
             )
         return f"<ol>{''.join(items)}</ol>" if len(items) > 1 else f"<div>{items[0][4:-5]}</div>"
