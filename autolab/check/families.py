@@ -143,7 +143,7 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
                 o.reference.raw(other, o.g, o.names) if o.reference.elementwise else o.want[other]
             ),
         )
-        if not reference.elementwise:
+        if not reference.elementwise and not reference.function:
             yield Family(
                 "elementwise",
                 f"multiplies g and {other} entry by entry, as if forward did: forward multiplies matrices",
@@ -152,7 +152,7 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
     if others:
         # The table may write x / y as `out`: what is one power of y too few must not be called a wrong variable.
         yield from _about_factors(reference, (1, -1))
-    _, needs = reference.rules[x]
+    needs = reference.rules[x][1] if not reference.function else ()  # of a function, its chain knows
     for needed in needs:
         if needed != "out" and needed not in reference.inputs:
             continue

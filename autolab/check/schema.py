@@ -49,6 +49,7 @@ JSON_SCHEMA: dict[str, Any] = {
                     "text": TEXT,
                     "hint": TEXT,
                     "input": MAYBE_TEXT,
+                    "alternatives": {"type": "array", "items": TEXT, "description": "families that explain it as well"},
                     "where": {"type": "string", "description": "the shapes and settings of the call"},
                     "worst": {
                         "type": ["object", "null"],

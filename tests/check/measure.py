@@ -15,11 +15,25 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from autolab.check import check
+import numpy as np
 
-from . import right_more, right_styles, wrong_layers, wrong_others, wrong_pointwise, wrong_shapes  # noqa: F401  (they fill the lists)
+from autolab.check import check, diagnose
+
+from . import (  # noqa: F401  # noqa: F401  (they fill the lists)
+    right_more,
+    right_styles,
+    wrong_beliefs,
+    wrong_layers,
+    wrong_others,
+    wrong_pointwise,
+    wrong_shapes,
+    wrong_slips,
+    wrong_slips_along,
+    wrong_slips_layers,
+)
 from .right import RIGHT
 from .wrong import WRONG
+from .wrong_plain import PLAIN
 
 # the figure, the goal, and whether it must not be smaller or not be larger
 GOALS = {
@@ -64,10 +78,22 @@ def run() -> list[Result]:
         start = time.process_time()
         report = check(operation, rule, seconds=0.5)
         ms = 1e3 * (time.process_time() - start)
-        known = {f for d in report.diagnoses if d.certainty != "unknown" for f in (d.family, *d.alternatives)}
-        first = next(iter(report.diagnoses), None)
-        results.append(Result(operation, rule.__name__, expected, report.passed, first, known, ms))
+        results.append(_result(operation, rule, expected, report.passed, report.diagnoses, ms))
+    for plain in PLAIN:
+        start = time.process_time()
+        found = diagnose(plain.rule, plain.reference, [np.array(a) for a in plain.inputs], **plain.settings)
+        ms = 1e3 * (time.process_time() - start)
+        results.append(_result(_name(plain.reference), plain.rule, set(plain.family.split("|")), not found, found, ms))
     return results
+
+
+def _result(operation: str, rule: Any, expected: set[str], passed: bool, found: Any, ms: float) -> Result:
+    known = {f for d in found if d.certainty != "unknown" for f in (d.family, *d.alternatives)}
+    return Result(operation, rule.__name__, expected, passed, next(iter(found), None), known, ms)
+
+
+def _name(function: Any) -> str:
+    return f"function, line {function.__code__.co_firstlineno}"
 
 
 def figures(results: list[Result]) -> dict[str, float]:
