@@ -13,18 +13,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable
-from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from autolab.engine import crossing
-from autolab.engine.apply import apply, explained, looks_into
-from autolab.engine.dtypes import FLOATING, result_type
+from autolab.engine.apply import apply, explained
+from autolab.engine.dtypes import result_type
+from autolab.engine.dual import call
 from autolab.engine.levels import Box, Level, Settings, several
-from autolab.engine.modes import modes
-from autolab.engine.node import F32, F64
+from autolab.engine.modes import GENERATED, modes
 from autolab.engine.op import ELEMENTWISE, LINEAR, from_the_end
 from autolab.engine.source import parameters
 from autolab.engine.taped import as_tensor
@@ -45,14 +43,9 @@ def along_axes(op: Op, settings: Settings) -> bool:
     return len(op.inputs) == 1 and not op.variadic and bool(named) and None not in named
 
 
-@cache
-def caller(op: Op, function: Callable[..., Any]) -> Callable[..., Any]:
-    """How to call the batching rule of a row with what it asks for by name."""
-    given = {name: f"settings.get({name!r}, defaults[{name!r}])" for name in op.settings}
-    given |= {op.inputs[0]: "values"} if op.variadic else {x: f"values[{i}]" for i, x in enumerate(op.inputs)}
-    given |= {"batched": "batched", "size": "size", "row": "row", "settings": "defaults | settings"}
-    text = f"lambda values, batched, size, settings: function({', '.join(given[name] for name in parameters(function))})"
-    return eval(text, {"function": function, "row": op, "defaults": op.settings})  # type: ignore[no-any-return]
+def counted(settings: Settings, ndim: int) -> Settings:
+    """Settings with axes counted from the end."""
+    return {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}
 
 
 class Face:
@@ -97,7 +90,7 @@ class Batched(Box):
 
     array: Any
     face: Face | None
-    made: tuple[Op, Batched, Settings, int] | None
+    made: tuple[Op, Batched, Settings] | None
     tensor: Tensor | None
 
     @property
@@ -107,8 +100,8 @@ class Batched(Box):
             if self.made is None:
                 self.tensor = fresh(self.array)
             else:
-                op, source, settings, k = self.made
-                self.tensor = self.home.run(op, (source,), [source.value], settings)[k].value
+                op, source, settings = self.made
+                self.tensor = self.home.run(op, (source,), [source.value], settings)[0].value
         return self.tensor
 
     @property
@@ -123,6 +116,9 @@ class Batched(Box):
 
     def numbers(self) -> Any:
         self.payload.item()
+
+
+GENERATED.update({"Batched": Batched, "along_axes": along_axes, "counted": counted})
 
 
 def unknown_below(t: Tensor) -> bool:
@@ -191,46 +187,8 @@ class Batch(Level):
             self.check_active()
         if op.batched is None:
             op.batched = crossing.compile_batched(op)
-        if op.batched and not modes.watched:
-            box = op.batched(self, *args, settings)
-            return super().apply(op, args, settings) if box is None else box
-        arrays = None if modes.watched else self.arrays(op, args)
-        if arrays is None:
-            return super().apply(op, args, settings)
-        batched = tuple([isinstance(a, Box) for a in args])
-        outputs = several(op, self.at_once(op, args, arrays, batched, settings))
-        results = tuple([self.put(out) for out in outputs])
-        for k, (box, out) in enumerate(zip(results, outputs)):
-            if type(out) is np.ndarray and (out.base is not None or any(out is x for x in arrays)):  # perhaps an argument, or a part of one
-                if op.view and looks_into(out, arrays[0]):
-                    box.made, box.version = (op, args[0], settings, k), args[0].version
-                elif any(type(x) is np.ndarray and looks_into(out, x) for x in arrays):
-                    box.array = out.copy()
-        return results[0] if op.outputs == 1 else results
-
-    def arrays(self, op: Op, args: Any) -> list[Any] | None:
-        """The arguments as arrays; None if some level below or a graph is to know of it, or if they have to be brought to one dtype."""
-        found, dtype = [], None
-        for i, a in enumerate(args):
-            if isinstance(a, Tensor):
-                if a.level:
-                    if a.home is not self or a.array is None or a.version[0]:  # type: ignore[attr-defined]
-                        return None
-                    a = a.array  # type: ignore[attr-defined]
-                elif modes.grad and not unknown_below(a):
-                    return None
-                else:
-                    a = a.payload
-            own = getattr(a, "dtype", None)
-            if own is F32 or own is F64:
-                if dtype is None:
-                    dtype = own
-                elif own is not dtype:
-                    return None
-            elif own is not None and (own in FLOATING or (op.promote and i in op.together)):
-                return None
-            found.append(a)
-        return None if dtype is None else found
+        box = op.batched(self, *args, settings) if op.batched and not modes.watched else None
+        return super().apply(op, args, settings) if box is None else box
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
         batched = tuple([isinstance(a, Box) and a.home is self for a in args])
@@ -249,8 +207,7 @@ class Batch(Level):
                 raise explained(op, error, list(args)) from None  # in the shapes of one sample
         if op.kind == LINEAR or along_axes(op, settings):
             ndim = max(a.ndim for a, b in zip(args, batched) if b)
-            counted = {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}
-            return op(*[v if b else self.lead(v) for v, b in zip(values, batched)], **counted)
+            return op(*[v if b else self.lead(v) for v, b in zip(values, batched)], **counted(settings, ndim))
         return self.loop(op, values, batched, settings)
 
     def by_rule(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
@@ -258,12 +215,12 @@ class Batch(Level):
         assert op.batch is not None
         if "batched" not in parameters(op.batch):
             values = [v if b else self.lead(v) for v, b in zip(values, batched)]
-        return caller(op, op.batch)(values, batched, self.size, settings)
+        names: Settings = {op.inputs[0]: values} if op.variadic else dict(zip(op.inputs, values))
+        names |= {"batched": batched, "size": self.size, "row": op, "settings": op.settings | settings}
+        return call(op.batch, op.settings | settings | names)
 
     def aligned(self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...]) -> list[Any]:
         """Arguments of fewer axes get axes of length 1 behind the leading one."""
-        if all(batched) and len({v.ndim for v in values}) == 1:
-            return values
         most = max(getattr(a, "ndim", 0) for a in args)
         out = []
         for i, (a, v, b) in enumerate(zip(args, values, batched)):
@@ -282,7 +239,7 @@ class Batch(Level):
             raise RuntimeError(f"vmap: {op.name} runs sample by sample; without a sample the shape of its result is unknown")
         made = []
         for i in range(self.size):
-            one = [(v if isinstance(v, Tensor) else fresh(v))[i] if b else v for v, b in zip(values, batched)]  # type: ignore[index]
+            one = [v[i] if b else v for v, b in zip(values, batched)]
             made.append(several(op, apply(op, one, settings)))
         stacked = [TABLE["stack"](*outs, axis=-outs[0].ndim - 1) for outs in zip(*made)]
         return stacked[0] if op.outputs == 1 else stacked

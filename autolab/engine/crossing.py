@@ -1,7 +1,7 @@
 """8d. Shortcuts inside transforms, written out for each row of fixed inputs and one result, as `specialise` does it for level 0.
 
 `taped_source` spells out `Tape.run`, and `batched_source` spells out `Batch.run` where the levels below take no interest. An elementwise
-rule holds entry by entry, so that a node between the two, `EntrywiseNode`, runs it on the arrays of all samples at once.
+rule holds entry by entry, so that a node of a tape inside vmap runs it on the arrays of all samples at once (`entrywise`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,10 @@ def taped_source(op: Op) -> str:
         ]
     lines += [
         f"    out = tape.lower(op, settings, {raws})",
-        "    t = tape.put(out)",
+        "    t = new(Taped)",
+        "    t.edge = t.window = t.extra = t._grad = t.own = None",
+        "    t.flag, t.version = False, [0]",
+        "    t.home, t.level, t.value = tape, tape.number, out",
         "    if not modes.grad:",
         "        return t",
     ]
@@ -99,7 +102,7 @@ def compile_taped(op: Op) -> Any:
 
 
 def batched_source(op: Op, names: dict[str, Any]) -> str:
-    """The text of `run(batch, x, y, settings)`: the row on the arrays of all samples. It gives None where that is not all there is to do."""
+    """The text of `run(batch, x, y, settings)`: the row on the arrays of all samples, or None if there is more to do."""
     xs = op.inputs
     lines = [f"def {op.name}(batch, {', '.join(xs)}, settings):"]
     for x in xs:
@@ -124,7 +127,7 @@ def batched_source(op: Op, names: dict[str, Any]) -> str:
         lines += [f"    if not one_float(op, ({raws},)):", "        return None"]
     if op.batch is not None:
         lines.append(f"    out = {batch_call(op, names)}")
-    else:
+    elif op.kind == "elementwise":
         if len(xs) > 1:
             same = " and ".join([*(f"own_{x}" for x in xs), *(f"raw_{x}.ndim == raw_{xs[0]}.ndim" for x in xs[1:])])
             lines += [f"    if not ({same}):", f"        {raws} = aligned(batch.size, ({raws},), ({owns},))"]
@@ -136,9 +139,22 @@ def batched_source(op: Op, names: dict[str, Any]) -> str:
             "    except ValueError as error:",
             f"        raise explained(op, error, [{', '.join(xs)}]) from None",
         ]
+    else:
+        led = ", ".join(f"raw_{x} if own_{x} else batch.lead(raw_{x})" for x in xs)
+        if op.kind != "linear":
+            lines += ["    if not along_axes(op, settings):", "        return None"]
+        ndim = ", ".join(f"getattr(raw_{x}, 'ndim', 0) - own_{x}" for x in xs)
+        lines.append(f"    out = forward({led}, **counted(settings, max({ndim}, 0)))")
+    lines += [
+        "    t = new(Batched)",
+        "    t.edge = t.window = t.extra = t._grad = t.face = t.made = t.tensor = None",
+        "    t.flag, t.version, t.array = False, [0], out",
+        "    t.home, t.level = batch, batch.number",
+    ]
     itself = " or ".join(f"out is raw_{x}" for x in xs)
-    lines += [f"    if out.base is not None or {itself}:", f"        out = alone(out, ({raws},))", "    return batch.put(out)"]
-    return "\n".join(lines) + "\n"
+    aside = "seen(op, t, {0}, raw_{0}, settings)".format(xs[0]) if op.view else f"alone(t, ({raws},))"
+    lines += [f"    if out.base is not None or {itself}:", f"        {aside}"]
+    return "\n".join([*lines, "    return t"]) + "\n"
 
 
 def batch_call(op: Op, names: dict[str, Any]) -> str:
@@ -173,22 +189,28 @@ def one_float(op: Op, raws: tuple[Any, ...]) -> bool:
 def aligned(size: int, raws: tuple[Any, ...], owns: tuple[bool, ...]) -> list[Any]:
     """Arrays of fewer axes get axes of length 1 behind the leading one."""
     most = max([getattr(raw, "ndim", 0) - own for raw, own in zip(raws, owns)])
-    return [
-        raw.reshape(size, *(1,) * (most - raw.ndim + 1), *raw.shape[1:]) if own and raw.ndim <= most else raw for raw, own in zip(raws, owns)
-    ]
+    ones = [(1,) * (most - raw.ndim + 1) if own else () for raw, own in zip(raws, owns)]
+    return [raw.reshape(size, *one, *raw.shape[1:]) if one else raw for raw, one in zip(raws, ones)]
 
 
-def alone(out: Any, raws: tuple[Any, ...]) -> Any:
-    """A result with memory of its own: a rule may give back an argument as it came, or a part of one."""
-    return out.copy() if any(type(x) is np.ndarray and looks_into(out, x) for x in raws) else out
+def alone(t: Any, raws: tuple[Any, ...]) -> None:
+    """Give a result memory of its own: a rule may give back an argument as it came, or a part of one."""
+    if any(type(raw) is np.ndarray and looks_into(t.array, raw) for raw in raws):
+        t.array = t.array.copy()
+
+
+def seen(op: Op, t: Any, x: Any, raw: Any, settings: Any) -> None:
+    """Let a view know what it looks into; it may be a copy."""
+    if looks_into(t.array, raw):
+        t.made, t.version = (op, x, settings), x.version
 
 
 def compile_batched(op: Op) -> Any:
     """The function written by `batched_source`; False for rows without."""
-    if not can_specialise(op) or op.view or (op.batch is None and op.kind != "elementwise"):
+    if not can_specialise(op):
         return False
     names = {"op": op, "forward": op.forward}
     return define(op.name, batched_source(op, names), names, f"<{op.name}, batched>")
 
 
-GENERATED.update({"aligned": aligned, "alone": alone, "apart": apart, "one_float": one_float})
+GENERATED.update({"aligned": aligned, "alone": alone, "apart": apart, "one_float": one_float, "seen": seen})

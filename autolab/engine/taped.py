@@ -11,7 +11,7 @@ from autolab.engine.apply import apply, highest, record
 from autolab.engine.backward import steps
 from autolab.engine.inplace import adopt_saved_result
 from autolab.engine.levels import Box, Level, Look, Settings, several, zeros
-from autolab.engine.modes import modes, recording
+from autolab.engine.modes import GENERATED, modes, recording
 from autolab.engine.node import edge_of
 from autolab.engine.tensor import TABLE, Tensor, fresh
 
@@ -23,6 +23,9 @@ class Taped(Box):
     """A value with a place on its level's tape: an `edge` as on level 0, to nodes that hold tensors of the levels below."""
 
     __slots__ = ()
+
+
+GENERATED["Taped"] = Taped
 
 
 class Tape(Level):

@@ -37,21 +37,23 @@ def chosen(argnums: Any, args: tuple[Any, ...]) -> tuple[int, ...]:
 def on_top(x: Any) -> Any:
     """Tensors in nested containers as constants of the transform that runs: what is written into them may depend on its inputs."""
     level = modes.levels[-1]
+    if isinstance(x, Tensor):
+        return level.put(x) if x.level < level.number else x
     return mapped(lambda a: level.put(a) if isinstance(a, Tensor) and a.level < level.number else a, x) if x else x
 
 
-def selected(argnums: Argnums, args: tuple[Any, ...]) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-    """What argnums names (the argument, or a tuple of them), and a function that gives all arguments with others in its place."""
+def selected(argnums: Argnums, args: tuple[Any, ...]) -> tuple[Any, Callable[..., tuple[Any, ...]]]:
+    """What argnums names (the argument, or a tuple of them), and a function that gives all arguments with others in its place.
+
+    The second parameter of that function is one for the arguments that stay.
+    """
     positions = chosen(argnums, args)
-    if isinstance(argnums, int):
-        (i,) = positions
-        return args[i], lambda new: (*args[:i], new, *args[i + 1 :])
 
-    def replaced(new: Any) -> tuple[Any, ...]:
-        given = dict(zip(positions, new))
-        return tuple(given.get(i, a) for i, a in enumerate(args))
+    def replaced(new: Any, kept: Callable[[Any], Any] = lambda x: x) -> tuple[Any, ...]:
+        given = {positions[0]: new} if isinstance(argnums, int) else dict(zip(positions, new))
+        return tuple([given[i] if i in given else kept(a) for i, a in enumerate(args)])
 
-    return tuple(args[i] for i in positions), replaced
+    return args[positions[0]] if isinstance(argnums, int) else tuple([args[i] for i in positions]), replaced
 
 
 def differentiable(x: Any) -> Tensor:

@@ -43,7 +43,7 @@ def jacrev(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         wanted, replaced = selected(argnums, args)
         xs, form = flatten(wanted)
-        out, back, *aux = vjp(lambda new: func(*on_top(replaced(new)), **on_top(kwargs)), wanted, has_aux=has_aux)
+        out, back, *aux = vjp(lambda new: func(*replaced(new, on_top), **on_top(kwargs)), wanted, has_aux=has_aux)
         outs, out_form = flatten(out)
         only_tensors("jacrev(f, ...)(*args)", outs)
         rows = []
@@ -90,7 +90,7 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
             def column(e: Tensor, k: int = k) -> Any:
                 tangents = [e if i == k else zeros_like(x) for i, x in enumerate(xs)]
                 out, moved, *aux = jvp(
-                    lambda new: func(*on_top(replaced(new)), **on_top(kwargs)), (wanted,), (unflatten(tangents, form),), has_aux=has_aux
+                    lambda new: func(*replaced(new, on_top), **on_top(kwargs)), (wanted,), (unflatten(tangents, form),), has_aux=has_aux
                 )
                 seen[:] = [flatten(out)[1], aux]
                 return flatten(moved)[0]

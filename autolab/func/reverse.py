@@ -90,7 +90,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         leaves, form = flatten(wanted)
         with Tape() as tape:
             boxes: list[Any] = [tape.input(differentiable(x)) for x in leaves]
-            out, aux = split_aux(name, func(*on_top(replaced(unflatten(boxes, form))), **on_top(kwargs)), has_aux)
+            out, aux = split_aux(name, func(*replaced(unflatten(boxes, form), on_top), **on_top(kwargs)), has_aux)
             if not isinstance(out, Tensor):
                 raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(out)}")
             if out.ndim:

