@@ -166,7 +166,7 @@ class Axes:
         return self.line(ends, [y + slope * (end - x) for end in ends], kind)
 
     def point(self, x, y, kind="a", label="", slope=0.0):
-        """A mark with the shape of its kind; nothing where it is not finite or outside of the frame. A line of that slope misses the label."""
+        """A mark with the shape of its kind, and a label that a line of that slope misses; nothing outside of the frame."""
         if not (np.isfinite(x) and np.isfinite(y)):
             return ""
         px, py = self.x(x), self.y(y)

@@ -176,6 +176,8 @@ def forward_against_reverse(make=_layer, sizes=SIZES):
 
     Raises
     ------
+    TypeError
+        If `make` does not take the two numbers.
     RuntimeError
         If the result of the function has another size than asked for.
 
@@ -186,7 +188,11 @@ def forward_against_reverse(make=_layer, sizes=SIZES):
     '4 inputs, 1 output'
     """
     sizes = sorted(set(sizes))
-    found = {(n, m): _jacobians(make(n, m), n, m) for n in sizes for m in sizes}
+    try:
+        made = {(n, m): make(n, m) for n in sizes for m in sizes}
+    except TypeError as error:
+        raise TypeError(f"forward_against_reverse calls make(inputs, outputs) for the function to measure; here: {error}") from error
+    found = {(n, m): _jacobians(f, n, m) for (n, m), f in made.items()}
 
     def plural(k, what):
         return f"{k} {what}{'' if k == 1 else 's' if not what.endswith('s') else 'es'}"

@@ -366,6 +366,11 @@ def _check(result):
             f"explore shows functions with a single number as result; this one has shape {list(result.shape)}. "
             "Reduce it: explore(lambda x: f(x).sum(), x=(-3, 3))."
         )
+    if not result.requires_grad:
+        raise RuntimeError(
+            "explore shows gradients, and this result does not require grad: it depends on none of the inputs, or the way to them "
+            "was cut by detach(), no_grad() or item()."
+        )
 
 
 # -- live: the function is typed ------------------------------------------------------------------

@@ -95,7 +95,7 @@ def chain_rule(f=square_of_line, x=(-2, 2)):
             own = _local(y)
         slope = trace.steps[-1].grad.after.text if trace.steps and trace.steps[-1].grad else "none"
         value, gradient = at(f, x)
-        tangent = [axes.straight(x, value, gradient), axes.point(x, value, "grad", f"slope {short(gradient)}")]
+        tangent = [axes.straight(x, value, gradient), axes.point(x, value, "grad", f"slope {short(gradient)}", gradient)]
         rows = []
         for step in trace.steps:
             node = trace.node(step.node)

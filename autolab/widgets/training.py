@@ -152,6 +152,8 @@ def optimizer_race(f=valley, start=(-2.5, 1.0), x=(-3, 3), y=(-1, 3), steps=40, 
 
     Raises
     ------
+    TypeError
+        If `f` does not take two numbers and return one.
     ValueError
         For more than three optimizers.
 
@@ -205,12 +207,22 @@ def _descend(f, start, make, rate, steps):
     optimizer, path = make(p, rate), []
     with np.errstate(all="ignore"):
         for _ in range(steps + 1):
-            loss = f(*p)
+            loss = _loss_at(f, p)
             path.append((p[0].item(), p[1].item(), loss.item()))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
     return path
+
+
+def _loss_at(f, p):
+    try:
+        loss = f(*p)
+    except TypeError as error:
+        raise TypeError(f"optimizer_race calls f with two numbers, as in lambda x, y: x**2 + y**2; here: {error}") from error
+    if not isinstance(loss, torch.Tensor) or loss.numel() != 1 or not loss.requires_grad:
+        raise TypeError("optimizer_race goes down a surface: f is to return one number that depends on x and y")
+    return loss
 
 
 def _bands(f, axes, x, y):
@@ -394,6 +406,8 @@ def train(model=None, data=None, *, layers=(16, 16), activation="tanh", lr=0.03,
 
     Raises
     ------
+    TypeError
+        If the model is no Module.
     ValueError
         If the data are not points in the plane with a label each, or the activation is unknown.
 
@@ -405,6 +419,10 @@ def train(model=None, data=None, *, layers=(16, 16), activation="tanh", lr=0.03,
     >>> room.start().wait().progress
     1.0
     """
+    if model is not None and not isinstance(model, nn.Module):
+        raise TypeError(
+            f"train takes a Module from points (n, 2) to scores (n, classes), and got {type(model).__name__}; data go in as data=..."
+        )
     points, labels = datasets.two_moons() if data is None else data
     if points.dim() != 2 or points.shape[1] != 2 or labels.shape != points.shape[:1]:
         raise ValueError(

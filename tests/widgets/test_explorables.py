@@ -395,3 +395,14 @@ def test_an_expression_is_typed_anew():
 def test_what_cannot_be_typed_is_said(typed, said):
     with pytest.raises(ValueError, match=said):
         widgets.live(typed)
+
+
+def test_functions_of_the_wrong_kind_are_refused_in_words():
+    with pytest.raises(TypeError, match="optimizer_race calls f with two numbers"):
+        widgets.optimizer_race(lambda x: x)
+    with pytest.raises(TypeError, match="return one number that depends on x and y"):
+        widgets.optimizer_race(lambda x, y: 3.0)
+    with pytest.raises(TypeError, match=r"calls make\(inputs, outputs\)"):
+        widgets.forward_against_reverse(lambda x: x, sizes=(1,))
+    with pytest.raises(TypeError, match="a Module from points .* got str"):
+        widgets.train("moons")
