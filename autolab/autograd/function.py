@@ -273,8 +273,8 @@ def connect(node: FunctionNode, args: tuple[Any, ...], outs: tuple[Any, ...], re
     for result in results:
         if differentiable > 1 and isinstance(result, Tensor) and result.window is not None:
             result.window.made = SEVERAL
-    call.saved = [remembered(i, t, call, node.edges, args, outs) for i, t in enumerate(call.to_save)]
-    call.to_save = ()
+    to_save, call.to_save = call.to_save, ()  # first: a hook that packs may raise, and an output among them leads back to the node
+    call.saved = [remembered(i, t, call, node.edges, args, outs) for i, t in enumerate(to_save)]
     if modes.watch is not None:
         modes.watch(node, results)
     if modes.anomaly:

@@ -27,8 +27,8 @@ from autolab.surface.device import CPU
 from autolab.surface.generator import fork_rng, get_rng_state, set_rng_state
 
 __all__ = [
-    "CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential", "detach_variable",
-    "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
+    "CheckpointError", "CheckpointFunction", "GraphExecGroup", "check_backward_validity", "checkpoint", "checkpoint_sequential",
+    "detach_variable", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
 ]  # fmt: skip
 
 PASS_EXPLICITLY = (
@@ -48,8 +48,33 @@ _early_stop: bool | None = None
 _debug: bool | None = None
 
 
+ONCE = (
+    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. What a segment computes again is "
+    "handed out once in a backward pass: if you are calling ctx.saved_tensors in backward, make sure to do so only once."
+)
+OVERLAP = (
+    "torch.utils.checkpoint: Performing two backward calls that overlap (i.e. need the same saved values) in the same GraphExecGroup is "
+    "not allowed, also with retain_graph=True. Each segment runs again once in a group."
+)
+
+
 class CheckpointError(RuntimeError):
     """The segment did something else when it was run again."""
+
+
+class GraphExecGroup:
+    """Within it, several backward calls over parts of one graph count as one: each segment runs again once for all of them.
+
+    Raises CheckpointError in a call that needs a value which an earlier one of the group has used.
+    """
+
+    current: GraphExecGroup | None = None
+
+    def __enter__(self) -> None:
+        self.before, GraphExecGroup.current = GraphExecGroup.current, self
+
+    def __exit__(self, *exc: object) -> None:
+        GraphExecGroup.current = self.before
 
 
 class _Enough(Exception):
@@ -140,7 +165,12 @@ def checkpoint(
     segment.keep_inputs(args, kwargs)
     with hooks(segment.give_ticket, segment.take_ticket), first:
         result = function(*args, **kwargs)
-    segment.first_run_is_over = True
+        segment.first_run_is_over = True
+    if not segment.first_run_is_over:
+        raise RuntimeError(
+            "torch.utils.checkpoint: context_fn suppressed an exception of the segment, which therefore has no result. A context's "
+            "__exit__ must not return True."
+        )
     return result
 
 
@@ -192,7 +222,7 @@ class Segment:
         self.tickets: list[weakref.ref[Ticket]] = []  # weak: a ticket lives as long as its node
         self.met: list[Any] = []  # what the first run saved, described
         self.count = 0  # tensors saved by the current run
-        self.filled_in: int | None = None  # the number of the backward pass that ran the segment again
+        self.filled_in: Any = None  # the number of the backward pass, or the group of passes, that ran the segment again
         self.first_run_is_over = self.saved_more = False
 
     def keep_inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -214,7 +244,9 @@ class Segment:
     def take_ticket(self, ticket: Ticket) -> Tensor:
         """Backward: the value, after running the segment again if it is not there. It is handed out once and forgotten."""
         now = running()
-        number = None if now is None else now["number"]
+        number = None if now is None else GraphExecGroup.current or now["number"]
+        if ticket.value is None and number is not None and number == self.filled_in:
+            raise CheckpointError(ONCE if number is not GraphExecGroup.current else OVERLAP)
         if ticket.value is None or number != self.filled_in:
             self.filled_in = number  # what another pass left over may be out of date
             try:
@@ -242,7 +274,7 @@ class Segment:
 
     def fill_next(self, x: Tensor) -> Tensor:
         """Second run: the n-th value belongs to the n-th ticket. The nodes of this run keep it as it is."""
-        x = fresh(x.payload)
+        x = fresh(x.payload) if x.requires_grad else x
         self.count += 1
         if self.count > len(self.tickets):
             if self.first_run_is_over:
@@ -345,7 +377,8 @@ class Log:
         return (
             "An error happened while unpacking tensors; dumping logs of latest computation because you passed `debug=True` to "
             "`torch.utils.checkpoint.checkpoint()`.\n\nOperations executed during the original forward:\n"
-            + "\n".join(both[0]) + "\n\nOperations executed during recomputation:\n" + "\n".join(both[1]) + f"\n\n{error}"
+            + "\n".join(both[0]) + "\n\nOperations executed during recomputation:\n" + "\n".join(both[1])
+            + f"\n\nYou are seeing this error because you passed `debug=True` to checkpoint, and both runs differ.\n{error}"
         )  # fmt: skip
 
 

@@ -443,3 +443,73 @@ def test_a_segment_dies_with_its_result():
         gc.enable()
     with warnings.catch_warnings(action="error"):
         assert module.checkpoint(lambda x: x, 3, use_reentrant=False) == 3
+
+
+# -- what a segment computes again is handed out once ------------------------------------------------
+
+
+def test_several_passes_over_parts_of_one_segment_count_as_one_in_a_group(lib, point):
+    runs = []
+
+    def segment(x):
+        runs.append(1)
+        y = x.sin().cos()
+        return y, y.sin().cos()
+
+    x = lib.tensor([0.3], requires_grad=True)
+    y, z = point.checkpoint(segment, x, use_reentrant=False)
+    with point.GraphExecGroup():
+        g = lib.autograd.grad(z, y)
+        lib.autograd.grad(y, x, g)
+    assert len(runs) == 2
+
+
+def test_passes_of_a_group_may_not_overlap(lib, point):
+    y = point.checkpoint(lambda x: x.sin().cos(), lib.tensor([0.3], requires_grad=True), use_reentrant=False)
+    with point.GraphExecGroup():
+        y.backward(retain_graph=True)
+        with pytest.raises(RuntimeError, match="Performing two backward calls that overlap"):
+            y.backward()
+
+
+class Twice:
+    """A backward that asks for its saved tensors twice."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        assert len(ctx.saved_tensors) == 1
+        return g * ctx.saved_tensors[0]
+
+
+def test_a_value_is_handed_out_once_in_a_pass(lib, point):
+    twice = type("Asks", (lib.autograd.Function,), {"forward": Twice.forward, "backward": Twice.backward})
+    y = point.checkpoint(lambda x: twice.apply(x * 3), lib.tensor([0.3], requires_grad=True), use_reentrant=False)
+    with pytest.raises(RuntimeError, match="Unpack is being triggered for a tensor that was already unpacked once"):
+        y.backward()
+
+
+def test_a_context_may_not_swallow_the_segments_error(lib, point):
+    def fails(x):
+        raise ValueError("no result")
+
+    contexts = lambda: (contextlib.suppress(ValueError), contextlib.nullcontext())
+    with pytest.raises(RuntimeError, match="context_fn suppressed"):
+        point.checkpoint(fails, lib.ones(1), use_reentrant=False, context_fn=contexts)
+
+
+def test_what_needs_no_gradient_comes_back_as_itself(lib, point):
+    seen, constant = [], lib.ones(1)
+
+    def backward(ctx, g):
+        seen.extend(ctx.saved_tensors)
+        return g, None
+
+    forward = lambda ctx, x, c: ctx.save_for_backward(c) or x * 1
+    keeps = type("Keeps", (lib.autograd.Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+    point.checkpoint(keeps.apply, lib.ones(1, requires_grad=True), constant, use_reentrant=False).backward()
+    assert seen[0] is constant
