@@ -6,20 +6,21 @@
 import numpy as np
 
 from autolab.engine.op import op
-from autolab.rules.index import scatter_add
+from autolab.rules.index import gather_values, scatter_add
 from autolab.rules.reduce import among_ties, chosen_rule, put_along_axis
 
 
 def ranks(x, axis, descending=False):
     """The positions in order; equal entries stay in the order in which they stand."""
     if not descending:
-        return np.argsort(x, axis=axis, kind="stable")
-    return x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis=axis, kind="stable"), axis)
+        return x.argsort(axis, "stable")
+    backward = (..., slice(None, None, -1), *(slice(None),) * (-axis - 1))
+    return x.shape[axis] - 1 - x[backward].argsort(axis, "stable")[backward]
 
 
 def taken(x, index, axis, keepdims=True):
     """The entries at the positions, and the positions."""
-    values = np.take_along_axis(x, index, axis)
+    values = gather_values(x, index, axis=axis)
     return (values, index) if keepdims else (np.squeeze(values, axis)[()], np.squeeze(index, axis)[()])
 
 

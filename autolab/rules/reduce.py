@@ -145,15 +145,13 @@ put_along_axis = op(
 )  # fmt: skip
 
 
-def chosen(find):
+def chosen(extreme, find):
     """Forward of max and min along one axis: the values, and where they stand (the first one, if there are several)."""
 
     def forward(x, *, axis, keepdims=False):
         if x.ndim == 0:
             return x, np.int64(0)
-        index = np.expand_dims(find(x, axis=axis), axis)
-        values = np.take_along_axis(x, index, axis)
-        return (values, index) if keepdims else (np.squeeze(values, axis)[()], np.squeeze(index, axis)[()])
+        return extreme.reduce(x, axis, keepdims=keepdims), find(x, axis=axis, keepdims=keepdims)
 
     return forward
 
@@ -162,8 +160,8 @@ def chosen_rule(g, x_shape, out_1, axis, keepdims):
     return place_back(g[0], out_1, x_shape, axis, keepdims)
 
 
-max_along = op("max_along", chosen(np.argmax), GENERAL, node="MaxBackward0", outputs=2, x=chosen_rule)
-min_along = op("min_along", chosen(np.argmin), GENERAL, node="MinBackward0", outputs=2, x=chosen_rule)
+max_along = op("max_along", chosen(np.maximum, np.argmax), GENERAL, node="MaxBackward0", outputs=2, x=chosen_rule)
+min_along = op("min_along", chosen(np.minimum, np.argmin), GENERAL, node="MinBackward0", outputs=2, x=chosen_rule)
 # The extreme of the whole tensor may be nan; then every nan reaches it.
 max_of_all = op(
     "max", lambda x: np.max(x), GENERAL, node="MaxBackward1",

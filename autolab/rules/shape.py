@@ -4,6 +4,8 @@ Axes are negative, counted from the end, so that a leading axis added by vmap ch
 """
 
 
+from itertools import accumulate
+
 import numpy as np
 
 from autolab.engine.node import sum_to
@@ -119,7 +121,8 @@ stack = op(
     xs=lambda g, xs_shape, axis: [g[(..., i, *(slice(None),) * (-axis - 1))] for i in range(len(xs_shape))],
 )  # fmt: skip
 split = op(
-    "split", lambda x, *, sizes, axis: np.split(x, np.cumsum(sizes)[:-1].tolist(), axis), L, outputs=-1, view=True,
+    "split", lambda x, *, sizes, axis: [part(x, axis, end - n, end) for n, end in zip(sizes, accumulate(sizes))], L,
+    outputs=-1, view=True,
     x=lambda g, axis: np.concatenate(g, axis),
 )  # fmt: skip
 split_with_sizes = op("split_with_sizes", split.forward, L, outputs=-1, view=True, x=lambda g, axis: np.concatenate(g, axis))
