@@ -162,9 +162,10 @@ def _family_of(evidence: list[Observation], x: str, scaled: bool) -> list[Family
 MOST_SAID = 2  # kinds of mistake in one sentence
 
 
-SYNONYMS = {"variable": ("forward", "applied twice"), "forward": ("function",), "function": ("step", "variable"),
+SYNONYMS = {"variable": ("forward", "applied twice", "step"), "applied twice": ("variable", "step"),
+            "forward": ("function",), "function": ("step", "variable"),
             "division": ("power", "factor", "variable"),
-            "power": ("factor", "variable"), "mask": ("variable",), "permutation": ("transposed", "step"),
+            "power": ("factor", "variable"), "mask": ("variable",), "permutation": ("transposed", "step", "forward"),
             "transposed": ("order", "permutation", "step")}  # fmt: skip
 
 

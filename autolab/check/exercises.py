@@ -18,7 +18,7 @@ from .cases import BINARY, draw
 from .specs import LARGE, POINTS, Spec
 
 ROWS = (((3, 5),), ((4, 4),), ((5, 3),))
-IMAGES = (((2, 3, 4, 6),), ((3, 2, 4, 4),))
+IMAGES = (((2, 3, 4, 6),), ((2, 2, 6, 6),))
 LAYER = {**POINTS, "value": 12.0}  # several inputs, and the gradient for x is most of the work
 TWICE = {"not summed": "This input entry was used more than once; what happens to its contributions?"}
 

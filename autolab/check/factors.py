@@ -32,6 +32,9 @@ def constant_factor(wrong: list[Observation], x: str) -> tuple[str, str, bool] |
             for power in (1, -1):
                 predicted = [n.get(name, 0) ** power if n.get(name) else 0 for n in sizes]
                 if sizes[0][name] not in (0, 1) and close(np.array(ratios), np.array(predicted, float)):
+                    if same and len(ratios) > 1 and not name.startswith("the number of"):
+                        maybe = f"perhaps {'1 / ' * (power == -1)}{name}"  # it is as large in every call
+                        return "constant", f"is {number(ratios[0])} times the right one, everywhere ({maybe})", True
                     if name == USES.format(x=x) and power == -1:
                         return "averaged", f"is averaged over {name}; it has to be summed", True
                     return "constant", f"is the right one {'multiplied' if power == 1 else 'divided'} by {name}", True
@@ -83,6 +86,7 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
 
 def _known_number(c: float) -> str:
     known = {-1: "the sign", 2: "a 2 too many", 0.5: "a 2 is missing", 3: "a 3 too many", 1 / 3: "a 3 is missing", 4: "a 4 too many",
+             0.25: "a quarter",
              math.log(2): "ln 2", 1 / math.log(2): "1 / ln 2", math.pi: "pi", math.sqrt(2): "the square root of 2"}  # fmt: skip
     return next((text for value, text in known.items() if math.isclose(c, value, rel_tol=1e-9)), "")
 

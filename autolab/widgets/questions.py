@@ -112,7 +112,19 @@ def judge(question, answer):
         return False, "Write a number, such as 0.5 or 1/3." if kind == "number" else "Write a shape, such as 3, 4."
     if _equal(question, value, question["right"]):
         return True, question["why"]
-    return False, next((said for wrong, said in question["wrong"] if _equal(question, value, wrong)), "")
+    return False, next((said for wrong, said in question["wrong"] if _equal(question, value, wrong)), None) or _nearly(question, value)
+
+
+def _nearly(question, value):
+    """What can be said about a wrong answer that nobody expected; it leaves the right one to be found."""
+    right = question["right"]
+    if question["kind"] == "number":
+        if _equal(question, -value, right):
+            return "The size is right; look at the sign."
+        return "It is larger." if value < right else "It is smaller."
+    if len(value) != len(right):
+        return f"It has {len(right)} {'axis' if len(right) == 1 else 'axes'}."
+    return "These lengths, in another order." if sorted(value) == sorted(right) else "The number of axes is right; look at each length."
 
 
 def _equal(question, value, other):

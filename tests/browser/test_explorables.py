@@ -75,7 +75,7 @@ def test_a_page_plays_by_the_space_bar_and_goes_to_either_end(open_page, drive):
     page = open_page(widgets.forward_and_back())
     driven = drive(page, NAMES[0])
     driven.root.get_by_role("combobox", name="Speed").select_option("4")
-    page.get_by_role("region", name="Picture").focus()
+    page.get_by_role("group", name="Picture").focus()
     page.evaluate("document.activeElement.blur()")
     driven.button("Play").click()
     expect(driven.button("Pause")).to_be_visible()

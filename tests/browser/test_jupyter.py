@@ -94,7 +94,7 @@ def test_play_by_mouse(stepper):
 
 def test_a_node_is_inspected_by_mouse(stepper):
     stepper.button("Step").click()
-    inspected = stepper.root.get_by_role("region", name="Inspected node")
+    inspected = stepper.root.get_by_role("group", name="Inspected node")
     stepper.node("MulBackward0").click()
     expect(inspected).to_contain_text("MulBackward0")
     expect(inspected).to_contain_text("not yet")
@@ -105,7 +105,7 @@ def test_a_node_is_inspected_by_mouse(stepper):
 
 def test_nodes_are_walked_by_keys(stepper):
     keyboard = stepper.page.keyboard
-    inspected = stepper.root.get_by_role("region", name="Inspected node")
+    inspected = stepper.root.get_by_role("group", name="Inspected node")
     stepper.root.get_by_role("combobox", name="Speed").focus()
     keyboard.press("Tab")
     expect(stepper.node("y, made by PowBackward0")).to_be_focused()
@@ -154,7 +154,7 @@ def test_two_steppers_do_not_disturb_each_other(stepper):
 def test_a_group_is_opened_by_the_kernel_and_a_node_is_found(notebook):
     large = Widget(notebook[1], "Backward pass of z")
     large.root.scroll_into_view_if_needed()
-    trail = large.root.get_by_role("navigation", name="Open groups").get_by_role("button")
+    trail = large.root.get_by_role("group", name="Open groups").get_by_role("button")
     large.root.locator(".al-closed").first.click()
     expect(trail).to_have_count(2)
     large.page.keyboard.press("Escape")

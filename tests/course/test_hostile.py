@@ -4,10 +4,12 @@ import os
 import socket
 import subprocess
 import threading
+from pathlib import Path
 
 import nbformat
 import pytest
 
+import autolab
 from autolab.course.grading.box import Box, Limits, best_mode
 from autolab.course.grading.grade import NotebookGrader
 from autolab.course.grading.prove import form_of_source, release_of
@@ -16,6 +18,9 @@ from autolab.course.grading.worker import Job, _box, grade
 from autolab.course.notebook import from_markdown
 
 from .hostile import SUITE, TEXT, WRONG
+from .hostile_system import MORE
+
+SUITE = {**SUITE, **{f"{kind}: {name}": source for kind, group in MORE.items() for name, source in group.items()}}
 
 LIMITS = Limits(cell=1.5, total=20.0)
 SECRET = "SECRET-7f3a91"
@@ -99,7 +104,11 @@ def test_nothing_is_forged_leaked_or_damaged(name, honest, canary, service, monk
     assert {k: done.scores[k] for k in ("exp-check", "exp-hidden")} == {"exp-check": 8.0, "exp-hidden": 2.0}
     assert SECRET not in done.autograded + done.feedback
     assert "HIDDEN-CASE-4711" not in done.feedback
-    assert not {"WRITTEN", "GOT 0"} & set(done.autograded.split())
+    assert "WRITTEN" not in done.autograded
+    assert "GOT 0" not in done.autograded.replace("print('GOT 0", "").replace("'GOT 0',", "")
+    assert "<script" not in done.feedback and "<img" not in done.feedback
+    assert not {"\x1b", "\x00", "\x07"} & set(done.feedback)
+    done.feedback.encode(), done.autograded.encode()
     assert not contacted
     assert sorted(p.name for p in canary.iterdir()) == ["gradebook.db", "other.ipynb", "secret.txt"]
     assert all(p.read_text() == SECRET for p in canary.iterdir())
@@ -110,16 +119,46 @@ def test_nothing_is_forged_leaked_or_damaged(name, honest, canary, service, monk
 RIGHT_IN_ONE_CALL = ("evasion: finite differences", "evasion: the engine is asked")
 
 
-def test_the_suite_has_at_least_forty():
-    assert len(SUITE) >= 40
+def test_the_suite_has_at_least_ninety():
+    assert len(SUITE) >= 90
+
+
+@isolated
+def test_an_answer_may_import_what_nobody_has_yet():
+    done = graded("import colorsys, wave, statistics\n" + WRONG.replace("7.5", "statistics.mean([2, 2])"))
+    assert done.scores == FULL
+
+
+@isolated
+def test_the_solutions_that_come_with_the_package_are_not_in_the_box(monkeypatch):
+    folder = Path(autolab.__file__).parent / "draw"
+    monkeypatch.setattr("autolab.course.grading.box.SOLVED", folder)
+    with Box("bubblewrap", LIMITS) as box:
+        session = box.open()
+        said = session.ask("run", f"import os; print(os.listdir({str(folder)!r}))", "a")
+        session.close()
+    assert said["text"] == "[]\n"
+
+
+@isolated
+@pytest.mark.parametrize("name", [n for n in SUITE if n.startswith("kernel: ") and "loop" not in n and "die" not in n])
+def test_a_box_without_privileges_is_as_tight(name, honest):
+    with Box("bubblewrap", LIMITS) as box:
+        box.privileged = False
+        notebook, _ = parse(submitted(SUITE[name]), "n.ipynb")
+        repair(notebook, FORM)
+        NotebookGrader(box, 1).grade(notebook)
+    shown = [o.get("text", "") for c in notebook.cells if c.cell_type == "code" for o in c.outputs]
+    assert "GOT 0" not in "".join(shown)
 
 
 @isolated
 def test_no_process_of_a_student_survives():
     graded(SUITE["damage: an orphan"])
     graded(SUITE["damage: many processes"])
+    graded(SUITE["kernel: it does not die with its parent"])
     listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    assert "sleep 987" not in listed
+    assert "sleep 987" not in listed and "sleep 988" not in listed
 
 
 @isolated

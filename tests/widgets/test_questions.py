@@ -3,7 +3,9 @@
 import json
 
 import pytest
+from nbclient import NotebookClient
 
+from autolab.course.notebook import from_markdown
 from autolab.utils import progress
 from autolab.widgets.questions import (
     Quiz,
@@ -37,8 +39,8 @@ def home(tmp_path, monkeypatch):
 @pytest.mark.parametrize(("k", "answer", "right", "said"), [
     (0, "the youngest", True, "received everything"), (0, "the leaf", False, "Leaves come last"), (0, "?", False, "none of the answers"),
     (1, ["`x`", "`y`"], True, "Its rule needs it. The other rule."), (1, ["`x`", "the result"], False, "Not: the result."),
-    (2, "12", True, "add up"), (2, 12.0, True, "add up"), (2, "6", False, "one pass"), (2, "7", False, ""), (2, "x", False, "Write a number"),
-    (3, "(3, 4)", True, "As W"), (3, [4, 3], False, "Transposed"), (3, "3", False, ""), (3, "a", False, "Write a shape"),
+    (2, "12", True, "add up"), (2, 12.0, True, "add up"), (2, "6", False, "one pass"), (2, "7", False, "It is larger."), (2, "20", False, "It is smaller."), (2, "-12", False, "look at the sign"), (2, "x", False, "Write a number"),
+    (3, "(3, 4)", True, "As W"), (3, [4, 3], False, "Transposed"), (3, "3", False, "It has 2 axes."), (3, "3, 5", False, "each length"), (3, "a", False, "Write a shape"),
     (4, ["zero", "forward", "backward", "step"], True, "Old gradients"), (4, ["zero", "backward", "forward", "step"], False, "Up to step 1"),
     (4, ["step", "zero", "forward", "backward"], False, "first step is another"),
 ])  # fmt: skip
@@ -81,6 +83,32 @@ def test_a_broken_file_is_put_aside(home):
     (home / "progress.json").write_text("{")
     quiz("x", QUESTIONS[2]).answer(1, 12)
     assert progress.read()["quiz"]["x: 1"]["right"] and (home / "progress.broken.json").exists()
+
+
+ASSIGNMENT = """
+```python locked questions
+from autolab.questions import lesson05 as asks
+from autolab.widgets import quiz
+
+quiz(*asks.quiz)
+```
+
+```python answer answers
+### BEGIN SOLUTION
+answers = [14, asks.quiz[2]["options"][0]["text"], [], "1/8", ["p.grad is None", "a step now changes nothing"], "zeros"]
+### END SOLUTION
+```
+
+```python check grade 6
+quiz(*asks.quiz).points(answers)
+```
+"""
+
+
+def test_a_quiz_gives_part_of_the_points_of_a_cell_that_nbgrader_grades():
+    utils = pytest.importorskip("nbgrader.utils")
+    done = NotebookClient(from_markdown(ASSIGNMENT), kernel_name="python3").execute()
+    assert utils.determine_grade(done.cells[-1]) == (4, 6)
 
 
 def test_answers_from_a_list_can_be_graded():

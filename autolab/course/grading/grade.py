@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import json
+import math
 import re
 import secrets
 import time
@@ -19,6 +21,7 @@ from . import wire
 from .box import Box, RemoteError, Session
 from .judge import Judge, Outcome
 
+SHOWN = 400_000  # characters of all outputs of one notebook
 CHECK = re.compile(r"^check\(\s*['\"](\w+)['\"]", re.MULTILINE)
 # Words that an answer on derivatives does not need. They cost nothing; `autolab course report` lists them for a person.
 SUSPICIOUS = {
@@ -64,7 +67,7 @@ class NotebookGrader:
         self.kinds: dict[str, str] = {}
         self.replay: list[Ran] = []  # the cells that ran and did not end the process
         self.exercise, self.tested = 0, False
-        self.until = 0.0
+        self.until, self.room = 0.0, SHOWN
 
     def grade(self, notebook: NotebookNode) -> Graded:
         """Fill in the outputs of all code cells. Never raises because of what a student wrote."""
@@ -150,7 +153,7 @@ class NotebookGrader:
         cell.outputs, cell.execution_count = [], 1
         try:
             said = self.ask("run", source, name)
-            cell.outputs = _outputs(said)
+            cell.outputs = self._shown(_outputs(said))
             self.replay.append(Ran(source, name, self.exercise, bool(reasons)))
         except RemoteError as error:
             cell.outputs = [_error("RemoteError", str(error))]
@@ -158,6 +161,16 @@ class NotebookGrader:
             self._close()
             cell.outputs = [_error("Stopped", f"This cell was stopped: {error}. The cells after it run without it.")]
             result.notes.append(f"{name} was stopped: {error}")
+
+    def _shown(self, outputs: list[NotebookNode]) -> list[NotebookNode]:
+        """The outputs of a cell, as long as there is room in the notebook."""
+        kept = []
+        for output in outputs:
+            self.room -= len(json.dumps(output))
+            if self.room < 0:
+                return [*kept, new_output("stream", name="stderr", text="(not shown: the outputs of this notebook are too long)\n")]
+            kept.append(output)
+        return kept
 
     def _without(self, others: list[Ran], run: Callable[[], Outcome], first: Outcome, points: float) -> Outcome:
         """A cell that tampers with the process must not cost another exercise: judge that without it, and keep the better."""
@@ -194,8 +207,17 @@ def worth(outcome: Outcome, points: float) -> float:
     if outcome.error:
         return 0.0
     if outcome.report is not None:
-        return outcome.report.points
-    return float(outcome.value) if isinstance(outcome.value, (int, float)) else points
+        return clamped(outcome.report.points, points)
+    return clamped(outcome.value, points) if isinstance(outcome.value, (int, float)) else points
+
+
+def clamped(value: float, points: float) -> float:
+    """Between none and all points, whatever a test ended in."""
+    try:
+        value = float(value)
+    except OverflowError:  # an integer of a thousand digits
+        return 0.0
+    return min(max(value, 0.0), points) if math.isfinite(value) else 0.0
 
 
 def verdict_outputs(source: str, points: float, outcome: Outcome) -> list[NotebookNode]:
@@ -213,11 +235,11 @@ def verdict_outputs(source: str, points: float, outcome: Outcome) -> list[Notebo
         ]
     if report is None:
         if isinstance(outcome.value, (int, float)) and not isinstance(outcome.value, bool):
-            value = min(max(float(outcome.value), 0.0), points)
-            outputs.append(new_output("execute_result", {"text/plain": repr(value)}, execution_count=1))
+            value = repr(clamped(outcome.value, points))
+            outputs.append(new_output("execute_result", {"text/plain": value}, execution_count=1))
         return outputs
     data = {
-        "text/plain": repr(float(min(max(report.points, 0.0), points))),
+        "text/plain": repr(clamped(report.points, points)),
         "text/html": report._repr_html_(),
         MIMETYPE: {k: v for k, v in report.to_dict().items() if k not in ("seconds", "seed")},
     }

@@ -21,10 +21,11 @@ import socket
 import sys
 from typing import Any
 
+from autolab.course.grading import fence
+
 NEWNS, NEWIPC, NEWUSER, NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
 PRIVATE, RECURSIVE, BIND, NOSUID, NODEV = 1 << 18, 1 << 14, 1 << 12, 2, 4
 NO_NEW_PRIVILEGES, DIE_WITH_PARENT, NOT_DUMPABLE = 38, 1, 4
-STRANGER = 210_000  # users from here on own nothing and nobody
 
 
 def serve(control: socket.socket) -> None:
@@ -50,7 +51,7 @@ def serve(control: socket.socket) -> None:
         order = json.loads(message)
         if "end" in order:
             if pid := sessions.pop(order["end"], 0):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(pid, signal.SIGTERM)  # to the one that holds the namespaces, which kills all that is in them
                 os.waitpid(pid, 0)
             control.sendall(b"ended\n")
             continue
@@ -97,15 +98,15 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
         if libc.unshare(flags) != 0:
             connection.sendall(b"N")
             return
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     holder = os.fork()
     if holder:
-        connection.close()
-        os.waitpid(holder, 0)  # the whole namespace ends with its first process
-        os._exit(0)
+        _hold(holder, connection)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
     libc.prctl(DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
     os.setsid()
     if order["separate"]:
-        size = b"mode=1777,size=%d" % order["disk"]
+        size = b"mode=1777,size=%d,nr_inodes=4096" % order["disk"]  # an empty file takes the kernel's memory, too
         libc.mount(b"none", b"/", None, PRIVATE | RECURSIVE, None)
         for place in (b"/scratch", b"/dev/shm"):
             if libc.mount(b"tmpfs", place, b"tmpfs", NOSUID | NODEV, size) != 0 and place == b"/scratch":
@@ -115,7 +116,7 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
             libc.mount(b"/dev/null", file.encode(), None, BIND, None)
         os.chdir("/scratch")
         if order["privileged"] and os.getuid() == 0:
-            user = STRANGER + order["start"] % 50_000
+            user = order["user"]
             os.setgroups([])
             os.setresgid(user, user, user)
             os.setresuid(user, user, user)
@@ -125,10 +126,34 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
+    fence.close_all_but(connection.fileno())
+    fence.forget_keys(libc)
+    if order["separate"]:
+        fence.drop_capabilities(libc)
+    fence.filter_calls(libc)
     connection.sendall(b"Y")
     from autolab.course.grading import answers
 
     answers.Answers(shell, connection).loop()
+
+
+def _hold(holder: int, connection: socket.socket) -> None:
+    """Wait for the first process of a session, and kill it when told to: with it ends every process in its namespace.
+
+    Its own wish to die with this process would not do, because a student's code can take that back.
+    """
+
+    def end(*_: Any) -> None:
+        with contextlib.suppress(OSError):
+            os.killpg(holder, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            os.kill(holder, signal.SIGKILL)
+
+    connection.close()
+    signal.signal(signal.SIGTERM, end)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTERM])
+    os.waitpid(holder, 0)
+    os._exit(0)
 
 
 def _limit(order: dict) -> None:

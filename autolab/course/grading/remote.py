@@ -18,6 +18,7 @@ from . import wire
 from .box import RemoteError
 
 KINDS = ("blank", "exception", "count", "type", "time", "recursion", "syntax")
+LARGEST = 1 << 18  # entries of an array that a rule or a scene returns
 Ask = Callable[..., Any]  # ask(what, *arguments): of the session that is open
 
 
@@ -210,6 +211,8 @@ def _real(value: Any) -> np.ndarray | None:
         return None
     if type(value) is not np.ndarray or value.dtype.kind not in "fiub":
         raise TypeError("not an array of numbers")
+    if value.size > LARGEST:  # small numbers go in; what is explained is compared in ways that multiply this size
+        raise ValueError("too large")
     return value
 
 

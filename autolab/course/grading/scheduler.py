@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from nbgrader import utils
+
 from . import submission
 from .box import Limits
 from .grade import fresh_seed
@@ -53,12 +55,20 @@ class Course:
         """Who handed something in: every folder, also an empty one."""
         folder = self.root / "submitted"
         found = [p.name for p in folder.iterdir() if os.path.lexists(p / assignment)] if folder.is_dir() else []
-        return sorted(found)
+        return sorted(name for name in found if name.isprintable())  # nbgrader's database holds no other names
+
+    def unnamed(self, assignment: str) -> list[str]:
+        """Folders whose names no gradebook can hold: a line break, bytes that are no text."""
+        folder = self.root / "submitted"
+        return [ascii(p.name) for p in folder.iterdir() if not p.name.isprintable()] if folder.is_dir() else []
 
     def timestamp(self, student: str, assignment: str) -> str | None:
         """When it was handed in, from nbgrader's timestamp.txt."""
         text, _ = submission.read_text(self.root / "submitted" / student / assignment / "timestamp.txt")
-        return text.strip()[:100] or None if text else None
+        with contextlib.suppress(Exception):  # what is no date counts as none, and does not stop the class
+            utils.parse_utc(when := (text or "").strip()[:100])
+            return when or None
+        return None
 
     def jobs(self, assignment: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Iterator[Job]:
         """One for each student and notebook."""
@@ -114,6 +124,7 @@ def grade_course(
             else:
                 known = regrade and seed is None
                 todo.append(replace(job, seed=(old if old is not None else run.seed or fresh_seed())) if known else job)
+        run.stopped += [f"{name} was not graded: a folder of this name cannot be in the gradebook" for name in course.unnamed(assignment)]
         timestamps = {student: course.timestamp(student, assignment) for student in {j.student for j in todo}}
         batch, last, busy = [], time.monotonic(), 0.0
         progress(0, len(todo), None)

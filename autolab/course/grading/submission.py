@@ -115,7 +115,7 @@ def _cell(raw: Any, number: int) -> NotebookNode | None:
         return None
     source = raw.get("source", "")
     source = "".join(s for s in source if isinstance(s, str)) if isinstance(source, list) else source
-    source = source if isinstance(source, str) else ""
+    source = (source if isinstance(source, str) else "").encode("utf-8", "replace").decode()
     metadata = raw.get("metadata")
     facts = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     name = facts.get("grade_id") if isinstance(facts, dict) else None
@@ -264,4 +264,11 @@ def read_text(path: str | Path) -> tuple[str | None, list[str]]:
     with os.fdopen(descriptor, "rb") as file:
         if facts.st_size > LONGEST:
             return None, [f"{name} has {facts.st_size} bytes; more than {LONGEST} are not read"]
-        return file.read(LONGEST + 1).decode("utf-8", errors="replace"), []
+        return decoded(file.read(LONGEST + 1)), []
+
+
+def decoded(data: bytes) -> str:
+    """Text, however an editor saved it; half a pair of UTF-16, which JSON can spell and no file can hold, becomes a question mark."""
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return data.decode("utf-16", errors="replace")
+    return data.decode("utf-8-sig", errors="replace")

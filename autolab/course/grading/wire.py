@@ -61,7 +61,7 @@ def unpack(data: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
     if data is None or kind in (bool, int, float):
         return data
     if kind is str:
-        return data[:TEXT]
+        return data[:TEXT].encode("utf-8", "replace").decode()  # half a surrogate pair could not be written into a file
     if depth > 12:
         raise ValueError("not a packed value")
     if kind is list:
@@ -74,7 +74,7 @@ def unpack(data: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
     if kind == "t" and isinstance(value, list):
         return tuple([unpack(v, arrays, deeper) for v in value])
     if kind == "d" and isinstance(value, dict):
-        return {k[:TEXT]: unpack(v, arrays, deeper) for k, v in value.items()}
+        return {k[:TEXT].encode("utf-8", "replace").decode(): unpack(v, arrays, deeper) for k, v in value.items()}
     raise ValueError("not a packed value")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import json
+import multiprocessing.util
 import os
 import threading
 from dataclasses import asdict, dataclass, field
@@ -112,4 +113,5 @@ def as_text(notebook: dict[str, Any]) -> str:
 def _box(mode: str | None, limits: Limits, pid: int) -> Box:
     box = Box(mode, limits)
     atexit.register(box.close)
+    multiprocessing.util.Finalize(box, box.close, exitpriority=10)  # a worker of a pool ends without atexit
     return box

@@ -23,7 +23,8 @@ function h(tag, props = {}, ...children) {
   return el;
 }
 
-const SCROLLS = { tabindex: "0", role: "region", "data-lm-suppress-shortcuts": "true" };
+// A group and no region: a notebook has many of each, and landmarks are to be few and different.
+const SCROLLS = { tabindex: "0", role: "group", "data-lm-suppress-shortcuts": "true" };
 
 const text = (value) => (value ? value.text : "none");
 

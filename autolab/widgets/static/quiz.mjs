@@ -25,7 +25,18 @@ function judge(question, answer) {
     : Math.abs(value - other) <= question.tolerance * Math.max(1, Math.abs(other));
   if (equal(question.right)) return [true, question.why];
   const known = question.wrong.find(([wrong]) => equal(wrong));
-  return [false, known ? known[1] : ""];
+  return [false, known ? known[1] : nearly(question, value)];
+}
+
+// What can be said about a wrong answer that nobody expected.
+function nearly({ kind, right, tolerance }, value) {
+  if (kind === "number") {
+    const turned = Math.abs(value + right) <= tolerance * Math.max(1, Math.abs(right));
+    return turned ? "The size is right; look at the sign." : `It is ${value < right ? "larger" : "smaller"}.`;
+  }
+  if (value.length !== right.length) return `It has ${right.length} ${right.length === 1 ? "axis" : "axes"}.`;
+  const sorted = (shape) => String([...shape].sort((a, b) => a - b));
+  return sorted(value) === sorted(right) ? "These lengths, in another order." : "The number of axes is right; look at each length.";
 }
 
 function asNumber(text) {

@@ -30,7 +30,7 @@ function stepper(model, el) {
   };
   const visit = (id) => change(model, { selected: id, ...(names && !graph.nodes.has(id) ? { opened: homes[id] } : {}) });
   const place = h("div", {});
-  const trail = names && h("nav", { class: "al-bar", "aria-label": "Open groups" });
+  const trail = names && h("div", { class: "al-bar", role: "group", "aria-label": "Open groups" });
   const find = h("input", { type: "search", class: "al-field", "aria-label": "Find a node", placeholder: "Find a node",
     "data-lm-suppress-shortcuts": "true", oninput: () => search(0), onkeydown: (event) => {
       event.stopPropagation();
@@ -59,7 +59,7 @@ function stepper(model, el) {
   ...SPEEDS.map((s) => h("option", { value: String(s) }, `${s}×`)));
   const count = h("span", { class: "al-count" });
   const status = h("p", { class: "al-status", role: "status", "aria-live": "polite" });
-  const inspector = h("section", { class: "al-inspect", "aria-label": "Inspected node" });
+  const inspector = h("div", { class: "al-inspect", role: "group", "aria-label": "Inspected node" });
   const table = tableTwin("Table of all steps", ["Step", "Node", "Value", "Receives", "Sends"], fillTable);
 
   const root = h("div", { class: "al-root al-stepper", role: "group", "aria-label": model.get("title") },
