@@ -121,7 +121,9 @@ def batched_source(op: Op, names: dict[str, Any]) -> str:
             f"            raw_{x} = {x}.payload",
         ]
     raws, owns = ", ".join(f"raw_{x}" for x in xs), ", ".join(f"own_{x}" for x in xs)
-    if len(xs) == 1:
+    if op.view:  # of any dtype
+        pass
+    elif len(xs) == 1:
         lines += [f"    if raw_{xs[0]}.dtype is not F32 and raw_{xs[0]}.dtype is not F64:", "        return None"]
     else:
         lines += [f"    if not one_float(op, ({raws},)):", "        return None"]
