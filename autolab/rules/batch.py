@@ -99,8 +99,8 @@ def with_shape(g, row, settings, size):
 # -- reductions --------------------------------------------------------------------------------------
 
 
-@batch(reduce.sum, reduce.mean, reduce.var, reduce.std, reduce.norm, reduce.amax, reduce.amin, reduce.all, reduce.any,
-       reduce.logsumexp, nn.softmax, nn.log_softmax)  # fmt: skip
+@batch(reduce.sum, reduce.mean, reduce.var, reduce.std, reduce.var_mean, reduce.std_mean, reduce.norm, reduce.amax, reduce.amin,
+       reduce.all, reduce.any, reduce.logsumexp, nn.softmax, nn.log_softmax)  # fmt: skip
 def reduction(x, row, settings):
     """No axis means all axes of the sample."""
     n, axis = x.ndim - 1, settings["axis"]

@@ -85,6 +85,29 @@ std = op(
 )  # fmt: skip
 
 
+def beside_mean(values):
+    """What goes with the mean: the two results of one node."""
+    return lambda x, *, axis=None, correction=1, keepdims=False: (
+        values(x, axis=axis, correction=correction, keepdims=keepdims), mean(x, axis=axis, keepdims=keepdims),
+    )  # fmt: skip
+
+
+def of_mean(g, x_shape, axis, keepdims):
+    return restore(g, x_shape, axis, keepdims) / count(x_shape, axis)
+
+
+var_mean = op(
+    "var_mean", beside_mean(var_values), GENERAL, outputs=2,
+    x=lambda g, x, axis, correction, keepdims: restore(2 * g[0], x.shape, axis, keepdims)
+    * deviation(x, axis) / freedom(x.shape, axis, correction) + of_mean(g[1], x.shape, axis, keepdims),
+)  # fmt: skip
+std_mean = op(
+    "std_mean", beside_mean(std.forward), GENERAL, outputs=2,
+    x=lambda g, x, out_0, axis, correction, keepdims: restore(keep(g[0] / or_one(out_0), out_0 != 0), x.shape, axis, keepdims)
+    * deviation(x, axis) / freedom(x.shape, axis, correction) + of_mean(g[1], x.shape, axis, keepdims),
+)  # fmt: skip
+
+
 def norm_values(x, *, ord=2, axis=None, keepdims=False):
     if ord == 2:
         return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdims))

@@ -65,9 +65,9 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
     return _reduce(rows.mean, input, dim, keepdim)
 
 
-def _spread(row: Op, name: str) -> Any:
+def _spread(row: Op, name: str, doc: str) -> Any:
     def function(input: Tensor, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *,
-                 correction: float | None = None) -> Tensor:  # fmt: skip
+                 correction: float | None = None) -> Any:  # fmt: skip
         if isinstance(dim, bool):
             dim, unbiased = None, dim
         if correction is None:
@@ -78,7 +78,8 @@ def _spread(row: Op, name: str) -> Any:
                 f"Convert it first: t.float().{name}()."
             )
         result = _reduce(row, input, dim, keepdim, correction=correction)
-        if result.payload.size and input.payload.size // result.payload.size <= correction:
+        first = result[0] if isinstance(result, tuple) else result
+        if first.payload.size and input.payload.size // first.payload.size <= correction:
             warnings.warn(
                 f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
                 "(input numel divided by output numel).",
@@ -88,29 +89,15 @@ def _spread(row: Op, name: str) -> Any:
         return result
 
     function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
     return function
 
 
-var = _spread(rows.var, "var")
+var = _spread(rows.var, "var", "Variance over all entries or along dim(s), divided by n - correction (default 1).")
+std = _spread(rows.std, "std", "Standard deviation over all entries or along dim(s): the root of `var`.")
+var_mean = _spread(rows.var_mean, "var_mean", "(var, mean), of all entries or along dim(s); arguments as for `var`.")
+std_mean = _spread(rows.std_mean, "std_mean", "(std, mean), of all entries or along dim(s); arguments as for `std`.")
 
-
-def std_mean(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-    """(std, mean), of all entries or along dim(s); arguments as for `std`."""
-    return std(input, *args, **kwargs), _mean_beside(input, *args, **kwargs)
-
-
-def var_mean(input: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-    """(var, mean), of all entries or along dim(s); arguments as for `var`."""
-    return var(input, *args, **kwargs), _mean_beside(input, *args, **kwargs)
-
-
-def _mean_beside(input: Tensor, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> Tensor:
-    return mean(input, None if isinstance(dim, bool) else dim, keepdim)
-
-
-var.__doc__ = "Variance over all entries or along dim(s), divided by n - correction (default 1)."
-std = _spread(rows.std, "std")
-std.__doc__ = "Standard deviation over all entries or along dim(s): the root of `var`."
 
 
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:

@@ -172,6 +172,10 @@ REDUCTIONS = [
       for name in "sum mean var std amax amin".split()),
     *(Sample(name, lambda T, x, name=name: getattr(x, name)(), "34; 5; 213") for name in "var std".split()),
     *(Sample(name, lambda T, x, name=name: getattr(x, name)(0, correction=0), "34") for name in "var std".split()),
+    *(Sample(name, lambda T, x, name=name, k=k: getattr(T, name)(x, -1)[k], "34; 213")
+      for name in "var_mean std_mean".split()
+      for k in (0, 1)),
+    *(Sample(name, lambda T, x, name=name: getattr(T, name)(x, correction=0)[0], "34") for name in "var_mean std_mean".split()),
     *(Sample(name, lambda T, x, name=name: getattr(x, name)(), "34; .; 5") for name in "max min amax amin prod".split()),
     *(Sample(name, lambda T, x, name=name: getattr(x, name)(1), "34; 232; 03") for name in "amax amin".split()),
     *(Sample(f"{name}_along", lambda T, x, name=name: getattr(x, name)(-2, keepdim=True)[0], "34; 232; 30")
