@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from benchmarks import measure
+import autolab
+from benchmarks import measure, operators
 from benchmarks.libraries import installed
 from benchmarks.report import moved, table
 from benchmarks.workloads import WORKLOADS, Program
@@ -60,3 +61,19 @@ def test_the_table_fits_a_terminal():
     text = table(dict.fromkeys(WORKLOADS, row), libraries, "torch")
     assert max(map(len, text.splitlines())) <= 80
     assert "12.3 ms" in text
+
+
+def test_everyday_calls_give_the_same_in_both_libraries():
+    torch = pytest.importorskip("torch", reason="compares with PyTorch")
+    ours, theirs = operators.names(autolab), operators.names(torch)
+    for call in operators.ALL:
+        if "randn" in call or "dropout" in call or call.startswith("linear("):  # drawn, or weights that were
+            continue
+        for a, b in zip(*(results(eval(call, space)) for space in (ours, theirs)), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5, err_msg=call)
+
+
+def results(value):
+    """The arrays of one result or several."""
+    several = value if isinstance(value, tuple | list) else (value,)
+    return [np.asarray(v.detach() if hasattr(v, "detach") else v) for v in several]
