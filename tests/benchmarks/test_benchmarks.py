@@ -63,6 +63,7 @@ def test_the_table_fits_a_terminal():
     assert "12.3 ms" in text
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # roots of negative numbers
 def test_everyday_calls_give_the_same_in_both_libraries():
     torch = pytest.importorskip("torch", reason="compares with PyTorch")
     ours, theirs = operators.names(autolab), operators.names(torch)
