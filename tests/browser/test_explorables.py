@@ -69,6 +69,8 @@ def test_a_page_goes_there_and_back_and_violates_no_wcag_rule(open_page, name, d
         screenshot(page, f"explorable-{name}-{scheme}-{width}", full_page=True)
         assert axe(page, "body") == []
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.set_viewport_size({"width": 320, "height": 256})  # 1280 by 1024 at 400 %
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
 def test_a_page_plays_by_the_space_bar_and_goes_to_either_end(open_page, drive):

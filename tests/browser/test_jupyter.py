@@ -119,6 +119,16 @@ def test_nodes_are_walked_by_keys(stepper):
     stepper.says("PowBackward0 receives 1")
 
 
+def test_edges_are_followed_by_keys(stepper):
+    stepper.node("y, made by PowBackward0").focus()
+    for name in ("AddBackward0", "MulBackward0", "leaf x"):
+        stepper.page.keyboard.press("Shift+ArrowLeft")
+        expect(stepper.node(name)).to_be_focused()
+    stepper.page.keyboard.press("Shift+ArrowRight")
+    expect(stepper.node("MulBackward0")).to_be_focused()
+    stepper.says("Ready.")  # nothing was stepped, and the notebook has not taken the keys
+
+
 def test_the_table_tells_the_same(stepper):
     stepper.root.get_by_text("Table of all steps").click()
     table = stepper.root.get_by_role("table")
