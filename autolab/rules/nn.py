@@ -50,14 +50,19 @@ def ones(length, dtype):
 # -- probabilities -----------------------------------------------------------------------------
 
 
+def top(x, axis):
+    """The largest along an axis, which stays: taken off first, so that exp cannot overflow."""
+    return np.maximum.reduce(x, axis, None, None, True, -math.inf)
+
+
 def softmax_values(x, *, axis):
-    e = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-math.inf))
-    return e / np.sum(e, axis=axis, keepdims=True)
+    e = np.exp(x - top(x, axis))
+    return e / np.add.reduce(e, axis, None, None, True)
 
 
 def log_softmax_values(x, *, axis):
-    z = x - np.max(x, axis=axis, keepdims=True, initial=-math.inf)
-    return z - np.log(np.sum(np.exp(z), axis=axis, keepdims=True))
+    z = x - top(x, axis)
+    return z - np.log(np.add.reduce(np.exp(z), axis, None, None, True))
 
 
 # Adding a constant to x changes nothing, so these gradients add up to 0 along the axis.
