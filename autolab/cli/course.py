@@ -138,7 +138,8 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
     """Prove every exercise of ASSIGNMENTS, or of all.
 
     The solution must get all points and the blank release none; wrong rules, made from the right one by one slip of the
-    pen, must be caught; the reference written as plain functions must pass; the release must hide what it must.
+    pen, must be caught, and so must the wrong answers of students that are kept in wrong/SET.md; the reference written as plain
+    functions must pass; the release must hide what it must. A few seconds for each notebook.
     Exit status 1 if something does not hold.
     """
     from autolab.course.grading.prove import prove
@@ -156,6 +157,8 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
         for e in proof.exercises:
             total = e["caught"] + len(e["missed"])
             click.echo(f"  {e['name']:<18} {e['caught']} of {total} wrong rules caught, {e['named']} named")
+        if proof.wrong:
+            click.echo("  {caught} of {of} wrong answers caught, {named} named".format(**proof.wrong))
         for problem in proof.problems:
             click.echo(f"  PROBLEM {problem}")
     if as_json:

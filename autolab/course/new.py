@@ -15,7 +15,7 @@ from .notebook import build
 
 HERE = Path(__file__).resolve().parent
 PLACES = (HERE / "exercises", HERE.parent.parent / "exercises")  # in a wheel, and in a clone
-CONTENT = ("source", "text", "nbgrader_config.py", "README.md")
+CONTENT = ("source", "text", "wrong", "nbgrader_config.py", "README.md")
 
 
 def shipped() -> Path:
@@ -45,8 +45,9 @@ def new_course(folder: Path, sets: tuple[str, ...] = ()) -> list[str]:
         if place.is_file():
             shutil.copy(place, folder / name)
         for one in sorted(place.iterdir()) if place.is_dir() else ():
-            if not sets or one.name in sets:
-                shutil.copytree(one, folder / name / one.name)
+            if not sets or one.stem in sets:
+                (folder / name).mkdir(exist_ok=True)
+                (shutil.copytree if one.is_dir() else shutil.copy)(one, folder / name / one.name)
     return [s for s in known if not sets or s in sets]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import re
 from dataclasses import asdict, dataclass, field
@@ -14,8 +15,9 @@ from nbgrader import utils
 from nbgrader.preprocessors import ClearHiddenTests, ClearOutput, ClearSolutions
 from traitlets.config import Config
 
-from autolab.check import SPECS, Reference, judge
+from autolab.check import SPECS, Reference, Spec, judge
 from autolab.check.score import Row, mutation_score
+from autolab.course.solve import wrong_answers
 
 from .box import Limits
 from .submission import FormCell
@@ -24,7 +26,8 @@ from .worker import Job, grade
 STUB = Config()
 STUB.ClearSolutions.code_stub = {"python": "# your code here\nraise NotImplementedError"}
 STUB.ClearSolutions.text_stub = "Your answer here."
-CALL = re.compile(r"""\bcheck\(\s*['"](\w+)['"]\s*,\s*(?!\()""")
+CALL = re.compile(r"""\bcheck\(\s*['"](\w+)['"]\s*,""")
+OWN = re.compile(r"""\bcheck\(\s*([A-Za-z_]\w*)\s*,""")
 
 
 @dataclass
@@ -34,6 +37,7 @@ class Proof:
     notebook: str
     points: float = 0.0
     exercises: list[dict[str, Any]] = field(default_factory=list)
+    wrong: dict[str, Any] | None = None  # of the wrong answers that are kept in wrong/SET.md: how many are caught and named
     problems: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,7 +65,7 @@ def form_of_source(source: NotebookNode) -> tuple[FormCell, ...]:
 
 
 def prove(path: Path, mode: str | None = None) -> Proof:
-    """Grade a source notebook's solution and its blank release, and judge mutants of its exercises.
+    """Grade a source notebook's solution, its blank release and the wrong answers kept for it, and judge mutants of its exercises.
 
     Raises ValueError if the file is no notebook.
     """
@@ -90,10 +94,8 @@ def prove(path: Path, mode: str | None = None) -> Proof:
         if blank[name]:
             proof.problems.append(f"{path}, cell {name}: a blank answer gets {blank[name]:g} points")
     proof.problems += _shown(path, source, release)
-    names = dict.fromkeys(n for c in tests.values() for n in CALL.findall(c.source) if n in SPECS)
-    for name in names:
-        score, spec = mutation_score(name), SPECS[name]
-        reference = Reference.of(spec.row or spec.name)
+    for name, spec in _exercises(path, [c for c in source.cells if c.get("id") in tests or _id(c) in tests], proof).items():
+        score, reference = mutation_score(spec), Reference.of(spec.row or spec.name)
         alternative = judge(spec, reference, Row(reference))
         entry = {"name": name, "caught": score.caught, "named": score.named, "missed": list(score.missed)}
         proof.exercises.append({**entry, "alternative": alternative.passed})
@@ -102,7 +104,40 @@ def prove(path: Path, mode: str | None = None) -> Proof:
             proof.problems.append(
                 f"{path}, exercise {name}: the row of the table, called as plain functions, does not pass"
             )
+    wrong = [w for w in wrong_answers(path.parents[2], path.parent.name) if any(_id(c) == w.answer for c in source.cells)]
+    caught = named = 0
+    for w in wrong:
+        notebook = copy.deepcopy(source)
+        next(c for c in notebook.cells if _id(c) == w.answer)["source"] = w.source
+        got, found = scores(notebook)
+        if any((got[name] or 0.0) < cell.points for name, cell in tests.items()):
+            caught += 1
+            named += any(d["family"] == w.family for d in found)
+        else:
+            proof.problems.append(f"{path}, cell {w.answer}: the wrong answer {w.family!r} of wrong/ gets all points")
+    if wrong:
+        proof.wrong = {"caught": caught, "named": named, "of": len(wrong)}
     return proof
+
+
+def _id(cell: NotebookNode) -> str:
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
+
+
+def _exercises(path: Path, tests: list[NotebookNode], proof: Proof) -> dict[str, Spec]:
+    """What the tests of a notebook check by rule: by its name, or a Spec that the test defines itself."""
+    found = {name: SPECS[name] for cell in tests for name in CALL.findall(cell.source) if name in SPECS}
+    for cell in tests:
+        for variable in OWN.findall(cell.source):
+            names: dict[str, Any] = {"__name__": "spec"}
+            try:
+                *before, _ = ast.parse(cell.source).body
+                exec(compile(ast.Module(before, []), str(path), "exec"), names)
+            except Exception as error:
+                proof.problems.append(f"{path}, cell {_id(cell)}: the test does not run: {type(error).__name__}: {error}")
+            if isinstance(spec := names.get(variable), Spec):
+                found[spec.name] = spec
+    return found
 
 
 def _shown(path: Path, source: NotebookNode, release: NotebookNode) -> list[str]:
