@@ -1,5 +1,6 @@
 """Modules: parameters with a forward. A family of them is loaded when one of its names is first used."""
 
+import sys as _sys
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
@@ -67,3 +68,6 @@ def __getattr__(name: str) -> _Any:
 
 def __dir__() -> list[str]:
     return __all__
+
+
+_watch(_sys.modules[__name__])  # also where it is imported by its whole name

@@ -1,6 +1,7 @@
 """Optimizers: they write into parameters, in place and without recording."""
 
 import importlib as _importlib
+import sys as _sys
 
 from autolab.optim.adam import Adam, AdamW
 from autolab.optim.adam_kin import Adamax, NAdam, RAdam
@@ -25,3 +26,6 @@ def __getattr__(name: str) -> object:
     if name in _LAZY:
         return _watch(_importlib.import_module(f"{__name__}.{name}"))
     raise AttributeError(f"module 'autolab.optim' has no attribute '{name}'")
+
+
+_watch(_sys.modules[__name__])  # also where it is imported by its whole name

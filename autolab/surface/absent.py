@@ -26,7 +26,6 @@ INSTEAD = {
     "SparseAdam": "all tensors are dense; optim.Adam moves the same parameters",
     "DistributedSampler": "one process computes, so every sampler is for the whole data set",
     "rpc": "one process computes; utils.data.DataLoader(num_workers=...) loads in others",
-    "distributions": "random functions draw numbers (torch.normal, torch.multinomial ...); densities are a line of code",
     "multiprocessing": "use Python's multiprocessing",
     "onnx": "serialization.safetensors carries weights to other programs",
     "quantize_per_tensor": "there are no quantised tensors",
@@ -76,6 +75,8 @@ def sentence(owner: str, name: str, known: Iterable[str]) -> str:
 def watch(module: ModuleType) -> ModuleType:
     """Let a module say what comes nearest to a name it does not have. What it loads late, it still does."""
     before = module.__dict__.get("__getattr__")
+    if getattr(before, "says_what_comes_nearest", False):
+        return module
 
     def __getattr__(name: str) -> Any:
         if before is not None:
@@ -87,6 +88,7 @@ def watch(module: ModuleType) -> ModuleType:
             raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
         raise Absent(module.__name__, name, lambda: dir(module))
 
+    __getattr__.says_what_comes_nearest = True  # type: ignore[attr-defined]
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
     return module
 

@@ -117,7 +117,7 @@ def test_it_refuses_where_pytorch_is_loaded(torch):
     ("import torch.onnx", "ModuleNotFoundError: autolab has no module 'torch.onnx'"),
     ("torch.hub.load_state_dict_from_url('https://a.example/x.pth', '.')", "Download https://a.example/x.pth and put it at ./x.pth"),
     ("import torch.distributed.rpc as rpc", "one process computes; utils.data.DataLoader"),
-    ("from torch import distributions", "ModuleNotFoundError: autolab has no module 'torch.distributions'"),
+    ("from torch import onnx", "ModuleNotFoundError: autolab has no module 'torch.onnx'"),
     ("torch.distributed.init_process_group('gloo')", "RuntimeError: distributed.init_process_group() needs a group of processes"),
     ("import torch.utils.tensorbored", "autolab has no module 'torch.utils.tensorbored'"),
     ("from torch.nn import Linera", "ModuleNotFoundError: autolab.nn has no 'Linera'. autolab does not have everything that PyTorch has; "

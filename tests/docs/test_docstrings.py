@@ -3,11 +3,11 @@ import inspect
 import pytest
 
 import autolab
-from autolab import autograd, datasets, draw, func, linalg, nn, optim, trace, utils, widgets
+from autolab import autograd, datasets, distributions, draw, func, linalg, nn, optim, trace, utils, widgets
 
 NAMESPACES = [
     autolab, autograd, func, linalg, nn, nn.functional, nn.init, nn.utils, nn.utils.rnn, nn.utils.parametrize, nn.utils.prune,
-    optim, optim.lr_scheduler, optim.swa_utils, utils.data, datasets, trace, draw, widgets,
+    optim, optim.lr_scheduler, optim.swa_utils, utils.data, datasets, distributions, trace, draw, widgets,
 ]  # fmt: skip
 
 

@@ -1,0 +1,183 @@
+"""What values a parameter or a sample may have. `constraint.check(value)` says for each whether it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = [
+    "Constraint", "boolean", "dependent", "greater_than", "half_open_interval", "independent", "integer_interval", "interval",
+    "is_dependent", "less_than", "lower_cholesky",
+    "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite",
+    "real", "real_vector", "simplex", "unit_interval",
+]  # fmt: skip
+
+
+class Constraint:
+    """A test for values; the last `event_dim` dims of a value are judged together."""
+
+    is_discrete = False
+    event_dim = 0
+
+    def __init__(self, **bounds: Any) -> None:
+        vars(self).update(bounds)
+
+    def check(self, value: Any) -> Any:
+        """A bool for each value."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        bounds = ", ".join(f"{name}={bound}" for name, bound in vars(self).items())
+        return f"{type(self).__name__.lstrip('_')}({bounds})"
+
+
+class _Dependent(Constraint):
+    """Stands where the bounds are parameters themselves."""
+
+    def check(self, value: Any) -> Any:
+        raise ValueError("Cannot determine validity of dependent constraint")
+
+
+class _Real(Constraint):
+    def check(self, value: Any) -> Any:
+        return value == value  # all but nan
+
+
+class _Boolean(Constraint):
+    is_discrete = True
+
+    def check(self, value: Any) -> Any:
+        return (value == 0) | (value == 1)
+
+
+class _OneHot(Constraint):
+    is_discrete = True
+    event_dim = 1
+
+    def check(self, value: Any) -> Any:
+        return ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1)
+
+
+class _GreaterThan(Constraint):
+    lower_bound: Any
+
+    def check(self, value: Any) -> Any:
+        return self.lower_bound < value
+
+
+class _GreaterThanEq(Constraint):
+    lower_bound: Any
+
+    def check(self, value: Any) -> Any:
+        return self.lower_bound <= value
+
+
+class _LessThan(Constraint):
+    upper_bound: Any
+
+    def check(self, value: Any) -> Any:
+        return value < self.upper_bound
+
+
+class _Interval(Constraint):
+    lower_bound: Any
+    upper_bound: Any
+
+    def check(self, value: Any) -> Any:
+        return (self.lower_bound <= value) & (value <= self.upper_bound)
+
+
+class _HalfOpenInterval(_Interval):
+    def check(self, value: Any) -> Any:
+        return (self.lower_bound <= value) & (value < self.upper_bound)
+
+
+class _IntegerInterval(_Interval):
+    is_discrete = True
+
+    def check(self, value: Any) -> Any:
+        return (value % 1 == 0) & super().check(value)
+
+
+class _IntegerGreaterThan(_GreaterThanEq):
+    is_discrete = True
+
+    def check(self, value: Any) -> Any:
+        return (value % 1 == 0) & super().check(value)
+
+
+class _Simplex(Constraint):
+    event_dim = 1
+
+    def check(self, value: Any) -> Any:
+        return (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6)
+
+
+class _LowerCholesky(Constraint):
+    event_dim = 2
+
+    def check(self, value: Any) -> Any:
+        lower = (value.tril() == value).flatten(-2).all(-1)
+        return lower & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+class _PositiveDefinite(Constraint):
+    event_dim = 2
+
+    def check(self, value: Any) -> Any:
+        from autolab.linalg import cholesky_ex
+
+        symmetric = ((value - value.mT).abs() <= 1e-6).flatten(-2).all(-1)
+        return symmetric & cholesky_ex(value)[1].eq(0)
+
+
+class _IndependentConstraint(Constraint):
+    """Judges the last dims of a value together."""
+
+    def __init__(self, base: Constraint, dims: int) -> None:
+        self.base, self.dims = base, dims
+        self.event_dim, self.is_discrete = base.event_dim + dims, base.is_discrete
+
+    def check(self, value: Any) -> Any:
+        found = self.base.check(value)
+        return found.flatten(-self.dims).all(-1) if self.dims else found
+
+    def __repr__(self) -> str:
+        return f"IndependentConstraint({self.base!r}, {self.dims})"
+
+
+dependent, real, boolean, one_hot, simplex = _Dependent(), _Real(), _Boolean(), _OneHot(), _Simplex()
+lower_cholesky, positive_definite = _LowerCholesky(), _PositiveDefinite()
+positive, nonnegative = _GreaterThan(lower_bound=0.0), _GreaterThanEq(lower_bound=0.0)
+unit_interval, nonnegative_integer = _Interval(lower_bound=0.0, upper_bound=1.0), _IntegerGreaterThan(lower_bound=0)
+independent = _IndependentConstraint
+real_vector = independent(real, 1)
+
+
+def is_dependent(constraint: Constraint) -> bool:
+    """Whether the bounds are parameters."""
+    return isinstance(constraint, _Dependent)
+
+
+def greater_than(lower_bound: Any) -> Constraint:
+    """More than the bound."""
+    return _GreaterThan(lower_bound=lower_bound)
+
+
+def less_than(upper_bound: Any) -> Constraint:
+    """Less than the bound."""
+    return _LessThan(upper_bound=upper_bound)
+
+
+def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+    """Between the bounds, both included."""
+    return _Interval(lower_bound=lower_bound, upper_bound=upper_bound)
+
+
+def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+    """Between the bounds, the upper one excluded."""
+    return _HalfOpenInterval(lower_bound=lower_bound, upper_bound=upper_bound)
+
+
+def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+    """A whole number between the bounds, both included."""
+    return _IntegerInterval(lower_bound=lower_bound, upper_bound=upper_bound)
