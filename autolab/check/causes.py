@@ -92,6 +92,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
             return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others))
         if (factor and factor[2]) or len(wrong) == len(answered):
             break
+    if factor and (found := [_averaged(o, x) for o in wrong]) and found[0] and all(f and f[0] == found[0][0] for f in found):
+        return Mistake(*found[0], enough and not failed)
     if factor:
         some = ", in the calls where it is wrong" if len(wrong) < len(answered) else ""
         return Mistake(factor[0], factor[1] + some, factor[2] and enough and not failed and not some)
@@ -315,6 +317,15 @@ def _reduction_of(o: Observation, x: str) -> tuple[str, str] | None:
             summed = o.g.sum(axes, keepdims=True)
             if summed.size == want.size and close(summed.reshape(want.shape), want):
                 return reduction(got, o.g, want.shape, axes)
+    return None
+
+
+def _averaged(o: Observation, x: str) -> tuple[str, str] | None:
+    """Was what a layer adds up for its bias averaged?"""
+    for full in stretched(o, x):
+        found = reduction(o.got[x], full, o.want[x].shape)
+        if found and found[0] == "averaged":
+            return found
     return None
 
 

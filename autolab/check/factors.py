@@ -86,7 +86,6 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
 
 def _known_number(c: float) -> str:
     known = {-1: "the sign", 2: "a 2 too many", 0.5: "a 2 is missing", 3: "a 3 too many", 1 / 3: "a 3 is missing", 4: "a 4 too many",
-             0.25: "a quarter",
              math.log(2): "ln 2", 1 / math.log(2): "1 / ln 2", math.pi: "pi", math.sqrt(2): "the square root of 2"}  # fmt: skip
     return next((text for value, text in known.items() if math.isclose(c, value, rel_tol=1e-9)), "")
 
@@ -115,6 +114,8 @@ def reduction(
                     return _reduction(how, axes, right, got.shape, shape)
                 if keepdims and axes and set(axes) > set(right) and got.shape == shape and _same_all_over(got, value, shape):
                     surplus = axes_in_words(a for a in axes if a not in right)
+                    if how == "slice":
+                        return "places", f"is the same everywhere along {surplus}: what belongs to its first entry"
                     return "wrong axis", f"is {REDUCED[how]} over {surplus} too, and so the same everywhere along {surplus}"
     return None
 

@@ -19,10 +19,11 @@ import numpy as np
 
 from autolab.check import check, diagnose
 
-from . import (  # noqa: F401  # noqa: F401  (they fill the lists)
+from . import (  # noqa: F401  (they fill the lists)
     right_more,
     right_styles,
     wrong_beliefs,
+    wrong_hands,
     wrong_layers,
     wrong_others,
     wrong_pointwise,
