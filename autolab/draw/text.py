@@ -20,7 +20,7 @@ def text(loss, limit=200):
     ----------
     loss : Tensor or Trace
     limit : int or None
-        How many lines of the tree to print; how many are left is said. None prints all.
+        How many lines of the tree, and how many steps of the table, to print; how many are left is said. None prints all.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def text(loss, limit=200):
     if limit is not None and len(lines) > limit:
         lines = [*lines[:limit], f"... {len(lines) - limit} more lines; limit=None prints them all"]
     if trace.steps:
-        lines += ["", *table(trace)]
+        lines += ["", *table(trace, limit)]
     return Text("\n".join(lines))
 
 
@@ -115,20 +115,21 @@ def _first_that_fits(texts, room):
     return next((text for text in texts if len(text) <= room), texts[-1])
 
 
-def table(trace):
-    """The lines of the table of a backward pass: step, node, what it receives, what it sends, by which rule.
+def table(trace, limit=None):
+    """The lines of the table of a backward pass: step, node, what it receives, what it sends, by which rule; of the first `limit` steps.
 
     Each gradient that is sent has a line. Where the rule would make it too long, the result is shown, or its shape.
     """
     rows = [("step", "node", "receives")]
-    for i, step in enumerate(trace.steps, 1):
+    steps = trace.steps[:limit]
+    for i, step in enumerate(steps, 1):
         node = trace.node(step.node)
         received = ", ".join("-" if v is None else v.text for v in step.incoming)
         rows.append((str(i), node.called if node.kind == "leaf" else node.name, received))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     room = WIDTH - sum(widths) - 6
     told = [["sends"]]
-    for step in trace.steps:
+    for step in steps:
         if step.grad is not None:
             after = step.grad.after
             forms = [f"{trace.node(step.node).label}.grad = {form}" for form in (after.text, shape_text(after.shape))]
@@ -139,3 +140,5 @@ def table(trace):
         first = "  ".join(cell.ljust(w) for cell, w in zip(row, widths))
         for start, send in itertools.zip_longest([first], sends or [""], fillvalue=" " * len(first)):
             yield f"{start}  {send}".rstrip()
+    if len(steps) < len(trace.steps):
+        yield f"... {len(trace.steps) - len(steps)} more steps; limit=None prints them all"

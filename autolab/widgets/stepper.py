@@ -58,7 +58,7 @@ class Stepper(Explorable):
     playing = traitlets.Bool(False).tag(sync=True)
     speed = traitlets.Float(1.0, help="steps in 1.4 seconds").tag(sync=True)
     # as text: ipywidgets would search every part of it for buffers
-    trace = traitlets.Any().tag(sync=True, to_json=lambda trace, _: trace.to_json())
+    trace = traitlets.Any().tag(sync=True, to_json=lambda _, stepper: stepper._json)
     svg = traitlets.Unicode().tag(sync=True)
     opened = traitlets.Unicode("", help="id of the group that is open; empty: the whole graph").tag(sync=True)
     groups = traitlets.Dict(help="names of the groups, and the group that each node or group is in").tag(sync=True)
@@ -72,6 +72,7 @@ class Stepper(Explorable):
             raise ValueError("this trace has no steps; record one with autolab.trace.record(loss)")
         root = trace.node(trace.root)
         self._groups = Groups(trace)
+        self._json = trace.to_json()
         names = {id: group.name for id, group in self._groups.by_id.items()}
         super().__init__(
             view="stepper", title=f"Backward pass of {root.called}", trace=trace, opened=self._groups.start,
@@ -140,7 +141,7 @@ class Stepper(Explorable):
 
     def offline(self):
         """The traits for a page without a kernel."""
-        return {**super().offline(), "trace": self.trace.to_json(), "playing": False}
+        return {**super().offline(), "trace": self._json, "playing": False}
 
     def answers(self):
         """For a page without a kernel: the picture of each group that can be opened."""

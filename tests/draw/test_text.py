@@ -99,3 +99,14 @@ def test_a_prompt_shows_the_text_itself():
 def test_what_has_no_graph_is_refused():
     with pytest.raises(RuntimeError, match="nothing was recorded"):
         text(torch.tensor(1.0))
+
+
+def test_a_long_table_says_how_many_steps_are_left():
+    x = torch.tensor(1.0, requires_grad=True)
+    y = x
+    for _ in range(300):
+        y = y + 1
+    printed = text(record(y))
+    assert printed.endswith("... 101 more steps; limit=None prints them all")
+    assert len(printed.splitlines()) < 410
+    assert "more" not in text(record(y), limit=None)
