@@ -57,7 +57,12 @@ class Push(Level):
         outputs = several(op, apply(op, values, settings))
         if all(t is None for t in given):
             return tuple([self.put(out) for out in outputs])
-        moved = tangents(op, values, given, outputs, settings)
+        try:
+            moved = tangents(op, values, given, outputs, settings)
+        except NotImplementedError as error:  # from a rule that says so
+            raise NotImplementedError(
+                f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet: {error}"
+            ) from None
         return tuple([self.moving(out, t) for out, t in zip(outputs, moved)])
 
     def moving(self, out: Any, tangent: Any) -> Dual:

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
+from autolab.rules import refuse
 from autolab.rules.elementwise import is_number
 from autolab.rules.error_functions import in_double
 
@@ -172,8 +173,8 @@ polygamma = op("polygamma", lambda x, *, n: polygamma_values(x, n=n), E, promote
 zeta = op("zeta", lambda x, q: zeta_values(x, q), E, promote="float",
           node=lambda x, q: f"SpecialZetaBackward{1 if is_number(x) else 2 if is_number(q) else 0}",
           q=lambda g, x, q: g * (-x * zeta(x + 1, q)))  # fmt: skip
-# PyTorch has no derivative with respect to a, either.
-igamma = op("igamma", lambda a, x: lower_part(a, x), E, promote="float",
+# Nobody has a formula for the derivative with respect to a.
+igamma = op("igamma", lambda a, x: lower_part(a, x), E, promote="float", a=lambda g: refuse.derivative("igamma: input"),
             x=lambda g, a, x: g * np.exp((a - 1) * np.log(x) - x - lgamma(a)))  # fmt: skip
-igammac = op("igammac", lambda a, x: upper_part(a, x), E, promote="float",
+igammac = op("igammac", lambda a, x: upper_part(a, x), E, promote="float", a=lambda g: refuse.derivative("igammac: input"),
              x=lambda g, a, x: -g * np.exp((a - 1) * np.log(x) - x - lgamma(a)))  # fmt: skip

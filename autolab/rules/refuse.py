@@ -11,6 +11,11 @@ def is_bool(a):
     return type(a) is bool or getattr(a, "dtype", None) == np.bool_
 
 
+def derivative(what):
+    """For an input without a rule, where the gradient would silently be missing."""
+    raise NotImplementedError(f"the derivative for '{what}' is not implemented.")
+
+
 def bools_to_subtract(x, y):
     if is_bool(x) and is_bool(y):
         raise RuntimeError(

@@ -60,6 +60,20 @@ def test_a_gamma_integral_to_the_last_digit():
     assert autolab.igamma(a, x).item() == pytest.approx(0.147514971507097326434, rel=1e-13)
 
 
+def test_a_derivative_that_nobody_has_is_refused_and_not_left_out(lib):
+    a, x = lib.tensor([1.7], requires_grad=True), lib.tensor([0.5], requires_grad=True)
+    lib.igamma(a.detach(), x).sum().backward()
+    with pytest.raises(NotImplementedError, match="the derivative for 'igamma: input' is not implemented"):
+        lib.igamma(a, x).sum().backward()
+
+
+def test_so_it_is_in_forward_mode():
+    one = autolab.ones(1)
+    with autolab.autograd.forward_ad.dual_level():
+        with pytest.raises(NotImplementedError, match="Trying to use forward AD with igamma that does not support it"):
+            autolab.igamma(autolab.autograd.forward_ad.make_dual(one, one), one)
+
+
 def test_erfinv_undoes_erf(rng):
     x = autolab.tensor(rng.uniform(-5, 5, 2000), dtype=autolab.float64)
     there = autolab.erf(x)
