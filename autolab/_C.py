@@ -9,6 +9,7 @@ import types
 import weakref
 from typing import Any
 
+from autolab.autograd import forward_ad
 from autolab.autograd.context import Error
 from autolab.autograd.function import Function
 from autolab.engine.backward import running, will_run
@@ -33,6 +34,14 @@ def _current_graph_task_id() -> int:
 def _get_current_graph_task_keep_graph() -> bool:
     now = running()
     return now is None or now["retain_graph"]  # type: ignore[no-any-return]
+
+
+def _is_fwd_grad_enabled() -> bool:
+    return forward_ad._is_fwd_grad_enabled()
+
+
+def _set_fwd_grad_enabled(mode: bool) -> None:
+    forward_ad._set_fwd_grad_enabled(mode)
 
 
 def _current_autograd_node() -> Any:

@@ -11,12 +11,20 @@ tangent is a product with the second derivative.
 
 from __future__ import annotations
 
+import threading
+import weakref
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.dual import Dual, Push
+from autolab.engine.inplace import layout_of
+from autolab.engine.levels import Look, zeros
 from autolab.engine.modes import modes
-from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import TABLE, Tensor, fresh
+from autolab.rules.strided import owned, window
+from autolab.surface.inplace import copy_
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -29,6 +37,43 @@ def _set_current_level(level: int) -> None:
     _current_level = level
 
 
+class _Enabled(threading.local):
+    on = True
+
+
+enabled = _Enabled()
+
+
+def _is_fwd_grad_enabled() -> bool:
+    """Whether operations compute tangents in this thread."""
+    return enabled.on
+
+
+class _set_fwd_grad_enabled:
+    """Whether operations compute tangents, from now on and until the end of the block."""
+
+    def __init__(self, mode: bool) -> None:
+        self.before, enabled.on = enabled.on, mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        enabled.on = self.before
+
+
+SLOTS = ("payload", "edge", "flag", "version", "window", "extra", "_grad")
+
+
+def moved_over(source: Any, target: Any) -> None:
+    """Let `target` be on level 0 what `source` is: its numbers, its history, its accumulator."""
+    for slot in SLOTS:
+        setattr(target, slot, getattr(source, slot))
+    leaf = None if source.extra is None else source.extra.accumulator()
+    if leaf is not None:
+        leaf.variable = target
+
+
 class Carried(Dual):
     """A dual number of a `dual_level`: what concerns reverse mode is asked of its value."""
 
@@ -36,6 +81,7 @@ class Carried(Dual):
 
     is_leaf = property(lambda self: self.value.is_leaf)
     grad = property(lambda self: self.value.grad)
+    _version = property(lambda self: self.value._version)
 
     def backward(self, *args: Any, **kwargs: Any) -> None:
         """Run reverse mode from the value: `.grad` of leaves gets gradients without tangents."""
@@ -51,14 +97,112 @@ class Carried(Dual):
     def retain_grad(self) -> None:
         self.value.retain_grad()
 
+    def detach_(self) -> Tensor:
+        """Forget the history and the tangent."""
+        self.value.detach_()
+        self.moved = None
+        return self
+
+    def __repr__(self) -> str:
+        shown = repr(self.value)
+        return shown if self.tangent is None else f"{shown[:-1]}, tangent={self.tangent!r})"
+
 
 class Forward(Push):
-    """The level of a `dual_level`."""
+    """The level of a `dual_level`. Its boxes are tensors like others: they may have been such before, and are such again afterwards."""
 
     box = Carried
 
+    def __init__(self) -> None:
+        self.boxes: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+    def put(self, value: Any) -> Any:
+        box = super().put(value)
+        self.boxes[id(box)] = box
+        return box
+
     def constant(self, t: Tensor) -> Any:
         return t
+
+    def run(self, op: Any, args: Any, values: list[Any], settings: Any) -> tuple[Any, ...]:
+        return super().run(op, args if enabled.on else values, values, settings)
+
+    def take_in(self, target: Any) -> None:
+        """A tensor that is written to with a dual becomes one, and so does what it looks into."""
+        if target.level:
+            super().take_in(target)
+        look, part = target.window, None
+        if look is not None:
+            part = look.part(target.box())
+            if not look.base.level:
+                self.take_in(look.base)
+        value = object.__new__(type(target))
+        moved_over(target, value)
+        target.__class__ = Carried
+        target.edge = target.window = target.extra = target._grad = target.own = None
+        target.flag, target.version = False, [0]
+        target.home, target.level, target.value = self, self.number, value
+        if look is not None:
+            base = look.base
+            look.base, target.version = base.value, base.version
+            target.window = Look(base, ((TABLE["as_strided"], {"part": part}, None),))
+        self.boxes[id(target)] = target
+
+    def rewritten(self, target: Any, source: Any) -> None:
+        """As PyTorch does, write the new tangent over the old one, which whoever gave it sees."""
+        look, tangent = target.window, source.tangent
+        owner = target if look is None else look.base
+        if tangent is None and owner.moved is None:
+            return
+        if owner.moved is None:
+            owner.moved = laid_out_as(owner.value, zeros(owner.value)) if not tangent.level else None
+        if owner.moved is None or (tangent is not None and tangent.level != owner.moved.level) or repeats(owner.moved):
+            super().rewritten(target, source)  # no memory of its own: another tangent
+            return
+        mine = owner.moved if look is None else look.through(owner.moved)
+        copy_(mine, zeros(target.value) if tangent is None else tangent)
+        target.moved = mine
+        if look is not None:
+            look.seen = owner.version[0]
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        boxes = list(self.boxes.values())
+        again = {id(box.value): box for box in boxes}
+        for box in boxes:
+            value = box.value
+            box.__class__ = type(value)
+            if not value.level:
+                moved_over(value, box)
+                if box.window is not None:
+                    box.window.base = again.get(id(box.window.base), box.window.base)
+
+
+def repeats(t: Any) -> bool:
+    """Whether several entries lie in one place, so that they cannot be written one by one."""
+    return not t.level and 0 in layout_of(t.box()) and t.shape.numel() > 1
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether two tensors lie in their memories in the same way. Of a batch no memory is known: then it is taken to be in order."""
+    x = a.box() if not a.level else None
+    if x is None or b.level:
+        return x is None or x.flags.c_contiguous
+    y = b.box()
+    if not x.size:
+        return True
+    (memory, start), (other, begin) = owned(x), owned(y)
+    steps = [(p, q) for n, p, q in zip(x.shape, layout_of(x), layout_of(y)) if n > 1]
+    return memory.size == other.size and start == begin and all(p == q for p, q in steps)
+
+
+def laid_out_as(like: Any, t: Tensor) -> Tensor:
+    """A copy of t that lies in memory as `like` does, so that views of one show what the same views of the other show."""
+    if like.level or t.level:
+        return TABLE["clone"](t)  # type: ignore[no-any-return]
+    x = like.box()
+    memory, start = owned(x)
+    return copy_(fresh(window(np.zeros(memory.size, x.dtype), x.shape, layout_of(x), start)), t)
 
 
 def current() -> Forward | None:
@@ -123,10 +267,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise TypeError(f"make_dual(): expected a Tensor for the {name}, but got {type(t).__name__}")
         if t.payload.dtype not in FLOATING:
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
-    if isinstance(tensor, Dual) and open_level.owns(tensor) and tensor.tangent is not None:
-        raise RuntimeError(
-            "Trying to set a forward gradient on a tensor that already has one: unpack_dual() it first and use its primal."
-        )
+    for what, t in (("Making a dual Tensor based on a Tensor that already", tensor), ("Setting a forward grad that itself", tangent)):
+        if isinstance(t, Dual) and open_level.owns(t) and t.tangent is not None:
+            raise RuntimeError(
+                f"{what} has a forward gradient at the same level 0 is not supported: unpack_dual() it first and use its primal."
+            )
     if tangent.shape != tensor.shape:
         raise RuntimeError(
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
@@ -137,7 +282,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             f"Expected the tangent to have the dtype of the primal, {tensor.dtype}, but got {tangent.dtype}. Convert it: "
             f".to({tensor.dtype})."
         )
-    return open_level.input(open_level.take(tensor), open_level.take(tangent))
+    primal, tangent = open_level.take(tensor), open_level.take(tangent)
+    return open_level.input(TABLE["alias"](primal), tangent if alike(primal, tangent) else laid_out_as(primal, tangent))
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -151,7 +297,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     """The numbers of a dual tensor and its tangent (None if it has none, or after the dual level has ended)."""
     if not isinstance(tensor, Carried):
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(tensor.value, tensor.tangent if tensor.home.active else None)
+    return UnpackedDualTensor(TABLE["alias"](tensor.value), tensor.tangent)
 
 
 def gradients(grad: Any, outputs: Any, inputs: Any, grad_outputs: Any, create_graph: bool, options: dict[str, Any]) -> tuple[Any, ...]:

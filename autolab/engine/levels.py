@@ -39,11 +39,12 @@ def refuse(message: str) -> Callable[..., NoReturn]:
 class Box(Tensor):
     """A tensor inside a transform: a value of the levels below, and what its level, `home`, adds to it."""
 
-    __slots__ = ("home", "level", "own", "value")
+    __slots__ = ()
 
-    home: Level
-    value: Any
-    own: Any  # what else a kind of level keeps in its boxes
+    home: Any = Tensor._home  # type: ignore[attr-defined]
+    level: Any = Tensor._level  # type: ignore[attr-defined]
+    value: Any = Tensor.payload  # where a tensor has its numbers
+    own: Any = Tensor._own  # type: ignore[attr-defined]  # what else a kind of level keeps in its boxes
 
     @property
     def payload(self) -> Any:
@@ -74,7 +75,7 @@ class Box(Tensor):
 
     def numpy(self, *, force: bool = False) -> Any:
         """The numbers of a constant. Raises RuntimeError for what is differentiated, and inside vmap."""
-        if self.varies() and not force:
+        if modes.grad and not force and self.varies():
             raise RuntimeError(
                 "Can't call numpy() on a Tensor inside a function being transformed: the derivative would get lost. Use "
                 "tensor.detach().numpy() if that is what you want; inside vmap a tensor has no numbers of its own."
@@ -106,9 +107,14 @@ class Box(Tensor):
     )
     __deepcopy__ = refuse("a tensor inside a function being transformed cannot be copied by deepcopy; use clone()")
 
+    printed = "GradTrackingTensor(lvl={level}, value="
+
     def __repr__(self) -> str:
-        inner = repr(self.value) if self.home.active else "its transform has ended"
-        return f"{type(self).__name__}(level={self.level}, value={inner})"
+        """As PyTorch prints it: the boxes from the outside in, each a bit further to the right."""
+        if not self.home.active:
+            return f"{self.printed.format(level=self.level)}its transform has ended)"
+        inner = repr(self.value).replace("\n", "\n    ")
+        return f"{self.printed.format(level=self.level)}\n    {inner}\n)"
 
 
 class Look:
@@ -203,6 +209,10 @@ class Level:
             "supported; please rewrite the function being transformed to explicitly accept the mutated Tensor(s) as inputs, or use "
             "the out-of-place form."
         )
+
+    def take_in(self, target: Any) -> None:
+        """Make a tensor of a lower level one that takes values of this one. Raises RuntimeError where that cannot be."""
+        raise RuntimeError(self.cannot_be_written_into(target))
 
     def owns(self, a: Any) -> bool:
         return isinstance(a, Box) and a.home is self
@@ -315,7 +325,7 @@ def room_for(x: Tensor, other: Tensor) -> Any:
 def rewrite(target: Any, result: Any) -> Any:
     """Write `result` into the box `target`: on the levels below, down to the array, and then in what this level knows."""
     if result.level > target.level:
-        raise RuntimeError(result.home.cannot_be_written_into(target))
+        result.home.take_in(target)
     level = target.home
     level.check_active()
     if result.dtype != target.dtype:
@@ -325,9 +335,22 @@ def rewrite(target: Any, result: Any) -> Any:
     return target
 
 
+def look_anew(box: Any, out: Any) -> Any:
+    """Let a box become `out`, a view of it: what `squeeze_` and its kin do to a tensor."""
+    slots = [d for cls in type(box).__mro__ for d in map(cls.__dict__.get, getattr(cls, "__slots__", ())) if hasattr(d, "__set__")]
+    before = object.__new__(type(box))
+    for slot in slots:
+        for taker, giver in ((before, box), (box, out)):
+            if (kept := getattr_of(slot, giver)) is not None:
+                slot.__set__(taker, kept[0])
+    if out.window is not None and out.window.base is box:
+        box.window = Look(before, out.window.path)
+    return box
+
+
 def write_below(target: Any, source: Any) -> None:
     if source.level > target.level:
-        raise RuntimeError(source.home.cannot_be_written_into(target))
+        source.home.take_in(target)
     if target.level:
         rewrite(target, source)
         return

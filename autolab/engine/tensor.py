@@ -76,7 +76,10 @@ class Tensor:
     looks into a base; `extra` hooks and the like.
     """
 
-    __slots__ = ("__dict__", "__weakref__", "_grad", "edge", "extra", "flag", "payload", "version", "window")
+    __slots__ = (
+        "__dict__", "__weakref__", "_grad", "edge", "extra", "flag", "payload", "version", "window",
+        "_home", "_level", "_own",  # only in boxes, see levels; here, so that a tensor can become one and a tensor again
+    )  # fmt: skip
 
     payload: Any
     edge: Edge | None

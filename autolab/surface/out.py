@@ -11,6 +11,7 @@ import numpy as np
 
 from autolab.engine import dtypes
 from autolab.engine.inplace import overwrite
+from autolab.engine.levels import Box
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.surface.numpy_names import renamed
@@ -55,6 +56,10 @@ def into(out: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
             "grad. Leave out= away, or compute inside `with torch.no_grad():`."
+        )
+    if any(isinstance(t, Box) and getattr(t, "tangent", None) is not None for t in (*inputs, *outs)):
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function. Leave out= away."
         )
     for o in outs:
         _check_memory(o, inputs, name)
