@@ -1,7 +1,7 @@
 """What every test may ask for: seeded randomness, PyTorch to compare with, a real browser.
 
-PyTorch and Chromium are large, so a test that needs one is skipped where it is absent. CI names both in
-AUTOLAB_REQUIRE ("browser,torch"), and then the run refuses to start without them.
+PyTorch and Chromium are large, and not every machine lets bubblewrap isolate a process, so a test that needs one is skipped
+where it is absent. CI names them in AUTOLAB_REQUIRE ("browser,torch,box"), and then the run refuses to start without them.
 """
 
 import importlib.util
@@ -13,6 +13,7 @@ import pytest
 
 INSTALL = {
     "torch": "PyTorch is not installed (`pip install torch==2.13.0`)",
+    "box": "bubblewrap is not installed or may not isolate here (`apt install bubblewrap`; in a container see docs/instructors.md)",
     "browser": "Chromium or Playwright is not installed (`apt install chromium`, `pip install playwright`)",
 }
 MARKS = {"oracle": "torch", "browser": "browser"}
@@ -27,6 +28,10 @@ def chromium_path():
 def is_here(need):
     if need == "torch":
         return importlib.util.find_spec("torch") is not None
+    if need == "box":
+        from autolab.course.grading.box import works
+
+        return works("bubblewrap")
     return importlib.util.find_spec("playwright") is not None and chromium_path() is not None
 
 

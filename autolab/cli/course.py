@@ -15,7 +15,7 @@ FOLDER = click.option(
 )
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 BOX = click.option(
-    "--box", "mode", type=click.Choice(["bubblewrap", "limits"]),
+    "--box", "mode", type=click.Choice(["bubblewrap", "docker", "podman", "limits"]),
     help="How to isolate student code; the best that works if not given.",
 )  # fmt: skip
 SPEC = click.option(

@@ -1,6 +1,6 @@
 """The box: a process without network, files and privileges, and the sessions in it.
 
-`Box()` takes bubblewrap where it works, else docker or podman, else a plain process with limits, which is said aloud.
+`Box()` takes bubblewrap where it works, else docker or podman with our image, else a plain process with limits, which is said aloud.
 Whichever it is, nothing that comes out of it is a verdict.
 """
 
@@ -26,8 +26,8 @@ import autolab
 from . import wire
 
 NOT_ISOLATED = (
-    "NOT ISOLATED: neither bubblewrap nor docker nor podman works here, so student code runs with limits only and can "
-    "read this user's files and use the network. Verdicts are still made outside its process. Install bubblewrap."
+    "NOT ISOLATED: neither bubblewrap works here, nor docker or podman with an image autolab-box, so student code runs "
+    "with limits only and can read this user's files and use the network. Verdicts are still made outside its process. Install bubblewrap."
 )
 # What exercises on behaviour expect: the box's server has read it and forgotten it, and a session cannot read it again.
 EXPECTED = Path(autolab.__file__).parent / "check"
@@ -35,6 +35,8 @@ SOLVED = Path(autolab.__file__).parent / "course" / "exercises"  # in a wheel: t
 STRANGER, EACH = 210_000, 500  # users from here on own nothing and nobody; so many for each box
 # Where memory runs out, the kernel is to end the box and not the judge.
 SACRIFICE = ["/bin/sh", "-c", 'echo 1000 2>/dev/null > /proc/self/oom_score_adj; exec "$@"', "box"] if os.name == "posix" else []
+ENGINES = ("docker", "podman")
+IMAGE = os.environ.get("AUTOLAB_IMAGE", "autolab-box")  # built as docs/instructors.md says: Python and autolab
 START = 60.0  # seconds for the imports
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "HOME": "/scratch", "LANG": "C.UTF-8",
@@ -71,7 +73,8 @@ class Box:
         self.process: subprocess.Popen | None = None
         self.control: socket.socket | None = None
         self.folder: str | None = None
-        self.count, self.separate = 0, self.mode in ("bubblewrap", "docker", "podman")
+        self.count, self.separate = 0, self.mode == "bubblewrap"
+        self.containers: dict[int, subprocess.Popen] = {}
         # root stays root in the box's server, so that each session can become a user whom nobody knows
         self.privileged = self.mode == "bubblewrap" and os.getuid() == 0
 
@@ -115,6 +118,8 @@ class Box:
         """A new session. Raises RuntimeError if the box cannot give one."""
         for attempt in (1, 2):
             try:
+                if self.mode in ENGINES:
+                    return self._contain()
                 self.start()
                 return self._open()
             except (OSError, wire.Broken) as error:
@@ -142,8 +147,32 @@ class Box:
             raise OSError("it cannot take namespaces of its own")
         return Session(self, self.count, ours)
 
+    def _contain(self) -> Session:
+        self.count += 1
+        order = {"user": STRANGER + os.getpid() % 100_000 * EACH + self.count % EACH, "separate": False, **asdict(self.limits)}
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        command = container(self.mode, self._container_name(self.count), order)
+        with tempfile.TemporaryFile() as errors:
+            self.containers[self.count] = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=errors, start_new_session=True)
+            theirs.close()
+            ours.settimeout(START)
+            if ours.recv(1) != b"Y":
+                ours.close()
+                self.end(self.count)
+                errors.seek(0)
+                raise OSError(errors.read(2000).decode(errors="replace").strip() or "the container ended")
+        return Session(self, self.count, ours)
+
+    def _container_name(self, number: int) -> str:
+        return f"autolab-box-{os.getpid()}-{number}"
+
     def end(self, number: int) -> None:
         """Kill all processes of a session."""
+        if (client := self.containers.pop(number, None)) is not None:
+            subprocess.run([self.mode, "kill", self._container_name(number)], capture_output=True, timeout=60, check=False)
+            client.kill()
+            client.wait()
+            return
         if self.control is None:
             return
         try:
@@ -155,6 +184,8 @@ class Box:
 
     def close(self) -> None:
         """End the box and everything in it."""
+        for number in list(self.containers):
+            self.end(number)
         if self.control is not None:
             self.control.close()
             self.control = None
@@ -238,21 +269,34 @@ def bubblewrap(descriptor: int, privileged: bool) -> list[str]:
     return [*command, "--remount-ro", "/", "--chdir", "/scratch", *_server(descriptor)]
 
 
-def _container(engine: str, descriptor: int, privileged: bool) -> list[str]:
-    # Descriptors do not pass into a container of docker; a server per course would need a volume. See docs/instructors.md.
-    raise RuntimeError(
-        f"{engine}: run `autolab course grade` inside a container with bubblewrap; see docs/instructors.md"
-    )
+def container(engine: str, name: str, order: dict[str, Any]) -> list[str]:
+    """The command: one session in one container, which talks through its standard input and output.
+
+    No descriptor passes into a container, and a fork server in it would have to keep privileges to separate its sessions, so
+    each session pays for a start of Python: a second or two.
+    """
+    return [
+        engine, "run", "--rm", "--interactive", "--name", name, "--network", "none", "--read-only", "--ipc", "private",
+        "--tmpfs", f"/scratch:rw,mode=1777,size={order['disk']}", "--workdir", "/scratch", "--hostname", "box",
+        "--cap-drop", "ALL", "--cap-add", "SETUID", "--cap-add", "SETGID", "--security-opt", "no-new-privileges",
+        "--pids-limit", str(order["processes"] + 4), "--memory", str(order["memory"]), "--memory-swap", str(order["memory"]),
+        "--oom-score-adj", "1000", "--user", "0:0",
+        *(word for variable, value in ENVIRONMENT.items() if variable != "PATH" for word in ("--env", f"{variable}={value}")),
+        IMAGE, "python", "-P", "-m", "autolab.course.grading.inside", "--stdio", json.dumps(order),
+    ]  # fmt: skip
 
 
 def _server(descriptor: int) -> list[str]:
     return [sys.executable, "-P", "-m", "autolab.course.grading.inside", str(descriptor)]
 
 
+def _none(descriptor: int, privileged: bool) -> list[str]:
+    raise RuntimeError("a container holds one session; there is no server to start")
+
+
 COMMANDS = {
     "bubblewrap": bubblewrap,
-    "docker": functools.partial(_container, "docker"),
-    "podman": functools.partial(_container, "podman"),
+    **dict.fromkeys(ENGINES, _none),
     "limits": lambda descriptor, privileged: _server(descriptor),
 }
 
@@ -275,22 +319,29 @@ def _python_path() -> str:
 
 
 @functools.cache
+def works(mode: str) -> bool:
+    """Can code be isolated in this way on this machine?"""
+    if mode == "bubblewrap":
+        return _succeeds("bwrap", "--unshare-net", "--unshare-pid", "--ro-bind", "/", "/", "true")
+    if mode in ENGINES:
+        return _succeeds(mode, "image", "inspect", IMAGE)
+    return mode == "limits"
+
+
+@functools.cache
 def best_mode() -> str:
     """The best isolation that works here; AUTOLAB_BOX overrules."""
     if chosen := os.environ.get("AUTOLAB_BOX"):
         if chosen not in COMMANDS:
             raise RuntimeError(f"AUTOLAB_BOX is {chosen!r}, expected one of {', '.join(COMMANDS)}")
         return chosen
-    if shutil.which("bwrap"):
-        try:
-            done = subprocess.run(
-                ["bwrap", "--unshare-net", "--unshare-pid", "--ro-bind", "/", "/", "true"],
-                capture_output=True,
-                timeout=10,
-                check=False,
-            )
-            if done.returncode == 0:
-                return "bubblewrap"
-        except (OSError, subprocess.TimeoutExpired):
-            pass
-    return "limits"
+    return next(mode for mode in COMMANDS if works(mode))
+
+
+def _succeeds(*command: str) -> bool:
+    if not shutil.which(command[0]):
+        return False
+    try:
+        return subprocess.run(command, capture_output=True, timeout=20, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False

@@ -172,5 +172,50 @@ def _limit(order: dict) -> None:
         resource.setrlimit(name, (value, value))
 
 
+class Stream:
+    """Standard input and output as a connection, for a container into which no socket passes."""
+
+    def __init__(self) -> None:
+        self.reads, self.writes = os.dup(0), os.dup(1)
+
+    def settimeout(self, seconds: float | None) -> None:
+        """Only the other side waits for a limited time."""
+
+    def recv(self, n: int) -> bytes:
+        """What there is, at most n bytes; nothing at the end."""
+        return os.read(self.reads, n)
+
+    def sendall(self, data: bytes) -> None:
+        """Write everything."""
+        view = memoryview(data)
+        while view:
+            view = view[os.write(self.writes, view) :]
+
+
+def alone(order: dict) -> None:
+    """The one session of a container: it begins as root without powers but one, to become a user whom nobody knows."""
+    connection, libc = Stream(), ctypes.CDLL(None, use_errno=True)
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1):
+        os.dup2(null, standard)
+    shell = _warm()
+    if os.getuid() == 0:
+        os.setgroups([])
+        os.setresgid(order["user"], order["user"], order["user"])
+        os.setresuid(order["user"], order["user"], order["user"])
+    _limit(order)
+    os.dup2(null, 2)
+    fence.forget_keys(libc)
+    fence.drop_capabilities(libc)
+    fence.filter_calls(libc)
+    connection.sendall(b"Y")
+    from autolab.course.grading import answers
+
+    answers.Answers(shell, connection).loop()
+
+
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    if sys.argv[1] == "--stdio":
+        alone(json.loads(sys.argv[2]))
+    else:
+        serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,72 @@
+"""Where docker or podman is what there is: one session a container, through its standard input and output."""
+
+import os
+import shutil
+
+import pytest
+
+from autolab.course.grading import box as boxes
+from autolab.course.grading.box import Box, Limits, container, works
+from autolab.course.grading.grade import NotebookGrader
+from autolab.course.grading.submission import parse, repair
+
+from .test_hostile import FORM, FULL, WRONG, submitted
+
+ENGINE = """#!/bin/sh
+# Does what an engine does with a command: forget its own options, run the rest.
+echo "$@" >> {log}
+[ "$1" = run ] || exit 0
+while [ "$1" != {image} ]; do shift; done
+shift 2
+exec {python} "$@"
+"""
+
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch):
+    import sys
+
+    log = tmp_path / "log"
+    script = tmp_path / "podman"
+    script.write_text(ENGINE.format(log=log, image=boxes.IMAGE, python=sys.executable))
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return log
+
+
+def score(box, answer):
+    notebook, _ = parse(submitted(answer), "n.ipynb")
+    repair(notebook, FORM)
+    NotebookGrader(box, 1).grade(notebook)
+    outputs = {c.id: c.outputs for c in notebook.cells if c.cell_type == "code"}
+    return {name: float(outputs[name][0].data["text/plain"]) if outputs[name] and "data" in outputs[name][0] else None for name in FULL}
+
+
+def test_the_command_gives_a_container_nothing():
+    command = " ".join(container("docker", "box-1", {"disk": 1 << 20, "processes": 8, "memory": 1 << 30, "user": 210_001}))
+    for words in ("--network none", "--read-only", "--cap-drop ALL", "no-new-privileges", "--pids-limit 12", "--memory 1073741824", "--ipc private"):
+        assert words in command
+    assert "--volume" not in command and "-v " not in command and "--mount" not in command
+
+
+def test_a_session_talks_through_standard_input_and_output(engine):
+    with Box("podman", Limits(cell=8.0)) as box:
+        assert score(box, None)["square-check"] == 8.0
+    said = engine.read_text()
+    assert said.count("run --rm") == 1
+    assert f"kill autolab-box-{os.getpid()}-1" in said
+
+
+def test_an_engine_that_fails_says_why(tmp_path, monkeypatch):
+    (tmp_path / "docker").write_text("#!/bin/sh\necho Cannot connect to the daemon >&2\nexit 1\n")
+    (tmp_path / "docker").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    with Box("docker") as box, pytest.raises(RuntimeError, match=r"the box \(docker\) gives no session: Cannot connect to the daemon"):
+        box.open()
+
+
+@pytest.mark.skipif(not any(shutil.which(e) and works(e) for e in boxes.ENGINES), reason="no docker or podman with an image autolab-box")
+def test_a_real_container():
+    mode = next(e for e in boxes.ENGINES if works(e))
+    with Box(mode, Limits(cell=8.0)) as box:
+        assert score(box, WRONG)["square-check"] < 8.0
