@@ -11,9 +11,9 @@ from autolab.surface.device import CPU, device, require_cpu
 # What this module gives: functions and constants of the package.
 FUNCTIONS = (
     "_assert are_deterministic_algorithms_enabled channels_last channels_last_3d contiguous_format e get_default_device "
-    "get_float32_matmul_precision get_num_interop_threads get_num_threads inf layout memory_format nan newaxis pi preserve_format "
-    "set_default_device set_default_tensor_type set_float32_matmul_precision set_flush_denormal set_num_interop_threads "
-    "set_num_threads strided use_deterministic_algorithms"
+    "get_float32_matmul_precision get_num_interop_threads get_num_threads inf is_warn_always_enabled layout memory_format nan newaxis "
+    "pi preserve_format set_default_device set_default_tensor_type set_float32_matmul_precision set_flush_denormal "
+    "set_num_interop_threads set_num_threads set_warn_always strided use_deterministic_algorithms"
 )
 METHODS = ""
 
@@ -105,6 +105,16 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 def are_deterministic_algorithms_enabled() -> bool:
     """True: there are no others."""
     return True
+
+
+def set_warn_always(mode: bool) -> None:
+    """Taken and remembered: how often a warning is shown, Python's own filters say."""
+    _set["warn always"] = bool(mode)
+
+
+def is_warn_always_enabled() -> bool:
+    """What set_warn_always said."""
+    return bool(_set.get("warn always"))
 
 
 def set_flush_denormal(mode: bool) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from autolab.engine.apply import apply
 from autolab.engine.inplace import Part, change_history, check_inference, check_may_write, layout_of
 from autolab.engine.modes import modes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, fresh, no_accumulator
 from autolab.rules import strided as rows
 from autolab.surface import shape
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
@@ -190,6 +190,8 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     self.payload = np.empty(0, self.payload.dtype) if source is None else source.box()
     self.window = None
     self.version[0] += 1
+    if self.extra is not None:
+        self.extra.accumulator = no_accumulator  # gradients of graphs that were made before are not for these numbers
     if modes.grad:
         change_history(self, None)
     return self

@@ -484,3 +484,19 @@ def test_an_input_is_as_it_was_after_an_exception(lib, x):
         lib.autograd.gradcheck(fails_when_moved, x)
     if lib.__name__ == "autolab":
         assert x.tolist() == before
+
+
+def test_whole_jacobians_are_still_to_be_had_with_a_warning(lib):
+    import importlib
+
+    module = importlib.import_module(f"{lib.__name__}.autograd.gradcheck")
+    a, b = (lib.rand(2, dtype=lib.float64, requires_grad=True) for _ in range(2))
+    with pytest.warns(FutureWarning, match="`get_numerical_jacobian` was part of PyTorch's private API"):
+        numerical = module.get_numerical_jacobian(lambda xs: 2 * xs[0] + xs[1], (a, b), eps=1e-6)
+    with pytest.warns(FutureWarning, match="`get_analytical_jacobian` was part of PyTorch's private API"):
+        analytical, *fine = module.get_analytical_jacobian((a, b), 2 * a + b)
+    for found in (numerical, analytical):
+        assert lib.allclose(found[0], 2 * lib.eye(2, dtype=lib.float64)) and lib.allclose(found[1], lib.eye(2, dtype=lib.float64))
+    assert fine == [True, True, True]
+    with pytest.raises(ValueError, match=r"Expected grad_out to be 1\.0"), pytest.warns(FutureWarning):
+        module.get_analytical_jacobian((a,), 2 * a, grad_out=2.0)

@@ -470,3 +470,13 @@ def test_another_size_is_a_write_and_the_same_size_is_none(lib):
     x = lib.ones(3)
     x.resize_(3).resize_(1, 3).resize_as_(lib.ones(3))
     assert x._version == 2
+
+
+def test_a_leaf_that_looks_elsewhere_gets_no_gradients_of_earlier_graphs(lib):
+    x = lib.ones(2, requires_grad=True)
+    edge, y = lib.autograd.graph.get_gradient_edge(x), x * 3
+    with lib.no_grad():
+        x.set_(lib.zeros(2))
+    with pytest.raises(RuntimeError, match="to not have been used in the graph"):
+        lib.autograd.grad(y.sum(), x)
+    assert lib.autograd.grad((y * 1).sum(), edge)[0].tolist() == [3.0, 3.0]

@@ -48,3 +48,10 @@ def test_no_other_device_is_there(lib):
     assert lib.cuda.get_rng_state_all() == [] and lib.cuda.max_memory_allocated() == 0 and not lib.distributed.is_initialized()
     lib.cuda.manual_seed_all(3)
     lib.set_default_device("cpu")
+
+
+def test_what_was_said_about_warnings_is_remembered(lib):
+    lib.set_warn_always(True)
+    assert lib.is_warn_always_enabled()
+    lib.set_warn_always(False)
+    assert not lib.is_warn_always_enabled()
