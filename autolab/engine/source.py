@@ -53,12 +53,13 @@ def body(function: Callable[..., Any]) -> str:
 
 
 def inlined(
-    function: Callable[..., Any], arguments: dict[str, str], names: dict[str, Any], arrays: Any = (), matrices: bool = False
-) -> str | None:
+    function: Callable[..., Any], arguments: dict[str, str], names: dict[str, Any], arrays: Any = (), matrices: bool = False,
+    one_shape: bool = False,
+) -> str | None:  # fmt: skip
     """The formula of a lambda with other names for its arguments; the globals it uses are added to `names`. None if it has none.
 
-    `arrays` are those arguments that are float32 arrays; numbers beside them become typed constants. With `matrices` both sides of
-    each `@` are ndarrays of two axes.
+    `arrays` are those arguments that are float32 arrays; numbers beside them become typed constants. If they have `one_shape`, what is
+    computed on the way is written over. With `matrices` both sides of each `@` are ndarrays of two axes.
     """
     if getattr(function, "__name__", "") != "<lambda>" or function.__code__.co_freevars:
         return None
@@ -72,6 +73,8 @@ def inlined(
     copy = ast.parse(ast.unparse(found), mode="eval")
     if arrays:
         copy = _Typed(set(arrays), names).visit(copy)
+        if one_shape and not any(isinstance(n, ast.Call) for n in ast.walk(copy)):
+            copy = _WrittenOver(set(arrays), names).visit(copy)
     copy = _Rename(arguments, matrices).visit(copy)
     return ast.unparse(ast.fix_missing_locations(copy))
 
@@ -149,6 +152,28 @@ class _Typed(ast.NodeTransformer):
             a, b = node.args
             node.args = [self.beside(a, b), self.beside(b, a)]
         return node
+
+
+UFUNCS = {ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide}
+
+
+class _WrittenOver(_Typed):
+    """`g * (1 - y * y)` as `multiply(g, subtract(one, (t0 := y * y), t0), t0)`: one array is allocated in place of three."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        function = UFUNCS.get(type(node.op))
+        inner = next((side for side in ("right", "left") if isinstance(getattr(node, side), ast.BinOp)), None)
+        if function is None or inner is None or not self.is_array(getattr(node, inner)):
+            return node
+        operand = self.visit(getattr(node, inner))
+        if isinstance(operand, ast.Call):
+            place = operand.args[-1].id  # type: ignore[attr-defined]
+        else:
+            place = "t0"
+            operand = ast.NamedExpr(ast.Name(place, ast.Store()), operand)
+        setattr(node, inner, operand)
+        self.names[function.__name__] = function
+        return ast.Call(ast.Name(function.__name__, ast.Load()), [node.left, node.right, ast.Name(place, ast.Load())], [])
 
 
 def _spans(node: ast.Lambda, code: Any) -> bool:

@@ -285,7 +285,8 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         rule = op.rules[x].function
         text = inlined(rule, given, names) or f"rule_{x}({', '.join(given.values())})"
         # Saved values have the dtype of g where they were brought to one; `like` then says what to give back.
-        typed = inlined(rule, given, names, arrays_of(op, given)) if op.promote or len(op.inputs) == 1 else text
+        one = len(op.inputs) == 1
+        typed = inlined(rule, given, names, arrays_of(op, given), one_shape=one and op.kind == "elementwise") if op.promote or one else text
         returned[i] = f"g_{x}"
         if op.matrices:
             lines.append(f"    g_{x} = {inlined(rule, given, names, matrices=True)} if type(g) is ndarray else {text}")
