@@ -20,7 +20,7 @@ import numpy as np
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.dual import Dual, Push
 from autolab.engine.inplace import layout_of
-from autolab.engine.levels import Look, zeros
+from autolab.engine.levels import Look, shaped, zeros
 from autolab.engine.modes import modes
 from autolab.engine.tensor import TABLE, Tensor, fresh
 from autolab.rules.strided import owned, window
@@ -155,11 +155,12 @@ class Forward(Push):
         if tangent is None and owner.moved is None:
             return
         if owner.moved is None:
-            owner.moved = laid_out_as(owner.value, zeros(owner.value)) if not tangent.level else None
-        if owner.moved is None or (tangent is not None and tangent.level != owner.moved.level) or repeats(owner.moved):
-            super().rewritten(target, source)  # no memory of its own: another tangent
+            owner.moved = still(owner.value, tangent)
+        if (tangent is not None and tangent.level > owner.moved.level) or repeats(owner.moved):
+            super().rewritten(target, source)  # no room in its memory: another tangent
             return
-        mine = owner.moved if look is None else look.through(owner.moved)
+        whole = look is None or (target.shape == owner.shape and alike(owner.value, target.value))
+        mine = owner.moved if whole else look.through(owner.moved)
         copy_(mine, zeros(target.value) if tangent is None else tangent)
         target.moved = mine
         if look is not None:
@@ -176,6 +177,13 @@ class Forward(Push):
                 moved_over(value, box)
                 if box.window is not None:
                     box.window.base = again.get(id(box.window.base), box.window.base)
+
+
+def still(value: Any, tangent: Any) -> Any:
+    """Zeros for a value, with room for a tangent of one of its parts: inside vmap, where each sample has its own, for each."""
+    if tangent.level:
+        return shaped(tangent, tuple(value.shape), lambda *size: fresh(np.zeros(size, value.payload.dtype)))
+    return laid_out_as(value, zeros(value))
 
 
 def repeats(t: Any) -> bool:

@@ -11,6 +11,7 @@ from autolab import datasets, nn
 from autolab.draw import plot
 from autolab.draw.plot import Axes, short
 from autolab.trace.values import number
+from autolab.widgets import still
 from autolab.widgets.functions import called
 from autolab.widgets.panel import Frame, Machine, Panel, slider, timeline
 
@@ -239,14 +240,14 @@ def _bands(f, axes, x, y):
 
 # -- 15: training room -----------------------------------------------------------------------------
 
-LOOKS = 40  # so often the room is looked at while it trains
+LOOKS = 40  # so often at most the room is looked at while it trains
 ACTIVATIONS = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU}
 
 
 class TrainingRoom(Panel):
     """What `train` makes: it trains in the background; the timeline goes back to every look that was taken.
 
-    `stop()` and `start()` do as the button, `wait()` returns when it has finished, `model` is the network.
+    `stop()` and `start()` do as the button, `wait()` returns when it has finished, `model` is the network, `figure()` is for paper.
     """
 
     running = traitlets.Bool(False).tag(sync=True)
@@ -255,10 +256,10 @@ class TrainingRoom(Panel):
     def __init__(self, model, data, optimizer, steps, loss_function, title):
         self.model, self._data, self._optimizer, self._steps, self._loss = model, data, optimizer, steps, loss_function
         self._done, self._losses, self._looks, self._thread, self._error = 0, [], [], None, None
-        self._lock = threading.Lock()
+        self._every = max(-(-steps // LOOKS), 1)
         self._axes()
         self._look()
-        super().__init__(title, [timeline(LOOKS, label="Look")], self._frame_at, ["What", "Number"], (860, 350))
+        super().__init__(title, [timeline(-(-steps // self._every), label="Look")], self._frame_at, ["What", "Number"], (860, 350))
 
     def _axes(self):
         points = self._data[0].numpy()
@@ -285,7 +286,7 @@ class TrainingRoom(Panel):
 
     def _frame_at(self, step):
         if step >= len(self._looks):
-            return Frame(f"Not trained so far yet: {len(self._looks) - 1} of {LOOKS} looks were taken. Press Train.", [], [])
+            return Frame(f"Not trained so far yet: {len(self._looks) - 1} looks were taken. Press Train.", [], [])
         done, loss, right, chosen = self._looks[step]
         seen = self._looks[: step + 1]
         losses = [min(look[1], self._curve.ylim[1]) for look in seen]
@@ -318,12 +319,11 @@ class TrainingRoom(Panel):
             self._thread.start()
 
     def _train(self):
-        every = max(self._steps // LOOKS, 1)
         parameters = self._data
         try:
             while self.running and self._done < self._steps:
                 began = time.perf_counter()
-                for _ in range(min(every, self._steps - self._done)):
+                for _ in range(min(self._every, self._steps - self._done)):
                     self._optimizer.zero_grad()
                     loss = self._loss(self.model(parameters[0]), parameters[1])
                     loss.backward()
@@ -370,6 +370,17 @@ class TrainingRoom(Panel):
             error, self._error = self._error, None
             raise error
         return self
+
+    def figure(self):
+        """Loss curve and decision boundary at the look that is shown, as a matplotlib Figure: `room.figure().savefig("room.pdf")`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        looks = self._looks[: self.at["step"] + 1]
+        return still.training(looks, self._data[0].numpy(), self._data[1].numpy(), self._plane.xlim, self._plane.ylim)
 
     def offline(self):
         self.wait()

@@ -252,6 +252,19 @@ def test_an_ordinary_tensor_that_is_written_to_with_a_dual_becomes_one(lib):
     assert column.flatten().tolist() == [1, 5, 9] and ad.unpack_dual(out).tangent is None
 
 
+def test_inside_vmap_an_ordinary_tensor_takes_a_tangent_for_each_sample():
+    base = autolab.zeros(2, 3, dtype=autolab.float64)
+
+    def along(tangent):
+        with dual_level():
+            base.t()[:, 0] = make_dual(X, tangent)
+            return unpack_dual(base).tangent
+
+    tangents = autolab.stack([V, 2 * V])
+    assert func.vmap(along)(tangents).tolist() == [[t, [0.0] * 3] for t in tangents.tolist()]
+    assert base[0].equal(X)
+
+
 def test_history_goes_on_in_a_tensor_that_was_a_dual_for_a_while(lib):
     ad = lib.autograd.forward_ad
     x = lib.tensor([1.0, 2.0], requires_grad=True)

@@ -755,3 +755,15 @@ def test_a_marked_view_that_is_saved_goes_without_the_collector(lib):
 def test_a_wrong_name_is_refused_as_by_any_function(lib, x, named, phrase):
     with pytest.raises(TypeError, match=phrase):
         function(lib, lambda ctx, x, y: x + y, lambda ctx, g: (g, g)).apply(x, **named)
+
+
+def test_what_old_code_imports_is_where_it_was(lib, x):
+    import importlib
+
+    resize = importlib.import_module(f"{lib.__name__}.autograd._functions").Resize
+    resize.apply(x * 3, (2, 1)).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+    with pytest.raises(RuntimeError, match="requested resize to 3 "):
+        resize.apply(x, (3,))
+    handle = importlib.import_module(f"{lib.__name__}.utils.hooks").RemovableHandle
+    assert isinstance(x.register_hook(lambda g: g), handle)

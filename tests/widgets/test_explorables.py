@@ -3,6 +3,7 @@
 import functools
 import json
 import re
+import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -406,3 +407,26 @@ def test_functions_of_the_wrong_kind_are_refused_in_words():
         widgets.forward_against_reverse(lambda x: x, sizes=(1,))
     with pytest.raises(TypeError, match="a Module from points .* got str"):
         widgets.train("moons")
+
+
+def test_the_last_look_at_a_training_is_at_its_end():
+    for steps in (1, 39, 60, 100):
+        room = widgets.train(steps=steps).wait()
+        assert room.sentence.startswith(f"After {steps} of {steps} steps")
+        assert room.controls[0]["stops"][-1] == room.at["step"] <= 40
+
+
+def test_a_training_has_a_still_figure(monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    room = widgets.train(steps=20).wait()
+    figure = room.figure()
+    curve, plane = figure.axes
+    assert re.fullmatch(r"loss [\d.]+ after 20 steps", curve.get_title())
+    assert curve.lines[0].get_xdata()[-1] == 20
+    assert len(plane.collections[0].get_offsets()) == 100
+    figure.savefig(tmp_path / "room.pdf")
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    assert "after 1 steps" in room.move(step=1).figure().axes[0].get_title()
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match="needs matplotlib"):
+        room.figure()
