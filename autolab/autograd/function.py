@@ -165,6 +165,8 @@ class Function:
                 cls.setup_context(ctx, args, outputs)
         several = isinstance(outputs, tuple | list)
         outs = tuple(outputs) if several else (outputs,)
+        if apart:
+            check_saved(call, args, outs)
         check_dirty(call, args, outs, any(needs))
         results = [as_output(out, args, call) for out in outs]
         if modes.grad and any(needs):
@@ -183,6 +185,11 @@ def positional(function: type[Function], args: tuple[Any, ...], kwargs: dict[str
         raise TypeError(f"{function.__name__}.forward() got {said}" if unknown or "multiple" in said else said) from None
     bound.apply_defaults()
     if bound.kwargs:
+        if modes.levels and any(isinstance(a, Tensor) for a in bound.kwargs.values()):
+            raise NotImplementedError(
+                f"{function.__name__}: an autograd.Function with kwarg-only Tensor args inside a transform. Please do not pass kwarg-only "
+                "Tensors to it: backward returns gradients by position."
+            )
         raise TypeError(
             f"{function.__name__}.forward takes {', '.join(bound.kwargs)} by keyword only; backward returns gradients by position, "
             "so let forward take them by position too."
@@ -204,6 +211,17 @@ class computing:
     def __exit__(self, *exc: object) -> None:
         modes.grad, modes.counter = self.before
         modes.settle()
+
+
+def check_saved(call: Call, args: tuple[Any, ...], outs: tuple[Any, ...]) -> None:
+    """An input that is an output as it came would be saved as both, with two histories."""
+    for out in outs:
+        if is_in(out, args) and is_in(out, call.to_save + call.to_save_forward) and not is_in(out, call.dirty):
+            raise RuntimeError(
+                "An input that has been returned as-is as output is being saved for backward. This is not supported if you override "
+                "setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or setup ctx inside the "
+                "forward function itself."
+            )
 
 
 def check_dirty(call: Call, args: tuple[Any, ...], outs: tuple[Any, ...], recorded: bool) -> None:

@@ -51,11 +51,11 @@ class InsideNode(FunctionNode):
 
 
 def node_class(function: type[Function]) -> type[InsideNode]:
-    """A class of nodes for each Function, named as its nodes on level 0 are. The Function keeps it."""
+    """A class of nodes for each Function, named as PyTorch names them inside transforms. The Function keeps it."""
     cls = function.__dict__.get("_inside_class")
     if cls is None:
         members = {"__slots__": (), "__module__": function.__module__}
-        cls = type(function._node_class.__name__, (InsideNode,), members)
+        cls = type(f"{function.__name__}GeneratedBackward", (InsideNode,), members)
         function._inside_class = cls  # type: ignore[attr-defined]
     return cls
 
@@ -73,11 +73,15 @@ def apply_inside(function: type[Function], level: Level, args: tuple[Any, ...]) 
     call = Call(function, args)
     ctx = FunctionCtx(call, tuple([e is not None for e in edges]))
     outputs = run(function, level, ctx, values)
-    if call.dirty:
-        raise NotImplementedError(f"{function.__name__}: mark_dirty is not supported inside a transform. Return a new tensor instead.")
     several = isinstance(outputs, tuple | list)
     outs = tuple(outputs) if several else (outputs,)
-    results = [level.put(out) if isinstance(out, Tensor) else out for out in outs]
+    written = {id(v): a for a, v in zip(args, values) if level.owns(a) and is_in(v, call.dirty)}
+    for box in written.values():
+        level.before_write(box, None)
+        if box.window is not None:
+            raise NotImplementedError(f"{function.__name__}: mark_dirty of a view is not supported inside a transform. clone() it first.")
+        box.version[0] += 1
+    results = [written[id(out)] if id(out) in written else level.put(out) if isinstance(out, Tensor) else out for out in outs]
     if modes.grad and any(ctx.needs_input_grad):
         node = node_class(function)(ctx, edges, results)
         for k, (out, result) in enumerate(zip(outs, results)):

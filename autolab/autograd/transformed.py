@@ -171,17 +171,27 @@ def mapped(function: type[Function], level: Batch, args: tuple[Any, ...]) -> Any
         if own:
             returned = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values)
             if not isinstance(returned, tuple) or len(returned) != 2:
-                raise RuntimeError(f"{function.__name__}.vmap must return a pair: (outputs, out_dims)")
+                what = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
+                raise RuntimeError(
+                    "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the "
+                    f"output. Got {what} instead from {function.__name__}.vmap."
+                )
             outputs, out_dims = returned
         else:
             if not function.sets_up_apart():
                 raise needs_setup_context(function)
             outputs, out_dims = generated(function, in_dims, level).apply(*values), 0
-        outs = as_tuple(outputs)
-        dims = out_dims if isinstance(out_dims, tuple | list) else (out_dims,) * len(outs)
+        outs, several = as_tuple(outputs), isinstance(outputs, tuple | list)
+        dims = tuple(out_dims) if isinstance(out_dims, tuple | list) else (out_dims,) * len(outs)
+        if isinstance(out_dims, tuple | list) and (type(out_dims) is not type(outputs) or len(dims) != len(outs)):
+            form = "several tensors" if several else "one tensor"
+            raise RuntimeError(
+                "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
+                f"out_dims={out_dims} to be compatible with the structure of `output`, which is {form}."
+            )
         moved = [movedim(out, d, 0) if d else out for out, d in zip(outs, dims)]
     results = [out if d is None or not isinstance(out, Tensor) else level.put(out) for out, d in zip(moved, dims)]
-    return tuple(results) if isinstance(outputs, tuple | list) else results[0]
+    return tuple(results) if several else results[0]
 
 
 def generated(function: type[Function], in_dims: tuple[int | None, ...], outer: Batch) -> type[Function]:

@@ -113,6 +113,7 @@ class Batched(Box):
         return self.face
 
     ndim = property(lambda self: self.payload.ndim)
+    printed = "BatchedTensor(lvl={level}, bdim=0, value="
 
     def numbers(self) -> Any:
         self.payload.item()

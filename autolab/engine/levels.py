@@ -337,12 +337,15 @@ def rewrite(target: Any, result: Any) -> Any:
 
 def look_anew(box: Any, out: Any) -> Any:
     """Let a box become `out`, a view of it: what `squeeze_` and its kin do to a tensor."""
-    slots = [d for cls in type(box).__mro__ for d in map(cls.__dict__.get, getattr(cls, "__slots__", ())) if hasattr(d, "__set__")]
     before = object.__new__(type(box))
-    for slot in slots:
-        for taker, giver in ((before, box), (box, out)):
-            if (kept := getattr_of(slot, giver)) is not None:
-                slot.__set__(taker, kept[0])
+    for cls in type(box).__mro__:
+        for name in set(getattr(cls, "__slots__", ())) - {"__dict__", "__weakref__"}:
+            slot = cls.__dict__[name]
+            for taker, giver in ((before, box), (box, out)):
+                try:
+                    slot.__set__(taker, slot.__get__(giver))
+                except AttributeError:  # a slot of ordinary tensors, which boxes leave empty
+                    pass
     if out.window is not None and out.window.base is box:
         box.window = Look(before, out.window.path)
     return box

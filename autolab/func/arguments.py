@@ -87,8 +87,17 @@ def split_aux(name: str, result: Any, has_aux: bool) -> tuple[Any, Any]:
 
 
 def leave(level: Level, x: Any) -> Any:
-    """Take the boxes of a level off all tensors in nested containers."""
-    return mapped(level.take, x)
+    """Take the boxes of a level off all tensors in nested containers. Raises RuntimeError for anything else in them."""
+
+    def taken(a: Any) -> Any:
+        if not isinstance(a, Tensor):
+            raise RuntimeError(
+                f"Expected tensors, got unsupported type {type(a)}. What a function returns beside its output (has_aux=True) leaves the "
+                "transform too: Tensors in nested containers. Put numbers and strings into a list outside of the function."
+            )
+        return level.take(a)
+
+    return mapped(taken, x)
 
 
 def zeros_like(x: Tensor) -> Tensor:

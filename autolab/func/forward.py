@@ -15,7 +15,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     """The output of func, and how it changes when the inputs move along the tangents: J @ v, in one pass forward.
 
     primals, tangents: tuples of one form, of Tensors or nested containers of them, pairwise of one shape. func: takes the primals,
-    returns Tensors in nested containers (with has_aux: a tuple of that, and anything). strict: an output that does not depend on the
+    returns Tensors in nested containers (with has_aux: a tuple of that, and other Tensors). strict: an output that does not depend on the
     inputs is an error, not zeros.
     Returns (output, tangent), or (output, tangent, aux). Raises RuntimeError for tuples or shapes that do not fit.
 

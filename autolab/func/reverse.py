@@ -20,7 +20,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The output of func, and a function that multiplies a cotangent by its Jacobian: v -> v @ J, for each input.
 
     primals: Tensors, or nested containers of them. func: takes the primals, returns Tensors in nested containers (with has_aux: a
-    tuple of that, and anything). Returns (output, vjp_fn), or (output, vjp_fn, aux). vjp_fn takes cotangents in the form of the
+    tuple of that, and other Tensors). Returns (output, vjp_fn), or (output, vjp_fn, aux). vjp_fn takes cotangents in the form of the
     output, and returns a tuple with one gradient for each primal, in its form. It may be called many times.
     Raises RuntimeError for outputs or cotangents that do not fit, ValueError for primals that are no Tensors.
 
@@ -79,7 +79,7 @@ def check_cotangents(given: list[Any], values: list[Tensor]) -> None:
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """A function that computes the gradient of func, and its value: (gradient, value), or (gradient, (value, aux)).
 
-    func: returns a scalar Tensor (with has_aux: that, and anything). argnums: the argument(s) to differentiate, Tensors or nested
+    func: returns a scalar Tensor (with has_aux: that, and other Tensors). argnums: the argument(s) to differentiate, Tensors or nested
     containers of them; a tuple of positions gives a tuple of gradients. Other arguments may be anything.
     """
     name = "grad_and_value(f)(*args)"
@@ -108,7 +108,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
 
 def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that computes the gradient of func, which returns a scalar Tensor (with has_aux: that, and anything).
+    """A function that computes the gradient of func, which returns a scalar Tensor (with has_aux: that, and other Tensors).
 
     argnums: the argument(s) to differentiate, Tensors or nested containers of them; a tuple of positions gives a tuple of gradients.
     Result: the gradient, in the argument's form and shapes, or (gradient, aux). It does not touch `.grad`, and does not care whether

@@ -187,7 +187,8 @@ masked_fill = op(
 # -- copies ------------------------------------------------------------------------------------
 
 zeros_like = op("zeros_like", lambda x: np.zeros_like(x)[()], E, numpy=np.zeros_like)
-clone = op("clone", lambda x, *, order="K": np.array(x, order=order)[()], E, numpy=np.copy, promote="", x=lambda g: g)
+clone = op("clone", lambda x, *, order="K": np.array(x, order=order)[()], E, numpy=np.copy, promote="", x=lambda g: g,
+           jvp=lambda dx: np.copy(dx))
 to = op(
     "to", lambda x, *, dtype, source: x.astype(dtype), E, node="ToCopyBackward0", promote="",
     x=lambda g, source: g.astype(source),

@@ -191,9 +191,9 @@ def type_name(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> An
 
 
 def numpy(self: Tensor, *, force: bool = False) -> Any:
-    """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad."""
+    """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad, unless in no_grad."""
     looked_at(self)
-    if self.requires_grad and not force:
+    if modes.grad and not force and self.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     return self.box()
 
@@ -207,7 +207,7 @@ def tolist(self: Tensor) -> Any:
 
 def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> Any:
     looked_at(self)
-    if self.requires_grad:
+    if modes.grad and self.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     return np.array(self.box(), dtype=dtype, copy=copy)
 

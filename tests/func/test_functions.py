@@ -181,3 +181,49 @@ def test_a_jvp_that_does_not_fit_is_refused(jvp, phrase):
     Wrong.jvp = staticmethod(jvp)
     with pytest.raises(RuntimeError, match=phrase):
         func.jvp(Wrong.apply, (autolab.ones(3),), (autolab.ones(3),))
+
+
+def writes_in_place(mark):
+    """A Function that doubles its argument where it lies."""
+
+    class Doubled(autolab.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x.mul_(2)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            if mark:
+                ctx.mark_dirty(inputs[0])
+            else:
+                ctx.save_for_backward(output)
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t.mul_(2)
+
+    return Doubled.apply
+
+
+def test_a_function_may_write_into_its_argument_inside_a_transform():
+    doubled, x = writes_in_place(True), autolab.tensor([1.0, 2.0])
+    f = lambda x: doubled(x.clone()) ** 2
+    assert func.grad(lambda x: f(x).sum())(x).tolist() == [8.0, 16.0]
+    tangent = autolab.ones(2)
+    assert func.jvp(f, (x,), (tangent,))[1].tolist() == [8.0, 16.0] and tangent.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("run", [lambda f, x: f(x), lambda f, x: func.grad(lambda x: f(x.clone()).sum())(x)])
+def test_an_input_that_is_the_output_cannot_be_saved_as_both(run):
+    with pytest.raises(RuntimeError, match="An input that has been returned as-is as output is being saved"):
+        run(writes_in_place(False), autolab.ones(2))
+
+
+def test_nodes_of_functions_inside_transforms_bear_pytorchs_name():
+    names = []
+    func.grad(lambda x: (names.append(writes_in_place(True)(x.clone()).grad_fn.name()), x.sum())[1])(autolab.ones(2))
+    assert names == ["DoubledGeneratedBackward"]

@@ -222,7 +222,7 @@ def test_put_takes_a_batch_and_a_tangent():
 def test_one_sample_shows_its_own_shape():
     def f(x):
         assert x.shape == (3,) and x.ndim == 1 and len(x) == 3 and x.dtype == autolab.float32 and x.numel() == 3
-        assert "Batched(level=1" in repr(x)
+        assert repr(x).startswith("BatchedTensor(lvl=1, bdim=0, value=\n    tensor(")
         return x
 
     func.vmap(f)(autolab.ones(2, 3))

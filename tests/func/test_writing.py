@@ -174,3 +174,15 @@ def test_batches_of_index_tensors_write_each_into_its_own_sample():
 
     assert func.vmap(f)(ys, at).tolist() == [[0, 3, 3], [4, 11, 0]]
     assert func.vmap(func.grad(lambda y, i: f(y, i).sum()))(ys, at).tolist() == [[1, 1, 1], [1, 1, 1]]
+
+
+def test_a_box_can_look_at_itself_in_another_shape():
+    def loss(w, x):
+        y = (x @ w).squeeze_(0)
+        y.unsqueeze_(-1).mul_(3)
+        return (y**2).sum()
+
+    w, x = autolab.randn(4, 2), autolab.randn(3, 1, 4)
+    expected = autolab.stack([func.grad(loss)(w, one) for one in x])
+    assert func.vmap(func.grad(loss), (None, 0))(w, x).allclose(expected)
+    assert expected.allclose(autolab.stack([func.grad(lambda w, x: 9 * ((x @ w) ** 2).sum())(w, one) for one in x]))
