@@ -61,3 +61,17 @@ def test_an_assertion_may_be_a_function():
     autolab._assert(True, "fine")
     with pytest.raises(AssertionError, match="wrong height"):
         autolab._assert(False, "wrong height")
+
+
+def test_containers_are_taken_apart_under_pytorchs_names(lib):
+    import importlib
+
+    tree = importlib.import_module(f"{lib.__name__}.utils._pytree")
+    nested = {"a": [1, (2.0, None)], "b": 3}
+    leaves, form = tree.tree_flatten(nested)
+    assert leaves == [1, 2.0, None, 3] and tree.tree_unflatten(leaves, form) == nested
+    assert tree.tree_map(lambda x, y: (x, y), [1, 2], [3, 4]) == [(1, 3), (2, 4)]
+    assert tree.tree_map_only(int, lambda x: -x, nested) == {"a": [-1, (2.0, None)], "b": -3}
+    assert tree.tree_any(lambda x: x is None, nested) and not tree.tree_all(lambda x: x is None, nested)
+    with pytest.raises(ValueError, match="`leaves` has length 1 but the spec refers to a pytree that holds"):
+        tree.tree_unflatten([1], form)
