@@ -10,7 +10,7 @@ import numpy as np
 
 from .chain import stretched
 from .curves import curve
-from .factors import constant_factor, places, reduction
+from .factors import ALIKE, constant_factor, places, reduction
 from .families import VAGUE, Family, families
 from .jacobian import is_linear, jacobians, recognise, ties
 from .observation import Observation, close
@@ -99,7 +99,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake(factor[0], factor[1] + some, factor[2] and enough and not failed and not some)
     found = [_reduction_of(o, x) for o in wrong]
     if found[0] and all(f and f[0] == found[0][0] for f in found):
-        return Mistake(*found[0], enough and not failed)
+        return Mistake(*found[0], enough and not failed and ALIKE not in found[0][1])  # a mask that is missing looks the same
     if where := places(answered, x):
         return Mistake("places", where, enough and not failed)
     if shape := curve(wrong, x):

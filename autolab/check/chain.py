@@ -206,16 +206,16 @@ def slips(chain: Chain, x: str) -> Iterator[Slip]:
     depends = chain.reaches(x)
     links = [(i, k) for i, step in enumerate(chain.steps) for k, source in enumerate(step.sources)
              if source in depends and k in step.passed and step.incoming is not None]  # fmt: skip
-    for step in chain.steps:
-        alike = step.names["out"].shape == chain.values[chain.inputs.index(x)].shape
-        if alike and step.place in depends and step.place != chain.last and step.incoming is not None:
-            text = f"is the gradient for {chain.words[step.place]}, and not yet for {x}: the derivative of what is inside is missing"
-            yield Slip("factor", text, lambda chain, place=step.place: chain.gradients[place])
     yield from _choices(chain, x, links)
     branches = len(links) > len({i for i, _ in links}) or _forks(chain, links)
     if branches:
         yield from _links(chain, x, links)
         yield from _constants(chain, x, depends, links)
+    for step in chain.steps:
+        alike = step.names["out"].shape == chain.values[chain.inputs.index(x)].shape
+        if alike and step.place in depends and step.place != chain.last and step.incoming is not None:
+            text = f"is the gradient for {chain.words[step.place]}, and not yet for {x}: the derivative of what is inside is missing"
+            yield Slip("factor", text, lambda chain, place=step.place: chain.gradients[place])
     for i, k in links:
         yield from _values(chain, x, i, k)
     for i, k in links:

@@ -8,7 +8,7 @@ from autolab.autograd import enable_grad
 
 from .candidate import Answer, Candidate, second_order
 from .cases import draw
-from .diagnosis import Diagnosis, diagnosis, error_of, fault, is_noisy, worst_place
+from .diagnosis import FLOAT32, Diagnosis, diagnosis, error_of, fault, is_noisy, worst_place
 from .observation import Observation
 from .reference import Reference
 from .report import Verdict
@@ -17,7 +17,6 @@ from .specs import Spec
 
 SLOW = 0.25  # seconds for one call
 EXACT = 1e-12  # a formula in float64 is this exact; a difference quotient is not
-FLOAT32 = 2e-7  # nor is one with a number of float32 in it
 SINGLE = 1e-5  # what a formula loses in float32
 
 

@@ -31,6 +31,8 @@ class Court(Conduct):
         for name in self._applicable():
             if name not in judged:
                 judged[name] = getattr(self, name.replace(" ", "_"))()
+        if not self.diagnoses and (run := next((run for run in self._all(*self.runs) if run.answer.fault), None)):
+            self.diagnoses.append(fault(run.answer, run.where))  # one of the later calls did not come to an end, perhaps
         if judged["method"].passed is False and judged["value"].passed:
             judged["value"] = Verdict("value", False, judged["method"].reason)
         return self._with_points(judged)

@@ -115,8 +115,8 @@ def reduction(
                 if keepdims and axes and set(axes) > set(right) and got.shape == shape and _same_all_over(got, value, shape):
                     surplus = axes_in_words(a for a in axes if a not in right)
                     if how == "slice":
-                        return "places", f"is the same everywhere along {surplus}: what belongs to its first entry"
-                    return "wrong axis", f"is {REDUCED[how]} over {surplus} too, and so the same everywhere along {surplus}"
+                        return "places", f"is {ALIKE} {surplus}: what belongs to its first entry"
+                    return "wrong axis", f"is {REDUCED[how]} over {surplus} too, and so {ALIKE} {surplus}"
     return None
 
 
@@ -140,6 +140,9 @@ def _reduction(how: str, axes: tuple[int, ...], right: tuple[int, ...], got: tup
     if missing and not surplus:
         return "not summed", f"is summed over {axes_in_words(axes)} but not over {axes_in_words(missing)}"
     return "wrong axis", f"is summed over {axes_in_words(axes)}; it has to be summed over {axes_in_words(right)}"
+
+
+ALIKE = "the same everywhere along"
 
 
 def _same_all_over(got: np.ndarray, value: np.ndarray, shape: tuple[int, ...]) -> bool:

@@ -186,7 +186,8 @@ def _binary(node: ast.BinOp, names: Sequence[str]):
             yield "division", "the right one turned upside down", make(ast.Div(), right, left)
             yield "power", "the right one divided once more than it should be", make(ast.Div(), node, right)
             root = ast.BinOp(right, ast.Pow(), ast.Constant(0.5))
-            yield "power", "the right one divided by a square root where there is none", make(ast.Div(), left, root)
+            if not (isinstance(right, ast.BinOp) and isinstance(right.op, ast.Pow)):  # the power has slips of its own
+                yield "power", "the right one divided by a square root where there is none", make(ast.Div(), left, root)
         case ast.Pow():
             yield "power", "the right one without one of its powers", left
             for step in (-1, 1):

@@ -62,16 +62,19 @@ class Reference:
         self.function: Callable | None = None  # the operation as a function on tensors, if it was given as one
 
     @classmethod
-    def of(cls, reference: Any) -> Reference:
-        """From a row, its name, a pair (forward, backward) of functions on arrays, or a function on tensors."""
+    def of(cls, reference: Any, arrays: Sequence[np.ndarray] = ()) -> Reference:
+        """From a row, its name, a pair (forward, backward) of functions on arrays, or a function on tensors.
+
+        `arrays`: what a function will be called with; it says which of its parameters are inputs, and which have a gradient.
+        """
         if isinstance(reference, Reference):
             return reference
         if isinstance(reference, str):
             reference = row(reference)
         if isinstance(reference, tuple):
-            return cls._of_pair(*reference)
+            return cls._of_pair(*reference, arrays)
         if callable(reference) and not hasattr(reference, "rules"):
-            return cls._of_function(reference)
+            return cls._of_function(reference, arrays)
         found = cls(
             reference.name,
             reference,
@@ -86,8 +89,10 @@ class Reference:
         return found
 
     @classmethod
-    def _of_pair(cls, forward: Callable, backward: Callable) -> Reference:
-        inputs = parameters(forward)
+    def _of_pair(cls, forward: Callable, backward: Callable, arrays: Sequence[np.ndarray]) -> Reference:
+        inputs, wants = input_names(forward, arrays), parameters(backward)[1:]
+        known = {*inputs, *(f"{x}_shape" for x in inputs), "out", *settings_of(forward)}
+        needs = wants if known.issuperset(wants) else inputs  # by name if the names are known, else in order
 
         def rule(position: int) -> Callable:
             def one(g, *values):
@@ -96,12 +101,14 @@ class Reference:
 
             return one
 
-        return cls(getattr(forward, "__name__", "f"), forward, {x: (rule(i), inputs) for i, x in enumerate(inputs)})
+        rules = {x: (rule(i), needs) for i, x in enumerate(inputs) if has_gradient(arrays, i)}
+        name, settings = getattr(forward, "__name__", "f"), settings_of(forward)
+        return cls(name, forward, rules, inputs=inputs, settings=settings, defaults=defaults(forward))
 
     @classmethod
-    def _of_function(cls, function: Callable) -> Reference:
+    def _of_function(cls, function: Callable, given: Sequence[np.ndarray]) -> Reference:
         """A function on tensors: the engine knows its derivative."""
-        inputs = parameters(function)
+        inputs, keywords = input_names(function, given), settings_of(function)
 
         def forward(*arrays, **settings):
             with no_grad():
@@ -120,9 +127,8 @@ class Reference:
 
             return one
 
-        keywords = [p.name for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        found = cls(getattr(function, "__name__", "f"), forward, {x: (rule(x), (*inputs, *keywords)) for x in inputs},
-                    defaults=defaults(function), settings=keywords)  # fmt: skip
+        rules = {x: (rule(x), (*inputs, *keywords)) for i, x in enumerate(inputs) if has_gradient(given, i)}
+        found = cls(getattr(function, "__name__", "f"), forward, rules, inputs=inputs, defaults=defaults(function), settings=keywords)
         found.function = function
         return found
 
@@ -177,8 +183,33 @@ def parameters(function: Callable) -> tuple[str, ...]:
     return tuple(p.name for p in found if p.kind in kinds)
 
 
+def input_names(function: Callable, arrays: Sequence[np.ndarray]) -> tuple[str, ...]:
+    """The names of the parameters that receive these arrays; of all positional ones if no arrays are given."""
+    if isinstance(function, np.ufunc):
+        return ("x", "y", "z")[: function.nin]
+    names = parameters(function)
+    if len(names) < len(arrays):  # *args
+        names += tuple(f"x{i + 1}" for i in range(len(names), len(arrays)))
+    return names[: len(arrays)] if arrays else names
+
+
+def has_gradient(arrays: Sequence[np.ndarray], i: int) -> bool:
+    """Indices, masks and whole numbers have none."""
+    return not arrays or (i < len(arrays) and arrays[i].dtype.kind == "f")
+
+
+def settings_of(function: Callable) -> tuple[str, ...]:
+    """The parameters that are given by keyword only."""
+    if isinstance(function, np.ufunc):
+        return ()
+    found = inspect.signature(function).parameters.values()
+    return tuple(p.name for p in found if p.kind is p.KEYWORD_ONLY)
+
+
 def defaults(function: Callable) -> dict[str, Any]:
     """The settings of a forward that a call may leave out."""
+    if isinstance(function, np.ufunc):
+        return {}
     keywords = (p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY)
     return {p.name: p.default for p in keywords if p.default is not p.empty}
 
@@ -187,6 +218,10 @@ def row(name: str) -> Any:
     """The row of the table with this name."""
     from autolab.rules import TABLE
 
+    from .specs import spec_for
+
+    if (found := spec_for(name).row) is not None:
+        return found
     try:
         return TABLE[name]
     except KeyError:
