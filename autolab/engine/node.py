@@ -77,6 +77,7 @@ class Node:
     op: Op | None = None
     outputs = 1
     renumbered = False  # whether the number of any node was set by hand
+    requires_grad = True
     holds_values = True  # whether there is something to release
     edges: tuple[Edge | None, ...]
     hooks: Hooks | None

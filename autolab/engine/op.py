@@ -141,7 +141,7 @@ class Op:
                 "holds_values": plan.holds_values,
                 "narrow": narrow,
                 "__module__": __name__,
-                **attributes(self.name, plan.slots),
+                **attributes(self.name, plan.slots, self.plan(self.mask).slots),
             }
             if specialise.can_specialise(self) and not narrow:
                 members["gradients"] = specialise.compile_gradients(self, plan)

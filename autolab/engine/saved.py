@@ -200,14 +200,26 @@ OF_ONE_ROW = {
 SEVERAL_DIMS = {"sum", "mean", "amax", "amin", "var", "std", "logsumexp", "norm", "flip"}
 
 
-def attributes(row: str, slots: Any) -> dict[str, Any]:
-    """The properties `_saved_self`, `_raw_saved_self` ... of a class of nodes. (A `__getattr__` would slow down every attribute.)"""
+def attributes(row: str, slots: Any, all_slots: Any) -> dict[str, Any]:
+    """The properties `_saved_self`, `_raw_saved_self` ... of a class of nodes. (A `__getattr__` would slow down every attribute.)
+
+    A tensor that is kept only when other inputs need a gradient is None.
+    """
     found: dict[str, Any] = {}
-    for slot in slots:
+    here = {slot.name for slot in slots}
+    for slot in [*slots, *(slot for slot in all_slots if slot.width == 3 and slot.name not in here)]:
         name = OF_ONE_ROW.get((row, slot.name)) or PYTORCHS_NAMES.get(slot.name, slot.name)
-        found[f"_saved_{name}"] = property(functools.partial(look_up, slot=slot))
-        found[f"_raw_saved_{name}"] = property(functools.partial(look_up, slot=slot, raw=True))
+        look = look_up if slot.name in here else not_kept
+        found[f"_saved_{name}"] = property(functools.partial(look, slot=slot))
+        found[f"_raw_saved_{name}"] = property(functools.partial(look, slot=slot, raw=True))
     return found
+
+
+def not_kept(node: Any, slot: Any, raw: bool = False) -> Any:
+    """`node._saved_self` where the rules that run need no self."""
+    if node.saved is None:
+        raise RuntimeError(FREED)
+    return SavedTensor(node, slot.name, None, lambda: (None, NEVER, 0), lambda kept: None) if raw else None
 
 
 def look_up(node: Any, slot: Any, raw: bool = False) -> Any:

@@ -160,3 +160,11 @@ def test_a_refused_pass_leaves_no_gradient_behind(x):
     with pytest.raises(RuntimeError):
         y.sum().backward()
     assert x.grad is None and torch.is_grad_enabled()
+
+
+def test_what_the_rules_that_run_do_not_need_is_none(lib):
+    a, b = lib.ones(2, requires_grad=True), lib.ones(2)
+    node = (a * b).grad_fn
+    assert node._saved_self is None and node._saved_other.equal(b) and node.requires_grad
+    with pytest.raises(RuntimeError, match="Calling register_hooks on a saved tensor with value None is forbidden"):
+        node._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
