@@ -81,7 +81,7 @@ entries = prediction(
     1e12,
     tolerance=1e-6,
     why="One for each pair of a result and an input. With 4 bytes each that is 4 terabytes.",
-    wrong={1e6: "So many are not zero: those on the diagonal. But a matrix of shape (n, n) has n² entries.", 2e6: "n², not 2n."},
+    wrong={1e6: "So many are not zero: those on the diagonal. But a matrix of shape (n, n) has n² entries.", 2e6: "That is 2n. A matrix of shape (n, n) has n² entries."},
 )
 
 nonscalar = prediction(

@@ -34,7 +34,7 @@ passes = prediction(
 grad = prediction(
     "grad of the sum of x³, at (1, 2, 3): the last entry?",
     27,
-    why="3x² at 3.",
+    why="3x² is 27 at x = 3.",
     wrong={81: "3 · 3³: the exponent goes down by one, 3 · 3² = 27.", 9: "That is x²; the factor 3 is missing."},
 )
 

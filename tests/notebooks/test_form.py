@@ -101,7 +101,8 @@ def test_it_closes_with_what_was_left_out_and_the_next_lesson(lesson):
 def test_it_has_all_its_parts(lesson):
     for heading in ("Where this stands in the code", "The same lines in PyTorch", "Check yourself", "Left out"):
         assert f"## {heading}" in text(lesson), heading
-    assert "xercise" in text(lesson)
+    assert "roblem set" in text(lesson)
+    assert re.search("## In (three|four|five) sentences", text(lesson)) or lesson.path.name[:2] == "00"
     assert sum(cell.source.startswith("predict(") for cell in cells(lesson, "code")) >= 4
     assert any("Stepper(" in cell.source or "explore(" in cell.source for cell in cells(lesson, "code"))
 
@@ -222,6 +223,14 @@ def test_every_answer_of_the_quiz_is_explained(lesson):
         said = [o["why"] for o in q.get("options", ()) if "why" in o] + [why for _, why in q.get("wrong", ())]
         assert all(len(why.split()) >= 4 for why in [*said, *([q["why"]] if "why" in q else [])])
         assert len(q.get("options", ())) >= 3 or q.get("wrong")
+
+
+def test_a_wrong_prediction_is_told_what_it_overlooked(lesson):
+    predictions = [value for name, value in vars(asked(lesson)).items() if isinstance(value, dict) and not name.startswith("__")]
+    for q in predictions:
+        said = [o["why"] for o in q["options"] if not o["right"]] if "options" in q else [why for _, why in q["wrong"]]
+        assert said, q["prompt"]
+        assert all(len(why.split()) >= 4 for why in [q["why"], *said]), q["prompt"]
 
 
 def test_the_right_answers_are_not_always_the_same(lesson):
