@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 
 import nbformat
 import pytest
@@ -167,6 +168,55 @@ def test_a_file_that_is_too_long_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(submission, "LONGEST", 10)
     (tmp_path / "n.ipynb").write_text("x" * 11)
     assert read(tmp_path / "n.ipynb")[1] == ["n.ipynb has 11 bytes; more than 10 are not read"]
+
+
+SCRIPTS = (
+    "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "[x](&#106;avascript:alert(1))",
+    "![x](http://elsewhere/seen.png)", "[x]\n\n[x]: javascript:alert(1)", "<javascript:alert(1)>", "a <svg/onload=alert(1)> b",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SCRIPTS)
+def test_what_a_student_writes_does_nothing_in_the_browser_of_who_grades(text):
+    from nbconvert.filters.markdown_mistune import markdown2html_mistune
+
+    def write(n):
+        n["cells"].append({"cell_type": "markdown", "source": text, "metadata": {}, "id": "own"})
+
+    notebook, _ = repaired(changed(write))
+    submission.inert(notebook)
+    (source,) = [c.source for c in notebook.cells if c.id in ("own", f"c{len(notebook.cells) - 1}") and c.cell_type == "markdown"]
+    assert source.replace("\u2060", "") == text
+    made = markdown2html_mistune(source).lower()
+    assert not [word for word in ("<script", "<img", "<svg", 'href="j', 'href="&') if word in made]
+
+
+def test_a_page_for_a_student_runs_nothing():
+    from autolab.course.grading.feedback import page
+
+    notebook, _ = repaired(changed(lambda n: n["cells"].append({"cell_type": "markdown", "source": SCRIPTS[0] + SCRIPTS[2], "metadata": {}})))
+    html = page(notebook, {}, "ps/n")
+    assert "default-src 'none'" in html
+    assert "<script" not in html
+
+
+def test_a_regular_expression_does_not_take_an_hour():
+    def write(n):
+        cells(n)["square"]["source"] = "# BEGIN HIDDEN TESTS\n" * 9000
+
+    from autolab.course.grading.feedback import page
+
+    notebook, _ = repaired(changed(write))
+    start = time.process_time()
+    page(notebook, {}, "ps/n")
+    assert time.process_time() - start < 1.0
+
+
+def test_a_file_in_utf16_and_half_a_character_are_read(tmp_path):
+    (tmp_path / "n.ipynb").write_bytes(changed(lambda n: None).encode("utf-16"))
+    notebook, notes = read(tmp_path / "n.ipynb")
+    assert (len(notebook.cells) > 0, notes) == (True, [])
+    assert parse('{"cells": [{"cell_type": "code", "source": "\\ud800"}]}', "n.ipynb")[0].cells[0].source == "?"
 
 
 def test_the_text_and_the_form_agree():

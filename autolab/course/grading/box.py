@@ -190,6 +190,8 @@ class Box:
             self.control.close()
             self.control = None
         if self.process is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):  # the server ends when its control socket closes
+                self.process.wait(2.0)
             with contextlib.suppress(OSError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.kill()

@@ -62,6 +62,7 @@ class RunInBox(NbGraderPreprocessor):
         names = resources["nbgrader"]
         box = _box(self.cell_seconds, self.total_seconds)
         graded = NotebookGrader(box, fresh_seed() if self.seed < 0 else self.seed).grade(nb)
+        submission.inert(nb)
         add_notes(nb, NOTES.pop((names["student"], names["assignment"], names["notebook"]), []) + graded.notes)
         nb.metadata["autolab"] = {"seed": graded.seed, "box": box.mode}
         self.log.info("graded with seed %d in a box of %s", graded.seed, box.mode)

@@ -198,6 +198,7 @@ def _map(todo: list[Job], jobs: int, scheduler: str | None) -> Iterator[Done]:
                 for done in _all(pool, left, 3 * jobs, grade):
                     finished.add((done.student, done.notebook))
                     yield done
+                pool.shutdown()
                 return
             except concurrent.futures.process.BrokenProcessPool:
                 left = [j for j in left if (j.student, j.notebook) not in finished]

@@ -243,6 +243,21 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
             cell.source = form.source
 
 
+# A tag, a link or an image, a definition of a link, and what TeX can do of the kind.
+ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|\](?=[(:])|\\(?=href|require|style|class|cssId|html)")
+
+
+def inert(notebook: NotebookNode) -> None:
+    """Take the effect from tags and links in Markdown, in place: they stay to be read, with an invisible character in them.
+
+    Formgrader sets a student's Markdown as HTML in the browser of whoever grades, where a script may do what they may.
+    """
+    for cell in notebook.cells:
+        facts = cell.metadata.get("nbgrader", {})
+        if cell.cell_type != "code" and (facts.get("solution") or not facts.get("locked")):
+            cell.source = ACTIVE.sub(lambda found: f"{found[0]}\u2060", cell.source)
+
+
 def nothing() -> tuple[NotebookNode, list[str]]:
     """What is graded where there is nothing to read."""
     return _notebook([]), []

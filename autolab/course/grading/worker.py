@@ -97,8 +97,9 @@ def _grade(job: Job) -> Done:
             done.unanswered.append(facts.grade_id)
     add_notes(notebook, notes)
     notebook.metadata["autolab"] = {"seed": job.seed, "box": box.mode}
-    done.autograded = as_text(notebook)
     done.feedback = page(notebook, points, f"{job.assignment}/{job.notebook}")
+    submission.inert(notebook)
+    done.autograded = as_text(notebook)
     return done
 
 
