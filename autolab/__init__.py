@@ -89,7 +89,7 @@ _MATRICES = (
 _LAZY_NAMES |= dict.fromkeys([*_MATRICES.split(), "lu_unpack"], "autolab.linalg.older")
 _LAZY_NAMES |= dict.fromkeys(_OF_NN.split(), "autolab.nn.functional") | dict.fromkeys(_LIKE_NN.split(), "autolab.nn.functional.top")
 _bind_later("autolab.nn.functional", "hardshrink prelu")
-_LAZY_NAMES |= dict.fromkeys(["svd_lowrank", "pca_lowrank"], "autolab.linalg.lowrank")
+_LAZY_NAMES |= dict.fromkeys(["svd_lowrank", "pca_lowrank", "lobpcg"], "autolab.linalg.lowrank")
 _bind_later("autolab.linalg.older", _MATRICES)
 
 __all__ = [name for name in [*dir(), *_LAZY, *_LAZY_NAMES] if not name.startswith("_")]

@@ -1,12 +1,13 @@
-"""Factors of a matrix that is nearly of low rank, from random projections: Halko, Martinsson and Tropp (2009), algorithms 4.4 and 5.1."""
+"""The few largest parts of a matrix. The projections are those of Halko, Martinsson and Tropp (2009), algorithms 4.4 and 5.1."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from autolab.engine.tensor import Tensor
-from autolab.linalg.checks import matrix, run
-from autolab.linalg.factors import qr
+from autolab.linalg.checks import matrix, run, square
+from autolab.linalg.factors import cholesky, eigh, qr
+from autolab.linalg.solving import solve_triangular
 from autolab.rules import matrix as rows
 from autolab.surface import random, reduce, shape
 from autolab.surface.linalg import matmul
@@ -47,3 +48,34 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
     return svd_lowrank(A - reduce.mean(A, -2, True) if center else A, q, niter)  # type: ignore[operator]
+
+
+def lobpcg(
+    A: Tensor, k: int | None = None, B: Tensor | None = None, X: Tensor | None = None, n: int | None = None, iK: Tensor | None = None,
+    niter: int | None = None, tol: float | None = None, largest: bool | None = None, method: str | None = None, tracker: Any = None,
+    **ortho: Any,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The k largest (or smallest) eigenvalues E of symmetric matrices, largest (smallest) first, and their eigenvectors U.
+
+    With a positive definite B they solve A @ U = B @ U @ diag(E). k: 1, or as many as X has columns. PyTorch approaches them from the
+    start X in `niter` rounds; here all eigenvalues are computed and k are kept, so that X and the settings of the rounds change nothing.
+    Raises ValueError for matrices of fewer than 3k rows.
+    """
+    A = square(A, "lobpcg")
+    k = (1 if X is None else X.shape[-1]) if k is None else k
+    if A.shape[-1] < 3 * k:
+        raise ValueError(
+            f"LOBPCG algorithm is not applicable when the number of A rows (={A.shape[-1]}) is smaller than 3 x the number of requested "
+            f"eigenpairs (={k})"
+        )
+    symmetric = (A + shape.transpose(A, -2, -1)) / 2  # type: ignore[operator]
+    if B is None:
+        E, U = eigh(symmetric)
+    else:  # with B = L @ L.mT these are the eigenvalues of inv(L) @ A @ inv(L).mT
+        L = cholesky(B)
+        half = solve_triangular(L, symmetric, upper=False)
+        E, U = eigh(solve_triangular(L, shape.transpose(half, -2, -1), upper=False))
+        U = solve_triangular(shape.transpose(L, -2, -1), U, upper=True)
+    if largest or largest is None:
+        E, U = shape.flip(E, -1), shape.flip(U, -1)
+    return E[..., :k], U[..., :k]

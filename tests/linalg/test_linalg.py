@@ -216,3 +216,25 @@ def test_directions_of_largest_variance_come_first(lib):
     assert s[0] > s[1] and abs(v[1, 0].item()) > 0.99
     with pytest.raises(ValueError, match=r"q\(=4\) must be non-negative integer"):
         lib.pca_lowrank(x, q=4)
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_lobpcg_finds_pytorchs_few_eigenvalues(torch, rng, largest):
+    a, b = (rng.standard_normal((9, 9)) for _ in range(2))
+    a, b = a @ a.T, b @ b.T + np.eye(9)
+    for more in ({}, {"B": b}):
+        (e, u), (expected, _) = (
+            lib.lobpcg(lib.tensor(a), 2, **{k: lib.tensor(v) for k, v in more.items()}, largest=largest) for lib in (autolab, torch)
+        )
+        np.testing.assert_allclose(e.numpy(), expected.numpy(), rtol=1e-4)
+        np.testing.assert_allclose(a @ u.numpy(), more.get("B", np.eye(9)) @ u.numpy() * e.numpy(), atol=1e-8)
+
+
+def test_the_gradient_of_a_largest_eigenvalue_is_symmetric(lib):
+    a = lib.tensor([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]], dtype=lib.float64, requires_grad=True)
+    start = lib.ones(3, 1, dtype=lib.float64)
+    e, _ = lib.lobpcg(a, 1, X=start)
+    e.sum().backward()
+    assert lib.allclose(a.grad, a.grad.mT)
+    with pytest.raises(ValueError, match="LOBPCG algorithm is not applicable when the number of A rows"):
+        lib.lobpcg(a, 2)
