@@ -304,7 +304,14 @@ def _again(step: Step, k: int, g: np.ndarray, **other: Any) -> np.ndarray:
 def _evaluated(step: Step, k: int, code: Any) -> np.ndarray:
     names = {name: step.value(name, step.names) for name in {*step.names, *step.row.shared}}
     value = np.asarray(eval(code, step.row.rules[step.row.inputs[k]].function.__globals__, {**names, "g": step.incoming}))
-    return step.fitted(k, _stretched(value, step))
+    return _some_slope(step, step.fitted(k, _stretched(value, step)))
+
+
+def _some_slope(step: Step, value: np.ndarray) -> np.ndarray:
+    """A slip that leaves no derivative at all is called that, and nothing else."""
+    if len(step.sources) == 1 and close(value, step.incoming):
+        raise LookupError("the derivative is left out")
+    return value
 
 
 def _way(chain: Chain, i: int, k: int, way: Any, code: Any, letter: str) -> np.ndarray:
@@ -315,7 +322,7 @@ def _way(chain: Chain, i: int, k: int, way: Any, code: Any, letter: str) -> np.n
         chain.memo[i, k, way.way] = right.shape == step.shape(k) and np.allclose(right, step.passed[k], rtol=1e-9, atol=1e-12)
     if not chain.memo[i, k, way.way]:
         raise LookupError("this way is not one for these inputs")
-    return step.fitted(k, _stretched(way.evaluate(seen, code, letter), step))
+    return _some_slope(step, step.fitted(k, _stretched(way.evaluate(seen, code, letter), step)))
 
 
 def _one(axis: Any) -> Any:
