@@ -111,8 +111,7 @@ def check_alias(out: Tensor, tangent: Tensor, values: list[Any], given: list[Any
                     "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
                 )
             if t.window is None and tangent.window.base is not t:
-                which = "the given" if v.window is None else "the same base as the given"
-                raise RuntimeError(f"A custom Function is returning a view but the jvp is not returning a view of {which} grad input.")
+                raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the given grad input.")
             if t.window is not None and tangent.window.base is not t.window.base:
                 raise RuntimeError(
                     "A custom Function is returning a view but the jvp is not returning a view of the same base as the given grad input."

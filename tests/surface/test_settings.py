@@ -55,3 +55,8 @@ def test_what_was_said_about_warnings_is_remembered(lib):
     assert lib.is_warn_always_enabled()
     lib.set_warn_always(False)
     assert not lib.is_warn_always_enabled()
+
+
+def test_a_tensor_has_every_attribute_that_it_lists():
+    x = autolab.ones(2)
+    assert [name for name in dir(x) if name != "imag" and not hasattr(x, name)] == []
