@@ -52,17 +52,11 @@ moveaxis = op(
 
 
 def stretched_view(x, shape):
-    """np.broadcast_to, but what is no repetition may be written to, and a length of 1 keeps its stride."""
-    if x.size and 1 not in shape and x.flags.c_contiguous and x.flags.writeable and x.dtype.isbuiltin == 1:
+    """np.broadcast_to, but what is no repetition may be written to."""
+    if x.size and x.flags.c_contiguous and x.flags.writeable and x.dtype.isbuiltin == 1:
         own = (*(0,) * (len(shape) - x.ndim), *[0 if n == 1 else step for n, step in zip(x.shape, x.strides)])
         return np.ndarray(shape, x.dtype, x, 0, own)  # np.broadcast_to takes ten times as long
     view = np.broadcast_to(x, shape)
-    if 1 in shape:
-        extra, steps = len(shape) - x.ndim, list(view.strides)
-        for k in reversed(range(len(shape))):
-            if shape[k] == 1:
-                steps[k] = x.strides[k - extra] if k >= extra else shape[k + 1] * steps[k + 1] if shape[k + 1 :] else x.itemsize
-        return np.lib.stride_tricks.as_strided(x, shape, steps)
     if type(x) is np.ndarray and x.flags.writeable:
         view.flags.writeable = True
     return view

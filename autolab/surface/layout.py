@@ -36,6 +36,12 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Steps between neighbours along each dim, counted in entries."""
     steps = layout_of(self.payload)
+    if 0 in steps and 1 in self.shape:  # NumPy gives axes of length 1 any stride at all
+        found = [*steps, 1]
+        for k in reversed(range(self.ndim)):
+            if self.shape[k] == 1 and not found[k]:
+                found[k] = found[k + 1] * (self.shape[k + 1] if k + 1 < self.ndim else 1)
+        steps = tuple(found[:-1])
     if dim is None:
         return steps
     axis = axis_of(dim, self.ndim)

@@ -15,6 +15,7 @@ from autolab.surface.creation import CPU
 
 FUNCTIONS = "UntypedStorage TypedStorage is_storage"
 METHODS = "storage untyped_storage"
+warned: list[bool] = []
 
 
 class UntypedStorage:
@@ -102,14 +103,16 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 
 def storage(self: Tensor) -> TypedStorage:
-    """The memory this tensor looks into, entry by entry. Warns, as PyTorch does, that `untyped_storage` is the one to use."""
-    warnings.warn(
-        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "
-        "only matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() "
-        "instead of tensor.storage()",
-        UserWarning,
-        stacklevel=2,
-    )
+    """The memory this tensor looks into, entry by entry. Warns once, as PyTorch does, that `untyped_storage` is the one to use."""
+    if not warned:
+        warned.append(True)
+        warnings.warn(
+            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "
+            "only matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() "
+            "instead of tensor.storage()",
+            UserWarning,
+            stacklevel=2,
+        )
     return TypedStorage(owned(self.box())[0])
 
 

