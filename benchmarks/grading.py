@@ -1,6 +1,7 @@
 """A class of simulated students, graded: seconds a submission, memory, and whether every grade is as expected.
 
     python -m benchmarks.grading 1000 --jobs 2           # beside plain `nbgrader autograde` on a few of them
+    python -m benchmarks.grading 200 --dask              # and on a scheduler and two workers
     python -m benchmarks.grading 200 --scheduler tcp://localhost:8786
 
 Right, wrong, blank, broken and hostile submissions are mixed; what each kind deserves is known before.
@@ -10,10 +11,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import random
 import resource
 import shutil
+import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -91,19 +93,22 @@ def main() -> None:
     parser.add_argument("students", type=int)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--scheduler")
+    parser.add_argument("--dask", action="store_true", help="grade again on a scheduler and as many workers, each a process")
     parser.add_argument("--plain", type=int, default=0, help="also grade this many with nbgrader's own autograde")
-    parser.add_argument("--folder", type=Path, help="keep the course here")
+    parser.add_argument("--folder", type=Path, help="keep the course here; go on with one that was interrupted")
     options = parser.parse_args()
     root = options.folder or Path(tempfile.mkdtemp(prefix="class-"))
     course_root = root / "course"
-    new_course(course_root, ("ps2",))
-    nbgrader(course_root, "generate_assignment", "ps2")
+    new = not course_root.exists()
+    if new:
+        new_course(course_root, ("ps2",))
+        nbgrader(course_root, "generate_assignment", "ps2")
     name = "elementwise-rules"
     source, release = (json.loads((course_root / f / "ps2" / f"{name}.ipynb").read_text()) for f in ("source", "release"))
     bag = [kind for kind, (share, _) in KINDS.items() for _ in range(share)]
     order = random.Random(0)
     kinds = {f"s{i:05d}": (bag[i % 100] if options.students >= 100 else order.choice(bag)) for i in range(options.students)}
-    for student, kind in kinds.items():
+    for student, kind in kinds.items() if new else ():
         folder = course_root / "submitted" / student / "ps2"
         folder.mkdir(parents=True)
         (folder / f"{name}.ipynb").write_text(submission(kind, source, release))
@@ -131,9 +136,14 @@ def main() -> None:
     if not options.scheduler:
         print(f"CPU of all processes: {spent:.1f} s, {spent / max(run.graded, 1):.3f} s each")
     print(f"memory: {memory[0]:.0f} MB the writer, {memory[1]:.0f} MB the largest other; efficiency {run.efficiency:.2f}")
+    slowest = sorted(reports.values(), key=lambda r: -r["seconds"])[: len(reports) // 20]
+    theirs, all_seconds = (sum(r["seconds"] for r in rows) for rows in (slowest, reports.values()))
+    print(f"the slowest twentieth, which loops or waits, took {theirs:.0f} of {all_seconds:.0f} s")
     print(f"{rows} rows in the gradebook, {len(wrong)} not as expected, {sum(r['times'] > 1 for r in reports.values())} graded twice")
     for line in wrong[:5]:
         print("  ", *line)
+    if options.dask:
+        cluster(course_root, options.jobs, run.seconds)
     if options.plain:
         right = [s for s, kind in kinds.items() if kind == "right"][: options.plain]  # plain ends with status 1 at a damaged one
         plain(course_root, root / "plain", right, each)
@@ -145,6 +155,24 @@ def main() -> None:
 def cpu() -> float:
     """Seconds of CPU that this process and its ended children have had."""
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+def cluster(course: Path, jobs: int, local: float) -> None:
+    """The same class again on dask: what it takes beside as many processes of our own."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    address = f"tcp://127.0.0.1:{port}"
+    start = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"]
+    worker = [sys.executable, "-m", "distributed.cli.dask_worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": course}
+    processes = [subprocess.Popen(command, **quiet) for command in (start, *[worker] * jobs)]
+    try:
+        run = grade_course(Course(course), "ps2", scheduler=address, regrade=True)
+    finally:
+        for process in processes:
+            process.terminate()
+            process.wait()
+    print(f"cluster of {jobs} workers: {run.graded} in {run.seconds:.1f} s, {local / run.seconds:.2f} of the speed of as many processes")
 
 
 def plain(course: Path, other: Path, students: list[str], each: float) -> None:
