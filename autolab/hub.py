@@ -8,12 +8,15 @@ reads `get_dir()/checkpoints/resnet18-f37072fd.pth` if somebody has put it there
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 from urllib.parse import urlparse
 
 from autolab.serialization import load as load_file
 
-__all__ = ["get_dir", "load", "load_state_dict_from_url", "set_dir"]
+__all__ = ["download_url_to_file", "get_dir", "load", "load_state_dict_from_url", "set_dir"]
+
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # resnet18-f37072fd.pth
 
 _dir: str | None = None
 
@@ -50,6 +53,11 @@ def load_state_dict_from_url(
             f"autolab fetches nothing from a network. Download {url} and put it at {path}, or build the model without weights."
         )
     return load_file(path, map_location=map_location, weights_only=weights_only)  # type: ignore[no-any-return]
+
+
+def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
+    """Raises RuntimeError: there is no network."""
+    raise RuntimeError(f"autolab fetches nothing from a network. Download {url} and put it at {dst}.")
 
 
 def load(repo_or_dir: str, model: str, *args: Any, **kwargs: Any) -> Any:

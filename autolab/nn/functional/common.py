@@ -20,7 +20,7 @@ from autolab.surface.inplace import may_write
 def warn(message: str) -> None:
     """Warn at the line that called into autolab, through however many modules."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("autolab."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("autolab."):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, UserWarning, stacklevel=level)
 

@@ -120,7 +120,7 @@ def huber_loss(
 def _check_classes(input: Tensor, target: Tensor, weight: Any, classes: int, ignore_index: int) -> Any:
     """Raise PyTorch's errors for targets that do not fit."""
     if target.payload.dtype.kind not in "iu":
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype.title}: class targets are integers")
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.title}: convert it with target.long()")
     if weight is not None and (weight.ndim != 1 or weight.shape[0] != classes):
         raise RuntimeError(
             f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of shape: "

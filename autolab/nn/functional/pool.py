@@ -37,6 +37,8 @@ def _windows(
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
         if p > ((k - 1) * d + 1) // 2:
             raise RuntimeError(f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}")
+    if n > 1 and function.startswith("max") and input.ndim not in (n + 1, n + 2):
+        raise RuntimeError(f"non-empty {n + 1}D or {n + 2}D (batch mode) tensor expected for input; {function}() got {list(input.shape)}")
     if input.ndim not in (n + 1, n + 2) or 0 in input.shape[1:] or (input.ndim == n + 1 and 0 in input.shape):
         raise RuntimeError(
             f"{function}(): Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim batch size for input (non-empty "
