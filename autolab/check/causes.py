@@ -286,6 +286,8 @@ MULTIPLES = {2: "2 times too large", 0.5: "half as large", -1: "the wrong sign",
 def _two_slips(wrong: list[Observation], x: str) -> Mistake | None:
     """A slip of the pen, and a wrong factor besides."""
     for family in families(wrong[0], x):
+        if not family.exact:  # a slip in one way to spell it out, and another besides: who would believe that?
+            continue
         first = _ratio(family, wrong[0], x)
         words = next((words for c, words in MULTIPLES.items() if first and np.isclose(first, c, rtol=1e-9)), None)
         if first and words and all(np.isclose(_ratio(family, o, x) or 0, first, rtol=1e-9) for o in wrong[1:]):

@@ -24,7 +24,7 @@ from .report import Report
 from .runs import Run
 from .specs import SPECS, Spec, spec_for
 
-FIRST = {"mutation": 0, "second call": 1}  # causes before what comes of them
+FIRST = {"mutation": 0, "second call": 1}  # causes before what comes of them; what is not known comes last
 
 
 def check(
@@ -114,7 +114,7 @@ def judge(
         court.naming = naming
         verdicts = court.verdicts()
         # What writes into its arguments is also wrong the second time: the cause goes first.
-        found = sorted(court.diagnoses, key=lambda d: FIRST.get(d.family, 2))
+        found = sorted(court.diagnoses, key=lambda d: FIRST.get(d.family, 2 + (d.certainty == "unknown")))
         found = [replace(d, hint=spec.hints.get(d.family, d.hint)) for d in found]
         both = court.jacobians() if naming else None
     return Report(spec.name, verdicts, _merged(found), seed, time.perf_counter() - start, court.notes(), both)
