@@ -210,7 +210,7 @@ class FunctionCtx:
                 "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the autograd.Function. "
                 "Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
             )
-        if call.saved is None or (call.node is not None and call.node() is None):
+        if call.saved is None:
             raise RuntimeError(FREED)
         found = tuple(one.tensor(call) for one in call.saved)
         if call.function.clear_saved_tensors_on_access:

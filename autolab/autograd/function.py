@@ -24,7 +24,7 @@ from autolab.engine import anomaly
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.inplace import FUNCTION, SEVERAL, View, check_may_write, rebase
 from autolab.engine.modes import modes, recording
-from autolab.engine.node import Edge, edge_of
+from autolab.engine.node import Edge, RemovableHandle, edge_of
 from autolab.engine.tensor import Tensor, fresh
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
@@ -75,11 +75,13 @@ class Function:
         )
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("name", "next_functions", "register_hook", "_register_hook_dict", "_sequence_nr", "_input_metadata", "metadata"):
-            raise RuntimeError(
-                f"Attribute '{name}' is invalid for this instance of _C._FunctionBase. Accessing this attribute directly on an instance of "
-                "autograd.Function is a legacy access pattern that is no longer supported: the node is `result.grad_fn`."
-            )
+        of_no_graph: dict[str, Any] = {  # as in PyTorch an instance, which nobody should make, answers as a node without edges
+            "next_functions": (), "_input_metadata": (), "metadata": {}, "name": lambda: type(self).__name__, "_sequence_nr": lambda: 0,
+            "_set_sequence_nr": lambda number: None, "register_hook": lambda hook: RemovableHandle({}, hook),
+            "_register_hook_dict": lambda tensor: None,
+        }  # fmt: skip
+        if name in of_no_graph:
+            return of_no_graph[name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

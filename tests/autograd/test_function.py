@@ -767,3 +767,22 @@ def test_what_old_code_imports_is_where_it_was(lib, x):
         resize.apply(x, (3,))
     handle = importlib.import_module(f"{lib.__name__}.utils.hooks").RemovableHandle
     assert isinstance(x.register_hook(lambda g: g), handle)
+
+
+def test_a_ctx_that_is_kept_keeps_what_was_saved_if_the_graph_was_retained(lib):
+    kept = []
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * 2
+
+    x = lib.ones(1, requires_grad=True)
+    function(lib, forward, lambda ctx, g: kept.append(ctx) or g).apply(x).backward(retain_graph=True)
+    assert kept[0].saved_tensors[0] is x
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_an_instance_answers_as_a_node_of_no_graph(lib):
+    f = function(lib, lambda ctx, x: x, lambda ctx, g: g)()
+    assert (f.name(), f.next_functions, f.metadata, f._input_metadata) == ("My", (), {}, ())
+    f.register_hook(lambda inside, outside: None).remove()
