@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import linecache
 import re
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -130,9 +131,11 @@ def _exercises(path: Path, tests: list[NotebookNode], proof: Proof) -> dict[str,
     for cell in tests:
         for variable in OWN.findall(cell.source):
             names: dict[str, Any] = {"__name__": "spec"}
+            file = f"<{path.name}, cell {_id(cell)}>"  # slips are made from the text of a rule, which is looked up here
+            linecache.cache[file] = (len(cell.source), None, cell.source.splitlines(keepends=True), file)
             try:
                 *before, _ = ast.parse(cell.source).body
-                exec(compile(ast.Module(before, []), str(path), "exec"), names)
+                exec(compile(ast.Module(before, []), file, "exec"), names)
             except Exception as error:
                 proof.problems.append(f"{path}, cell {_id(cell)}: the test does not run: {type(error).__name__}: {error}")
             if isinstance(spec := names.get(variable), Spec):
