@@ -213,6 +213,7 @@ def slips(chain: Chain, x: str) -> Iterator[Slip]:
         yield from _constants(chain, x, depends, links)
     for step in chain.steps:
         alike = step.names["out"].shape == chain.values[chain.inputs.index(x)].shape
+        alike &= step.row.name not in ("add", "sub", "rsub")  # whose derivative is 1: nothing is missing there
         if alike and step.place in depends and step.place != chain.last and step.incoming is not None:
             text = f"is the gradient for {chain.words[step.place]}, and not yet for {x}: the derivative of what is inside is missing"
             yield Slip("factor", text, lambda chain, place=step.place: chain.gradients[place])

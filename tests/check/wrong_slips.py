@@ -677,7 +677,7 @@ def pow_zero(g, x, y):
     return g * y * x ** (y - 1), np.zeros_like(y)
 
 
-@wrong("pow", "factor|function|variable")
+@wrong("pow", "not summed|factor|function|variable")
 def pow_log_y(g, x, y, out):
     return g * y * x ** (y - 1), g * out * np.log(np.abs(y))
 
