@@ -178,9 +178,14 @@ class Quiz(Explorable):
         return right, said
 
     def points(self, answers=None):
-        """How many questions are answered right: in the widget, or by `answers`, a list with one answer for each question."""
+        """How many questions are answered right: in the widget, or by `answers`, a list with one answer for each question.
+
+        As the last line of a locked cell it gives that many points. `answers` may be a function that returns the list: so a
+        student's answers come out of the box in which `autolab course grade` runs them.
+        """
         if answers is not None:
-            return sum(judge(q, a)[0] for q, a in zip(self.questions, answers))
+            given = answers() if callable(answers) else answers
+            return sum(judge(q, a)[0] for q, a in zip(self.questions, given))
         return sum(any(right for _, right in given) for given in self.attempts)
 
     def _keep(self, change):

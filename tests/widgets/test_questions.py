@@ -94,9 +94,10 @@ quiz(*asks.quiz)
 ```
 
 ```python answer answers
-### BEGIN SOLUTION
-answers = [14, asks.quiz[2]["options"][0]["text"], [], "1/8", ["p.grad is None", "a step now changes nothing"], "zeros"]
-### END SOLUTION
+def answers():
+    ### BEGIN SOLUTION
+    return [14, asks.quiz[2]["options"][0]["text"], [], "1/8", ["p.grad is None", "a step now changes nothing"], "zeros"]
+    ### END SOLUTION
 ```
 
 ```python check grade 6
