@@ -256,6 +256,7 @@ class TrainingRoom(Panel):
     def __init__(self, model, data, optimizer, steps, loss_function, title):
         self.model, self._data, self._optimizer, self._steps, self._loss = model, data, optimizer, steps, loss_function
         self._done, self._losses, self._looks, self._thread, self._error = 0, [], [], None, None
+        self._lock, self._at_work = threading.RLock(), False  # whoever starts and whoever ends must not miss each other
         self._every = max(-(-steps // LOOKS), 1)
         self._axes()
         self._look()
@@ -311,32 +312,46 @@ class TrainingRoom(Panel):
 
     @traitlets.observe("running")
     def _switch(self, change):
-        if self.running and (self._thread is None or not self._thread.is_alive()):
+        with self._lock:
+            if not self.running or self._at_work:
+                return
             if self._done >= self._steps:
                 self.running = False
                 return
-            self._thread = threading.Thread(target=self._train, daemon=True, name="autolab training room")
+            self._at_work, self._error = True, None
+            self._thread = threading.Thread(target=self._work, daemon=True, name="autolab training room")
             self._thread.start()
 
+    def _work(self):
+        while self._at_work:
+            try:
+                self._train()
+            except Exception as error:
+                self._error = error
+            self._fill(0)
+            with self.hold_sync():
+                self.frames, self.parts = self._known_frames(), list(self._parts)
+                if self._error is not None:
+                    said = f"Training stopped after {self._done} steps: {type(self._error).__name__}: {self._error}"
+                    self.frame = {**self.frame, "sentence": said, "error": True}
+            with self._lock:
+                if self._error is not None or self._done >= self._steps:
+                    self.running = False
+                self._at_work = self.running  # it may have been stopped and started again meanwhile
+
     def _train(self):
-        parameters = self._data
-        try:
-            while self.running and self._done < self._steps:
-                began = time.perf_counter()
-                for _ in range(min(self._every, self._steps - self._done)):
-                    self._optimizer.zero_grad()
-                    loss = self._loss(self.model(parameters[0]), parameters[1])
-                    loss.backward()
-                    self._optimizer.step()
-                    self._done += 1
-                self._look()
-                self._show()
-                time.sleep(max(0.0, 0.04 - (time.perf_counter() - began)))  # a person cannot see more than so many
-        except Exception as error:
-            self._error = error
-        self._fill(0)
-        with self.hold_sync():
-            self.frames, self.parts, self.running = self._known_frames(), list(self._parts), False
+        points, labels = self._data
+        while self.running and self._done < self._steps:
+            began = time.perf_counter()
+            for _ in range(min(self._every, self._steps - self._done)):
+                self._optimizer.zero_grad()
+                loss = self._loss(self.model(points), labels)
+                loss.backward()
+                self._optimizer.step()
+                self._done += 1
+            self._look()
+            self._show()
+            time.sleep(max(0.0, 0.04 - (time.perf_counter() - began)))  # a person cannot see more than so many
 
     def _show(self):
         at = {"step": len(self._looks) - 1}

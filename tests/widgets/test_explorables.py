@@ -345,6 +345,29 @@ def test_training_runs_in_the_background_and_can_be_stopped():
     assert room.start().stop()._done > done
 
 
+def test_a_room_that_is_stopped_and_started_at_once_goes_on():
+    room = widgets.train(steps=40, start=False)
+    fill, pressed = room._fill, []
+
+    def pressed_while_it_ends(patience, most=0):
+        fill(patience)
+        if len(pressed) < 3:  # the thread has seen the stop and has not ended yet
+            pressed.append(True)
+            room.running = True
+
+    room._fill = pressed_while_it_ends
+    look = room._look
+
+    def stopped():
+        look()
+        if len(pressed) < 3:
+            room.running = False
+
+    room._look = stopped
+    assert room.start().wait().sentence.startswith("After 40 of 40 steps")
+    assert not room.running
+
+
 def test_a_trained_room_shows_every_look_again():
     room = widgets.train(steps=80).wait()
     assert room.progress == 1.0 and not room.running
@@ -362,8 +385,10 @@ def test_what_goes_wrong_in_the_background_is_raised_when_waited_for():
             raise ZeroDivisionError("broken")
         return torch.nn.functional.cross_entropy(scores, labels)
 
+    room = widgets.train(steps=40, loss=loss)
     with pytest.raises(ZeroDivisionError, match="broken"):
-        widgets.train(steps=40, loss=loss).wait()
+        room.wait()
+    assert room.frame["sentence"] == "Training stopped after 2 steps: ZeroDivisionError: broken"  # where it is watched
 
 
 def test_what_has_no_place_in_the_room_is_refused():
