@@ -44,6 +44,13 @@ BATCHED = (
 )
 
 
+def not_batched(error: RuntimeError) -> GradcheckError:
+    said = str(error)
+    if "called random operation" in said:
+        said = "vmap: We do not yet support calling random operations inside of vmap. Draw outside of what is checked."
+    return GradcheckError(f"While computing batched gradients, got: {said}\n\n{BATCHED}")
+
+
 def check_batched(func: Any, inputs: tuple[Any, ...], checked: list[int], positions: list[int]) -> None:
     """Two gradients at once must be the two one after the other."""
     outputs, xs = results(func, inputs), [inputs[i] for i in checked]
@@ -56,7 +63,7 @@ def check_batched(func: Any, inputs: tuple[Any, ...], checked: list[int], positi
         try:
             found = grad(out, xs, fresh(weights), is_grads_batched=True, **options)
         except RuntimeError as error:
-            raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{BATCHED}") from error
+            raise not_batched(error) from error
         for i, got, *wanted in zip(checked, found, *expected):
             same_batch(o, i, got, wanted)
 
@@ -75,7 +82,7 @@ def check_batched_forward(func: Any, inputs: tuple[Any, ...], checked: list[int]
                 run = run_forward(func, inputs, {i: level.input(fresh(directions))})
                 found = [t if t is None else (t if level.owns(t) else level.lift(t)).value for _, t in run]
         except RuntimeError as error:
-            raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{BATCHED}") from error
+            raise not_batched(error) from error
         for o, (got, *wanted) in enumerate(zip(found, *expected)):
             if got is not None:
                 same_batch(o, i, got, [t for _, t in wanted])

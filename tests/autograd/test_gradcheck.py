@@ -500,3 +500,15 @@ def test_whole_jacobians_are_still_to_be_had_with_a_warning(lib):
     assert fine == [True, True, True]
     with pytest.raises(ValueError, match=r"Expected grad_out to be 1\.0"), pytest.warns(FutureWarning):
         module.get_analytical_jacobian((a,), 2 * a, grad_out=2.0)
+
+
+def test_random_numbers_in_a_rule_are_refused_where_it_is_batched(lib):
+    def jvp(ctx, t):
+        lib.randn_like(t)
+        return t * 2
+
+    parts = {"forward": lambda ctx, x: x * 2, "vjp": lambda ctx, g: g * 2, "jvp": jvp}
+    draws = type("Draws", (lib.autograd.Function,), {name: staticmethod(f) for name, f in parts.items()})
+    x = lib.rand(2, dtype=lib.float64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="We do not yet support calling random operations inside of vmap"):
+        lib.autograd.gradcheck(draws.apply, (x,), check_forward_ad=True, check_batched_forward_grad=True)
