@@ -11,16 +11,16 @@ tangent is a product with the second derivative.
 
 from __future__ import annotations
 
-import threading
 import weakref
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from autolab.engine.apply import highest
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.dual import Dual, Push
 from autolab.engine.inplace import layout_of
-from autolab.engine.levels import Look, shaped, zeros
+from autolab.engine.levels import Level, Look, shaped, zeros
 from autolab.engine.modes import modes
 from autolab.engine.tensor import TABLE, Tensor, fresh
 from autolab.rules.strided import owned, window
@@ -37,29 +37,22 @@ def _set_current_level(level: int) -> None:
     _current_level = level
 
 
-class _Enabled(threading.local):
-    on = True
-
-
-enabled = _Enabled()
-
-
 def _is_fwd_grad_enabled() -> bool:
     """Whether operations compute tangents in this thread."""
-    return enabled.on
+    return modes.forward
 
 
 class _set_fwd_grad_enabled:
     """Whether operations compute tangents, from now on and until the end of the block."""
 
     def __init__(self, mode: bool) -> None:
-        self.before, enabled.on = enabled.on, mode
+        self.before, modes.forward = modes.forward, mode
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *exc: object) -> None:
-        enabled.on = self.before
+        modes.forward = self.before
 
 
 SLOTS = ("payload", "edge", "flag", "version", "window", "extra", "_grad")
@@ -121,11 +114,11 @@ class Forward(Push):
         self.boxes[id(box)] = box
         return box
 
+    def __enter__(self) -> Any:
+        return Level.__enter__(self)  # whether tangents are computed stays as it is
+
     def constant(self, t: Tensor) -> Any:
         return t
-
-    def run(self, op: Any, args: Any, values: list[Any], settings: Any) -> tuple[Any, ...]:
-        return super().run(op, args if enabled.on else values, values, settings)
 
     def take_in(self, target: Any) -> None:
         """A tensor that is written to with a dual becomes one, and so does what it looks into."""
@@ -146,6 +139,8 @@ class Forward(Push):
             base = look.base
             look.base, target.version = base.value, base.version
             target.window = Look(base, ((TABLE["as_strided"], {"part": part}, None),))
+            if base.moved is not None:
+                target.moved = target.window.through(base.moved)
         self.boxes[id(target)] = target
 
     def rewritten(self, target: Any, source: Any) -> None:
@@ -167,7 +162,7 @@ class Forward(Push):
             look.seen = owner.version[0]
 
     def __exit__(self, *exc: object) -> None:
-        super().__exit__(*exc)
+        Level.__exit__(self, *exc)
         boxes = list(self.boxes.values())
         again = {id(box.value): box for box in boxes}
         for box in boxes:
@@ -303,6 +298,8 @@ class UnpackedDualTensor(NamedTuple):
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The numbers of a dual tensor and its tangent (None if it has none, or after the dual level has ended)."""
+    if current() is not None:
+        highest((tensor,))  # it may look into what has become a dual
     if not isinstance(tensor, Carried):
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(TABLE["alias"](tensor.value), tensor.tangent)

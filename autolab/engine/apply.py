@@ -89,8 +89,11 @@ def highest(args: Any) -> Any:
     """The transform whose boxes are the highest among the arguments; None if there are no boxes."""
     home, level = None, 0
     for a in args:
-        if isinstance(a, Tensor) and a.level > level:
-            home, level = a.home, a.level  # type: ignore[attr-defined]
+        if isinstance(a, Tensor):
+            if a.window is not None and not a.level and a.window.base.level:  # what it looks into has become a dual since
+                a.window.base.home.take_in(a)  # type: ignore[attr-defined]
+            if a.level > level:
+                home, level = a.home, a.level  # type: ignore[attr-defined]
     return home
 
 

@@ -252,6 +252,17 @@ def test_an_ordinary_tensor_that_is_written_to_with_a_dual_becomes_one(lib):
     assert column.flatten().tolist() == [1, 5, 9] and ad.unpack_dual(out).tangent is None
 
 
+def test_views_from_before_see_that_their_base_became_a_dual(lib):
+    ad = lib.autograd.forward_ad
+    base = lib.zeros(2, 2)
+    turned, column = base.t(), base[:, 0]
+    with ad.dual_level():
+        turned[0] = ad.make_dual(lib.ones(2), lib.tensor([3.0, 4.0]))
+        assert ad.unpack_dual(turned).tangent.tolist() == [[3, 4], [0, 0]]
+        assert ad.unpack_dual(column * 2).tangent.tolist() == [6, 8]
+    assert (base + turned).tolist() == [[2, 1], [1, 0]]
+
+
 def test_inside_vmap_an_ordinary_tensor_takes_a_tangent_for_each_sample():
     base = autolab.zeros(2, 3, dtype=autolab.float64)
 
