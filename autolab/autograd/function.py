@@ -206,12 +206,12 @@ class computing:
         self.counter = derive(call, needs, args) if any(needs) else None
 
     def __enter__(self) -> None:
-        self.before = modes.grad, modes.counter
-        modes.grad, modes.counter = False, modes.counter or self.counter
+        self.before = modes.grad, modes.counter, modes.forward
+        modes.grad, modes.counter, modes.forward = False, modes.counter or self.counter, False
         modes.settle()
 
     def __exit__(self, *exc: object) -> None:
-        modes.grad, modes.counter = self.before
+        modes.grad, modes.counter, modes.forward = self.before
         modes.settle()
 
 

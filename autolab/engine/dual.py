@@ -16,6 +16,7 @@ import numpy as np
 from autolab.engine.apply import apply
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.levels import Box, Level, Settings, several, zeros
+from autolab.engine.modes import modes
 from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
 from autolab.engine.source import parameters
 from autolab.engine.taped import Tape
@@ -47,6 +48,15 @@ class Push(Level):
 
     box = Dual
 
+    def __enter__(self) -> Push:
+        self.before, modes.forward = modes.forward, True
+        super().__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        modes.forward = self.before
+
     def input(self, value: Any, tangent: Any) -> Dual:
         box: Dual = self.put(value)
         box.moved = tangent
@@ -55,7 +65,7 @@ class Push(Level):
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
         given = [a.tangent if self.owns(a) and rule_of(op, i) is not None else None for i, a in enumerate(args)]
         outputs = several(op, apply(op, values, settings))
-        if all(t is None for t in given):
+        if not modes.forward or all(t is None for t in given):
             return tuple([self.put(out) for out in outputs])
         try:
             moved = tangents(op, values, given, outputs, settings)

@@ -24,6 +24,7 @@ class Modes(threading.local):
 
     def __init__(self) -> None:
         self.grad = True
+        self.forward = True  # whether forward mode computes tangents
         self.levels: list[Any] = []
         self.saved_hooks: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
         self.passes = 0  # backward passes that are under way, one within the other

@@ -14,8 +14,9 @@ from autolab.func.jacobian import hessian, jacfwd, jacrev
 from autolab.func.mapped import vmap
 from autolab.func.modules import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from autolab.func.reverse import grad, grad_and_value, linearize, vjp
+from autolab.func.rewriting import functionalize
 
 __all__ = [
-    "debug_unwrap", "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+    "debug_unwrap", "functional_call", "functionalize", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
     "replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vmap",
 ]  # fmt: skip

@@ -328,9 +328,19 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return getitem(expand(input, shape), expand(mask, shape))
 
 
+def one_shape_for_all(input: Tensor, name: str) -> Tensor:
+    """The tensor, if it is none of a batch, where each sample would give a result of another shape."""
+    if require_tensor(input, name).level and not isinstance(input.payload, np.ndarray | np.generic):
+        raise RuntimeError(
+            f"vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over {name}: each sample would "
+            "give a result of another shape. Use a mask and torch.where, or do this outside of vmap."
+        )
+    return input
+
+
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the entries that are not zero: (count, ndim), or one index tensor for each dim."""
-    found = np.nonzero(np.atleast_1d(require_tensor(input, "nonzero").payload))
+    found = np.nonzero(np.atleast_1d(one_shape_for_all(input, "nonzero").payload))
     if as_tuple:
         return tuple(fresh(i) for i in found)
     return fresh(np.stack(found, -1) if input.ndim else np.zeros((len(found[0]), 0), np.int64))

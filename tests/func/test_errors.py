@@ -176,3 +176,9 @@ def test_a_tensor_that_left_its_transform_is_refused(transform, use):
 def test_a_tensor_that_left_its_transform_can_be_printed():
     grad(escape)(X)
     assert repr(escaped[0]) == "GradTrackingTensor(lvl=1, value=its transform has ended)"
+
+
+@pytest.mark.parametrize("name", ["nonzero", "argwhere"])
+def test_results_of_another_shape_for_each_sample_are_refused(name):
+    with pytest.raises(RuntimeError, match="We do not support batching operators that can output dynamic shape"):
+        vmap(getattr(autolab, name))(autolab.ones(2, 3))

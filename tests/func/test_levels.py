@@ -407,3 +407,18 @@ def test_inference_mode_around_a_transform_does_not_disturb_it(transform):
         found = TRANSFORMS[transform](lambda x: x**2)
     for a, b in zip(*(r if isinstance(r, tuple) else (r,) for r in (expected, found)), strict=True):
         assert callable(a) or a.equal(b)
+
+
+def test_forward_mode_can_be_off_for_a_while():
+    off = autolab.autograd.forward_ad._set_fwd_grad_enabled
+
+    def f(x):
+        with off(False):
+            shift = x**2
+        return x**2 - shift
+
+    x, one = autolab.tensor(3.0), autolab.tensor(1.0)
+    assert func.jvp(f, (x,), (one,))[1].item() == 6
+    assert func.jvp(lambda x: func.jvp(f, (x,), (one,))[1], (x,), (one,))[1].item() == 2
+    with off(False):
+        assert func.jvp(autolab.exp, (one,), (one,))[1].item() == pytest.approx(2.71828, rel=1e-5)
