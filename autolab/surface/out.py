@@ -11,7 +11,6 @@ import numpy as np
 
 from autolab.engine import dtypes
 from autolab.engine.inplace import overwrite
-from autolab.engine.levels import Box
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.surface.numpy_names import renamed
@@ -57,7 +56,7 @@ def into(out: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "
             "grad. Leave out= away, or compute inside `with torch.no_grad():`."
         )
-    if any(isinstance(t, Box) and getattr(t, "tangent", None) is not None for t in (*inputs, *outs)):
+    if any(t.level and getattr(t, "tangent", None) is not None for t in (*inputs, *outs)):
         raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function. Leave out= away."
         )
