@@ -282,6 +282,7 @@ def container(engine: str, name: str, order: dict[str, Any]) -> list[str]:
         "--tmpfs", f"/scratch:rw,mode=1777,size={order['disk']}", "--workdir", "/scratch", "--hostname", "box",
         "--cap-drop", "ALL", "--cap-add", "SETUID", "--cap-add", "SETGID", "--security-opt", "no-new-privileges",
         "--pids-limit", str(order["processes"] + 4), "--memory", str(order["memory"]), "--memory-swap", str(order["memory"]),
+        "--ulimit", "nofile=256:256", "--ulimit", "nproc=256:256", "--ulimit", "core=0:0",
         "--oom-score-adj", "1000", "--user", "0:0",
         *(word for variable, value in ENVIRONMENT.items() if variable != "PATH" for word in ("--env", f"{variable}={value}")),
         IMAGE, "python", "-P", "-m", "autolab.course.grading.inside", "--stdio", json.dumps(order),
