@@ -60,10 +60,10 @@ state = prediction(
 disk = prediction(
     "What is the peak of the 16 layers now, in activations?",
     "about 4",
-    choices=["18, as before", "about 9", "about 4", "0"],
+    choices=["17, as before", "about 9", "about 4", "0"],
     why="What a layer needs while it runs: its input, its result, and a gradient or two. No layer's share waits in memory.",
     wrong={
-        "18, as before": "Nothing is kept in memory between a layer's forward run and its backward step.",
+        "17, as before": "Nothing is kept in memory between a layer's forward run and its backward step.",
         "about 9": "Not half is kept, but nothing at all.",
         "0": "While a layer runs, its input and its result are there.",
     },
