@@ -32,6 +32,7 @@ NO_TRANSPOSE = set(
     "bfloat16 half nn.functional.max_unpool1d nn.functional.max_unpool2d nn.functional.max_unpool3d std#1 std_mean#1 var_mean#1".split()
 )
 ONCE = {"nn.functional.ctc_loss"}  # has no second derivative
+WITHOUT_FIRST = {"igamma", "igammac"}  # have no derivative for their first input, and refuse to give one
 
 
 def runs(sample, f):
@@ -102,7 +103,7 @@ def test_vmap_is_a_loop_over_the_samples(calls, name):
     assert not loops or name in ONE_BY_ONE
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATORS if name not in NO_TRANSPOSE | ONCE])
+@pytest.mark.parametrize("name", [name for name in OPERATORS if name not in NO_TRANSPOSE | ONCE | WITHOUT_FIRST])
 def test_jvp_is_the_transpose_of_vjp(calls, name):
     for call, xs in calls(name):
         leaf = [x.clone().requires_grad_() for x in xs]
@@ -119,7 +120,15 @@ def test_jvp_is_the_transpose_of_vjp(calls, name):
         np.testing.assert_allclose(left, right, 1e-6, 1e-6)
 
 
-@pytest.mark.parametrize("name", [name for name in OPERATORS if name not in REFUSED | ONCE])
+@pytest.mark.parametrize("name", sorted(WITHOUT_FIRST))
+def test_a_derivative_that_nobody_has_is_refused_in_both_directions(calls, name):
+    for call, xs in calls(name)[:1]:
+        for transform in (lambda f: func.grad(lambda *ys: f(*ys)[0].sum())(*xs), lambda f: func.jvp(f, tuple(xs), tuple(xs))):
+            with pytest.raises(NotImplementedError, match=f"the derivative for '{name}: input' is not implemented"):
+                transform(call)
+
+
+@pytest.mark.parametrize("name", [name for name in OPERATORS if name not in REFUSED | ONCE | WITHOUT_FIRST])
 def test_a_gradient_for_each_sample_is_a_loop_of_gradients(calls, name):
     for call, xs in calls(name):
         places = [i for i, o in enumerate(call(*[x.clone().requires_grad_() for x in xs])) if o.requires_grad]
