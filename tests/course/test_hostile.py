@@ -104,7 +104,7 @@ def test_nothing_is_forged_leaked_or_damaged(name, honest, canary, service, monk
     assert {k: done.scores[k] for k in ("exp-check", "exp-hidden")} == {"exp-check": 8.0, "exp-hidden": 2.0}
     assert SECRET not in done.autograded + done.feedback
     assert "HIDDEN-CASE-4711" not in done.feedback
-    assert "WRITTEN" not in done.autograded
+    assert "WRITTEN" not in done.autograded.replace("print('WRITTEN'", "")
     assert "GOT 0" not in done.autograded.replace("print('GOT 0", "").replace("'GOT 0',", "")
     assert "<script" not in done.feedback and "<img" not in done.feedback
     assert not {"\x1b", "\x00", "\x07"} & set(done.feedback)

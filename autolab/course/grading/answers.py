@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import re
 import socket
 import sys
 import traceback
@@ -20,6 +21,7 @@ import numpy as np
 
 from . import wire
 
+EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does not count
 OUTPUT = 20_000  # characters of output of one cell
 SHOWN = {"text/plain"}
 
@@ -157,7 +159,7 @@ class Answers:
         self._receive, self._send = wire.receive, wire.send
         shell.display_formatter.active_types = list(SHOWN)
         transform = shell.transform_cell
-        shell.transform_cell = lambda cell: cell if _is_python(cell) else transform(cell)
+        shell.transform_cell = lambda cell: EMPTY.sub("", cell) if _is_python(cell) else transform(cell)
 
     def loop(self) -> None:
         """Answer until the other side is gone."""
