@@ -54,4 +54,4 @@ def test_a_run_that_requires_one_refuses_to_start_without_it(run, need):
 def test_a_misspelt_requirement_is_not_taken_for_none(run):
     result = run(AUTOLAB_REQUIRE="browsers")
     assert result.returncode == 4
-    assert "it may name browser, torch" in result.stderr
+    assert "it may name box, browser, torch" in result.stderr
