@@ -174,6 +174,18 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return one_or_all(several_outputs, outputs), one_or_all(several_outputs, product)
 
 
+def slope_of(func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool, name: str) -> tuple[Any, ...]:
+    """What a product with a Hessian starts from: whether there are several inputs, these, v, func(*inputs), and its gradient."""
+    several, inputs = as_tuple(inputs, "inputs", name)
+    inputs = ready(inputs, create_graph)
+    v = weights(v, inputs, several, name, "the input to the user-provided function is a single Tensor")
+    outputs = scalar_of(func, inputs, name)
+    must_depend(outputs, "outputs", strict)
+    slope = pull(outputs, inputs, create_graph=True)
+    must_depend(slope, "jacobian", strict)
+    return several, inputs, v, outputs, slope
+
+
 def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> tuple[Any, Any]:
     """func(*inputs), one number, and the product of the vector v with its Hessian. v has the shapes of the inputs.
 
@@ -181,13 +193,7 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     (tensor(9.), tensor([ 6., 12.]))
     """
     with enable_grad():
-        several, inputs = as_tuple(inputs, "inputs", "vhp")
-        inputs = ready(inputs, create_graph)
-        v = weights(v, inputs, several, "vhp", "the input to the user-provided function is a single Tensor")
-        outputs = scalar_of(func, inputs, "vhp")
-        must_depend(outputs, "outputs", strict)
-        slope = pull(outputs, inputs, create_graph=True)
-        must_depend(slope, "jacobian", strict)
+        several, inputs, v, outputs, slope = slope_of(func, inputs, v, create_graph, strict, "vhp")
         found = pull(slope, inputs, v, create_graph)
         independent = f"{INDEPENDENT.format('jacobian', 'input', '{i}')}."
         product = filled(found, inputs, strict, create_graph, independent, "hessian")
@@ -202,13 +208,7 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     (tensor(9.), tensor([ 6., 12.]))
     """
     with enable_grad():
-        several, inputs = as_tuple(inputs, "inputs", "hvp")
-        inputs = ready(inputs, create_graph)
-        v = weights(v, inputs, several, "hvp", "the input to the user-provided function is a single Tensor")
-        outputs = scalar_of(func, inputs, "hvp")
-        must_depend(outputs, "outputs", strict)
-        slope = pull(outputs, inputs, create_graph=True)
-        must_depend(slope, "jacobian", strict)
+        several, inputs, v, outputs, slope = slope_of(func, inputs, v, create_graph, strict, "hvp")
         along = tuple(creation.zeros_like(t).requires_grad_() for t in inputs)
         pulled = pull(slope, inputs, along, create_graph=True)
         must_depend(pulled, "hessian", strict)
