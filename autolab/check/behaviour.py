@@ -96,10 +96,18 @@ class LocalPlayer:
                 return Outcome(None, _named(error))
 
 
+class NotAsAsked(TypeError):
+    """A scene got something else than it asked for: a fact about the value, and nothing that the learner's code raised."""
+
+
 def _named(error: BaseException) -> Fault:
     if isinstance(error, NotImplementedError):
         return Fault("call", "blank", "not written yet")
+    if isinstance(error, NotAsAsked):
+        return Fault("call", "type", str(error))
     found = _fault("your code", error)
+    if found.kind == "recursion":  # without end, or only once for each of many nodes
+        return Fault("call", found.kind, "your code calls itself more often than Python allows, about a thousand times", found.line)
     return Fault("call", found.kind, found.text, found.line)
 
 
@@ -126,20 +134,28 @@ def _plain(key: str, value: Any) -> Any:
     except ValueError:
         array = np.asarray(None)
     if array.dtype.kind not in "fiub":
-        said = "None" if value is None else f"a {type(value).__name__}"
-        raise TypeError(f"{key} is {said}, expected numbers")
+        found = array.item() if array.dtype == object and not array.ndim else value
+        said = "None" if found is None else f"a {type(found).__name__}"
+        raise NotAsAsked(f"{key} is {said}, expected numbers")
     return array
 
 
 def error_name(call: Callable[[], Any]) -> str:
-    """The type of the error that a call raises, or "nothing". An answer that is not written yet stays so."""
+    """The type of the error that a call raises, or "nothing". An answer that is not written yet stays so.
+
+    A type of one's own is named by the type of Python's that it is made from: it is one, too.
+    """
     try:
         call()
     except NotImplementedError:
         raise
     except Exception as error:
-        return type(error).__name__
+        return _type(error)
     return "nothing"
+
+
+def _type(error: Exception) -> str:
+    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
 
 
 def error_text(call: Callable[[], Any]) -> str:
@@ -149,7 +165,7 @@ def error_text(call: Callable[[], Any]) -> str:
     except NotImplementedError:
         raise
     except Exception as error:
-        return f"{type(error).__name__}: {error}"
+        return f"{_type(error)}: {error}"
     return "nothing"
 
 
@@ -174,7 +190,9 @@ def _judge_scene(scene: Scene, player: Player, draws: Sequence[tuple]) -> tuple[
         outcome = player.play(scene.name, inputs)
         if outcome.data is None:
             found = outcome.fault or Fault("call", "exception", "gave nothing")
-            text = found.text + (f" (your {found.line})" if found.line else "")
+            key, _, rest = found.text.partition(" ")
+            text = f"{scene.says.get(key, key)} {rest}" if found.kind == "type" else found.text
+            text += f" (your {found.line})" if found.line else ""
             diagnosis = Diagnosis(found.kind, "certain", text, scene.hint, where=f"{scene.name!r}")
             return Verdict(scene.name, False, text, 0.0, scene.points), diagnosis
         seen.append((inputs, outcome.data, plain(scene.expect(*inputs))))

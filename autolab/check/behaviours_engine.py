@@ -51,27 +51,34 @@ def _accumulate(f, g, h) -> Data:
 
 
 def _aliases(f, g, h) -> Data:
-    leaf, other, before = Leaf(), Leaf(), g.copy()
+    leaf, other, before = Leaf(), Leaf(), (g.copy(), h.copy())
     f(leaf, g)
     f(other, g)
     f(leaf, h)
-    return {"g": g, "other": other.grad, "changed": bool(np.any(g != before))}
+    return {"g": g, "other": other.grad, "changed": bool(np.any(g != before[0]) or np.any(h != before[1]))}
 
 
+GRAD = {"first": "leaf.grad after the first call", "both": "leaf.grad after the second call"}
+TWICE = Slip("twice", "The first gradient is counted twice", "What is in leaf.grad when g is added?", lambda g, h: {"first": 2 * g})
 ACCUMULATE = Behaviour("accumulate", (
     Scene("first gradient", lambda f, g, h: {"first": _accumulate(f, g, h)["first"]}, lambda g, h: {"first": g},
-          "a leaf without a gradient takes the first", "What is None + g?", 1, _arrays((3, 5), (3, 5))),
+          "a leaf without a gradient takes the first", "leaf.grad is None in the beginning, and None + g is an error.", 1,
+          _arrays((3, 5), (3, 5)), says=GRAD, slips=[TWICE]),
     Scene("second gradient", _accumulate, lambda g, h: {"first": g, "both": g + h}, "the second is added", "What does PyTorch "
-          "do with .grad when backward is called twice?", 2, _arrays((3, 5), (3, 5)), slips=[
-              Slip("overwritten", "The second gradient replaces the first", "A leaf collects.", lambda g, h: {"both": h})]),
+          "do with .grad when backward is called twice?", 2, _arrays((3, 5), (3, 5)), says=GRAD, slips=[
+              Slip("overwritten", "The second gradient replaces the first", "A leaf collects.", lambda g, h: {"both": h}),
+              Slip("ignored", "The second gradient is ignored", "A leaf collects.", lambda g, h: {"first": g, "both": g}), TWICE]),
     Scene("nobody else's array", _aliases, lambda g, h: {"g": g, "other": g, "changed": False},
           "the array that came in stays as it was",
           "The same g may be on its way to another node: who else sees it when you write `+=`?", 2,
           _arrays((3, 5), (3, 5)), says={"g": "the g that was handed in, afterwards", "other": "the gradient of another leaf",
-                                         "changed": "g was written into"}, slips=[
+                                         "changed": "an array that was handed in was written into"}, slips=[
               Slip("mutation", "The second gradient is added into the array of the first, which others hold as well",
                    "leaf.grad = leaf.grad + g makes a new array; leaf.grad += g writes into the old one.",
-                   lambda g, h: {"other": g + h})]),
+                   lambda g, h: {"other": g + h}),
+              Slip("mutation", "The g that is handed in is written into, and others hold it as well",
+                   "g + leaf.grad makes a new array; g += leaf.grad writes into one that belongs to somebody else.",
+                   lambda g, h: {"g": g, "other": g, "changed": True})]),
 ))  # fmt: skip
 
 
@@ -113,12 +120,21 @@ VISITS = Behaviour("backward_order", (
                          "c was made before d, so it has to wait.", lambda: {"order": "e c d a"}),
                     Slip("order", "c and its input come before d, although d still has a gradient for c",
                          "c was made before d, so it has to wait.", lambda: {"order": "e c a d"}),
+                    Slip("visited", "A node that is used twice is in the list twice", "Remember which nodes you have been to.",
+                         lambda: {"order": "e d c c a a"}),
+                    Slip("missing", "The leaves are missing", "Where does a path end, and is that node in the list?",
+                         lambda: {"order": "e d c"}),
+                    Slip("missing", "The root is missing", "Which node does the walk begin with, and is it in the list?",
+                         lambda: {"order": "d c a"}),
                     Slip("order", "The order runs from the inputs to the root", "Backward begins at the root.",
                          lambda: {"order": "a c d e"})]),
     Scene("newest first", _order_is_by_number, lambda: {"order": "root late early"}, "the node with the highest number first",
           "node.number counts the nodes as they are made.", 1),
     Scene("deep chain", _deep, lambda: {"count": 3001}, "3000 nodes in a row are no problem",
-          "A function that calls itself for each node stops at Python's recursion limit; keep a list of what is still to do.", 2),
+          "A function that calls itself for each node stops at Python's recursion limit; keep a list of what is still to do.", 2,
+          says={"count": "the number of nodes in the list"}, slips=[
+              Slip("missing", "One node of the chain is missing", "The root, all steps and the leaf are in the list.",
+                   lambda: {"count": 3000})]),
 ))  # fmt: skip
 
 
@@ -154,7 +170,9 @@ RUN = Behaviour("run_backward", (
     Scene("a chain", _pass, lambda g: {"a": 6 * g}, "g times every factor on the way",
           "Each rule gives one gradient for each parent.", 2, _arrays((4,)), slips=[
               Slip("upstream ignored", "The gradient that comes in is not passed on", "What does the rule get as g?",
-                   lambda g: {"a": 6 * np.ones_like(g)})]),
+                   lambda g: {"a": 6 * np.ones_like(g)}),
+              Slip("upstream only", "The leaf receives g itself: what the rules return does not reach it",
+                   "What a rule returns is what its parents receive.", lambda g: {"a": g})]),
     Scene("diamond", _diamond, lambda g: {"a": 2 * (5 + 21) * g, "calls": [1, 1, 1]}, "both ways are added",
           "Two ways lead from e to c: 5 directly, 3 times 7 through d.", 2, _arrays((4,)),
           says={"calls": "how often the rules of c, d, e were called", "a": "gradient of a"}, slips=[
@@ -162,6 +180,9 @@ RUN = Behaviour("run_backward", (
                    "Keep the sum of what has arrived for each node.", lambda g: {"a": 42 * g}),
               Slip("overwritten", "Only one of the two ways to c counts: the other is lost",
                    "Keep the sum of what has arrived for each node.", lambda g: {"a": 10 * g}),
+              Slip("averaged", "The two ways to c are averaged", "Contributions add up.", lambda g: {"a": 26 * g}),
+              Slip("twice", "The rule of e runs once for each of its parents", "One call returns the gradients for all parents.",
+                   lambda g: {"a": 52 * g, "calls": [1, 1, 2]}),
               Slip("twice", "The rule of c runs twice, once for each way: right, and exponentially slow in a deep graph",
                    "Wait until all of c's gradient has arrived.", lambda g: {"a": 52 * g, "calls": [2, 1, 1]})]),
     Scene("the whole gradient", _diamond_whole, lambda g: {"g of c": 26 * g, "calls": 1},
@@ -215,7 +236,7 @@ FREE = Behaviour("free_graph", (
                    "Look at node.saved before you call the rule.", lambda g: {"error": "TypeError"})]),
     Scene("retain_graph", _retains, lambda g: {"held": 2, "a": 12 * g, "error": "RuntimeError"},
           "kept while asked for, and freed by the next call", "retain_graph=True skips the freeing, nothing else.", 2,
-          _arrays((4,)), says={"held": "nodes that still hold what they saved", "error": "what the third call raised"}),
+          _arrays((4,)), says={"held": "nodes that hold what they saved after the first call", "error": "what the third call raised"}),
 ))  # fmt: skip
 
 
@@ -237,7 +258,7 @@ def _hook_replaces(f, g) -> Data:
 
 def _hooks_in_order(f, g) -> Data:
     a, c, d = _small()
-    c.hooks += [lambda g: g + 1, lambda g: None, lambda g: 2 * g]
+    c.hooks += [lambda g: g + 1, lambda g: None, lambda g: 3 * g]
     f(d, g)
     return {"a": a.grad}
 
@@ -252,18 +273,22 @@ def _hook_before_rule(f, g) -> Data:
 
 HOOKS = Behaviour("hooks", (
     Scene("the whole gradient", _hook_sees, lambda g: {"calls": 1, "saw": 26 * g}, "a hook fires once, with the sum",
-          "A hook fires when everything for its node has arrived.", 2, _arrays((4,)),
+          "A hook fires when everything for its node has arrived; this one returns None and only looks.", 2, _arrays((4,)),
           says={"calls": "how often the hook fired", "saw": "what the hook saw"}, slips=[
               Slip("twice", "The hook fires for each contribution instead of once for their sum",
                    "A hook fires when everything for its node has arrived.", lambda g: {"calls": 2})]),
     Scene("replaces", _hook_replaces, lambda g: {"a": 60 * g}, "what a hook returns takes the place of g",
           "What does the rule receive?", 2, _arrays((4,)), slips=[
               Slip("ignored", "What the hook returns is ignored", "What does the rule receive?", lambda g: {"a": 6 * g})]),
-    Scene("several", _hooks_in_order, lambda g: {"a": 2 * 2 * (3 * g + 1)}, "in order, each on what the one before left; None leaves g",
+    Scene("several", _hooks_in_order, lambda g: {"a": 2 * 3 * (3 * g + 1)}, "in order, each on what the one before left; None leaves g",
           "Each hook sees what the one before it left; None leaves it as it was.", 2, _arrays((4,)), slips=[
-              Slip("order", "The hooks run in the wrong order", "First registered, first called.", lambda g: {"a": 2 * (6 * g + 1)}),
+              Slip("order", "The hooks run in the wrong order", "First registered, first called.", lambda g: {"a": 2 * (9 * g + 1)}),
+              Slip("late", "The hooks run on what the rule returned", "A hook sees what the rule is about to see.",
+                   lambda g: {"a": 3 * (6 * g + 1)}),
+              Slip("stopped", "A hook that returns None ends the row: those after it do not run", "None leaves g as it is, and the next "
+                   "hook still has its turn.", lambda g: {"a": 2 * (3 * g + 1)}),
               Slip("ignored", "Each hook sees the original g instead of what the hook before it left",
-                   "g = hook(g), unless it is None.", lambda g: {"a": 2 * 6 * g})]),
+                   "What one hook returns is what the next one sees.", lambda g: {"a": 2 * 9 * g})]),
     Scene("before the rule", _hook_before_rule, lambda g: {"order": "d, hook of c, c"}, "hooks run before the rule of their node",
           "The rule has to see what the hooks left.", 1, _arrays((4,))),
 ))  # fmt: skip
@@ -282,9 +307,9 @@ def _nested(cls) -> Data:
     state = SimpleNamespace(recording=True)
     with cls(state):
         with cls(state):
-            pass
+            innermost = state.recording
         inside = state.recording
-    return {"inside": inside, "after": state.recording}
+    return {"innermost": innermost, "inside": inside, "after": state.recording}
 
 
 def _reused(cls) -> Data:
@@ -310,26 +335,37 @@ def _raises(cls) -> Data:
 def _was_off(cls) -> Data:
     state = SimpleNamespace(recording=False)
     with cls(state):
-        pass
-    return {"after": state.recording}
+        within = state.recording
+    return {"within": within, "after": state.recording}
 
 
-OFF = {"inside": "recording inside the outer block", "after": "recording afterwards", "error": "the error that came out"}
+OFF = {"innermost": "recording inside the inner block", "inside": "recording inside the outer block",
+       "within": "recording inside the block", "after": "recording afterwards", "error": "the error that came out"}  # fmt: skip
 NO_GRAD = Behaviour("no_grad", (
     Scene("off and on", _inside, lambda: {"inside": False, "after": True}, "off inside, on afterwards",
-          "__enter__ switches off, __exit__ brings back.", 2, says=OFF),
-    Scene("nested", _nested, lambda: {"inside": False, "after": True}, "the inner block leaves the outer one off",
+          "__enter__ switches off, __exit__ brings back.", 2, says={**OFF, "inside": "recording inside the block"}, slips=[
+              Slip("on", "Recording stays on inside the block", "Whose attribute does the engine ask?", lambda: {"inside": True})]),
+    Scene("nested", _nested, lambda: {"innermost": False, "inside": False, "after": True}, "the inner block leaves the outer one off",
           "On leaving, bring back what was there before, not True.", 2, says=OFF, slips=[
               Slip("state", "Leaving the inner block switches recording on inside the outer one",
-                   "On leaving, bring back what was there before, not True.", lambda: {"inside": True})]),
-    Scene("was off", _was_off, lambda: {"after": False}, "what was off stays off", "Bring back what was there before.", 1, says=OFF),
+                   "On leaving, bring back what was there before, not True.", lambda: {"innermost": False, "inside": True}),
+              Slip("toggled", "Entering the inner block switches recording on again", "Off is off, whatever was there before.",
+                   lambda: {"innermost": True, "inside": False})]),
+    Scene("was off", _was_off, lambda: {"within": False, "after": False}, "what was off stays off", "Bring back what was there before.", 1,
+          says=OFF, slips=[
+              Slip("toggled", "Recording was off before the block, and is on inside it", "Off is off, whatever was there before.",
+                   lambda: {"within": True})]),
     Scene("an exception", _raises, lambda: {"error": "ValueError", "after": True}, "an error passes through and recording comes back",
           "__exit__ is called for an exception as well; what it returns decides whether the exception goes on.", 2, says=OFF, slips=[
               Slip("swallowed", "The block swallows the exception", "__exit__ must not return True.", lambda: {"error": "nothing"}),
-              Slip("state", "After an exception recording stays off", "A generator needs try ... finally around its yield.",
+              Slip("state", "After an exception recording stays off", "__exit__ runs after an exception as well; what does it do then?",
                    lambda: {"error": "ValueError", "after": False})]),
     Scene("the same object twice", _reused, lambda: {"inside": False, "after": True}, "one object can be entered again",
-          "Each entry needs its own memory of what was there: a list, last in, first out.", 1, says=OFF),
+          "Each entry needs its own memory of what was there: a list, last in, first out.", 1, says=OFF, slips=[
+              Slip("state", "The second entry overwrites what the first one remembered", "How many things does one object remember?",
+                   lambda: {"inside": False, "after": False}),
+              Slip("state", "Leaving the inner block brings back what was there before the outer one", "What was there just "
+                   "before the last entry?", lambda: {"inside": True})]),
 ))  # fmt: skip
 
 
@@ -383,7 +419,7 @@ VERSIONS = Behaviour("version_counter", (
           "a write after saving is found", "Compare the version now with the version at saving; the message says both: "
           "`is at version 1; expected version 0`.", 3, _arrays((3, 5)),
           says={"error": "what unpack raised", "names both": "the message names version 1 and version 0"}, slips=[
-              Slip("unnoticed", "A write after saving goes unnoticed, and backward would use the wrong numbers",
+              Slip("unnoticed", "A write after saving raises nothing, and backward would use the wrong numbers",
                    "Remember the version when you save.", lambda a: {"error": "nothing"})]),
     Scene("written before", _written_before, lambda a: {"value": 2 * a}, "a write before saving does no harm",
           "It is the version at saving that counts, not 0.", 2, _arrays((3, 5)), slips=[]),
@@ -391,7 +427,8 @@ VERSIONS = Behaviour("version_counter", (
           "A copy would cost the memory of every activation again; a counter costs one number.", 1, _arrays((3, 5)),
           says={"shares": "shares the memory of the tensor"}),
     Scene("written twice", _back_again, lambda a: {"error": "RuntimeError"}, "the counter decides, not the numbers",
-          "Comparing numbers costs time and misses a write that was undone; compare versions.", 1, _arrays((3, 5))),
+          "Comparing numbers costs time and misses a write that was undone; compare versions.", 1, _arrays((3, 5)),
+          says={"error": "what unpack raised after a write and its undoing"}),
 ))  # fmt: skip
 
 ENGINE = (ACCUMULATE, VISITS, RUN, FREE, HOOKS, NO_GRAD, VERSIONS)

@@ -261,6 +261,13 @@ def _make(cls):
     return cls(init_scale=8.0, growth_factor=2.0, backoff_factor=0.5, growth_interval=3)
 
 
+def _with(bad: float, grad: np.ndarray) -> np.ndarray:
+    """The same gradient with one entry that is no number to step with, whatever was drawn."""
+    spoilt = grad.copy()
+    spoilt[np.argmin(grad)] = bad
+    return spoilt
+
+
 def _one_step(cls, data, grad) -> Data:
     scaler, optimizer = _make(cls), Optimizer(data, 8 * grad)
     scaler.step(optimizer)
@@ -271,7 +278,7 @@ def _history(*finite: bool):
     def play(cls, data, grad):
         scaler, scales, steps = _make(cls), [], 0
         for ok in finite:
-            optimizer = Optimizer(data, 8 * grad if ok else np.where(grad > 0, grad, np.inf))
+            optimizer = Optimizer(data, 8 * grad if ok else _with(np.inf, grad))
             scaler.step(optimizer)
             scaler.update()
             steps += optimizer.steps
@@ -282,7 +289,7 @@ def _history(*finite: bool):
 
 
 def _nan(cls, data, grad) -> Data:
-    scaler, optimizer = _make(cls), Optimizer(data, np.where(grad > 0, grad, np.nan))
+    scaler, optimizer = _make(cls), Optimizer(data, _with(np.nan, grad))
     scaler.step(optimizer)
     scaler.update()
     return {"steps": optimizer.steps, "scale": scaler.factor}
