@@ -10,7 +10,7 @@ from autolab.autograd.graph import saved_tensors_hooks
 from autolab.engine.tensor import Tensor
 from autolab.surface.creation import from_numpy
 
-from .behaviour import Behaviour, Data, Scene, Slip
+from .behaviour import Behaviour, Data, NotAsAsked, Scene, Slip, pair
 from .candidate import Context
 from .cases import draw
 
@@ -106,7 +106,11 @@ CHECKPOINT = Behaviour("checkpoint", (
           "backward runs f again, this time with recording on, and goes back through what that recorded.", 2,
           _arrays((3, 5), (3, 5), (3, 5)), slips=[
               Slip("upstream ignored", "The gradient that comes in is not passed to the second run", "backward(g), not backward().",
-                   lambda x, w, g: {"x": _block(x, w)[1] * w})]),
+                   lambda x, w, g: {"x": _block(x, w)[1] * w}),
+              Slip("upstream twice", "The incoming gradient is multiplied in twice", "What comes out of the second run has g in it.",
+                   lambda x, w, g: {"x": g * g * _block(x, w)[1] * w}),
+              Slip("twice", "x receives its gradient twice: the second run goes back beyond its beginning",
+                   "The second run needs an x of its own, where backward stops.", lambda x, w, g: {"x": 2 * g * _block(x, w)[1] * w})]),
     Scene("calls", _calls, lambda x, w, g: {"before": 1, "after": 2}, "once forward, once more in backward",
           "The work of forward is done twice; that is the price.", 2, _arrays((3, 5), (3, 5), (3, 5)),
           says={"before": "calls of f before backward", "after": "calls of f after backward"}, slips=[
@@ -174,19 +178,21 @@ def _one_at_a_time(f, w, x, t) -> Data:
 
 LAST = Slip("overwritten", "Only the last micro-batch counts", "Who empties w.grad, and when?",
             lambda w, x, t: {"grad": _whole(w, x, t, slice(12, None)) / 4})  # fmt: skip
+UNDIVIDED = Slip("not divided", "Each mean is multiplied by its number of samples, and nothing divides by the number of all",
+                 "A sum over all samples is not yet a mean.", lambda w, x, t: {"grad": 16 * _whole(w, x, t)})  # fmt: skip
 ACCUMULATION = Behaviour("micro_batches", (
     Scene("equal sizes", _micro(4, 4, 4, 4), lambda w, x, t: {"grad": _whole(w, x, t)}, "four of 4 equal one of 16",
           "Each loss is a mean over its own samples; the mean over all of them divides by more.", 2,
           _arrays((3,), (16, 3), (16,)), slips=[
               Slip("not divided", "The gradient is four times too large: the means of the micro-batches are added as they are",
-                   "The sum of four means is four times their mean.", _sum_of_means(4, 4, 4, 4)), LAST]),
+                   "The sum of four means is four times their mean.", _sum_of_means(4, 4, 4, 4)), LAST, UNDIVIDED]),
     Scene("other sizes", _micro(6, 6, 3, 1), lambda w, x, t: {"grad": _whole(w, x, t)}, "a small last batch counts for what it has",
           "How much does one sample of the small batch count, and how much one of the large?", 2,
           _arrays((3,), (16, 3), (16,)), slips=[
               Slip("weights", "Every micro-batch counts the same, although they differ in size",
                    "Weight each mean by its number of samples over the number of all samples.", _mean_of_means(6, 6, 3, 1)),
               Slip("not divided", "The means of the micro-batches are added as they are", "Weight each mean by its number of "
-                   "samples over the number of all samples.", _sum_of_means(6, 6, 3, 1))]),
+                   "samples over the number of all samples.", _sum_of_means(6, 6, 3, 1)), UNDIVIDED]),
     Scene("one at a time", _one_at_a_time, lambda w, x, t: {"calls": 4, "backward between": True},
           "each graph is gone before the next is made", "Call backward for each micro-batch; adding up the losses first keeps "
           "all the graphs alive, and the memory is that of the whole batch.", 2, _arrays((3,), (16, 3), (16,)),
@@ -205,9 +211,12 @@ def _small_loss(a, size):
     return lambda w: (w * factors).sum() * size
 
 
-def _scaled(size, scale, w_of=lambda w: w):
+ANSWER = "the gradient, and whether it is usable"
+
+
+def _scaled(size, scale):
     def play(f, a, w):
-        gradient, usable = f(_small_loss(a, size), _leaf(w_of(w)), scale)
+        gradient, usable = pair(f(_small_loss(a, size), _leaf(w), scale), ANSWER)
         kept = np.asarray(gradient.detach().numpy() if hasattr(gradient, "detach") else gradient)
         return {"gradient": kept, "usable": bool(usable), "dtype": str(kept.dtype)}
 
@@ -218,37 +227,53 @@ def _unscaled(a, size) -> np.ndarray:
     return (a * np.float16(1e-3)).astype(float) * size
 
 
+def _overflows(f, a, w) -> Data:
+    """One entry of the gradient is beyond float16, the others are not."""
+    factors = from_numpy(np.where(a == a.max(), 4, 1).astype(np.float16))
+    gradient, usable = pair(f(lambda w: (w * factors).sum(), _leaf(w), 2.0**15), ANSWER)
+    kept = np.asarray(gradient.detach().numpy() if hasattr(gradient, "detach") else gradient, float)
+    return {"usable": bool(usable), "infinite": bool(np.isinf(kept).any())}
+
+
+UNDERFLOW = Slip("underflow", "The gradient is zero: on its way it was smaller than the smallest float16",
+                 "Is the loss multiplied before backward, and is the gradient float32 when it is divided?",
+                 lambda a, w: {"gradient": np.zeros(6)})  # fmt: skip
 SCALING = Behaviour("scaled_gradient", (
     Scene("small gradients", _scaled(1e-6, 2.0**14), lambda a, w: {"gradient": _unscaled(a, 1e-6), "usable": True},
           "what float16 would round to zero comes through", "Multiply the loss before backward, divide the gradient afterwards.", 3,
           _tiny, rtol=3e-2, slips=[
-              Slip("underflow", "The gradient is zero: it is smaller than the smallest float16", "Multiply the loss before backward.",
-                   lambda a, w: {"gradient": np.zeros(6)}),
+              UNDERFLOW,
               Slip("not unscaled", "The gradient is still multiplied by the scale",
                    "Divide the gradient by what you multiplied the loss by.",
                    lambda a, w: {"gradient": _unscaled(a, 1e-6) * 2**14})]),
     Scene("float32", lambda f, a, w: {"dtype": _scaled(1e-6, 2.0**14)(f, a, w)["dtype"]}, lambda a, w: {"dtype": "float32"},
           "divided in float32", "The unscaled gradient fits into float32 only: convert first, divide then.", 1, _tiny),
-    Scene("overflow", lambda f, a, w: {"usable": _scaled(1e3, 2.0**15)(f, a, w)["usable"]}, lambda a, w: {"usable": False},
-          "an infinite gradient is reported", "Is every entry finite?", 2, _tiny, says={"usable": "said to be usable"}),
-    Scene("leaves .grad clean", lambda f, a, w: _clean(f, a, w), lambda a, w: {"second": _unscaled(a, 1e-6)},
-          "a second call gives the same", "What is in w.grad when the second call begins?", 1, _tiny, rtol=3e-2),
+    Scene("overflow", _overflows, lambda a, w: {"usable": False},
+          "an infinite gradient is reported", "Is every entry finite?", 2, _tiny, says={"usable": "said to be usable"}, slips=[
+              Slip("overflow", "A gradient with an infinite entry is said to be usable", "Is every entry finite?",
+                   lambda a, w: {"usable": True, "infinite": True})]),
+    Scene("leaves .grad clean", lambda f, a, w: _clean(f, a, w), lambda a, w: {"gradient": _unscaled(a, 1e-6)},
+          "a second call gives the same", "What is in w.grad when the second call begins?", 1, _tiny, rtol=3e-2,
+          says={"gradient": "the gradient of a second call"}, slips=[
+              UNDERFLOW, Slip("accumulated", "A second call gives the sum of both: the first has left its gradient behind",
+                              "What is in w.grad when the second call begins?", lambda a, w: {"gradient": 2 * _unscaled(a, 1e-6)})]),
 ))  # fmt: skip
 
 
 def _clean(f, a, w) -> Data:
     leaf = _leaf(w)
     f(_small_loss(a, 1e-6), leaf, 2.0**14)
-    return {"second": np.asarray(f(_small_loss(a, 1e-6), leaf, 2.0**14)[0])}
+    return {"gradient": np.asarray(pair(f(_small_loss(a, 1e-6), leaf, 2.0**14), ANSWER)[0])}
 
 
 # -- the scaler --------------------------------------------------------------------------------------
 
 class Optimizer:
-    """Plain gradient descent on arrays, with a list `params`; counts its steps."""
+    """Plain gradient descent on two arrays, with a list `params`; counts its steps."""
 
     def __init__(self, data: np.ndarray, grad: np.ndarray):
-        self.params, self.steps = [SimpleNamespace(data=data.copy(), grad=grad.copy())], 0
+        halves = zip(np.split(data, 2), np.split(grad, 2), strict=True)
+        self.params, self.steps = [SimpleNamespace(data=d.copy(), grad=g.copy()) for d, g in halves], 0
 
     def step(self) -> None:
         """One step downhill, with rate 0.1."""
@@ -271,7 +296,7 @@ def _with(bad: float, grad: np.ndarray) -> np.ndarray:
 def _one_step(cls, data, grad) -> Data:
     scaler, optimizer = _make(cls), Optimizer(data, 8 * grad)
     scaler.step(optimizer)
-    return {"data": optimizer.params[0].data, "steps": optimizer.steps}
+    return {"data": np.concatenate([p.data for p in optimizer.params]), "steps": optimizer.steps}
 
 
 def _history(*finite: bool):
@@ -303,14 +328,20 @@ SCALER = Behaviour("grad_scaler", (
     Scene("step", _one_step, lambda data, grad: {"data": data - 0.1 * grad, "steps": 1}, "gradients are divided before the step",
           "The optimizer must see the true gradient.", 2, PAIR, says=HISTORY, slips=[
               Slip("not unscaled", "The optimizer steps with the scaled gradients", "The optimizer must see the true gradient.",
-                   lambda data, grad: {"data": data - 0.8 * grad})]),
+                   lambda data, grad: {"data": data - 0.8 * grad}),
+              Slip("not unscaled", "The gradients are multiplied by the scale a second time", "The loss was multiplied: what undoes it?",
+                   lambda data, grad: {"data": data - 6.4 * grad}),
+              Slip("twice", "The optimizer steps once for each parameter", "One step moves all parameters.",
+                   lambda data, grad: {"steps": 2})]),
     Scene("skip and back off", _history(False, False), lambda data, grad: {"scales": [4, 2], "steps": 0},
           "inf: no step, and half the scale", "One infinite entry spoils the step; try again with a smaller scale.", 2, PAIR,
           says=HISTORY, slips=[
               Slip("not skipped", "The optimizer steps although a gradient is infinite: the weights are lost",
                    "Look at the gradients before the step.", lambda data, grad: {"steps": 2}),
               Slip("no back-off", "The scale stays as it was after an overflow", "What would happen in the next step?",
-                   lambda data, grad: {"scales": [8, 8], "steps": 0})]),
+                   lambda data, grad: {"scales": [8, 8], "steps": 0}),
+              Slip("grows", "After an overflow the scale grows", "Which way is out of infinity?",
+                   lambda data, grad: {"scales": [16, 32]})]),
     Scene("nan", _nan, lambda data, grad: {"steps": 0, "scale": 4}, "nan is no number to step with",
           "inf - inf is nan: ask whether all are finite.", 1, PAIR, says=HISTORY),
     Scene("growth", _history(True, True, True, True), lambda data, grad: {"scales": [8, 8, 16, 16], "steps": 4},
@@ -319,6 +350,8 @@ SCALER = Behaviour("grad_scaler", (
                    lambda data, grad: {"scales": [16, 32, 64, 128]}),
               Slip("growth", "Once it has grown, the scale grows with every step", "Begin to count again after growing.",
                    lambda data, grad: {"scales": [8, 8, 16, 32]}),
+              Slip("growth", "The scale grows one step late", "How many good steps have there been when it is to grow?",
+                   lambda data, grad: {"scales": [8, 8, 8, 16]}),
               Slip("growth", "The scale never grows", "Count the good steps.", lambda data, grad: {"scales": [8, 8, 8, 8]})]),
     Scene("in a row", _history(True, True, False, True, True, True),
           lambda data, grad: {"scales": [8, 8, 4, 4, 4, 8], "steps": 5}, "an overflow begins the count again",
@@ -342,14 +375,18 @@ GROUPS = {
 
 def _precision(names):
     def play(table, *_):
-        return {name: str(table[name] if hasattr(table, "__getitem__") else table(name)) for name in names}
+        found = {name: str(table[name] if hasattr(table, "__getitem__") else table(name)).removeprefix("torch.") for name in names}
+        for name, said in found.items():
+            if said not in ("float16", "float32", "input"):
+                raise NotAsAsked(f"{name} is {said}, expected one of: float16, float32, input")
+        return found
 
     return play
 
 
 PRECISION = Behaviour("precision", tuple(
     Scene(group, _precision(names), lambda names=names, answer=answer: dict.fromkeys(names, answer), f"{', '.join(names)}: {answer}",
-          hint, 1)
+          hint, 1, tells=False)
     for group, (names, answer, hint) in GROUPS.items()
 ))  # fmt: skip
 

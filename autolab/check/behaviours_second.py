@@ -8,7 +8,7 @@ from autolab.autograd import grad
 from autolab.engine.tensor import Tensor
 from autolab.surface.creation import from_numpy
 
-from .behaviour import Behaviour, Data, Scene, Slip
+from .behaviour import Behaviour, Data, Scene, Slip, pair
 from .cases import draw
 
 
@@ -174,13 +174,17 @@ PENALTY = Behaviour("gradient_penalty", (
 
 # -- forward mode ------------------------------------------------------------------------------------
 
+def _moved(found) -> Data:
+    return dict(zip(("out", "tangent"), pair(found, "the result and its tangent"), strict=True))
+
+
 def _softmax(x) -> np.ndarray:
     e = np.exp(x - x.max())
     return e / e.sum()
 
 
 MUL_JVP = Behaviour("mul_jvp", (
-    Scene("product", lambda f, x, y, dx, dy: dict(zip(("out", "tangent"), f(x, y, dx, dy), strict=True)),
+    Scene("product", lambda f, x, y, dx, dy: _moved(f(x, y, dx, dy)),
           lambda x, y, dx, dy: {"out": x * y, "tangent": dx * y + x * dy}, "both inputs move the product",
           "Move x by dx and y by dy at once.", 3, _arrays((4,), (4,), (4,), (4,)), slips=[
               Slip("term", "Only one of the two inputs moves the product", "Two inputs move: two terms.",
@@ -191,16 +195,17 @@ MUL_JVP = Behaviour("mul_jvp", (
                    lambda x, y, dx, dy: {"tangent": dx * dy})]),
 ))  # fmt: skip
 SOFTMAX_JVP = Behaviour("softmax_jvp", (
-    Scene("value and tangent", lambda f, x, dx: dict(zip(("out", "tangent"), f(x, dx), strict=True)),
+    Scene("value and tangent", lambda f, x, dx: _moved(f(x, dx)),
           lambda x, dx: {"out": _softmax(x), "tangent": _softmax(x) * (dx - _softmax(x) @ dx)}, "the tangent of the result",
           "Every entry of the result moves with every entry of x.", 4, _arrays((5,), (5,)), slips=[
               Slip("diagonal only", "Each entry moves with its own score only", "All probabilities share one sum.",
                    lambda x, dx: {"tangent": _softmax(x) * (1 - _softmax(x)) * dx}),
               Slip("term", "The sum over all entries does not move", "All probabilities share one sum.",
                    lambda x, dx: {"tangent": _softmax(x) * dx})]),
-    Scene("sum", lambda f, x, dx: {"sum": np.sum(f(x, dx)[1])}, lambda x, dx: {"sum": 0.0}, "probabilities keep adding up to 1",
+    Scene("sum", lambda f, x, dx: {"sum": np.sum(_moved(f(x, dx))["tangent"])}, lambda x, dx: {"sum": 0.0},
+          "probabilities keep adding up to 1",
           "The probabilities add up to 1 before and after the move, so their tangents add up to 0.", 1, _arrays((5,), (5,))),
-    Scene("large scores", lambda f, x, dx: {"out": f(300 * x, dx)[0]}, lambda x, dx: {"out": _softmax(300 * x)},
+    Scene("large scores", lambda f, x, dx: {"out": _moved(f(300 * x, dx))["out"]}, lambda x, dx: {"out": _softmax(300 * x)},
           "no overflow", "Take the largest score off all of them before exp.", 1, _arrays((5,), (5,))),
 ))  # fmt: skip
 
