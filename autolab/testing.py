@@ -151,7 +151,7 @@ def make_tensor(
 
     noncontiguous: with gaps in memory. exclude_zero: no entry is 0. Raises ValueError for an empty range.
 
-    >>> make_tensor(2, 3, dtype=autolab.int64, low=5, high=6).tolist()
+    >>> make_tensor(2, 3, dtype=dtypes.int64, low=5, high=6).tolist()
     [[5, 5, 5], [5, 5, 5]]
     """
     if len(shape) == 1 and isinstance(shape[0], Sequence):
