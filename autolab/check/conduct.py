@@ -31,6 +31,7 @@ class Conduct:
         self.seen = [run.first for run in self.plain if run.first]
         self.explained: set[str] = set()
         self.naming = True  # whether to look for the kind of mistake
+        self.nearly = False  # whether forward is right to a few digits only
 
     def accumulation(self) -> Verdict:
         """Does a call leave the next one as it was: two backwards, two forwards, the same array twice?"""
@@ -98,6 +99,8 @@ class Conduct:
                 continue
             seen = [*self.seen, scaled] if scaled else self.seen
             error = max(error_of(o, x) for o in seen)
+            if error > EXACT and self.nearly:
+                return Verdict("method", None, "not judged: forward is not exact either")
             if error > EXACT and not (error < FLOAT32 and self._is_rounded(x)):
                 text = f"The gradient for {x} is right to {error:.0e} only; a formula is exact to 1e-15"
                 found = diagnosis("finite differences", "likely", f"{text}: probably a difference quotient", input=x,

@@ -8,10 +8,12 @@ import numpy as np
 
 from . import picture
 from .conduct import EXACT, Conduct
-from .diagnosis import Diagnosis, diagnosis, error_of, explain, fault, worst_place
+from .diagnosis import FLOAT32, Diagnosis, diagnosis, error_of, explain, fault, worst_place
 from .jacobian import Pair, is_linear, jacobians
 from .report import Verdict
 from .runs import RIGHT, Run, is_linear_in_g, worst_result
+
+SMALL = "Compare every number in your formula with the text, the small ones and their places too."
 
 
 class Court(Conduct):
@@ -75,9 +77,12 @@ class Court(Conduct):
                 text = f"result: received shape {out.shape}, expected shape {want.shape}"
             elif not np.allclose(out, want, rtol=1e-9, atol=1e-12, equal_nan=True):
                 text = worst_result(out, want)
+                self.nearly = FLOAT32 < np.max(np.abs(out - want)) / np.abs(want).max() < 1e-3
             else:
                 continue
             found = diagnosis("wrong result", "certain", f"Forward is wrong: {text}", where=run.where)
+            if self.nearly:
+                found = replace(found, text=f"Forward is nearly right: {text}", hint=SMALL)
             self.diagnoses.append(found)
             return Verdict("forward", False, f"with {run.where}: {text}")
         return Verdict("forward", True, "the result is right")

@@ -25,6 +25,7 @@ _LEFT_OUT = {
     "argsort": ("permutation", "moved by the permutation of forward, where its inverse belongs"),
     "flip": ("flipped", "the right one without a flip: it runs the wrong way"),
     "sigmoid": ("function", "the right one without its sigmoid"),
+    "softmax_back": ("step", "the right one without the derivative of softmax"),
     "exp": ("function", "the right one without its exp"), "log": ("factor", "the right one without its log"),
 }  # fmt: skip
 

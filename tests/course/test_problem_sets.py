@@ -99,6 +99,12 @@ def test_every_wrong_answer_is_caught_and_costs_points(problem_set):
         assert all(r.diagnoses and (r.points < r.max_points) for r in reports.values())
 
 
+def test_a_forgotten_epsilon_is_not_called_a_difference_quotient():
+    (report,) = [r["layer_norm"] for w, r in tried("ps5") if w.family == "wrong result"]
+    assert "Forward is nearly right" in str(report) and "the small ones" in str(report)
+    assert "quotient" not in str(report)
+
+
 @pytest.mark.parametrize("problem_set", SETS)
 def test_most_wrong_answers_are_named(problem_set):
     unnamed = [w for w, reports in tried(problem_set) if w.family not in families(reports)]
