@@ -246,7 +246,7 @@ EXERCISES = {
                             weight=lambda g, x: (g * x * per_rms(x)).sum(axis=0)),
              points=LAYER, shapes=(((3, 5), (5,)), ((4, 4), (4,)), ((6, 4), (4,)))),
         Spec("attention", _ATTENTION, points=LAYER,
-             shapes=(((3, 4), (5, 4), (5, 2)), ((4, 4), (4, 4), (4, 4)), ((2, 3, 4), (2, 5, 4), (2, 5, 2)))),
+             shapes=(((3, 4), (5, 4), (5, 2)), ((4, 4), (4, 4), (4, 4)), ((2, 3, 6), (2, 5, 6), (2, 5, 2)))),
     )
 }  # fmt: skip
 
