@@ -385,9 +385,10 @@ def _precision(names):
 
 
 PRECISION = Behaviour("precision", tuple(
-    Scene(group, _precision(names), lambda names=names, answer=answer: dict.fromkeys(names, answer), f"{', '.join(names)}: {answer}",
+    Scene(group, _precision(names), lambda names=names, answer=answer: dict.fromkeys(names, answer), ", ".join(names),
           hint, 1, tells=False)
     for group, (names, answer, hint) in GROUPS.items()
 ))  # fmt: skip
+del GROUPS  # the answers: a process that runs answers of learners keeps none
 
 MEMORY = (FRUGAL, CHECKPOINT, ACCUMULATION, SCALING, SCALER, PRECISION)
