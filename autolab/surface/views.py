@@ -46,7 +46,13 @@ def part(input: Tensor, size: Any, stride: Any, offset: Any, name: str) -> Part:
         layout = [1]
         for n in reversed(input.shape[1:]):
             layout.insert(0, layout[0] * n)
-        return Part(lengths, steps, 0 if offset is None else whole(offset, "storage_offset"), tuple(layout[: input.ndim]))
+        begin = 0 if offset is None else whole(offset, "storage_offset")
+        if rows.span(lengths, steps, begin)[1] > input.numel():
+            raise RuntimeError(
+                f"{name}: sizes {list(lengths)}, strides {list(steps)}, storage offset {begin} are out of bounds for the {input.numel()} "
+                f"entries of {list(input.shape)}: inside a transform there is no other memory than the tensor's own"
+            )
+        return Part(lengths, steps, begin, tuple(layout[: input.ndim]))
     memory, start = rows.owned(input.box())
     begin = start if offset is None else whole(offset, "storage_offset")
     high = rows.span(lengths, steps, begin)[1]

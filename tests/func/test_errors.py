@@ -182,3 +182,10 @@ def test_a_tensor_that_left_its_transform_can_be_printed():
 def test_results_of_another_shape_for_each_sample_are_refused(name):
     with pytest.raises(RuntimeError, match="We do not support batching operators that can output dynamic shape"):
         vmap(getattr(autolab, name))(autolab.ones(2, 3))
+
+
+def test_strides_that_lead_out_of_a_sample_are_refused():
+    x = autolab.arange(12.0).reshape(3, 4)
+    assert vmap(lambda row: row.as_strided((2, 2), (1, 1)))(x).shape == (3, 2, 2)
+    with pytest.raises(RuntimeError, match="out of bounds for the 4 entries"):
+        vmap(lambda row: row.as_strided((5,), (1,)))(x)
