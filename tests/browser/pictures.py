@@ -44,6 +44,7 @@ def main():
         widgets = {"chain-rule": torch.widgets.chain_rule(), "training-room": torch.widgets.train(steps=200).wait()}
         for name, widget in widgets.items():
             page.goto(widget.save_html(Path(folder) / "page.html").as_uri())
+            page.wait_for_selector("[data-autolab] > *", state="attached")
             page.locator(".al-root").screenshot(path=IMAGES / f"{name}.png")
         browser.close()
 

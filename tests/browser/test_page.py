@@ -72,6 +72,7 @@ def open_page(browser, tmp_path, page):
 
     def opened(widget):
         page.goto(widget.save_html(tmp_path / "page.html").as_uri())
+        page.wait_for_selector("[data-autolab] > *", state="attached")  # what is long is unpacked after the page has loaded
         return page
 
     yield opened
