@@ -8,6 +8,8 @@ from autolab.trace.values import number
 from autolab.widgets.panel import Frame, Panel, choice, timeline
 
 MOST = 8  # rows and columns that a picture has room for
+PAGES = 4  # and matrices, one below another, of a tensor with three axes
+BETWEEN = 8  # pixels between two of them
 
 
 def _tensor(given, start):
@@ -22,6 +24,20 @@ def _rows(t):
     """A tensor as rows of texts."""
     a = np.atleast_2d(np.asarray(t.detach().numpy()))
     return [[number(v, 3) for v in row] for row in a]
+
+
+def _stack(left, top, t, kind, size, title):
+    """A tensor of up to three axes: matrices one below another. `kind` tells an index's. Returns the part, its width and height."""
+    pages = t.detach().reshape((1,) * max(2 - t.dim(), 0) + tuple(t.shape))
+    pages = pages.reshape((-1, *pages.shape[-2:]))
+    parts, width, height = [], 0, 0
+    for n, page in enumerate(pages):
+        rows = _rows(page)
+        kinds = [[kind((n, i, j)[3 - t.dim() :]) for j in range(len(row))] for i, row in enumerate(rows)]
+        part, width, drawn = cells(left, top + height, rows, kinds, size, title if n == 0 else "")
+        parts.append(part)
+        height += drawn + BETWEEN
+    return "".join(parts), width, height - BETWEEN
 
 
 def _check_size(*tensors):
@@ -47,7 +63,8 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
     Parameters
     ----------
     a, b : tuple or Tensor
-        Shapes of up to two axes (filled with 1, 2, 3 ...), or tensors.
+        Shapes of up to three axes (filled with 1, 2, 3 ...), or tensors. Of three axes the first is drawn as matrices one below
+        another.
     operation : {"+", "-", "*", "/"}
         What is done with them.
 
@@ -60,7 +77,7 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
     RuntimeError
         If the shapes cannot be broadcast, in the words of the operation itself.
     ValueError
-        If a shape has more than two axes, or one longer than 8: a picture has no room for them.
+        If a shape has more than three axes, one longer than 8, or more than 4 matrices: a picture has no room for them.
 
     Examples
     --------
@@ -70,10 +87,12 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
     if operation not in OPERATIONS:
         raise ValueError(f"operation is {operation!r}, expected one of {', '.join(OPERATIONS)}")
     x, y = _tensor(a, 1), _tensor(b, 1)
-    if max(x.dim(), y.dim()) > 2:
-        raise ValueError(f"broadcast_backward draws up to two axes; a has shape {_list(x.shape)}, b has shape {_list(y.shape)}")
+    if max(x.dim(), y.dim()) > 3:
+        raise ValueError(f"broadcast_backward draws up to three axes; a has shape {_list(x.shape)}, b has shape {_list(y.shape)}")
     out = OPERATIONS[operation](x, y)
     _check_size(x, y, out)
+    if out.dim() == 3 and len(out) > PAGES:
+        raise ValueError(f"the picture has room for {PAGES} matrices, the result has shape {_list(out.shape)}; fewer follow the same rule")
     full = [x.expand(out.shape), y.expand(out.shape)]
     OPERATIONS[operation](*full).sum().backward()
     grads = [x.grad.clone(), y.grad.clone()]
@@ -81,7 +100,8 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
         torch.autograd.grad(OPERATIONS[operation](*(free := [f.detach().requires_grad_() for f in full])).sum(), free)[k] for k in (0, 1)
     ]
     rank = out.dim()
-    apart = 28 * (out.shape[0] if rank > 1 else 1) + 70
+    pages, lines = (1, 1, *out.shape[:-1])[-2:]
+    apart = (28 * lines + BETWEEN) * pages - BETWEEN + 70
 
     def axes_of(t):
         """Axes of the result along which a tensor was stretched."""
@@ -114,8 +134,8 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
             top = 40 + apart * k
             parts += _drawn(t, full[k] if step >= 1 else t, name, 20, top, stretched[k] if step >= 1 else [])
             if step >= 3 + k:
-                grown, w, _ = cells(330, top, _rows(seen[k]), "grad", (58, 28), f"before the sum {_list(out.shape)}")
-                summed, _, _ = cells(660, top, _rows(grads[k]), "grad", (58, 28), f"{name}.grad {_list(t.shape)}")
+                grown, w, _ = _stack(330, top, seen[k], _all_grad, (58, 28), f"before the sum {_list(out.shape)}")
+                summed, _, _ = _stack(660, top, grads[k], _all_grad, (58, 28), f"{name}.grad {_list(t.shape)}")
                 parts += [grown, summed, arrow(335 + w, top + 13, 652, top + 13, "grad")]
             rows.append([name, _list(t.shape), _list(out.shape), ", ".join(map(str, stretched[k])) or "none",
                          str(grads[k].tolist()) if step >= 3 + k else "not yet"])  # fmt: skip
@@ -125,13 +145,15 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
                  ["Tensor", "Shape", "Stretched to", "Stretched axes", "Gradient"], (900, 2 * apart + 10))  # fmt: skip
 
 
+def _all_grad(index):
+    return "grad"
+
+
 def _drawn(t, shown, name, left, top, axes):
     """A tensor, with what was made by stretching in dashes."""
-    rows = _rows(shown)
-    own = np.atleast_2d(np.zeros(t.shape)).shape
-    own = (own[0] if own[0] > 1 or len(rows) == 1 else 1, own[1])
-    kinds = [["leaf" if i < own[0] and j < own[1] else "empty" for j in range(len(row))] for i, row in enumerate(rows)]
-    part, _, height = cells(left, top, rows, kinds, (48, 28), f"{name} {_list(shown.shape)}")
+    part, _, height = _stack(
+        left, top, shown, lambda at: "empty" if any(at[k] for k in axes) else "leaf", (48, 28), f"{name} {_list(shown.shape)}"
+    )
     hint = words(left, top + height + 16, f"dashed: stretched along {' and '.join(f'axis {k}' for k in axes)}", "note") if axes else ""
     return [part, hint]
 

@@ -266,6 +266,19 @@ def test_broadcast_axes_are_stretched_and_summed():
         widgets.broadcast_backward((2,), (3,))
     with pytest.raises(ValueError, match="room for 8"):
         widgets.broadcast_backward((20,), (1,))
+    with pytest.raises(ValueError, match="up to three axes"):
+        widgets.broadcast_backward((1, 1, 1, 1), (1,))
+    with pytest.raises(ValueError, match="room for 4 matrices"):
+        widgets.broadcast_backward((5, 1, 1), (1,))
+
+
+def test_three_axes_are_drawn_as_matrices_and_summed_back():
+    panel = widgets.broadcast_backward((2, 1, 3), (4, 1)).move(step=4)
+    assert "the gradient [2, 4, 3] is summed over axes 0 and 2, where b was stretched" in panel.sentence
+    x, y = (torch.arange(6.0).reshape(2, 1, 3) + 1).requires_grad_(), (torch.arange(4.0).reshape(4, 1) + 1).requires_grad_()
+    (x * y).sum().backward()
+    assert str(panel.parts).count("al-k-empty") == (24 - 6) + (24 - 4)  # what stretching made, of both
+    assert [row[-1] for row in panel.rows] == [str(x.grad.tolist()), str(y.grad.tolist())]
 
 
 def test_each_cell_of_a_matrix_gradient_is_a_row_times_a_column():
