@@ -231,7 +231,7 @@ def grad(
 
 def grad_of_each(outputs: Any, wanted: Any, grad_outputs: Any, retain_graph: Any, create_graph: bool, options: Any) -> tuple[Any, ...]:
     """`grad` for many grad_outputs at once, stacked along their first dim: one pass, inside vmap."""
-    from autolab.engine.batched import Batch
+    from autolab.levels.batched import Batch
     from autolab.rules import batch  # noqa: F401 - gives the rows their batching rules
 
     given = as_tuple(grad_outputs)

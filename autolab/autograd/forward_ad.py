@@ -18,11 +18,11 @@ import numpy as np
 
 from autolab.engine.apply import highest
 from autolab.engine.dtypes import FLOATING
-from autolab.engine.dual import Dual, Push
 from autolab.engine.inplace import layout_of
-from autolab.engine.levels import Level, Look, shaped, zeros
 from autolab.engine.modes import modes
 from autolab.engine.tensor import TABLE, Tensor, fresh
+from autolab.levels.dual import Dual, Push
+from autolab.levels.level import Level, Look, shaped, zeros
 from autolab.rules.strided import owned, window
 from autolab.surface.inplace import copy_
 

@@ -13,15 +13,15 @@ import numpy as np
 from autolab.autograd.context import Call, FunctionCtx, FunctionNode, Remembered
 from autolab.autograd.function import Function, is_in
 from autolab.autograd.transformed import mapped, needs_setup_context, pushed
-from autolab.engine.batched import Batch
 from autolab.engine.dtypes import FLOATING
-from autolab.engine.dual import Push
-from autolab.engine.levels import Box, Level
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
 from autolab.engine.saved import check
-from autolab.engine.taped import Tape, as_tensor
 from autolab.engine.tensor import Tensor
+from autolab.levels.batched import Batch
+from autolab.levels.dual import Push
+from autolab.levels.level import Box, Level
+from autolab.levels.taped import Tape, as_tensor
 
 
 class SavedValue:

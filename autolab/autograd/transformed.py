@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 from autolab.autograd.context import Call, FunctionCtx
 from autolab.autograd.function import Function
-from autolab.engine.batched import Batch
 from autolab.engine.dtypes import FLOATING
-from autolab.engine.dual import Push
-from autolab.engine.levels import zeros
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
+from autolab.levels.batched import Batch
+from autolab.levels.dual import Push
+from autolab.levels.level import zeros
 from autolab.surface.reduce import sum as sum_over
 from autolab.surface.shape import movedim
 

@@ -25,6 +25,9 @@ ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "g
 
 
 NO_SETTINGS: dict[str, Any] = {}
+# What writes things out for a row: "run" and "gradients" as Python functions, for speed, or None; "formula" as text, for reading.
+# Filled by autolab.shortcuts. Were it empty, every row would go the general way.
+WRITERS: dict[str, Callable[..., Any]] = {}
 
 
 class Rule:
@@ -71,6 +74,7 @@ class Op:
         self.promote = promote if promote is not None else "join" if kind == ELEMENTWISE else ""
         self.together = [i for i, n in enumerate(self.inputs) if together is None or n in together]
         self.outputs, self.view, self.matrices = outputs, view, matrices
+        self.stretches = kind == ELEMENTWISE and len(self.inputs) > 1  # inputs may be broadcast, or cast
         self.jvp, self.batch, self.refuse = jvp, batch, refuse
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
         self.plans: dict[int, Plan] = {}
@@ -95,10 +99,9 @@ class Op:
 
     def _first_run(self, *args: Any, settings: dict[str, Any]) -> Any:
         """Called once, in place of `run`: write the shortcut for this row, if it has one."""
-        from autolab.engine import specialise
-
-        if specialise.can_specialise(self):
-            self.run = specialise.compile_forward(self)
+        written = WRITERS["run"](self) if WRITERS else None
+        if written is not None:
+            self.run = written
         else:
             count = len(self.inputs)
 
@@ -130,8 +133,6 @@ class Op:
         """The class of the nodes of this row under PyTorch's name for them, for one set of inputs that need a gradient."""
         cls = self._classes.get((mask, name, narrow))
         if cls is None:
-            from autolab.engine import specialise
-
             plan = self.plan(mask)
             base = OpNode if self.outputs == 1 else MultiOpNode
             members = {
@@ -143,26 +144,23 @@ class Op:
                 "__module__": __name__,
                 **attributes(self.name, plan.slots, self.plan(self.mask).slots),
             }
-            if specialise.can_specialise(self) and not narrow:
-                members["gradients"] = specialise.compile_gradients(self, plan)
+            written = WRITERS["gradients"](self, plan) if WRITERS and not narrow else None
+            if written is not None:
+                members["gradients"] = written
             if not self.settings:
                 members["settings"] = {}  # of the class: saves a write for each node
-            if not specialise.keeps_like(self):
+            if not self.stretches:
                 members["like"] = None
             cls = self._classes[mask, name, narrow] = type(name, (base,), members)
         return cls
 
     def formula(self, argument: str) -> str:
         """The source of the rule for one input, for reading: `g * y`."""
-        from autolab.engine.source import body
-
-        return body(self.rules[argument].function)
+        return str(WRITERS["formula"](self.rules[argument].function))
 
     def forward_formula(self) -> str:
         """The source of the forward computation, for reading: `x * y`."""
-        from autolab.engine.source import body
-
-        return body(self.forward)
+        return str(WRITERS["formula"](self.forward))
 
     def __repr__(self) -> str:
         return f"<row {self.name}({', '.join([*self.inputs, *self.settings])}): {self.kind}>"
@@ -271,14 +269,6 @@ class Slot:
 
         return SavedTensor(node, self.name, edge, read, write)
 
-    def source(self, op: Op, mask: int) -> str:
-        """`take` as an expression, for the shortcut of rows of fixed inputs."""
-        raise NotImplementedError
-
-    def revived(self, k: int) -> str:
-        """The k-th value with its history, as an expression; "" for what has none."""
-        return ""
-
 
 class Setting(Slot):
     """A keyword of the call, or its default."""
@@ -292,9 +282,6 @@ class Setting(Slot):
     def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
         return (settings.get(self.name, self.default),)
 
-    def source(self, op: Op, mask: int) -> str:
-        return f"settings.get({self.name!r}, {self.default!r})"
-
 
 class Shape(Slot):
     """Only the shape of an input."""
@@ -303,10 +290,6 @@ class Shape(Slot):
 
     def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
         return (np.shape(raw[self.index]),)
-
-    def source(self, op: Op, mask: int) -> str:
-        raw = f"raw_{op.inputs[self.index]}"
-        return f"{raw}.shape" if mask >> self.index & 1 else f"shape_of({raw})"
 
 
 class Shapes(Slot):
@@ -339,15 +322,6 @@ class Value(Slot):
     def handles(self, node: OpNode) -> list[SavedTensor] | None:
         return [self.handle(node, node.edges[self.index])]
 
-    def source(self, op: Op, mask: int) -> str:
-        x = op.inputs[self.index]
-        if mask >> self.index & 1:
-            return f"raw_{x}, {x}.version, {x}.version[0]"
-        return f"raw_{x}, (version_{x} := {x}.version if is_{x} else NEVER), version_{x}[0]"
-
-    def revived(self, k: int) -> str:
-        return f"v{k} if version{k} is NEVER else revive(v{k}, node.edges[{self.index}], version{k})"
-
 
 class Out(Slot):
     """The result itself. The node holds its numbers, not the tensor, so that neither keeps the other alive."""
@@ -368,12 +342,6 @@ class Out(Slot):
 
     def handles(self, node: OpNode) -> list[SavedTensor] | None:
         return [self.handle(node, (node, self.index) if self.index else node)]
-
-    def source(self, op: Op, mask: int) -> str:
-        return "out, t.version, 0"
-
-    def revived(self, k: int) -> str:
-        return f"revive(v{k}, node, version{k})"
 
 
 class Values(Slot):

@@ -78,7 +78,7 @@ class Tensor:
 
     __slots__ = (
         "__dict__", "__weakref__", "_grad", "edge", "extra", "flag", "payload", "version", "window",
-        "_home", "_level", "_own",  # only in boxes, see levels; here, so that a tensor can become one and a tensor again
+        "_home", "_level", "_own",  # only in boxes, see autolab.levels; here, so that a tensor can become one and a tensor again
     )  # fmt: skip
 
     payload: Any

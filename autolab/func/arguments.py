@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.dtypes import FLOATING
-from autolab.engine.levels import Box, Level
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.func.tree import mapped
+from autolab.levels.level import Box, Level
 
 Argnums = int | tuple[int, ...]
 

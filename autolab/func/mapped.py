@@ -6,10 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from autolab.engine.batched import Batch
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import name_of
 from autolab.func.tree import Form, flatten, mapped, spread, unflatten
+from autolab.levels.batched import Batch
 from autolab.rules import batch as _  # noqa: F401 - gives the rows their batching rules
 from autolab.surface.generator import get_rng_state, set_rng_state
 from autolab.surface.index import narrow

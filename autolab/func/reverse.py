@@ -10,10 +10,10 @@ import numpy as np
 
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.node import edge_of
-from autolab.engine.taped import Tape
 from autolab.engine.tensor import Tensor, fresh
 from autolab.func.arguments import Argnums, differentiable, leave, on_top, only_tensors, selected, split_aux, zeros_like
 from autolab.func.tree import flatten, unflatten
+from autolab.levels.taped import Tape
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:

@@ -11,9 +11,9 @@ import string
 
 import numpy as np
 
-from autolab.engine.batched import Batch
 from autolab.engine.op import from_the_end
 from autolab.engine.tensor import Tensor, fresh
+from autolab.levels.batched import Batch
 from autolab.rules import elementwise as e
 from autolab.rules import index as i
 from autolab.rules import linalg, nn, reduce, shape, strided, written

@@ -6,7 +6,7 @@ import numpy as np
 
 from autolab.engine.node import column_sums, sum_to
 from autolab.engine.op import BILINEAR, GENERAL, op
-from autolab.engine.source import product
+from autolab.shortcuts.formula import product
 
 B = BILINEAR
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autolab.engine.levels import room_for
 from autolab.engine.tensor import Tensor
+from autolab.levels.level import room_for
 from autolab.surface import index, shape, views
 from autolab.surface.arrange import clone, split_with_sizes
 from autolab.surface.dims import axis_of, require_tensor

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from autolab.engine import dtypes
-from autolab.engine.levels import created, shaped
 from autolab.engine.modes import modes, untracked
 from autolab.engine.tensor import Tensor, fresh
+from autolab.levels.level import created, shaped
 from autolab.surface.device import CPU, device, require_cpu
 from autolab.surface.dims import lengths_of, require_tensor, whole
 from autolab.surface.generator import generator, manual_seed

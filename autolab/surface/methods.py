@@ -12,10 +12,10 @@ import numpy as np
 from autolab.engine import dtypes
 from autolab.engine.modes import modes
 from autolab.engine.op import Op
-from autolab.engine.specialise import compile_forward
 from autolab.engine.tensor import Tensor
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
+from autolab.shortcuts.row import compile_forward
 from autolab.surface import (
     arrange,
     copied,

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.batched import Batch, loops
-from autolab.engine.levels import Box, created
 from autolab.engine.modes import modes
 from autolab.engine.tensor import TABLE, fresh
+from autolab.levels.batched import Batch, loops
+from autolab.levels.level import Box, created
 from autolab.surface.inplace import copy_
 
 

@@ -144,7 +144,7 @@ def looks_anew(name: str, function: Callable[..., Any], node: str | Callable[...
         check_may_write(self, self.requires_grad)
         out = function(self, *args, **kwargs)
         if self.level:
-            from autolab.engine.levels import look_anew
+            from autolab.levels.level import look_anew
 
             return look_anew(self, out)  # type: ignore[no-any-return]
         self.payload = out.payload

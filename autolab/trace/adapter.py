@@ -8,8 +8,8 @@ import numpy as np
 from autolab.engine.backward import steps
 from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad
-from autolab.engine.source import expression
 from autolab.engine.tensor import Tensor
+from autolab.shortcuts.formula import expression
 from autolab.trace.values import value_of
 
 WATCHED = "autolab.trace: value"  # key into a node's metadata

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import autolab
-from autolab.engine import batched, dual, levels, taped
+from autolab.levels import batched, dual, level, taped
 
 PAGE = (Path(__file__).parents[2] / "docs" / "levels.md").read_text()
 
@@ -30,7 +30,7 @@ def test_the_code_gives_the_shapes_it_says():
 @pytest.mark.parametrize("name", ["Tape", "Taped", "Push", "Dual", "Batch", "Batched", "loops"])
 def test_the_page_names_what_there_is(name):
     assert f"`{name}`" in PAGE or f".{name}`" in PAGE
-    assert any(hasattr(module, name) for module in (levels, taped, dual, batched))
+    assert any(hasattr(module, name) for module in (level, taped, dual, batched))
 
 
 def test_the_page_is_one_page():

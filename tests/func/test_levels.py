@@ -9,10 +9,10 @@ import pytest
 
 import autolab
 from autolab import func
-from autolab.engine.batched import Batch, loops
-from autolab.engine.levels import Look
 from autolab.engine.modes import modes
 from autolab.engine.op import GENERAL, Op
+from autolab.levels.batched import Batch, loops
+from autolab.levels.level import Look
 from autolab.rules import TABLE
 
 pytestmark = pytest.mark.lesson13

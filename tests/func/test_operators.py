@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch")
 
 import autolab  # noqa: E402
 from autolab import func  # noqa: E402
-from autolab.engine.batched import loops  # noqa: E402
 from autolab.func.tree import flatten, unflatten  # noqa: E402
+from autolab.levels.batched import loops  # noqa: E402
 
 from ..oracle.compare import RANDOM, here, leaves, operators, ours  # noqa: E402
 

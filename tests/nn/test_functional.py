@@ -6,7 +6,7 @@ import pytest
 import autolab
 from autolab import func
 from autolab.autograd import gradgradcheck
-from autolab.engine.batched import loops
+from autolab.levels.batched import loops
 from autolab.nn import functional as F
 
 pytestmark = pytest.mark.filterwarnings(r"ignore::RuntimeWarning:autolab\.")

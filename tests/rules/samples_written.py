@@ -1,7 +1,7 @@
 """The row by which a write through a view inside a transform becomes an operation."""
 
 import autolab
-from autolab.engine.levels import Look
+from autolab.levels.level import Look
 from autolab.rules import TABLE
 
 from .samples import Sample, row

@@ -1,4 +1,4 @@
-"""8d. Shortcuts inside transforms, written out for each row of fixed inputs and one result, as `specialise` does it for level 0.
+"""Shortcuts inside transforms, written out for each row of fixed inputs and one result, as `autolab.shortcuts.row` does for level 0.
 
 `taped_source` spells out `Tape.run`, and `batched_source` spells out `Batch.run` where the levels below take no interest. An elementwise
 rule holds entry by entry, so that a node of a tape inside vmap runs it on the arrays of all samples at once (`entrywise`).
@@ -14,9 +14,9 @@ from autolab.engine.apply import looks_into
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import F32, F64
-from autolab.engine.source import inlined, parameters
-from autolab.engine.specialise import branches, can_specialise, define, edge_lines, keeps_like, node_classes
 from autolab.engine.tensor import Tensor
+from autolab.shortcuts.formula import inlined, parameters
+from autolab.shortcuts.row import branches, can_specialise, define, edge_lines, node_classes
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
@@ -48,7 +48,7 @@ def taped_source(op: Op) -> str:
     if differentiable:
         lines += [f"    if {' or '.join(f'edge_{x} is not None' for x in differentiable)}:", "        payload = out.payload"]
         lines += ["        if payload.dtype not in FLOATING:", "            return t"]
-        if keeps_like(op):
+        if op.stretches:
             lines += [f"        alike, dtype = not ({' or '.join(f'apart(raw_{x}, payload)' for x in xs)}), None"]
         lines += branches(op, differentiable, 0, "        ")
     return "\n".join([*lines, "    return t"]) + "\n"

@@ -8,7 +8,7 @@ not usual (a transform is active, a saved value was written to) goes back to the
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +17,10 @@ from autolab.engine.dtypes import FLOATING
 from autolab.engine.inplace import View
 from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import OpNode, accumulator, fit, next_number
+from autolab.engine.op import WRITERS, Op, Out, Plan, Setting, Shape, Slot, Value
 from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, revive
-from autolab.engine.source import inlined, product
 from autolab.engine.tensor import Tensor
-
-if TYPE_CHECKING:
-    from autolab.engine.op import Op, Plan
+from autolab.shortcuts.formula import body, inlined, product
 
 MOST_INPUTS = 3
 OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
@@ -146,7 +144,7 @@ def promotion(op: Op) -> list[str]:
     `alike` becomes true if all tensors among the inputs have the shape and dtype of the result; `dtype` becomes that of all
     arrays, if it is one.
     """
-    lines = ["    alike, dtype = False, None"] if keeps_like(op) else []
+    lines = ["    alike, dtype = False, None"] if op.stretches else []
     watched = watched_by(op)
     if op.view or not watched:
         return lines
@@ -160,8 +158,8 @@ def promotion(op: Op) -> list[str]:
     first, *others = watched
     generally = f"return generally(op, ({', '.join(op.inputs)},), settings)"
     number = "kind_{0} is float or kind_{0} is int"
-    alike_types = "kind_{0} is ndarray or kind_{0} is f32 or kind_{0} is f64"
-    arrays = "".join(f" and ({number.format(x)} or (({alike_types.format(x)}) and raw_{x}.dtype is dtype))" for x in others)
+    array_or_number = "kind_{0} is ndarray or kind_{0} is f32 or kind_{0} is f64"  # an array, or a 0-d result
+    arrays = "".join(f" and ({number.format(x)} or (({array_or_number.format(x)}) and raw_{x}.dtype is dtype))" for x in others)
     scalars = "".join(f" and (kind_{x} is kind_{first} or {number.format(x)})" for x in others)
     whole = len(watched) == len(op.inputs)  # else the inputs left out (masks) may stretch the others
     same = " and ".join(f"shape_{x} == shape_{first}" for x in others) or "True"
@@ -181,7 +179,7 @@ def promotion(op: Op) -> list[str]:
         *(scalar_first(first, others[0]) if has_shapes(op) and len(others) == 1 else []),
         "    else:",
         *("        " + line for line in (*foreign, generally)),
-        *(["    dtype = None"] if keeps_like(op) and not op.promote else []),  # the others may have another dtype
+        *(["    dtype = None"] if op.stretches and not op.promote else []),  # the others may have another dtype
     ]
 
 
@@ -200,12 +198,7 @@ def watched_by(op: Op) -> list[str]:
 
 def has_shapes(op: Op) -> bool:
     """Whether the shortcut has `shape_x` of each input at hand."""
-    return keeps_like(op) and len(watched_by(op)) == len(op.inputs)
-
-
-def keeps_like(op: Op) -> bool:
-    """Whether nodes of this row may have inputs that were broadcast or cast."""
-    return op.kind == "elementwise" and len(op.inputs) > 1
+    return op.stretches and len(watched_by(op)) == len(op.inputs)
 
 
 def branches(op: Op, inputs: list[str], mask: int, indent: str) -> list[str]:
@@ -236,7 +229,7 @@ def node_lines(op: Op, mask: int, indent: str) -> list[str]:
     ]
     if op.settings:
         lines.append("node.settings = settings")
-    if keeps_like(op):
+    if op.stretches:
         asking = [x for i, x in enumerate(xs) if mask >> i & 1]
         of = "shape_{0}" if has_shapes(op) else "raw_{0}.shape"
         own = ", ".join(f"None if {of} == shape else ({of}, dtype)".format(x) if x in asking else "None" for x in xs)
@@ -249,8 +242,31 @@ def node_lines(op: Op, mask: int, indent: str) -> list[str]:
             "else:",
             f"    node.like = stretched(({', '.join(xs)},), [{raws}], t)",
         ]
-    lines += [f"node.saved = ({''.join(f'{slot.source(op, mask)}, ' for slot in plan.slots)})", "t.edge = node"]
+    lines += [f"node.saved = ({''.join(f'{kept(slot, op, mask)}, ' for slot in plan.slots)})", "t.edge = node"]
     return [indent + line for line in lines]
+
+
+def kept(slot: Slot, op: Op, mask: int) -> str:
+    """`slot.take` as an expression."""
+    if isinstance(slot, Setting):
+        return f"settings.get({slot.name!r}, {slot.default!r})"
+    if isinstance(slot, Out):
+        return "out, t.version, 0"
+    x, is_tensor = op.inputs[slot.index], mask >> slot.index & 1
+    if isinstance(slot, Shape):
+        return f"raw_{x}.shape" if is_tensor else f"shape_of(raw_{x})"
+    if is_tensor:
+        return f"raw_{x}, {x}.version, {x}.version[0]"
+    return f"raw_{x}, (version_{x} := {x}.version if is_{x} else NEVER), version_{x}[0]"
+
+
+def with_history(slot: Slot, k: int) -> str:
+    """The k-th value with its history, as an expression: what `slot.unpack` gives for create_graph; "" for what has none."""
+    if isinstance(slot, Out):
+        return f"revive(v{k}, node, version{k})"
+    if isinstance(slot, Value):
+        return f"v{k} if version{k} is NEVER else revive(v{k}, node.edges[{slot.index}], version{k})"
+    return ""
 
 
 def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
@@ -272,7 +288,7 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         lines += ["    except TypeError:  # None", "        raise RuntimeError(FREED) from None"]
     if guards:
         lines += [f"    if {' or '.join(guards)}:", "        return general_gradients(node, g, create_graph)"]
-    revived = [f"        v{k} = {slot.revived(k)}" for k, slot in enumerate(plan.slots) if slot.revived(k)]
+    revived = [f"        v{k} = {text}" for k, slot in enumerate(plan.slots) if (text := with_history(slot, k))]
     if revived:
         lines += ["    if create_graph:", *revived]
     for k, (_, wanted) in enumerate(plan.shared):
@@ -294,7 +310,7 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
             lines.append(f"    g_{x} = {text}")
         else:
             lines.append(f"    g_{x} = {typed} if type(g) is ndarray and g.dtype is F32 else {text}")
-    if keeps_like(op):
+    if op.stretches:
         lines += ["    if node.like is not None:", f"        {', '.join(f'like_{x}' for x in op.inputs)} = node.like"]
         for i, _, _ in plan.rules:
             x = op.inputs[i]
@@ -308,15 +324,19 @@ def arrays_of(op: Op, names: Any) -> set[str]:
     return {name for name in names if name not in op.settings and name not in op.shared and not name.endswith("_shape")}
 
 
-def compile_gradients(op: Op, plan: Plan) -> Callable[..., Any]:
-    """The function written by `gradients_source`."""
+def compile_gradients(op: Op, plan: Plan) -> Callable[..., Any] | None:
+    """The function written by `gradients_source`; None if this row goes the general way."""
+    if not can_specialise(op):
+        return None
     names = {f"rule_{op.inputs[i]}": rule for i, rule, _ in plan.rules}
     names |= {f"shared_{k}": function for k, (function, _) in enumerate(plan.shared)}
     return define("gradients", gradients_source(op, plan, names), names, f"<gradients of {op.name}>")
 
 
-def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """The function written by `forward_source`."""
+def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any] | None:
+    """The function written by `forward_source`; None if this row goes the general way."""
+    if not can_specialise(op):
+        return None
     names: dict[str, Any] = {"op": op, "forward": op.forward}
     if op.matrices:
         names["otherwise"] = otherwise or (lambda *args: generally(op, args, {}))
@@ -362,3 +382,6 @@ def source(op: Op) -> str:
     return "\n\n".join(
         [forward_source(op, {}), *(f"# needs {m:b}\n{gradients_source(op, op.plan(m), {})}" for m in masks)]
     )
+
+
+WRITERS.update(run=compile_forward, gradients=compile_gradients, formula=body)

@@ -1,4 +1,4 @@
-"""8a. Reverse mode inside transforms: each operation leaves a node as on level 0, with tensors of the levels below in place of arrays.
+"""Reverse mode inside transforms: each operation leaves a node as on level 0, with tensors of the levels below in place of arrays.
 """
 
 from __future__ import annotations
@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from autolab.engine import crossing
 from autolab.engine.apply import apply, highest, record
 from autolab.engine.backward import steps
 from autolab.engine.inplace import adopt_saved_result
-from autolab.engine.levels import Box, Level, Look, Settings, several, zeros
 from autolab.engine.modes import GENERATED, modes, recording
 from autolab.engine.node import edge_of
 from autolab.engine.tensor import TABLE, Tensor, fresh
+from autolab.levels import crossing
+from autolab.levels.level import Box, Level, Look, Settings, several, zeros
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op

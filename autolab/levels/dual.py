@@ -1,4 +1,4 @@
-"""8b. Forward mode: values that carry their tangent along. The kind of a row says how; no rule is stated twice.
+"""Forward mode: values that carry their tangent along. The kind of a row says how; no rule is stated twice.
 
     elementwise   the backward formula with the tangent in place of g: a diagonal Jacobian is its own transpose
     linear        the operation itself, on the tangent
@@ -15,12 +15,12 @@ import numpy as np
 
 from autolab.engine.apply import apply
 from autolab.engine.dtypes import FLOATING
-from autolab.engine.levels import Box, Level, Settings, several, zeros
 from autolab.engine.modes import modes
 from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
-from autolab.engine.source import parameters
-from autolab.engine.taped import Tape
 from autolab.engine.tensor import TABLE, Tensor
+from autolab.levels.level import Box, Level, Settings, several, zeros
+from autolab.levels.taped import Tape
+from autolab.shortcuts.formula import parameters
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op

@@ -1,4 +1,4 @@
-"""8. What happens at `x * y` inside a transform of `autolab.func`: levels, and the boxes that belong to them.
+"""What happens at `x * y` inside a transform of `autolab.func`: levels, and the boxes that belong to them.
 
 A transform opens a *level* and puts its inputs into *boxes* of that level. A box is a Tensor around a `value` of the
 levels below, with what its own level adds: a place on a tape, a tangent, or the knowledge that axis 0 of the value runs
@@ -247,6 +247,19 @@ class Level:
         """Whether the levels below record: as they do now, unless a level has a say in it."""
         return recording(modes.grad)
 
+    @staticmethod
+    def rewrite(target: Any, result: Any) -> Any:
+        """Write `result` into the box `target`: on the levels below, down to the array, and then in what its level knows."""
+        if result.level > target.level:
+            result.home.take_in(target)
+        level = target.home
+        level.check_active()
+        if result.dtype != target.dtype:
+            writable_as(np.empty(0, result.payload.dtype), target)
+            result = result.astype(target.payload.dtype)
+        level.write(target, result if level.owns(result) else level.lift(result))
+        return target
+
     def write(self, target: Any, source: Any) -> None:
         """Write the value of one box into that of another, on the levels below; the target takes the source's history."""
         with self.below():
@@ -322,19 +335,6 @@ def room_for(x: Tensor, other: Tensor) -> Any:
     return TABLE["clone"](x)
 
 
-def rewrite(target: Any, result: Any) -> Any:
-    """Write `result` into the box `target`: on the levels below, down to the array, and then in what this level knows."""
-    if result.level > target.level:
-        result.home.take_in(target)
-    level = target.home
-    level.check_active()
-    if result.dtype != target.dtype:
-        writable_as(np.empty(0, result.payload.dtype), target)
-        result = result.astype(target.payload.dtype)
-    level.write(target, result if level.owns(result) else level.lift(result))
-    return target
-
-
 def look_anew(box: Any, out: Any) -> Any:
     """Let a box become `out`, a view of it: what `squeeze_` and its kin do to a tensor."""
     before = object.__new__(type(box))
@@ -355,7 +355,7 @@ def write_below(target: Any, source: Any) -> None:
     if source.level > target.level:
         source.home.take_in(target)
     if target.level:
-        rewrite(target, source)
+        target.home.rewrite(target, source)
         return
     check_may_write(target, target.requires_grad or source.requires_grad)
     if type(target.payload) is np.ndarray and not target.payload.flags.writeable:

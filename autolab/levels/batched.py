@@ -1,4 +1,4 @@
-"""8c. vmap: each operation runs once, on all samples, with one axis more in front. The kind of a row says how it bears it.
+"""vmap: each operation runs once, on all samples, with one axis more in front. The kind of a row says how it bears it.
 
     elementwise   arguments of fewer axes get axes of length 1 behind the leading one, to broadcast as they would alone
     linear        an axis more in front changes nothing where settings count axes from the end
@@ -17,16 +17,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from autolab.engine import crossing
 from autolab.engine.apply import apply, explained
 from autolab.engine.dtypes import result_type
-from autolab.engine.dual import call
-from autolab.engine.levels import Box, Level, Settings, several
 from autolab.engine.modes import GENERATED, modes
 from autolab.engine.op import ELEMENTWISE, LINEAR, from_the_end
-from autolab.engine.source import parameters
-from autolab.engine.taped import as_tensor
 from autolab.engine.tensor import TABLE, Tensor, fresh
+from autolab.levels import crossing
+from autolab.levels.dual import call
+from autolab.levels.level import Box, Level, Settings, several
+from autolab.levels.taped import as_tensor
+from autolab.shortcuts.formula import parameters
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
