@@ -133,6 +133,8 @@ quiz = (
         wrong={
             24: "4 · 6: the two are gradients from two paths, and those add. (24 is the value.)",
             1: "That is what a bracket hands on of what it receives. Each receives the other bracket.",
+            4: "That comes through the left bracket. x stands in the right one, too.",
+            6: "That comes through the right bracket. x stands in the left one, too.",
         },
     ),
 )

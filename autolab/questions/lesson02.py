@@ -51,6 +51,8 @@ dynamic = prediction(
     wrong={
         -4: "That is the derivative of x², the branch that did not run at -2.",
         -1: "The two branches are not added. Only one of them ran.",
+        -6: "That is the value of 3x at -2. Its derivative is the factor of x.",
+        0: "The test x > 0 is no operation with a gradient. The branch behind it ran, and 3x has a derivative.",
     },
 )
 
@@ -61,6 +63,9 @@ cost = prediction(
     wrong={
         4000: "That is one result. Each of the ten nodes keeps its own.",
         44000: "Ten results and the input? The rule of exp asks for its result only: g * out.",
+        80000: "Twice too many. A number has 4 bytes here, and only the result is kept, not the input as well.",
+        10000: "These are the numbers. Each takes 4 bytes.",
+        0: "Each exp needs its result for its rule, g * out, so its node keeps it.",
     },
 )
 
@@ -104,6 +109,8 @@ quiz = (
         wrong={
             15: "That counts a node once for each path to it: 1 + 2 sums, 4 products, 8 accumulators. Nodes are shared.",
             3: "These are the operations. Each of the two leaves has an accumulator.",
+            7: "1 + 2 + 4 counts sums and products once for each path to them, and leaves out the leaves. Nodes are shared.",
+            4: "There are two leaves, and each has an accumulator of its own.",
         },
     ),
     choice(
@@ -124,5 +131,10 @@ quiz = (
             "its node lets go of what it kept",
         ],
         why="Made, kept, used, freed: memory rises in the forward run and falls in the backward run.",
+        early={
+            "other nodes keep it, because their rules ask for it": "It does not exist yet. An operation has to compute it first.",
+            "backward sends a gradient to its node": "The walk back begins when the forward run is over, and the values are kept during the forward run.",
+            "its node lets go of what it kept": "The rule still needs it. It is free to go once the gradient has arrived and the rule has run.",
+        },
     ),
 )

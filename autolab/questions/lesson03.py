@@ -34,6 +34,8 @@ dead_deep = prediction(
         2.5: "Ten times a quarter. Factors along a path multiply; they do not add.",
         0.025: "A quarter divided by ten. Each sigmoid takes a quarter of what is left.",
         0.25: "That is what the first of them leaves.",
+        1: "Each sigmoid lets only a quarter through, at the best of places.",
+        0.1: "A tenth would be one factor. There are ten factors, each of them 1/4.",
     },
 )
 
@@ -44,6 +46,8 @@ price = prediction(
     wrong={
         1: "One pass follows one input. It says how the loss grows if that one parameter grows.",
         2: "Twice as much would be welcome. But each parameter needs its own pass.",
+        2000000: "Central differences take two runs for each parameter. A pass of forward mode is exact: one for each.",
+        1000: "That is the square root. Each of the 1,000,000 entries needs a pass of its own.",
     },
 )
 
@@ -56,6 +60,8 @@ association = prediction(
         1000: "A product of two matrices takes 1000 times as many as that of a row and a matrix. But the first order has two of those.",
         1: "The result is the same, but J₂ J₁ is a whole matrix of 1000 · 1000 entries, and each takes 1000 multiplications.",
         2: "Count the entries of J₂ J₁: a million, with 1000 multiplications each.",
+        1000000: "That is 1000³ over 1000. A row times a matrix takes 1000² multiplications, not 1000.",
+        0.002: "The wrong way round: the second order is the dear one.",
     },
 )
 
@@ -80,6 +86,8 @@ quiz = (
             27: "That is 3u², the factor of the power. The inner 2x + 1 contributes a factor 2.",
             29: "27 + 2. Along a path, factors multiply.",
             6: "3 · 2: the power's factor is 3u², taken at u = 3.",
+            18: "3u · 2: the exponent goes down by one only, from u³ to u².",
+            12: "2 · 3 · 2: that would be the square of u. Here it is the third power.",
         },
     ),
     choice(
@@ -108,6 +116,8 @@ quiz = (
         wrong={
             1000: "That is reverse mode, with a pass for each output.",
             3000: "That is the number of entries. A pass gives a whole row or column of them.",
+            1: "A forward pass follows one input. There are three.",
+            1003: "The two modes are not combined. Forward mode alone gives all of it.",
         },
     ),
     choice(
@@ -128,5 +138,10 @@ quiz = (
             "read the tangent of the result",
         ],
         why="Value and tangent go through the program together; nothing is remembered and nothing walks back.",
+        early={
+            "run an operation on the value": "It would run without a tangent beside the value: x has to get its 1 before anything runs.",
+            "multiply the tangent by the local derivative there": "The local derivative is taken at a value. The tangent has to exist, and the operation to have run.",
+            "read the tangent of the result": "It is the result's only when every operation has multiplied its factor in.",
+        },
     ),
 )

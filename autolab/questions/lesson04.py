@@ -32,6 +32,7 @@ loop = prediction(
     wrong={
         84: "The walk before, of trace.record, did not touch x.grad; only this one did.",
         0: "The last node to fire was the accumulator, and it stores what it receives.",
+        1: "That is the seed, with which the walk begins. At x arrives what the rules made of it.",
     },
 )
 
@@ -81,7 +82,11 @@ entries = prediction(
     1e12,
     tolerance=1e-6,
     why="One for each pair of a result and an input. With 4 bytes each that is 4 terabytes.",
-    wrong={1e6: "So many are not zero: those on the diagonal. But a matrix of shape (n, n) has n² entries.", 2e6: "That is 2n. A matrix of shape (n, n) has n² entries."},
+    wrong={
+        1e6: "So many are not zero: those on the diagonal. But a matrix of shape (n, n) has n² entries.",
+        2e6: "That is 2n. A matrix of shape (n, n) has n² entries.",
+        4e12: "These are its bytes. It has a quarter as many entries.",
+    },
 )
 
 nonscalar = prediction(
@@ -214,6 +219,10 @@ quiz = (
         wrong={
             (5, 4): "That is the shape of the result, and of g. x was stretched along axis 1, so that axis is summed.",
             (5,): "The sum keeps the axis of length 1, because x has it.",
+            (4,): "That is the gradient of y. x was stretched along axis 1, so that is the axis that is summed.",
+            (1, 4): "x has its 1 behind, not in front: it is a column.",
+            (4, 5): "That is the shape of x + y, transposed. A gradient has the shape of its tensor.",
+            (): "Only the axis along which x was stretched is summed, not both.",
         },
     ),
 )

@@ -17,7 +17,12 @@ aside = prediction(
     "first = x.grad is 6, and then backward runs once more. What is in first?",
     12,
     why="first and x.grad are two names of one tensor, and backward adds into it.",
-    wrong={6: "That would be so for a copy, x.grad.clone(). first is a second name for the same tensor."},
+    wrong={
+        6: "That would be so for a copy, x.grad.clone(). first is a second name for the same tensor.",
+        0: "Nothing sets it to zero between the two passes.",
+        36: "6 · 6. Two passes are added.",
+        18: "That is after a third pass.",
+    },
 )
 
 twice = prediction(
@@ -83,7 +88,11 @@ quiz = (
         "x.grad is 10. Then (x * 4).backward() runs. What is x.grad?",
         14,
         why="4 is added to what is there.",
-        wrong={4: "That would overwrite. The accumulator adds.", 40: "Along a path gradients multiply, but 10 and 4 are from two passes."},
+        wrong={
+            4: "That would overwrite. The accumulator adds.",
+            40: "Along a path gradients multiply, but 10 and 4 are from two passes.",
+            10: "That is what was there. The second pass adds its 4.",
+        },
     ),
     choice(
         "Why must gradients be added within one pass?",
@@ -98,6 +107,11 @@ quiz = (
         "Put one training step in order.",
         ["zero the gradients", "run forward and compute the loss", "walk backward", "let the optimizer step"],
         why="Zeroing could also stand right before backward, or after the step, but never between backward and step.",
+        early={
+            "run forward and compute the loss": "That would train as well. But first the old gradients go, so that nobody forgets them.",
+            "walk backward": "There is nothing to walk over before a loss has been computed; and old gradients would be added to the new ones.",
+            "let the optimizer step": "A step uses the gradients of this batch, and backward has not filled them yet.",
+        },
     ),
     number(
         "Eight parts of 8 examples are to replace one batch of 64. The loss is a mean. By what do you multiply the loss of each part?",
@@ -106,6 +120,8 @@ quiz = (
         wrong={
             8: "The wrong way round: the sum of the parts is too large already.",
             1 / 64: "The mean over a part divides by 8 already; what is missing is another 8.",
+            1: "That is right if the loss is a sum. A mean over 8 divides by 8, and the mean over all by 64.",
+            64: "The loss of a part is a mean over 8 already, and the sum of eight such means is too large, not too small.",
         },
     ),
     several(

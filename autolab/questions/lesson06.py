@@ -28,7 +28,11 @@ shares = prediction(
     "d = (1, 2, 3) requires a gradient; e = d.detach(), and then e[0] = 100. What is d[0]?",
     100,
     why="detach copies nothing: d and e are two tensors over the same memory.",
-    wrong={1: "That would be so for d.detach().clone(). detach alone copies nothing."},
+    wrong={
+        1: "That would be so for d.detach().clone(). detach alone copies nothing.",
+        0: "Nothing is set to zero. Both names look at the same memory.",
+        101: "The 100 is written over the 1, not added to it.",
+    },
 )
 
 retain = prediction(
@@ -46,7 +50,11 @@ grad = prediction(
     "x.grad is 16 from above. We call torch.autograd.grad(x**3, x), which returns 12. What is x.grad now?",
     16,
     why="autograd.grad returns its result and leaves every .grad alone.",
-    wrong={28: "Adding to .grad is what backward does.", 12: "It is returned, not stored."},
+    wrong={
+        28: "Adding to .grad is what backward does. autograd.grad stores nothing.",
+        12: "The 12 is returned, not stored.",
+        0: "Nobody has cleared it: autograd.grad does not touch .grad at all.",
+    },
 )
 
 freeze = prediction(
@@ -134,5 +142,10 @@ quiz = (
         "Put these in order, from what cuts least to what forbids most.",
         ["retain_graph=True", "t.detach()", "torch.no_grad()", "torch.inference_mode()"],
         why="The first cuts nothing; the second one tensor; the third a region; the fourth a region and all use of its results in later graphs.",
+        early={
+            "t.detach()": "It cuts one tensor from its past. Something in the list cuts nothing at all: it only keeps a graph longer.",
+            "torch.no_grad()": "It cuts everything in a region. Something milder cuts a single tensor, or nothing.",
+            "torch.inference_mode()": "It cuts a region and forbids its results in later graphs. The others forbid less.",
+        },
     ),
 )

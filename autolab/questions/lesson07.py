@@ -17,7 +17,12 @@ forgetful = prediction(
     "5 · Forgetful(x) at x = 3, where backward returns 2x. What is x.grad?",
     6,
     why="The 5 arrives as g, and the rule does not look at it.",
-    wrong={30: "It should be. But this rule returns 2x, whatever arrives.", 5: "5 arrives; the rule returns 2x in its place."},
+    wrong={
+        30: "It should be. But this rule returns 2x, whatever arrives.",
+        5: "5 arrives; the rule returns 2x in its place.",
+        45: "That is the value, 5 · 3².",
+        15: "5 · x. The rule returns 2x, and does not look at the 5.",
+    },
 )
 
 gradcheck = prediction(
@@ -38,6 +43,8 @@ relu = prediction(
     wrong={
         4000000: "That is x or out: 4 bytes for each number.",
         125000: "One bit for each would be enough, but arrays of bool use a byte.",
+        8000000: "8 bytes are a float64. A bool takes one.",
+        2000000: "2 bytes are a float16. A bool takes one.",
     },
 )
 
@@ -48,6 +55,7 @@ straight = prediction(
     wrong={
         3: "With the straight-through gradient it gets to a place that rounds to 3. The true one never moves.",
         2.5: "To move at all, a gradient other than 0 is needed.",
+        0: "It does not move at all, not even down to the 0 that 0.2 rounds to.",
     },
 )
 
@@ -55,7 +63,12 @@ softmax = prediction(
     "A row of 50,000 scores (a vocabulary). How many entries has the Jacobian of softmax?",
     2500000000,
     why="50,000 · 50,000: ten gigabytes in float32, for one row. The formula on the right needs about 150,000 operations.",
-    wrong={50000: "That is y. The Jacobian has an entry for each pair of an output and an input.", 100000: "n² it is, not 2n."},
+    wrong={
+        50000: "That is y. The Jacobian has an entry for each pair of an output and an input.",
+        100000: "That is 2n. A matrix of shape (n, n) has n² entries.",
+        250000000: "A zero is missing: 5² is 25, and 10⁴ squared is 10⁸.",
+        10000000000: "These are its bytes in float32, 4 for each entry.",
+    },
     tolerance=1e-6,
 )
 
@@ -89,6 +102,7 @@ quiz = (
             3: "The settings eps and axis get a None each.",
             6: "ctx is no input.",
             1: "One gradient for x alone would leave weight and bias without.",
+            4: "Every input of forward has its place in the answer, eps as well as axis.",
         },
     ),
     several(
@@ -130,5 +144,11 @@ quiz = (
             "check it with random g, in double precision",
         ],
         why="What to keep depends on the formula, so the paper comes before save_for_backward.",
+        early={
+            "derive the vector-Jacobian product on paper": "The derivative of what? The forward says which function it is.",
+            "decide what to keep": "The formula of the gradient says which values are needed, so it has to be there first.",
+            "write backward": "It needs the formula, and the values that forward has kept for it.",
+            "check it with random g, in double precision": "There is no rule to be checked before backward is written.",
+        },
     ),
 )

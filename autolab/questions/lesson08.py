@@ -29,7 +29,10 @@ views = prediction(
     "a = zeros(2, 3); row = a[0]; row[1] = 5. What is a[0, 1]?",
     5,
     why="row is a view: it names the same memory as the first row of a.",
-    wrong={0: "That would be so for a copy, such as a[0].clone()."},
+    wrong={
+        0: "That would be so for a copy, such as a[0].clone(). a[0] is a view.",
+        1: "The 1 is the index within the row. What is written there is 5.",
+    },
 )
 
 views_history = prediction(
@@ -39,6 +42,7 @@ views_history = prediction(
     wrong={
         1: "That would be the history of y before the write. The engine notices that row is a part of y.",
         0: "The old value is overwritten, but by 10 times itself, so the gradient goes on to x.",
+        11: "1 + 10: the old history of the row is replaced, not added to.",
     },
 )
 
@@ -49,6 +53,7 @@ chain = prediction(
     wrong={
         1: "The w of the last step was computed from the one before, and that one remembers, too.",
         0: "That would be so within no_grad, or after detach().",
+        6: "Each step has a product 0.1 * slope too, but autograd.grad returns a slope without a history, so only the subtractions are recorded.",
     },
 )
 
@@ -59,6 +64,7 @@ cut = prediction(
     wrong={
         12: "That is 3x², the whole derivative of x³. The part through the second factor is cut.",
         4: "2x = 4 is multiplied by the other factor, which is 2.",
+        16: "That is 2 · 8 or 4 · 4. The derivative of 2x² is 4x, and x is 2.",
     },
 )
 
@@ -98,7 +104,11 @@ quiz = (
         "a = zeros(4); b = a.reshape(2, 2); b[0] = 1; c = a.clone(); c[0] = 9. What is a._version?",
         1,
         why="b is a view of a and shares its counter: one write. c is a copy with a counter of its own.",
-        wrong={2: "The write into c does not count: clone() has made a copy.", 0: "b is a view of a. Writing into it is writing into a."},
+        wrong={
+            2: "The write into c does not count: clone() has made a copy.",
+            0: "b is a view of a. Writing into it is writing into a.",
+            3: "reshape and clone write nothing. Only b[0] = 1 writes into the memory of a.",
+        },
     ),
     choice(
         "The loss is 0.7 and all gradients are NaN. What do you do first?",
@@ -119,5 +129,11 @@ quiz = (
             "1 is not 0: an error",
         ],
         why="Nothing is compared at the time of the write. Until backward needs the value, it may still turn out that nobody does.",
+        early={
+            "the node notes the version, 0": "There is nothing to note before exp has a result and a node that keeps it.",
+            "mul_ writes, and the version becomes 1": "The version has to be noted before the write, or the node would note 1 and find nothing wrong.",
+            "backward reaches the node": "The trouble is made in the forward run: the write comes before the walk back.",
+            "1 is not 0: an error": "Versions are compared when a rule asks for its value, not before.",
+        },
     ),
 )

@@ -17,7 +17,12 @@ relu = prediction(
     "f(x) = relu(x)² at x = 2 is x². And at x = -2? The second derivative there:",
     0,
     why="Left of 0 the function is constant, so all its derivatives are 0.",
-    wrong={2: "That is so on the right side, where relu(x)² = x². Left of 0 the ReLU is closed."},
+    wrong={
+        2: "That is so on the right side, where relu(x)² = x². Left of 0 the ReLU is closed.",
+        -4: "That is the first derivative of x² at -2. Left of 0 the function is 0, not x².",
+        -2: "A square has no negative curvature; and left of 0 the ReLU is closed.",
+        4: "That is the value of x² at -2. Left of 0 the ReLU gives 0.",
+    },
 )
 
 hvp = prediction(
@@ -78,7 +83,12 @@ quiz = (
         "The second derivative of x⁴ at x = 1:",
         12,
         why="One derivative gives 4x³, the next 12x².",
-        wrong={4: "That is the first derivative, 4x³.", 24: "That is the third derivative, 24x."},
+        wrong={
+            4: "That is the first derivative, 4x³.",
+            24: "That is the third derivative, 24x.",
+            3: "The 4 of the first derivative, 4x³, stays as a factor of 3x².",
+            16: "4 · 4: the exponent of 4x³ is 3, so the second factor is 3.",
+        },
     ),
     choice(
         "What does create_graph=True cost?",
@@ -93,7 +103,11 @@ quiz = (
         "A network has 1000 parameters. How many entries does Hv have?",
         1000,
         why="(1000, 1000) times (1000) gives (1000): a change of the gradient has the shape of the gradient.",
-        wrong={1000000: "That is H itself, which is never built."},
+        wrong={
+            1000000: "That is H itself, which is never built.",
+            1: "That would be vᵀHv. Hv has an entry for each parameter.",
+            2000: "There are two backward walks, but the result is one change of the gradient.",
+        },
     ),
     choice(
         "A gradient penalty is computed without create_graph=True. What happens?",
@@ -108,7 +122,12 @@ quiz = (
         "MAML by hand: loss (w - 3)², step size 0.5, start w = 1. dL/dw:",
         0,
         why="The factor 1 - 0.5 · 2 is 0: such a step leads to the minimum from anywhere, so that the start does not matter.",
-        wrong={-4: "That is the gradient at the start.", 3: "That is the place w' after the step."},
+        wrong={
+            -4: "That is the gradient at the start.",
+            3: "That is the place w' after the step.",
+            -2: "That is the step, 0.5 times the gradient at the start. Asked is how the loss after the step depends on the start.",
+            1: "That is the start. After the step w' is 1 + 0.5 · 4.",
+        },
     ),
     several(
         "Where can a second derivative silently become 0?",

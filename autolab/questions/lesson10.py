@@ -32,6 +32,7 @@ checkpoint = prediction(
     wrong={
         1: "Then the numbers for its rules would have to be kept, and nothing would be saved.",
         3: "Once on the way forward, once on the way back. The backward rules themselves do not run forward.",
+        0: "The loss needs its result, so it runs at least once.",
     },
 )
 
@@ -54,6 +55,7 @@ state = prediction(
     wrong={
         1: "One step, but two forward runs. The checkpoint replays random numbers; it does not know of other side effects.",
         0: "In training mode each forward run updates the statistics.",
+        3: "Forward once, and forward once more on the way back. The backward rules update nothing.",
     },
 )
 
@@ -88,6 +90,8 @@ quiz = (
         wrong={
             10: "The inputs of the segments, yes. And while backward is inside a segment, its 10 layers are there, too.",
             100: "That is without a checkpoint.",
+            110: "Only one segment is spread out at a time, not all of them.",
+            11: "The segment that is spread out has 10 layers, not one.",
         },
     ),
     number(
@@ -97,6 +101,9 @@ quiz = (
         wrong={
             100: "The last segment is still there when backward begins.",
             10: "Those ten, of the last segment, are the ones that do not.",
+            99: "All layers of the last segment are still there, not only the last layer.",
+            0: "What a checkpoint does not keep has to be computed again.",
+            9: "These are the segments. Each has ten layers.",
         },
     ),
     several(
@@ -128,5 +135,11 @@ quiz = (
             "its rules run",
         ],
         why="Forward, wait, forward again, backward.",
+        early={
+            "it runs forward, and what its nodes want to keep is thrown away": "Its input and the random state have to be put aside before it runs, or it could not run a second time in the same way.",
+            "backward arrives at it": "The walk back starts from a loss, and for a loss the segment has to run forward.",
+            "it runs forward again, and its nodes get their values": "Nobody asks for the values before backward arrives.",
+            "its rules run": "The rules need the values that were thrown away; the second forward run brings them back.",
+        },
     ),
 )

@@ -9,6 +9,7 @@ round = prediction(
     wrong={
         2049: "That needs 11 bits of fraction. Between 2048 and 4096 the numbers of float16 are 2 apart.",
         2050: "One of the two neighbours, yes. A tie goes to the one with an even fraction.",
+        2047: "Rounding moves to a neighbour of 2049, and those are 2048 and 2050.",
     },
 )
 
@@ -20,6 +21,8 @@ scale = prediction(
     wrong={
         1e-8: "That is the gradient after the division.",
         0: "The seed of the walk is 1024 now, so 10⁻⁴ · 1024 arrives at the second product.",
+        1.024e-4: "The loss is scaled before the walk, and on the way come two factors of 10⁻⁴, not one.",
+        0.1024: "That is what arrives at the second product, 10⁻⁴ · 1024. Another factor 10⁻⁴ follows.",
     },
 )
 
@@ -38,7 +41,11 @@ digits = prediction(
     "What percentage of the 14380 gradients of the scores is exactly 0 in float16, without scaling?",
     100,
     why="Even the largest is 100 times smaller than the last number of float16, 6 · 10⁻⁸.",
-    wrong={0: "Compare 7 · 10⁻¹⁰ with the last number before 0, 6 · 10⁻⁸.", 50: "The largest possible one is below the limit, so all are."},
+    wrong={
+        0: "Compare 7 · 10⁻¹⁰ with the last number before 0, 6 · 10⁻⁸.",
+        50: "The largest possible one is below the limit, so all are.",
+        90: "Nine of ten scores are of wrong classes, and those gradients are small. But that of the right class is below the limit as well.",
+    },
     tolerance=0.01,
 )
 
@@ -87,7 +94,11 @@ quiz = (
         3.07,
         tolerance=0.05,
         why="3 · 10⁻⁸ · 1024 ≈ 3.07 · 10⁻⁵.",
-        wrong={0: "Without scaling it would be near the border. With S it is a thousand times as large."},
+        wrong={
+            0: "Without scaling it would be near the border. With S it is a thousand times as large.",
+            0.003: "That is the gradient after unscaling. `.grad` still holds it times S.",
+            30.7: "Count the powers of ten: 10⁻⁸ · 10³ · 10⁵ is 1.",
+        },
     ),
     choice(
         "In one step a gradient is inf. What does GradScaler do?",
@@ -120,6 +131,14 @@ quiz = (
             "scaler.update()",
         ],
         why="Clipping needs the true gradients, so it stands between unscale_ and step.",
+        early={
+            "loss in an autocast block": "The old gradients go first here. (It would train as well, as long as they are gone before backward.)",
+            "scaler.scale(loss).backward()": "It needs a loss of this batch, and gradients that have been cleared.",
+            "scaler.unscale_(optimizer)": "It divides the gradients by S, and backward has not made them yet.",
+            "clip_grad_norm_(...)": "The gradients are still S times too large (or not there yet): a limit for the norm would mean nothing.",
+            "scaler.step(optimizer)": "The step would use gradients that are not clipped, or not there yet.",
+            "scaler.update()": "It looks whether the step found an overflow, so the step comes first.",
+        },
     ),
     choice(
         "A network trained with bfloat16 needs no GradScaler. Why?",

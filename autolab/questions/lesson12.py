@@ -18,7 +18,13 @@ mlp = prediction(
     "Linear(64, 64), ReLU, Linear(64, 10): how many numbers are learned?",
     4810,
     why="64 · 64 + 64 weights and biases, and 64 · 10 + 10.",
-    wrong={4736: "Those are the weights. Each neuron has a bias, too: 64 + 10 more.", 4160: "That is the first layer. The second has 650."},
+    wrong={
+        4736: "Those are the weights. Each neuron has a bias, too: 64 + 10 more.",
+        4160: "That is the first layer. The second has 650.",
+        650: "That is the second layer. The first has 4160.",
+        4746: "The first layer has 64 biases, too.",
+        4800: "The second layer has 10 biases, too.",
+    },
 )
 
 conv = prediction(
@@ -39,6 +45,8 @@ adam = prediction(
     wrong={
         -99: "That is SGD, 1 - 0.1 · 1000. Adam divides by the size of the gradient.",
         0.99: "The corrections make up for the small first averages: m̂ = g, not 0.1 g.",
+        1.1: "The step goes against the gradient, and the gradient is positive.",
+        0: "That would be a step of length 1. The quotient is 1, and the learning rate multiplies it.",
     },
 )
 
@@ -50,6 +58,9 @@ clip = prediction(
     wrong={
         1: "The limit is for the norm of the whole, not for each entry (that is clip_grad_value_).",
         3: "The norm 5 is above the limit.",
+        0.75: "3 / 4. Both entries are divided by the norm, √(3² + 4²) = 5.",
+        0.4286: "3 / 7 divides by the sum of the entries. The norm is √(3² + 4²).",
+        0.8: "That is the second entry, 4 / 5.",
     },
 )
 
@@ -82,13 +93,25 @@ quiz = (
         "Put a training step in order.",
         ["optimizer.zero_grad()", "loss = loss_fn(model(x), y)", "loss.backward()", "clip_grad_norm_(...)", "optimizer.step()"],
         why="Clipping needs gradients, the step needs clipped ones. (zero_grad may as well come last, after the step.)",
+        early={
+            "loss = loss_fn(model(x), y)": "It would train as well, if zero_grad followed before backward. The usual order clears first.",
+            "loss.backward()": "It needs the loss of this batch; and old gradients that are still there would be added to.",
+            "clip_grad_norm_(...)": "There are no gradients of this batch yet: backward makes them.",
+            "optimizer.step()": "It would use gradients that are not clipped, or not there yet.",
+        },
     ),
     number(
         "A classifier of 100 classes is trained and its loss stays at 4.605. What is it doing? Answer with the probability it gives to each class.",
         0.01,
         tolerance=1e-4,
         why="-log(1/100) = 4.605: it says 1/100 for each class, and so knows nothing.",
-        wrong={4.605: "That is the loss. The probability is e to the minus 4.605."},
+        wrong={
+            4.605: "That is the loss. The probability is e to the minus 4.605.",
+            0.1: "That would be ten classes, and a loss of log 10 = 2.303.",
+            1: "Then the loss would be 0: it would be sure of the right class.",
+            0: "Then the loss would be infinite: -log 0.",
+            100: "That is the number of classes. They share a probability of 1.",
+        },
     ),
     choice(
         "Validation is done with no_grad, but model.eval() was forgotten. What happens?",
@@ -103,7 +126,14 @@ quiz = (
         "Images of shape (64, 1, 8, 8) go through Conv2d(1, 4, 3) without padding. Shape of the result:",
         (64, 4, 6, 6),
         why="A window of 3 has 8 - 3 + 1 = 6 places in each direction.",
-        wrong={(64, 4, 8, 8): "That would need padding=1, which keeps the size."},
+        wrong={
+            (64, 4, 8, 8): "That would need padding=1, which keeps the size.",
+            (64, 1, 6, 6): "There are four windows, and each gives a channel of its own.",
+            (64, 4, 5, 5): "8 - 3 + 1 is 6: the first place counts, too.",
+            (4, 6, 6): "That is one image. The batch of 64 stays in front.",
+            (64, 6, 6, 4): "The channels come before height and width.",
+            (64, 4, 3, 3): "That is the size of a window. The result has an entry for each place where the window fits.",
+        },
     ),
     choice(
         "Why does the optimizer's step run under no_grad?",

@@ -6,7 +6,13 @@ dual = prediction(
     "y = x·x·x + x at x = 2. With which tangent does y arrive, if x has tangent 1?",
     13,
     why="3x² + 1 = 13, the derivative.",
-    wrong={12: "That is the tangent of x·x·x. The last + x brings 1 more.", 10: "That is the value of y."},
+    wrong={
+        12: "That is the tangent of x·x·x. The last + x brings 1 more.",
+        10: "That is the value of y.",
+        14: "12 + 2: what is added is the tangent of x, 1, not its value.",
+        5: "2x + 1 would be the derivative of x² + x.",
+        7: "3x + 1: the derivative of x³ is 3x².",
+    },
 )
 
 jvp = prediction(
@@ -35,7 +41,12 @@ grad = prediction(
     "grad of the sum of x³, at (1, 2, 3): the last entry?",
     27,
     why="3x² is 27 at x = 3.",
-    wrong={81: "3 · 3³: the exponent goes down by one, 3 · 3² = 27.", 9: "That is x²; the factor 3 is missing."},
+    wrong={
+        81: "3 · 3³: the exponent goes down by one, 3 · 3² = 27.",
+        9: "That is x²; the factor 3 is missing.",
+        36: "That is the sum of x³, the value.",
+        42: "3 · (1 + 4 + 9): that sums the gradient. Each entry of x has its own.",
+    },
 )
 
 vmap = prediction(
@@ -55,7 +66,12 @@ quiz = (
         "Dual numbers: (3 + ε)². What stands before ε?",
         6,
         why="(3 + ε)(3 + ε) = 9 + 6ε, because ε² is 0.",
-        wrong={9: "That is the value, 3².", 1: "The tangent of 3 + ε is 1. That of the square is 2 · 3 · 1."},
+        wrong={
+            9: "That is the value, 3².",
+            1: "The tangent of 3 + ε is 1. That of the square is 2 · 3 · 1.",
+            3: "(3 + ε)(3 + ε) has two products of a 3 and an ε.",
+            7: "6 + 1: the ε² is 0, it does not become an ε.",
+        },
     ),
     choice(
         "A function has 2 inputs and 10000 results. Which gives its Jacobian in fewer passes?",
@@ -73,6 +89,10 @@ quiz = (
         wrong={
             (4, 3): "That is the sum over samples, which backward gives.",
             (4, 3, 20): "The new axis stands in front, unless out_dims says otherwise.",
+            (20,): "That is the shape of the losses, one for each sample.",
+            (80, 3): "The samples get an axis of their own; they are not appended to the rows.",
+            (20, 3, 4): "Each gradient keeps the shape of the weight, (4, 3).",
+            (20, 12): "Each gradient keeps its two axes.",
         },
     ),
     choice(

@@ -76,6 +76,8 @@ five = prediction(
     wrong={
         (200,): "That is what was meant. The target lacks an axis in front, and becomes a row.",
         (200, 1): "The column meets a row, and both are stretched.",
+        (1, 200): "The row meets a column, and both are stretched.",
+        (): "There is no sum or mean yet: the difference is taken entry by entry.",
     },
 )
 
@@ -103,7 +105,13 @@ quiz = (
         2.303,
         tolerance=0.02,
         why="log 10. With 23 it is very sure of wrong answers: the scores are far too large in the beginning.",
-        wrong={0: "A loss of 0 would be a network that knows everything already.", 1: "Check with log 10, the loss of guessing."},
+        wrong={
+            0: "A loss of 0 would be a network that knows everything already.",
+            1: "That is the logarithm of 10 to base 10. The loss takes the natural one.",
+            0.1: "That is the probability of each class. The loss is minus its logarithm.",
+            10: "That is the number of classes. Guessing costs its logarithm.",
+            23: "That is what it is. The scores are far too large in the beginning.",
+        },
     ),
     choice(
         "Loss finite, gradients nan. What helps at once?",
@@ -134,5 +142,11 @@ quiz = (
             "measure again",
         ],
         why="First the measurement, then one change, then the measurement again.",
+        early={
+            "run one forward and one backward pass": "The hooks have to be there when the gradients come by, so they are registered before.",
+            "compare the norms from the last layer to the first": "There are no norms before a backward pass has met the hooks.",
+            "replace the activation, or add normalisation": "That is a change on suspicion. Measure first whether the gradients vanish.",
+            "measure again": "It is the same network as before: something has to be changed in between.",
+        },
     ),
 )

@@ -9,7 +9,8 @@ traffic = prediction(
     wrong={
         8: "That would be enough: read x, write y. But t is written and read in between.",
         12: "Writing t and reading it are two journeys.",
-        4: "That is one array once.",
+        4: "That is one array once. It is read, and others are written.",
+        24: "Two operations, each with one array in and one out: the numbers 2 and 5 are no arrays.",
     },
 )
 
@@ -39,14 +40,23 @@ guards = prediction(
     "fast is called with shapes (3), (3), (4), (3). How many lists are there then, besides the one for (4) from above?",
     1,
     why="The list for (4) exists already from the first call. Only (3) is new, once.",
-    wrong={2: "(4) was seen before, in the first example.", 4: "A list is used again as long as its guards hold."},
+    wrong={
+        2: "(4) was seen before, in the first example.",
+        4: "A list is used again as long as its guards hold.",
+        3: "The second and the last call have the shape of the first, and its list serves them, too.",
+        0: "A list holds for one shape. (3) is another one than (4).",
+    },
 )
 
 outside = prediction(
     "scale(x) returns x * factor and is compiled with factor = 3. Then factor = 4, and scale(1) is called. What is the result?",
     4,
     why="The number is guarded. It has changed, so the call is watched anew, and a second list is written.",
-    wrong={3: "A compiler that had simply written the 3 down would say so. A guard looks at factor before each call."},
+    wrong={
+        3: "A compiler that had simply written the 3 down would say so. A guard looks at factor before each call.",
+        12: "3 · 4: the list with the 3 is not run first. Its guard fails, and the function itself runs.",
+        7: "3 + 4: nothing is added. The function multiplies by what factor is now.",
+    },
 )
 
 decides = prediction(
@@ -67,13 +77,22 @@ quiz = (
         "Eight cheap operations in a chain on an array of 4 MB. How many MB travel without fusion?",
         64,
         why="Each operation reads 4 MB and writes 4 MB: 8 · 8.",
-        wrong={32: "Each operation reads and writes: twice that.", 8: "That is the fused chain."},
+        wrong={
+            32: "Each operation reads and writes: twice that.",
+            8: "That is the fused chain.",
+            36: "The result of one operation is written and read again: that is two journeys, not one.",
+        },
     ),
     number(
         "And fused?",
         8,
         why="The input is read once, the result is written once.",
-        wrong={64: "In a fused chain the intermediate results stay in the cache.", 4: "Read and write: twice 4 MB."},
+        wrong={
+            64: "In a fused chain the intermediate results stay in the cache.",
+            4: "The input is read and the result is written: twice 4 MB.",
+            32: "In a fused chain the results in between do not travel at all: neither written nor read.",
+            0: "The input has to come from memory, and the result has to go there.",
+        },
     ),
     choice(
         "Why is compiled code for small arrays faster?",
@@ -113,5 +132,11 @@ quiz = (
             "check the guards and run the list, from the second call on",
         ],
         why="Watched once, run often.",
+        early={
+            "write the operations and their rules as a list": "It does not know them yet: the function has to run once, under its eyes.",
+            "plan buffers, and blocks for long chains": "A plan for which operations? The list comes first.",
+            "write guards": "Guards say when the finished program holds, so they close it.",
+            "check the guards and run the list, from the second call on": "There is nothing to check or to run before the first call has been watched and written down.",
+        },
     ),
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import html
+import math
 import re
-from fractions import Fraction
 
 import traitlets
 
@@ -33,15 +33,23 @@ def several(prompt, options, right):
     return _of_options("several", prompt, options, list(right))
 
 
-def number(prompt, right, why, wrong=None, tolerance=1e-3):
-    """A number, within `tolerance` times its size (or of 1, if it is smaller). Fractions such as 1/3 are numbers, too.
+def number(prompt, right, why, wrong=None, tolerance=None):
+    """A number, within `tolerance` times its size (or of 1, if it is smaller). 1/3, 2^16 and 1,000,000 are numbers, too.
 
     why : what to say when it is right; wrong : dict, a wrong number -> what mistake leads to it.
+    tolerance : by default 1e-3, and none for a whole number: who counts 2049 where 2048 is right has counted wrongly.
     """
+    if tolerance is None:
+        tolerance = 1e-9 if float(right).is_integer() else 1e-3
     return {
-        "kind": "number", "prompt": prompt, "right": float(right), "shown": f"{right:g}", "tolerance": float(tolerance), "why": why,
+        "kind": "number", "prompt": prompt, "right": float(right), "shown": _written(right), "tolerance": float(tolerance), "why": why,
         "wrong": [[float(value), said] for value, said in (wrong or {}).items()],
     }  # fmt: skip
+
+
+def _written(value):
+    """A number as people write it: 1,000,000 and 9.5e-07."""
+    return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:g}"
 
 
 def shape(prompt, right, why, wrong=None):
@@ -52,17 +60,23 @@ def shape(prompt, right, why, wrong=None):
     }  # fmt: skip
 
 
-def order(prompt, steps, why):
-    """Put these steps in order; they are given in the right one here, and shown in another."""
-    steps = list(steps)
+def order(prompt, steps, why, early=None):
+    """Put these steps in order; they are given in the right one here, and shown in another.
+
+    early : dict, a step -> what to say if it comes too early: what has to have happened before it.
+    """
+    steps, early = list(steps), early or {}
     if len(steps) < 2 or len(set(steps)) < len(steps):
         raise ValueError("order() needs at least two steps, all different")
+    unknown = [step for step in early if step not in steps[1:]]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} cannot come too early: it is none of the later steps, {', '.join(steps[1:])}")
     # always the same other order, so that saved pages do not change: the odd ones first, from behind
     mixed = list(range(len(steps)))[::-1][::2] + list(range(len(steps)))[::-1][1::2]
     if mixed == list(range(len(steps))):
         mixed.reverse()
-    return {"kind": "order", "prompt": prompt, "options": [{"text": s} for s in steps], "mixed": mixed, "why": why,
-            "shown": ", then ".join(steps)}  # fmt: skip
+    given = [{"text": step, "early": early.get(step, "")} for step in steps]
+    return {"kind": "order", "prompt": prompt, "options": given, "mixed": mixed, "why": why, "shown": ", then ".join(steps)}
 
 
 def _of_options(kind, prompt, options, right):
@@ -73,7 +87,7 @@ def _of_options(kind, prompt, options, right):
     return {"kind": kind, "prompt": prompt, "options": given, "shown": "; ".join(right)}
 
 
-def prediction(prompt, truth, why, wrong=None, choices=None, tolerance=1e-3):
+def prediction(prompt, truth, why, wrong=None, choices=None, tolerance=None):
     """What `predict` asks, to be kept in another file than the notebook; the parameters are those of `predict`."""
     wrong = wrong or {}
     if choices is not None:
@@ -90,6 +104,7 @@ def prediction(prompt, truth, why, wrong=None, choices=None, tolerance=1e-3):
 
 # -- answers -----------------------------------------------------------------------------------
 
+PLAIN = r"[+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"  # as people write them
 
 def judge(question, answer):
     """(right, what to say) for an answer: an option's text, several of them, a number, a shape, or the steps in an order."""
@@ -106,25 +121,38 @@ def judge(question, answer):
         if list(answer) == steps:
             return True, question["why"]
         place = next((i for i, (a, b) in enumerate(zip(answer, steps)) if a != b), len(answer))
-        return False, f"Up to step {place} it is right." if place else "The first step is another one."
+        said = f"Up to step {place} it is right." if place else "The first step is another one."
+        early = next((o["early"] for o in question["options"] if [o["text"]] == list(answer[place : place + 1])), "")
+        return False, f"{said} Too early: {answer[place]}. {early}" if early else said
     value = as_number(answer) if kind == "number" else as_shape(answer)
     if value is None:
         return False, "Write a number, such as 0.5 or 1/3." if kind == "number" else "Write a shape, such as 3, 4."
     if _equal(question, value, question["right"]):
         return True, question["why"]
-    return False, next((said for wrong, said in question["wrong"] if _equal(question, value, wrong)), None) or _nearly(question, value)
+    known = [(wrong, said) for wrong, said in question["wrong"] if _equal(question, value, wrong)]
+    if known and kind == "number":  # two mistakes may lie close together: the nearer one
+        known.sort(key=lambda slip: abs(slip[0] - value))
+    return False, known[0][1] if known else _nearly(question, value)
 
 
 def _nearly(question, value):
     """What can be said about a wrong answer that nobody expected; it leaves the right one to be found."""
     right = question["right"]
     if question["kind"] == "number":
-        if _equal(question, -value, right):
-            return "The size is right; look at the sign."
-        return "It is larger." if value < right else "It is smaller."
+        slips = [
+            (-right, "The size is right; look at the sign."),
+            (2 * right, "Off by a factor of 2: what was counted twice?"),
+            (right / 2, "Off by a factor of 2: what was left out?"),
+            *[(right * 10**k, "The digits are right; count the powers of ten.") for k in (-6, -3, -2, -1, 1, 2, 3, 6)],
+        ]
+        bigger = "It is larger." if value < right else "It is smaller."
+        return next((said for slip, said in slips if right and abs(value - slip) <= 0.01 * abs(slip)), bigger)
     if len(value) != len(right):
         return f"It has {len(right)} {'axis' if len(right) == 1 else 'axes'}."
-    return "These lengths, in another order." if sorted(value) == sorted(right) else "The number of axes is right; look at each length."
+    if sorted(value) == sorted(right):
+        return "These lengths, in another order."
+    off = [str(axis) for axis, (length, wanted) in enumerate(zip(value, right)) if length != wanted]
+    return f"The number of axes is right; look at axis {' and axis '.join(off)}."
 
 
 def _equal(question, value, other):
@@ -134,11 +162,17 @@ def _equal(question, value, other):
 
 
 def as_number(text):
-    """The number that a text stands for: 0.5, -2e-3 or 1/3; None if none."""
-    try:
-        return float(Fraction(str(text).replace(" ", ""))) if "/" in str(text) else float(text)
-    except (ValueError, ZeroDivisionError, TypeError):
+    """The number that a text stands for: 0.5, -2e-3, 1/3, 2^16 or 1,000,000; None if none."""
+    found = re.fullmatch(f"({PLAIN})(?:([/^])({PLAIN}))?", re.sub(r"[\s_]", "", str(text)).replace("\u2212", "-").replace("**", "^"))
+    if not found:
         return None
+    left, sign, right = found.groups()
+    a, b = float(left.replace(",", "")), float((right or "1").replace(",", ""))
+    try:
+        value = a / b if sign == "/" else a**b if sign else a
+    except ArithmeticError:
+        return None
+    return value if isinstance(value, float) and math.isfinite(value) else None
 
 
 def as_shape(text):
@@ -210,7 +244,9 @@ class Quiz(Explorable):
             options = "".join(f"<li>{marked(o['text'])}</li>" for o in shown)
             said = [f"{marked(o['text'])}: {marked(o['why'])}" for o in q.get("options", ()) if "why" in o]
             said += [marked(q["why"])] if "why" in q else []
-            said += [f"Not {marked(str(tuple(w)) if q['kind'] == 'shape' else f'{w:g}')}: {marked(why)}" for w, why in q.get("wrong", ())]
+            said += [f"Not yet {marked(o['text'])}: {marked(o['early'])}" for o in q.get("options", ()) if o.get("early")]
+            shown = tuple if q["kind"] == "shape" else _written
+            said += [f"Not {marked(str(shown(wrong)))}: {marked(why)}" for wrong, why in q.get("wrong", ())]
             prompt = f"{'<b>Predict.</b> ' if self.reveal else ''}{marked(q['prompt'])}"
             items.append(
                 f"<li><p>{prompt}</p>{f'<ul>{options}</ul>' if options else ''}<details><summary>Answer</summary>"
@@ -250,7 +286,7 @@ def quiz(title, *questions):
     return Quiz(title, questions)
 
 
-def predict(prompt, truth=None, why="", wrong=None, choices=None, tolerance=1e-3):
+def predict(prompt, truth=None, why="", wrong=None, choices=None, tolerance=None):
     """Ask for a prediction before the next cell is run; then show the truth, why, and what a wrong prediction overlooked.
 
     Parameters
@@ -266,8 +302,8 @@ def predict(prompt, truth=None, why="", wrong=None, choices=None, tolerance=1e-3
         A wrong prediction -> the explanation of that particular mistake.
     choices : list of str, optional
         What to choose from; then `truth` is one of them.
-    tolerance : float
-        How far a number may be off, relative to its size.
+    tolerance : float, optional
+        How far a number may be off, relative to its size; see `number`.
     """
     question = prompt if isinstance(prompt, dict) else prediction(prompt, truth, why, wrong, choices, tolerance)
     return Quiz(f"predict: {question['prompt']}", [question], reveal=True)

@@ -9,6 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from autolab.widgets.questions import judge
+
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.ipynb"))
 NUMBERS = [path.name[:2] for path in LESSONS]
@@ -218,19 +220,32 @@ def test_the_quiz_has_four_to_eight_questions_of_more_than_one_kind(lesson):
     assert asked(lesson).quiz[0][:2] == lesson.path.name[:2]
 
 
-def test_every_answer_of_the_quiz_is_explained(lesson):
-    for q in questions(lesson):
-        said = [o["why"] for o in q.get("options", ()) if "why" in o] + [why for _, why in q.get("wrong", ())]
-        assert all(len(why.split()) >= 4 for why in [*said, *([q["why"]] if "why" in q else [])])
-        assert len(q.get("options", ())) >= 3 or q.get("wrong")
-
-
-def test_a_wrong_prediction_is_told_what_it_overlooked(lesson):
+def everything_asked(lesson):
+    """Its predictions and the questions of its quiz."""
     predictions = [value for name, value in vars(asked(lesson)).items() if isinstance(value, dict) and not name.startswith("__")]
-    for q in predictions:
-        said = [o["why"] for o in q["options"] if not o["right"]] if "options" in q else [why for _, why in q["wrong"]]
-        assert said, q["prompt"]
-        assert all(len(why.split()) >= 4 for why in [q["why"], *said]), q["prompt"]
+    return predictions + list(questions(lesson))
+
+
+def slips(question):
+    """The mistakes that a question has words of its own for, and the words."""
+    if question["kind"] in ("number", "shape"):
+        return {str(wrong): said for wrong, said in question["wrong"]}
+    if question["kind"] == "order":
+        return {step["text"]: step["early"] for step in question["options"][1:]}
+    return {option["text"]: option["why"] for option in question["options"]}
+
+
+def test_each_wrong_answer_that_is_to_be_expected_has_words_of_its_own(lesson):
+    for question in everything_asked(lesson):
+        said = list(slips(question).values())
+        assert len(said) >= 2 and len(set(said)) >= len(said) - 1, question["prompt"]
+        assert all(len(why.split()) >= 4 for why in [*said, question.get("why", "in these four words")]), question["prompt"]
+
+
+def test_the_words_for_a_mistake_are_said_to_whoever_makes_it(lesson):
+    for question in everything_asked(lesson):
+        for wrong, said in question.get("wrong", ()):
+            assert judge(question, wrong) == (False, said), question["prompt"]
 
 
 def test_the_right_answers_are_not_always_the_same(lesson):

@@ -26,8 +26,10 @@ QUESTIONS = [
     several("What is saved?", {"`x`": "Its rule needs it.", "the result": "No rule asks for it.", "`y`": "The other rule."}, ["`x`", "`y`"]),
     number("x² twice at 3", 12, why="Gradients add up.", wrong={6: "That is one pass."}),
     shape("`W.grad` of W (3, 4)", (3, 4), why="As W.", wrong={(4, 3): "Transposed."}),
-    order("A training step", ["zero", "forward", "backward", "step"], why="Old gradients would be added."),
-]
+    order("A training step", ["zero", "forward", "backward", "step"], why="Old gradients would be added.",
+          early={"backward": "There is no loss yet."}),
+    number("A small gradient", 1.024e-5, why="1024 times 1e-8.", wrong={1e-8: "Not divided yet.", 0: "It did not vanish."}, tolerance=1e-7),
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -40,16 +42,21 @@ def home(tmp_path, monkeypatch):
     (0, "the youngest", True, "received everything"), (0, "the leaf", False, "Leaves come last"), (0, "?", False, "none of the answers"),
     (1, ["`x`", "`y`"], True, "Its rule needs it. The other rule."), (1, ["`x`", "the result"], False, "Not: the result."),
     (2, "12", True, "add up"), (2, 12.0, True, "add up"), (2, "6", False, "one pass"), (2, "7", False, "It is larger."), (2, "20", False, "It is smaller."), (2, "-12", False, "look at the sign"), (2, "x", False, "Write a number"),
-    (3, "(3, 4)", True, "As W"), (3, [4, 3], False, "Transposed"), (3, "3", False, "It has 2 axes."), (3, "3, 5", False, "each length"), (3, "a", False, "Write a shape"),
-    (4, ["zero", "forward", "backward", "step"], True, "Old gradients"), (4, ["zero", "backward", "forward", "step"], False, "Up to step 1"),
+    (2, "24", False, "what was counted twice?"), (2, "120", False, "count the powers of ten"),
+    (3, "(3, 4)", True, "As W"), (3, [4, 3], False, "Transposed"), (3, "3", False, "It has 2 axes."), (3, "3, 5", False, "look at axis 1."), (3, "9, 5", False, "look at axis 0 and axis 1."), (3, "a", False, "Write a shape"),
+    (4, ["zero", "forward", "backward", "step"], True, "Old gradients"), (4, ["zero", "backward", "forward", "step"], False, "Up to step 1 it is right. Too early: backward. There is no loss yet."),
     (4, ["step", "zero", "forward", "backward"], False, "first step is another"),
+    (5, "1.02e-5", True, "1024 times"), (5, "0", False, "did not vanish"), (5, "1e-8", False, "Not divided yet"), (5, "5.1e-6", False, "left out?"),
 ])  # fmt: skip
 def test_each_answer_gets_its_explanation(k, answer, right, said):
     verdict, explanation = judge(QUESTIONS[k], answer)
     assert verdict is right and said in explanation
 
 
-@pytest.mark.parametrize(("text", "value"), [("1/4", 0.25), (" -2e-3", -0.002), ("", None), ("1/0", None), ("abc", None)])
+@pytest.mark.parametrize(("text", "value"), [("1/4", 0.25), (" -2e-3", -0.002), ("", None), ("1/0", None), ("abc", None),
+    ("2^16", 65536), ("2**-2", 0.25), ("1,000,000", 1e6), ("1 000_000", 1e6), ("\u22123.", -3), (".5", 0.5), ("1e3/2", 500),
+    ("0,5", None), ("1e999", None), ("9^999", None), ("-1^.5", None), ("0^-1", None), ("0x10", None), ("inf", None),
+])  # fmt: skip
 def test_numbers_as_people_write_them(text, value):
     assert as_number(text) == value
 
@@ -59,6 +66,11 @@ def test_numbers_as_people_write_them(text, value):
 ])  # fmt: skip
 def test_shapes_as_people_write_them(text, value):
     assert as_shape(text) == value
+
+
+def test_a_whole_number_is_counted_exactly_and_any_other_to_three_digits():
+    assert [judge(number("?", 2048, "w"), n)[0] for n in (2048, 2049, 2047.5)] == [True, False, False]
+    assert [judge(number("?", 2.3026, "w"), n)[0] for n in (2.3026, 2.303, 2.31)] == [True, True, False]
 
 
 def test_attempts_are_kept_on_this_machine(home):
@@ -114,13 +126,13 @@ def test_a_quiz_gives_part_of_the_points_of_a_cell_that_nbgrader_grades():
 
 def test_answers_from_a_list_can_be_graded():
     right = ["the youngest", ["`x`", "`y`"], 12, (3, 4), ["zero", "forward", "backward", "step"]]
-    assert quiz("x", *QUESTIONS).points(right) == 5
-    assert quiz("x", *QUESTIONS).points(["the leaf", [], 6, (4, 3), []]) == 0
+    assert quiz("x", *QUESTIONS[:5]).points(right) == 5
+    assert quiz("x", *QUESTIONS[:5]).points(["the leaf", [], 6, (4, 3), []]) == 0
 
 
 def test_without_script_or_kernel_the_answers_can_be_opened():
     page = quiz("x", *QUESTIONS).picture()
-    assert page.count("<details>") == 5 and "<code>W.grad</code>" in page
+    assert page.count("<details>") == 6 and "<code>W.grad</code>" in page and "Not yet backward: There is no loss yet." in page
     bundle, _ = quiz("x", *QUESTIONS)._repr_mimebundle_()
     assert "text/html" in bundle and "image/svg+xml" not in bundle
     assert bundle["text/plain"].startswith("1. Which node fires first?\n   - the youngest")
@@ -140,6 +152,8 @@ def test_mistakes_of_an_author_are_said():
         quiz("x")
     with pytest.raises(ValueError, match="at least two steps"):
         order("?", ["a"], "w")
+    with pytest.raises(ValueError, match="'a' cannot come too early: it is none of the later steps, b"):
+        order("?", ["a", "b"], "w", early={"a": "no"})
     with pytest.raises(IndexError, match="there is no question 2: this quiz has 1"):
         quiz("x", QUESTIONS[0]).answer(2, 1)
 

@@ -1,6 +1,6 @@
 // ---- quiz -----------------------------------------------------------------------------------------------------
 
-// The same judgement as in Python (autolab/widgets/quiz.py), so that a page without a kernel answers, too.
+// The same judgement as in Python (autolab/widgets/questions.py), so that a page without a kernel answers, too.
 function judge(question, answer) {
   const { kind, options } = question;
   if (kind === "choice") {
@@ -15,7 +15,9 @@ function judge(question, answer) {
   if (kind === "order") {
     const at = options.findIndex((o, i) => o.text !== answer[i]);
     if (at < 0) return [true, question.why];
-    return [false, at ? `Up to step ${at} it is right.` : "The first step is another one."];
+    const said = at ? `Up to step ${at} it is right.` : "The first step is another one.";
+    const early = options.find((o) => o.text === answer[at])?.early;
+    return [false, early ? `${said} Too early: ${answer[at]}. ${early}` : said];
   }
   const value = kind === "number" ? asNumber(answer) : asShape(answer);
   if (value === null) {
@@ -24,25 +26,38 @@ function judge(question, answer) {
   const equal = (other) => kind === "shape" ? String(value) === String(other)
     : Math.abs(value - other) <= question.tolerance * Math.max(1, Math.abs(other));
   if (equal(question.right)) return [true, question.why];
-  const known = question.wrong.find(([wrong]) => equal(wrong));
-  return [false, known ? known[1] : nearly(question, value)];
+  const known = question.wrong.filter(([wrong]) => equal(wrong));
+  if (kind === "number") known.sort(([a], [b]) => Math.abs(a - value) - Math.abs(b - value)); // the nearer mistake
+  return [false, known.length ? known[0][1] : nearly(question, value)];
 }
 
 // What can be said about a wrong answer that nobody expected.
-function nearly({ kind, right, tolerance }, value) {
+function nearly({ kind, right }, value) {
   if (kind === "number") {
-    const turned = Math.abs(value + right) <= tolerance * Math.max(1, Math.abs(right));
-    return turned ? "The size is right; look at the sign." : `It is ${value < right ? "larger" : "smaller"}.`;
+    const slips = [
+      [-right, "The size is right; look at the sign."],
+      [2 * right, "Off by a factor of 2: what was counted twice?"],
+      [right / 2, "Off by a factor of 2: what was left out?"],
+      ...[-6, -3, -2, -1, 1, 2, 3, 6].map((k) => [right * 10 ** k, "The digits are right; count the powers of ten."]),
+    ];
+    const slip = slips.find(([wrong]) => right && Math.abs(value - wrong) <= 0.01 * Math.abs(wrong));
+    return slip ? slip[1] : `It is ${value < right ? "larger" : "smaller"}.`;
   }
   if (value.length !== right.length) return `It has ${right.length} ${right.length === 1 ? "axis" : "axes"}.`;
   const sorted = (shape) => String([...shape].sort((a, b) => a - b));
-  return sorted(value) === sorted(right) ? "These lengths, in another order." : "The number of axes is right; look at each length.";
+  if (sorted(value) === sorted(right)) return "These lengths, in another order.";
+  const off = right.map((_, axis) => axis).filter((axis) => value[axis] !== right[axis]);
+  return `The number of axes is right; look at axis ${off.join(" and axis ")}.`;
 }
 
+// A number as people write it: 0.5, -2e-3, 1/3, 2^16 or 1,000,000.
 function asNumber(text) {
-  const [above, below] = text.replaceAll(" ", "").split("/");
-  const value = Number(above) / (below === undefined ? 1 : Number(below));
-  return text.trim() && Number.isFinite(value) ? value : null;
+  const plain = /^[+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
+  const [, left, sign, right = "1"] = text.replace(/[\s_]/g, "").replaceAll("\u2212", "-").replaceAll("**", "^").match(/^([^/^]+)(?:([/^])(.+))?$/) || [];
+  if (![left, right].every((part) => plain.test(part))) return null;
+  const [a, b] = [left, right].map((part) => Number(part.replaceAll(",", "")));
+  const value = sign === "^" ? a ** b : a / b;
+  return Number.isFinite(value) ? value : null;
 }
 
 function asShape(text) {
