@@ -16,12 +16,12 @@ from autolab.widgets.panel import Frame, Panel, slider, timeline
 
 
 def size_text(count):
-    """A number of bytes for people.
+    """A number of bytes for people: a kB has 1000 of them, a MB a million.
 
-    >>> size_text(512), size_text(131072)
-    ('512 B', '128 KB')
+    >>> size_text(512), size_text(131072), size_text(4_000_000)
+    ('512 B', '131 kB', '4 MB')
     """
-    for unit, size in (("MB", 2**20), ("KB", 2**10)):
+    for unit, size in (("MB", 10**6), ("kB", 10**3)):
         if count >= size:
             return f"{count / size:.3g} {unit}"
     return f"{count:.0f} B"
@@ -96,7 +96,7 @@ def memory_against_depth(layer=None, input=None, depths=(2, 4, 8, 12, 16), segme
         seconds = {at: min(s, clocked(lambda at=at: passes(*at), 1)) for at, s in seconds.items()}
     found = {at: (memory[at], seconds[at]) for at in pairs}
     ends = (depths[0] - 0.5, depths[-1] + 0.5)
-    left = Axes(ends, (0, 1.12 * max(memory.values()) / 2**10), (0, 0), (430, 290), ("layers", "peak, KB"), "memory")
+    left = Axes(ends, (0, 1.12 * max(memory.values()) / 1e3), (0, 0), (430, 290), ("layers", "peak, kB"), "memory")
     right = Axes(ends, (0, 1.12 * max(seconds.values()) * 1e3), (430, 0), (430, 290), ("layers", "time, ms"), "time")
     frames = [left.frame(), right.frame()]
 
@@ -105,7 +105,7 @@ def memory_against_depth(layer=None, input=None, depths=(2, 4, 8, 12, 16), segme
         line = axes.line(at, [table[d, count] * unit for d in at], kind)
         return [line, *(axes.point(d, table[d, count] * unit, kind) for d in at)]
 
-    plain = curve(left, memory, 2**-10, 0, "a") + curve(right, seconds, 1e3, 0, "a")
+    plain = curve(left, memory, 1e-3, 0, "a") + curve(right, seconds, 1e3, 0, "a")
 
     def make(depth, segments):
         depth, count = int(depth), int(segments)
@@ -113,7 +113,7 @@ def memory_against_depth(layer=None, input=None, depths=(2, 4, 8, 12, 16), segme
                 for s in all_segments if (depth, s) in found]  # fmt: skip
         picture = frames + plain + [plot.legend(60, 312, [("a", "no checkpoints"), *([("b", f"{count} segments")] if count else [])])]
         if count:
-            picture += curve(left, memory, 2**-10, count, "b") + curve(right, seconds, 1e3, count, "b")
+            picture += curve(left, memory, 1e-3, count, "b") + curve(right, seconds, 1e3, count, "b")
         picture += [axes.upright(depth, "", "grad") for axes in (left, right)]
         own = memory[depth, 0], seconds[depth, 0]
         said = f"{depth} layers without checkpoints: {size_text(own[0])} at the peak, {own[1] * 1e3:.3g} ms."

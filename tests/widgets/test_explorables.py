@@ -298,7 +298,7 @@ def test_the_race_is_run_by_the_real_optimizers():
 
 def test_checkpoints_keep_less():
     panel = widgets.memory_against_depth(depths=(12,), segments=(0, 4), input=torch.ones(512, 64))
-    sizes = {row[0]: float(row[1].split()[0]) * (1024 if "MB" in row[1] else 1) for row in panel.rows}
+    sizes = {row[0]: float(row[1].split()[0]) * (1000 if "MB" in row[1] else 1) for row in panel.rows}
     assert sizes["4 segments"] < 0.8 * sizes["no checkpoints"]
     with pytest.raises(RuntimeError, match="both shapes must be equal"):
         widgets.memory_against_depth(lambda: torch.nn.Linear(64, 3))
