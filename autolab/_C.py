@@ -12,8 +12,9 @@ from typing import Any
 from autolab.autograd import forward_ad
 from autolab.autograd.context import Error
 from autolab.autograd.function import Function
+from autolab.autograd.grad_mode import is_grad_enabled
 from autolab.engine.backward import running, will_run
-from autolab.engine.modes import is_grad_enabled, modes
+from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad, Node, edge_of
 from autolab.engine.saved import SavedTensor, keep
 from autolab.engine.tensor import Tensor, fresh

@@ -8,12 +8,15 @@ from autolab.autograd.api import backward, grad
 from autolab.autograd.function import Function, FunctionCtx
 from autolab.autograd.grad_mode import (
     _unsafe_preserve_version_counter,
+    enable_grad,
+    inference_mode,
     is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
     set_multithreading_enabled,
 )
 from autolab.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from autolab.autograd.variable import Variable
-from autolab.engine.modes import enable_grad, inference_mode, no_grad, set_grad_enabled
 
 __all__ = [
     "Function", "FunctionCtx", "GradcheckError", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function",

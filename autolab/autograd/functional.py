@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autolab.autograd.api import grad
-from autolab.engine.modes import enable_grad
+from autolab.autograd.grad_mode import enable_grad
 from autolab.engine.tensor import Tensor
 from autolab.surface import creation, shape
 

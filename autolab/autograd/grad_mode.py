@@ -1,25 +1,180 @@
-"""The gradient modes under the name where PyTorch keeps them, and switches for what is always so here."""
+"""Recording or not, as users ask for it: context managers that are decorators too, over the state in `engine.modes`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from autolab.engine.modes import (
-    enable_grad,
-    inference_mode,
-    is_inference_mode_enabled,
-    modes,
-    no_grad,
-    set_grad_enabled,
-)
+from autolab.engine.modes import modes, untracked
 from autolab.engine.tensor import Tensor
 
 __all__ = [
     "enable_grad", "inference_mode", "is_inference", "is_inference_mode_enabled", "is_multithreading_enabled", "no_grad",
     "set_grad_enabled", "set_multithreading_enabled",
 ]  # fmt: skip
+
+
+def is_grad_enabled() -> bool:
+    """True if operations on this thread are recorded."""
+    return modes.grad
+
+
+class _GradMode:
+    """A context manager that is also a decorator, for functions and generators alike."""
+
+    value: bool
+
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
+    def __enter__(self) -> None:
+        self._before.append(modes.grad)
+        modes.grad = self.value
+        modes.settle()
+
+    def __exit__(self, *exc: object) -> None:
+        modes.grad = self._before.pop()
+        modes.settle()
+
+    def _again(self) -> _GradMode:
+        return type(self)()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isclass(function):
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions or "
+                "methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` method.",
+                FutureWarning,
+                stacklevel=2,
+            )
+        if inspect.isgeneratorfunction(function):
+            return self._around_generator(function)
+
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            with self._again():
+                return function(*args, **kwargs)
+
+        return inside
+
+    def _around_generator(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        # The mode holds while the generator's body runs, not while it waits for its caller.
+        @functools.wraps(function)
+        def inside(*args: Any, **kwargs: Any) -> Any:
+            generator = function(*args, **kwargs)
+            step, value = generator.send, None
+            while True:
+                try:
+                    with self._again():
+                        item = step(value)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    value, step = (yield item), generator.send
+                except GeneratorExit:
+                    with self._again():
+                        generator.close()
+                    raise
+                except BaseException as error:
+                    value, step = error, generator.throw
+
+        return inside
+
+
+class no_grad(_GradMode):
+    """Within it, results remember nothing and do not require grad.
+
+    >>> x = tensor([1.], requires_grad=True)
+    >>> with no_grad():
+    ...     (x * 2).requires_grad
+    False
+    """
+
+    value = False
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        self = super().__new__(cls)
+        if function is not None:  # used as a bare decorator: @no_grad
+            self.__init__()  # type: ignore[misc]
+            return self(function)
+        return self
+
+
+class enable_grad(no_grad):
+    """Within it, results are recorded again, also inside `no_grad`."""
+
+    value = True
+
+
+def is_inference_mode_enabled() -> bool:
+    """True if new tensors of this thread are inference tensors."""
+    return modes.inference
+
+
+class inference_mode(_GradMode):
+    """`no_grad`, and more: new tensors are inference tensors, which count no writes and can never take part in a graph.
+
+    `inference_mode(False)` within it goes back to normal.
+
+    >>> with inference_mode():
+    ...     t = tensor([1.0])
+    >>> t.is_inference()
+    True
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        self = super().__new__(cls)
+        if callable(mode):  # used as a bare decorator: @inference_mode
+            self.__init__()  # type: ignore[misc]
+            return self(mode)
+        return self
+
+    def __init__(self, mode: bool = True) -> None:
+        super().__init__()
+        self.mode = bool(mode)
+        self._outside: list[tuple[bool, bool, Any]] = []
+
+    def __enter__(self) -> None:
+        self._outside.append((modes.grad, modes.inference, modes.counter))
+        modes.grad = not self.mode
+        if self.mode != modes.inference:
+            modes.inference, modes.counter = self.mode, untracked if self.mode else None
+        modes.settle()
+
+    def __exit__(self, *exc: object) -> None:
+        modes.grad, modes.inference, modes.counter = self._outside.pop()
+        modes.settle()
+
+    def _again(self) -> _GradMode:
+        return inference_mode(self.mode)
+
+
+class set_grad_enabled(_GradMode):
+    """Turn recording on or off: at once when called, until the end of the block when used as a context manager."""
+
+    def __init__(self, mode: bool) -> None:
+        super().__init__()
+        self.value = bool(mode)
+        self._at_call = modes.grad
+        modes.grad = self.value
+        modes.settle()
+
+    def __enter__(self) -> None:
+        self._before.append(self._at_call)
+        modes.grad = self.value
+        modes.settle()
+
+    def _again(self) -> _GradMode:
+        return set_grad_enabled(self.value)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        modes.grad = self._at_call  # as a decorator it changes nothing outside the function
+        modes.settle()
+        return super().__call__(function)
 
 
 def is_inference(input: Tensor) -> bool:

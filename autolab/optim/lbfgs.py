@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autolab.engine.modes import enable_grad, recording
+from autolab.autograd.grad_mode import enable_grad
+from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor, fresh
 from autolab.optim.optimizer import Optimizer
 from autolab.optim.settings import settings

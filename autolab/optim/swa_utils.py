@@ -8,8 +8,8 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from autolab.autograd.grad_mode import no_grad
 from autolab.engine.dtypes import int64
-from autolab.engine.modes import no_grad
 from autolab.engine.tensor import Tensor
 from autolab.nn.modules.module import Module
 from autolab.optim.lr_scheduler.base import LRScheduler, per_group
