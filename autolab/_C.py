@@ -13,10 +13,11 @@ from autolab.autograd import forward_ad
 from autolab.autograd.context import Error
 from autolab.autograd.function import Function
 from autolab.autograd.grad_mode import is_grad_enabled
+from autolab.autograd.saved import SavedTensor
 from autolab.engine.backward import running, will_run
 from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad, Node, edge_of
-from autolab.engine.saved import SavedTensor, keep
+from autolab.engine.saved import keep
 from autolab.engine.tensor import Tensor, fresh
 
 __all__ = ["has_lapack", "is_grad_enabled"]

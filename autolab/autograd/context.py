@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autolab.autograd.saved import SavedTensor, with_history
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import Edge, Node, next_number, sum_to
-from autolab.engine.saved import FREED, Packed, Saved, SavedTensor, check, keep, show_value, with_history
+from autolab.engine.saved import FREED, Packed, Saved, check, keep, show_value
 from autolab.engine.tensor import SAME, Tensor, fresh
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import numpy as np
 
 from autolab.engine.apply import generally
 from autolab.engine.node import MultiOpNode, OpNode
-from autolab.engine.saved import NEVER, Saved, SavedTensor, attributes, check, keep, revive, show_value
+from autolab.engine.saved import NEVER, Saved, check, keep, revive, show_value
 from autolab.engine.tensor import NUMPY_FUNCTIONS, TABLE, Tensor
 
 ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "general"
@@ -26,7 +26,7 @@ ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "g
 
 NO_SETTINGS: dict[str, Any] = {}
 # What writes things out for a row: "run" and "gradients" as Python functions, for speed, or None; "formula" as text, for reading.
-# Filled by autolab.shortcuts. Were it empty, every row would go the general way.
+# Filled by autolab.shortcuts. "attributes", the names under which nodes show what they keep, comes from autolab.autograd.saved.
 WRITERS: dict[str, Callable[..., Any]] = {}
 
 
@@ -99,7 +99,7 @@ class Op:
 
     def _first_run(self, *args: Any, settings: dict[str, Any]) -> Any:
         """Called once, in place of `run`: write the shortcut for this row, if it has one."""
-        written = WRITERS["run"](self) if WRITERS else None
+        written = WRITERS["run"](self)
         if written is not None:
             self.run = written
         else:
@@ -142,9 +142,9 @@ class Op:
                 "holds_values": plan.holds_values,
                 "narrow": narrow,
                 "__module__": __name__,
-                **attributes(self.name, plan.slots, self.plan(self.mask).slots),
+                **WRITERS["attributes"](self, plan),
             }
-            written = WRITERS["gradients"](self, plan) if WRITERS and not narrow else None
+            written = None if narrow else WRITERS["gradients"](self, plan)
             if written is not None:
                 members["gradients"] = written
             if not self.settings:
@@ -250,25 +250,6 @@ class Slot:
     def show(self, node: OpNode) -> Saved:
         return Saved(self.name, self.kept(node)[0], True)
 
-    def handles(self, node: OpNode) -> list[SavedTensor] | None:
-        """What a user may hang hooks on; None if this is no tensor."""
-        return None
-
-    def handle(self, node: OpNode, edge: Any, k: int | None = None) -> SavedTensor:
-        """A handle on the value kept in this slot, or on the k-th of several."""
-
-        def read() -> Any:
-            return None if node.saved is None else self.kept(node) if k is None else self.kept(node)[0][k]
-
-        def write(kept: Any) -> None:
-            assert node.saved is not None
-            if k is not None:
-                several = self.kept(node)[0]
-                kept = ((*several[:k], kept, *several[k + 1 :]),)
-            node.saved = (*node.saved[: self.start], *kept, *node.saved[self.start + self.width :])
-
-        return SavedTensor(node, self.name, edge, read, write)
-
 
 class Setting(Slot):
     """A keyword of the call, or its default."""
@@ -319,9 +300,6 @@ class Value(Slot):
     def show(self, node: OpNode) -> Saved:
         return show_value(self.name, self.kept(node))
 
-    def handles(self, node: OpNode) -> list[SavedTensor] | None:
-        return [self.handle(node, node.edges[self.index])]
-
 
 class Out(Slot):
     """The result itself. The node holds its numbers, not the tensor, so that neither keeps the other alive."""
@@ -339,9 +317,6 @@ class Out(Slot):
 
     def show(self, node: OpNode) -> Saved:
         return show_value(self.name, self.kept(node))
-
-    def handles(self, node: OpNode) -> list[SavedTensor] | None:
-        return [self.handle(node, (node, self.index) if self.index else node)]
 
 
 class Values(Slot):
@@ -361,9 +336,6 @@ class Values(Slot):
     def show(self, node: OpNode) -> Saved:
         shown = [show_value(self.name, one) for one in self.kept(node)[0]]
         return Saved(self.name, [one.value for one in shown], all(one.version_ok for one in shown))
-
-    def handles(self, node: OpNode) -> list[SavedTensor] | None:
-        return [self.handle(node, edge, k) for k, edge in enumerate(node.edges)]
 
 
 def op(name: str, forward: Callable[..., Any], kind: str = GENERAL, **details: Any) -> Op:
