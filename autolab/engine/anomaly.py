@@ -49,7 +49,7 @@ def watched(node: Node, g: Any, create_graph: bool) -> Any:
     try:
         gradients = node.gradients(g, create_graph)
         for i, gi in enumerate(gradients if modes.check_nan else ()):
-            raw = None if gi is None else getattr(gi, "payload", gi)
+            raw = gi.all_numbers() if hasattr(gi, "all_numbers") else gi
             if raw is not None and raw.dtype in FLOATING and np.isnan(raw).any():
                 raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
     except Exception:

@@ -142,7 +142,7 @@ def result_type(operands: list[Any]) -> np.dtype[Any]:
     """The dtype that these raw operands (arrays, NumPy scalars for 0-d tensors, Python numbers) are computed in."""
     ranks: list[np.dtype[Any] | None] = [None, None, None]
     for a in operands:
-        if isinstance(a, np.ndarray | np.generic) or hasattr(a, "payload"):
+        if isinstance(a, np.ndarray | np.generic) or hasattr(a, "dtype"):
             rank, d = (2 if a.ndim else 1), np.dtype(a.dtype)
         elif isinstance(a, _PYTHON_NUMBERS):
             rank, d = 0, _BOOL if isinstance(a, bool) else _INT64 if isinstance(a, int) else default.floating

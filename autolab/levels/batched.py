@@ -59,8 +59,15 @@ class Face:
 
     size = property(lambda self: math.prod(self.shape))
     strides = property(lambda self: self.inner.strides[1:])
-    flags = property(lambda self: self.inner[0].flags if len(self.inner) else self.inner.flags)
     itemsize = property(lambda self: self.dtype.itemsize)
+
+    @property
+    def flags(self) -> Any:
+        """How the first sample lies in memory."""
+        whole, first = self.inner, [0]
+        while isinstance(whole, Face):
+            whole, first = whole.inner, [0, *first]
+        return (whole[tuple(first)] if all(whole.shape[: len(first)]) else whole).flags
 
     def item(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(
@@ -122,6 +129,15 @@ class Batched(Box):
 GENERATED.update({"Batched": Batched, "along_axes": along_axes, "counted": counted})
 
 
+def in_vmap(t: Any) -> bool:
+    """Whether a tensor stands for the samples of a batch, at any level."""
+    while t.level:
+        if isinstance(t, Batched):
+            return True
+        t = t.value
+    return False
+
+
 def unknown_below(t: Tensor) -> bool:
     """Whether no level below and no graph has to hear what happens to a tensor."""
     return not t.level and t.edge is None and not t.flag and (t.window is None or not t.requires_grad)
@@ -131,6 +147,7 @@ class Batch(Level):
     """vmap over `size` samples."""
 
     box = Batched
+    escaped = "your tensor may have escaped from inside a function being vmapped: "
 
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size, self.randomness = size, randomness

@@ -89,8 +89,8 @@ class Box(Tensor):
         "differentiated. Use func.grad or func.vjp inside, or call backward() outside of the function being transformed."
     )
     requires_grad_ = refuse(
-        "You are attempting to call Tensor.requires_grad_() inside of a function being transformed by a functorch "
-        "transform. This is unsupported: make the tensor an argument of the function, or call it outside."
+        "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a function being "
+        "transformed by a functorch transform. This is unsupported: make the tensor an argument of the function, or call it outside."
     )
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call hook(grad) when the transform computes the gradient of this tensor; what it returns replaces the gradient."""
@@ -170,10 +170,12 @@ class Level:
         modes.grad = self.outside
         modes.settle()
 
+    escaped = ""  # how PyTorch begins to say that a tensor outlived its transform
+
     def check_active(self) -> None:
         if not self.active:
             raise RuntimeError(
-                f"a tensor of level {self.number} was used after the transform that made it had ended. It got out of the "
+                f"{self.escaped}a tensor of level {self.number} was used after the transform that made it had ended. It got out of the "
                 "function in another way than by return: through a global, a list or an attribute. Return it "
                 "(has_aux=True for extras)."
             )

@@ -8,6 +8,7 @@ from autolab.engine import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.inplace import layout_of
 from autolab.engine.tensor import Tensor, fresh
+from autolab.levels.batched import in_vmap
 from autolab.rules import elementwise as rows
 from autolab.rules.strided import owned
 from autolab.surface.dims import axis_of
@@ -20,14 +21,16 @@ CHANNELS_LAST = {"torch.channels_last": (0, 2, 3, 1), "torch.channels_last_3d": 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """Itself if its memory is in order, else a copy."""
-    if self.level:
-        return self
-    return self if is_contiguous(self) else apply(rows.clone, (self,), {"order": "C"})  # type: ignore[no-any-return]
+    return self if is_contiguous(self, memory_format) else apply(rows.clone, (self,), {"order": "C"})  # type: ignore[no-any-return]
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether the entries lie in order without gaps: row by row, or as the memory format says."""
     order = CHANNELS_LAST.get(repr(memory_format))
+    if order is not None and in_vmap(self):
+        raise RuntimeError(
+            f"NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format (got {memory_format})"
+        )
     if order is None:
         return bool(self.payload.flags.c_contiguous)
     return len(order) == self.ndim and bool(self.payload.transpose(order).flags.c_contiguous)

@@ -9,6 +9,7 @@ from autolab.engine.apply import apply
 from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
+from autolab.levels.batched import in_vmap
 from autolab.rules import linalg as rows
 from autolab.surface.dims import evened_out, require_tensor
 from autolab.surface.shape import reshape, unsqueeze
@@ -101,6 +102,8 @@ def _of_rank(name: str, row: Op, ranks: tuple[int, int], messages: tuple[str, st
         require_tensor(other, name, "other", 2)
         for t, rank, message in zip((input, other), ranks, messages):
             if t.payload.ndim != rank:
+                if in_vmap(input) or in_vmap(other):
+                    message = f"Shape mismatch: Got incorrect dims for {name}(a, b): {message}, for one sample"
                 raise RuntimeError(message.format(t.payload.ndim))
         if input.payload.dtype != other.payload.dtype and not evened_out(name, input, other):
             raise _dtypes_differ(input, other, name)

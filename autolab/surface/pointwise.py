@@ -9,13 +9,17 @@ import numpy as np
 
 from autolab.engine import dtypes
 from autolab.engine.apply import apply
+from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, fresh
+from autolab.levels.batched import in_vmap
+from autolab.levels.level import created
 from autolab.rules import arithmetic
 from autolab.rules import elementwise as rows
 from autolab.rules.refuse import floats, floats_to_invert
 from autolab.surface.device import require_cpu
 from autolab.surface.dims import require_tensor, to_floats, whole
+from autolab.surface.layout import CHANNELS_LAST
 from autolab.surface.out import into
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
@@ -240,6 +244,11 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """input where the condition holds, other elsewhere; all three broadcast. With a condition alone: its nonzero indices."""
     if input is None and other is None:
+        if in_vmap(condition):
+            raise RuntimeError(
+                "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::where: the samples "
+                "may differ in how many of their entries are not zero. Use where(condition, a, b)."
+            )
         return tuple(fresh(i) for i in np.nonzero(np.atleast_1d(condition.payload)))
     for value in (input, other):
         if not isinstance(value, Tensor | int | builtins.float | np.generic):
@@ -289,8 +298,14 @@ def _fitting(value: Any, d: dtypes.dtype) -> Any:
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own memory; gradients flow back through it. It keeps the order of memory, unless that is to be contiguous."""
+    if memory_format is not None and repr(memory_format) in CHANNELS_LAST and in_vmap(input):
+        raise RuntimeError(
+            "NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format or "
+            f"torch.contiguous_format (got {memory_format}): a sample's memory is part of the batch's."
+        )
     settings = {"order": "C"} if repr(memory_format) == "torch.contiguous_format" else NONE
-    return apply(rows.clone, (input,), settings)  # type: ignore[no-any-return]
+    copy = apply(rows.clone, (input,), settings)
+    return created(copy) if modes.levels else copy  # type: ignore[no-any-return]
 
 
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,

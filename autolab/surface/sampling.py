@@ -37,11 +37,13 @@ def sampled(function: Callable[..., Any]) -> Callable[..., Any]:
         if level.randomness == "same":
             if any(own[1 if writes or only_shape else 0 :]):
                 raise RuntimeError(
-                    f"vmap: Cannot ask for same randomness for {function.__name__} when what it draws from differs between the samples. "
-                    "Use randomness='different'."
+                    "Vmap does not currently support same randomness with a batched tensor input: what "
+                    f"{function.__name__} draws from differs between the samples. Use randomness='different'."
                 )
             return function(*given, **kwargs)
         if writes and not own[0]:
+            if any(own):
+                raise RuntimeError(level.cannot_be_written_into(given[0]))
             raise RuntimeError(
                 "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
                 "If this is necessary for your usage, make the tensor for each sample: x.new_zeros(...)."

@@ -148,7 +148,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     n = len(input.payload.shape)
     a, b = axis_of(dim0, n), axis_of(dim1, n)
     if a is None:
-        return reshape(input, ())
+        return input if input.level else reshape(input, ())
     return apply(rows.swapaxes, (input,), {"axis1": a, "axis2": b})  # type: ignore[no-any-return]
 
 

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 
 import autolab
@@ -117,13 +118,13 @@ CASES = [
     (lambda: vmap(lambda x: x, out_dims="a")(X), ValueError, "`out_dims` must be an int, None or a python collection of ints"),
     (lambda: vmap(lambda x: x, randomness="no"), RuntimeError, "Only allowed values for randomness", "no"),
     (lambda: vmap(lambda x: autolab.zeros(2).uniform_() + x, randomness="different")(X), RuntimeError, "different inplace randomness on an unbatched"),
-    (lambda: vmap(autolab.bernoulli, randomness="same")(X / 9), RuntimeError, "Cannot ask for same randomness", "'different'"),
+    (lambda: vmap(autolab.bernoulli, randomness="same")(X / 9), RuntimeError, "same randomness with a batched tensor input", "'different'"),
     (lambda: vmap(lambda x: x + autolab.randn(3))(X), RuntimeError, "called random operation while in randomness error mode", "'same'"),
     (lambda: vmap(lambda x: autolab.nn.functional.dropout(x))(X), RuntimeError, "called random operation"),
     (lambda: grad(lambda x: x.sum().backward())(X), RuntimeError, "backward() called inside a functorch transform", "func.grad"),
-    (lambda: grad(lambda x: autolab.zeros(3, requires_grad=True).sum())(X), RuntimeError, "attempting to call Tensor.requires_grad_() inside"),
+    (lambda: grad(lambda x: autolab.zeros(3, requires_grad=True).sum())(X), RuntimeError, "attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional"),
     (lambda: grad(lambda x: autolab.autograd.grad(x.sum(), x)[0])(X), RuntimeError, "called inside a functorch transform", "func.vjp"),
-    (lambda: grad(lambda x: x.requires_grad_().sum())(X), RuntimeError, "attempting to call Tensor.requires_grad_() inside"),
+    (lambda: grad(lambda x: x.requires_grad_().sum())(X), RuntimeError, "attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional"),
     (lambda: grad(lambda x: x.retain_grad())(X), RuntimeError, "attempting to call Tensor.retain_grad() inside", "has_aux=True"),
     (lambda: vmap(lambda x: x.register_hook(print))(X), RuntimeError, "register a hook on a tensor that doesn't require gradient"),
     (lambda: grad(lambda x: __import__("copy").deepcopy(x))(X), RuntimeError, "clone()"),
@@ -189,3 +190,34 @@ def test_strides_that_lead_out_of_a_sample_are_refused():
     assert vmap(lambda row: row.as_strided((2, 2), (1, 1)))(x).shape == (3, 2, 2)
     with pytest.raises(RuntimeError, match="out of bounds for the 4 entries"):
         vmap(lambda row: row.as_strided((5,), (1,)))(x)
+
+
+@pytest.mark.parametrize("format", [autolab.channels_last, autolab.channels_last_3d])
+@pytest.mark.parametrize("name", ["clone", "contiguous", "is_contiguous"])
+def test_a_sample_has_no_memory_order_of_its_own(name, format):
+    with pytest.raises(RuntimeError, match="inside (of )?vmap"):
+        vmap(lambda x: getattr(x, name)(memory_format=format) and x)(autolab.ones(3, 2))
+
+
+def test_a_sample_that_got_out_of_vmap_says_so():
+    kept = []
+    vmap(lambda x: kept.append(x) or x * 2)(autolab.ones(3, 2))
+    for use in (autolab.sin, autolab.Tensor.sin_, autolab.argmin, lambda x: x + 1):
+        with pytest.raises(RuntimeError, match="escaped from inside a function being vmapped"):
+            use(kept[0])
+
+
+def test_anomaly_mode_looks_at_all_samples():
+    with pytest.warns(UserWarning, match="SqrtBackward0"), autolab.autograd.set_detect_anomaly(True), np.errstate(invalid="ignore"):
+        with pytest.raises(RuntimeError, match="'SqrtBackward0' returned nan"):
+            vmap(autolab.func.grad(lambda x: x.sqrt().sum()))(autolab.tensor([1.0, -1.0]))
+
+
+def test_a_product_says_how_many_dims_a_sample_has():
+    with pytest.raises(RuntimeError, match="Shape mismatch: .*mat2 must be a matrix"):
+        vmap(autolab.mm)(autolab.ones(3, 2, 2), autolab.ones(3, 2))
+
+
+def test_where_of_a_condition_alone_is_refused_inside_vmap():
+    with pytest.raises(RuntimeError, match="Attempted to vmap over aten::where"):
+        vmap(lambda x: autolab.where(x > 0))(autolab.ones(3, 2))

@@ -186,3 +186,19 @@ def test_a_box_can_look_at_itself_in_another_shape():
     expected = autolab.stack([func.grad(loss)(w, one) for one in x])
     assert func.vmap(func.grad(loss), (None, 0))(w, x).allclose(expected)
     assert expected.allclose(autolab.stack([func.grad(lambda w, x: 9 * ((x @ w) ** 2).sum())(w, one) for one in x]))
+
+
+def test_the_copy_of_a_captured_tensor_takes_what_is_differentiated():
+    fixed = autolab.ones(2, 3)
+
+    def f(x):
+        room = fixed.clone()
+        row = room[0]
+        row.copy_(x * x)
+        return room
+
+    x = autolab.tensor([1.0, 2.0, 3.0])
+    _, moved = autolab.func.jvp(f, (x,), (autolab.ones(3),))
+    assert moved.tolist() == [[2.0, 4.0, 6.0], [0.0, 0.0, 0.0]]
+    assert autolab.func.grad(lambda x: f(x).sum())(x).tolist() == [2.0, 4.0, 6.0]
+    assert autolab.vmap(lambda fixed: autolab.func.grad(lambda x: fixed.clone().copy_(x).sum())(x))(fixed).shape == (2, 3)
