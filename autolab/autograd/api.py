@@ -65,6 +65,8 @@ def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], crea
                 )
             one = like.dtype.type(1) if not like.shape else np.ones(like.shape, like.dtype)
             found.append(fresh(one) if create_graph else one)
+            if modes.tracer is not None:
+                modes.tracer.seed(found[-1])
             continue
         if like is not None and tuple(g.shape) != like.shape:
             raise RuntimeError(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autolab.compiler.emit import Source, function, useful
+from autolab.compiler.emit import Group, Source, function, useful
 from autolab.compiler.guards import Guards
 from autolab.compiler.program import Accumulate, Again, Builder, CannotCompile
 from autolab.compiler.trace import Tracer
@@ -78,7 +78,7 @@ def tensors_in(nest: Any) -> list[Tensor]:
 class Program:
     """A compiled call: a forward function, for outputs that need a gradient a way back, and the text of both."""
 
-    def __init__(self, tracer: Tracer, guards: Guards, result: Any, call: Callable[..., Any]) -> None:
+    def __init__(self, tracer: Tracer, guards: Guards, result: Any, call: Callable[..., Any], kind: Any) -> None:
         builder = Builder(tracer, guards.places)
         self.inputs = list(zip(guards.inputs, guards.places))
         self.test, self.call, self.busy = guards.compiled(), call, threading.Lock()
@@ -92,12 +92,13 @@ class Program:
             raise CannotCompile("it returns a view of one of its inputs, or a constant")
         self.needs = [t.edge is not None and not is_own for t, is_own in zip(outputs, own)]
         self.effects = any(isinstance(s, Again | Accumulate) for s in builder.to.steps)
-        self.spent = self.effects and all(n in builder.spent for n, needs in zip(numbers, self.needs) if needs)
+        spent = [n in builder.spent for n, needs in zip(numbers, self.needs) if needs]
+        self.spent = bool(spent) and all(spent)
         steps, back_steps, saved, incoming, found = self.split(builder, tracer, numbers, values)
         leaving = [v for v in values if v is not None] + saved
         names = dict(builder.names)
         names["fresh"], names["attach"] = fresh, self.attach
-        source = Source(steps, leaving, names)
+        source = Source(steps, leaving, names, kind)
         given = iter(zip(outputs, values))
         text = self.returned(result, given, source)
         packed = "".join(f"{source.speak(v)}, " for v in saved)
@@ -107,14 +108,14 @@ class Program:
         self.fused, self.bytes = source.fused, source.bytes
         self.back, self.back_text = None, ""
         if any(self.needs) and not self.spent:
-            back = Source(back_steps, [v for v in found if v is not None], dict(builder.names))
+            back = Source(back_steps, [v for v in found if v is not None], dict(builder.names), kind)
             gone = ", ".join("None" if v is None else back.speak(v) for v in found)
             arguments = ", ".join([*(v.name for v in incoming), *(v.name for v in saved)])
             self.back, self.back_text = function("backward", arguments, back, f"[{gone}]")
             self.fused = self.fused + back.fused
             self.bytes += back.bytes
         self.shapes = [(v.sample.shape, v.sample.dtype) for v, n in zip(values, self.needs) if n and v is not None]
-        self.count = len(steps)
+        self.count, self.way = len(steps), (kind or Group).way
 
     def split(self, builder: Builder, tracer: Tracer, numbers: list[Any], values: list[Any]) -> Any:
         """The steps forward, the steps backward, and the values that the first saves for the second."""
@@ -123,7 +124,7 @@ class Program:
         self.input_places: list[tuple[int, bool]] = []
         if not any(self.needs) or self.spent:
             return to.steps, [], [], [], []
-        if self.effects:
+        if self.effects or builder.spent:
             raise CannotCompile("it runs a backward pass itself, and returns a tensor with another history")
         mark = len(to.steps)
         incoming, pending = [], {}
@@ -212,8 +213,8 @@ class Eager(NamedTuple):
 class Compiled:
     """A compiled function: call it like the function itself. `explain(f)` tells what became of it."""
 
-    def __init__(self, call: Callable[..., Any], fullgraph: bool) -> None:
-        self.call, self.fullgraph = call, fullgraph
+    def __init__(self, call: Callable[..., Any], fullgraph: bool, backend: Any = None) -> None:
+        self.call, self.fullgraph, self.kind = call, fullgraph, chains(backend)
         self.programs: dict[bool, list[Program | Eager]] = {True: [], False: []}  # by whether recording is on
         self.traces = 0
         self.warned = False
@@ -251,7 +252,7 @@ class Compiled:
             reason = "it changes a setting, a list or an attribute outside of itself"
         if not reason:
             try:
-                known.append(Program(tracer, guards, result, self.call))
+                known.append(Program(tracer, guards, result, self.call, self.kind))
                 return result
             except CannotCompile as why:
                 reason = str(why)
@@ -259,6 +260,15 @@ class Compiled:
             raise CompileError(f"torch.compile(fullgraph=True): {named(self.call)} cannot be compiled as a whole: {reason}")
         known.append(Eager(guards.compiled(), reason, self.call))
         return result
+
+
+def chains(backend: Any) -> Any:
+    """How a backend runs chains of elementwise steps: None for blocks of NumPy calls."""
+    if backend != "numba":
+        return None
+    from autolab.compiler.machine import Machine
+
+    return Machine
 
 
 def plain(guards: Guards) -> list[str]:
@@ -279,14 +289,15 @@ def compile(
     The first call runs as always and is watched; later calls with tensors of the same shapes and dtypes, and the same Python
     values, replay it: forward, backward, optimizer steps, with buffers that are used again and chains of elementwise operations
     run in blocks. What cannot be replayed runs in eager mode; `explain(f)` says why, `fullgraph=True` makes it a CompileError.
-    dynamic, backend, mode and options are accepted for PyTorch programs; each new shape is compiled anew.
+    backend="numba" makes one loop of machine code of each chain, where numba is installed, which takes seconds and pays on large
+    arrays; other backends, dynamic, mode and options are accepted for PyTorch programs. Each new shape is compiled anew.
 
     >>> f = compile(lambda x: (x * x).sum())
     >>> f(tensor([1., 2.]))
     tensor(5.)
     """
     if model is None:
-        return functools.partial(compile, fullgraph=fullgraph, disable=disable)
+        return functools.partial(compile, fullgraph=fullgraph, backend=backend, disable=disable)
     if not callable(model):
         raise TypeError(f"torch.compile expects a function, a method or a Module, but got {type(model).__name__}")
     if disable:
@@ -294,8 +305,8 @@ def compile(
     from autolab.nn import Module
 
     if isinstance(model, Module):
-        return OptimizedModule(model, fullgraph)
-    compiled = Compiled(model, fullgraph)
+        return OptimizedModule(model, fullgraph, backend)
+    compiled = Compiled(model, fullgraph, backend)
 
     @functools.wraps(model)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -309,9 +320,9 @@ def compile(
 class OptimizedModule:
     """A Module whose calls are compiled; in every other way it is the module itself."""
 
-    def __init__(self, module: Any, fullgraph: bool) -> None:
+    def __init__(self, module: Any, fullgraph: bool, backend: Any = None) -> None:
         object.__setattr__(self, "_orig_mod", module)
-        object.__setattr__(self, "_compiled", Compiled(module, fullgraph))
+        object.__setattr__(self, "_compiled", Compiled(module, fullgraph, backend))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._compiled(*args, **kwargs)
@@ -344,7 +355,7 @@ class Explanation(NamedTuple):
             chains = ", ".join(str(len(group)) for group in p.fused)
             lines.append(
                 f"{i}. compiled: {p.count} steps" + (", with a way back" if p.back else "") + f", {p.bytes} bytes of buffers"
-                + (f", chains of {chains} steps run in blocks" if chains else "")
+                + (f", chains of {chains} steps {p.way}" if chains else "")
             )  # fmt: skip
         return "\n".join(lines)
 

@@ -6,6 +6,7 @@ serve a whole training step, and nothing is allocated while it runs. Results tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -29,8 +30,9 @@ OPERATORS = {
 class Source:
     """Writes steps as lines. `names` are the globals of the text."""
 
-    def __init__(self, steps: list[Any], leaving: list[Value], names: dict[str, Any]) -> None:
+    def __init__(self, steps: list[Any], leaving: list[Value], names: dict[str, Any], kind: type[Group] | None = None) -> None:
         self.names, self.lines = names, []
+        self.texts: list[str] = []  # of functions that the text calls
         # taken: what the text itself says
         names.update(accumulate=accumulate, float64=np.float64, add_reduce=np.add.reduce, range=range, min=min, args=None, kwargs=None)
         self.given: dict[Value, str] = {}  # how the text speaks of a value
@@ -40,7 +42,7 @@ class Source:
         self.bytes = 0
         self.fused: list[list[Step]] = []
         self.leaving = {v.root for v in leaving} | {s.value.root for s in steps if isinstance(s, Accumulate)}
-        self.steps = in_groups(useful(steps, leaving), self.leaving)
+        self.steps = in_groups(useful(steps, leaving), self.leaving, kind or Group)
         self.last: dict[Value, int] = {}
         for i, step in enumerate(self.steps):
             for v in uses(step):
@@ -183,6 +185,12 @@ class Source:
 class Group:
     """Elementwise steps of one shape, and full sums of their results, run block by block."""
 
+    least, way = LARGE, "run in blocks"
+
+    @classmethod
+    def can(cls, step: Step) -> bool:
+        return isinstance(step.function, np.ufunc) or step.function in IN_BLOCKS
+
     def __init__(self, steps: list[Step], shape: tuple[int, ...], leaving: set[Value]) -> None:
         self.steps, self.shape = steps, shape
         self.leaving = leaving
@@ -190,7 +198,7 @@ class Group:
 
     def write(self, to: Source, i: int) -> None:
         inner = {o for s in self.steps for o in s.outs if o is not None}
-        n = int(np.prod(self.shape))
+        n = math.prod(self.shape)
         flat: dict[Value, str] = {}
         outside = dict.fromkeys(v for s in self.steps for v in s.values() if v not in inner)
         for v in outside:
@@ -276,14 +284,14 @@ def is_sum(step: Step) -> bool:
     return step.function == np.add.reduce and tuple(step.args[1:]) in ((None, None, None, False), (None,)) and not step.kwargs
 
 
-def may_join(step: Any, shape: tuple[int, ...]) -> bool:
-    """Whether a step can run in blocks of arrays of this shape."""
+def may_join(step: Any, shape: tuple[int, ...], kind: type[Group]) -> bool:
+    """Whether a step can be part of a group on arrays of this shape."""
     if not isinstance(step, Step) or step.several or step.kwargs or step.outs[0] is None:
         return False
     if is_sum(step):
         v = step.args[0]
         return isinstance(v, Value) and np.shape(v.sample) == shape and v.sample.dtype.kind == "f"
-    if not (step.elementwise and (isinstance(step.function, np.ufunc) or step.function in IN_BLOCKS)):
+    if not (step.elementwise and kind.can(step)):
         return False
     if np.shape(step.outs[0].sample) != shape or step.outs[0].root is not step.outs[0]:
         return False
@@ -292,7 +300,7 @@ def may_join(step: Any, shape: tuple[int, ...]) -> bool:
     ) and any(np.shape(v.sample) == shape for v in step.values())  # fmt: skip
 
 
-def in_groups(steps: list[Any], leaving: set[Value]) -> list[Any]:
+def in_groups(steps: list[Any], leaving: set[Value], kind: type[Group]) -> list[Any]:
     """Gather elementwise steps on large arrays of one shape. A step moves up only past steps that it does not depend on."""
     result: list[Any] = []
     left = list(steps)
@@ -301,7 +309,7 @@ def in_groups(steps: list[Any], leaving: set[Value]) -> list[Any]:
         shape = np.shape(step.outs[0].sample) if isinstance(step, Step) and step.outs[0] is not None else ()
         if isinstance(step, Step) and is_sum(step):
             shape = np.shape(step.args[0].sample) if isinstance(step.args[0], Value) else ()
-        if int(np.prod(shape)) < LARGE or not may_join(step, shape):
+        if math.prod(shape) < kind.least or not may_join(step, shape, kind):
             result.append(left.pop(0))
             continue
         group, behind, late = [], [], set()  # late: values that are not there yet when the group runs
@@ -310,7 +318,7 @@ def in_groups(steps: list[Any], leaving: set[Value]) -> list[Any]:
             depends = any(v in late for v in uses(s))
             if isinstance(s, Again):
                 barrier = True
-            if not barrier and not depends and may_join(s, shape):
+            if not barrier and not depends and may_join(s, shape, kind):
                 group.append(s)
                 if is_sum(s):
                     late.update(o for o in s.outs if o is not None)
@@ -322,7 +330,7 @@ def in_groups(steps: list[Any], leaving: set[Value]) -> list[Any]:
         if len([s for s in group if not is_sum(s)]) < 2:
             result.append(left.pop(0))
             continue
-        made = Group(group, shape, leaving)
+        made = kind(group, shape, leaving)
         used = {v.root for s in behind for v in uses(s)} | leaving
         made.needed = {o for s in group for o in s.outs if o is not None and o in used}
         loads = [s for s in behind if isinstance(s, Load) and any(s.value in g.values() for g in group)]
@@ -371,7 +379,7 @@ def function(name: str, arguments: str, source: Source, result: str) -> tuple[Ca
     text = f"def {name}({arguments}):\n{body}\n"
     place: dict[str, Any] = {}
     exec(compile(text, f"<compiled {name}>", "exec"), source.names, place)
-    return place[name], text
+    return place[name], "\n\n".join([*source.texts, text])
 
 
 def result_values(nest: Any) -> list[Value]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autolab.compiler.lower import Lowering, Method, Value, has_values
-from autolab.compiler.trace import Backward, Effect, Operation, Ref, Tracer
+from autolab.compiler.trace import Backward, Effect, Gradients, Operation, Ref, Tracer
 from autolab.engine.apply import join, narrowest
 from autolab.engine.node import fit
 from autolab.engine.tensor import Tensor
@@ -63,6 +63,8 @@ class Builder:
                 self.operation(event)
             elif isinstance(event, Backward):
                 self.backward(event)
+            elif isinstance(event, Gradients):
+                self.returned(event)
             else:
                 self.to.steps.append(Again(event))
                 if event.writes:
@@ -138,10 +140,9 @@ class Builder:
     # -- backward ----------------------------------------------------------------------------------
 
     def backward(self, event: Backward) -> None:
-        root = self.value(event.root)
-        ones = self.to.constant(np.ones_like(root.sample)[()])
-        found = self.gradients({event.root: ones})
-        self.spent.update(found)
+        found = self.gradients({event.root: self.ones(event.root)})
+        if event.freed:
+            self.spent.update(found)
         for leaf in event.leaves:
             g = found.get(self.tracer.numbers.get(id(leaf), -1))
             if g is not None:
@@ -149,6 +150,21 @@ class Builder:
         for n in [n for n in self.loaded if n in self.tracer.gradients]:
             self.loaded.discard(n)
             self.values.pop(n, None)
+
+    def ones(self, n: int) -> Value:
+        return self.to.constant(np.ones_like(self.value(n).sample)[()])
+
+    def returned(self, event: Gradients) -> None:
+        """The gradients that `grad` hands to the function."""
+        pending: dict[int, Any] = {}
+        for n, given in event.roots:
+            g = self.ones(n) if given is None else self.value(given)
+            pending[n] = g if n not in pending else self.to.emit(np.add, (pending[n], g))
+        found = self.gradients(pending)
+        if event.freed:
+            self.spent.update(found)
+        for n, result in zip(event.wanted, event.results):
+            self.values[result] = found[n]
 
     def gradients(self, pending: dict[int, Any]) -> dict[int, Any]:
         """The gradients of all tensors, by number, from those in `pending`: rules in reverse order."""

@@ -8,15 +8,17 @@ say everything, though. What cannot be read off it (numbers that Python looked a
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from autolab.engine.apply import at_work
-from autolab.engine.modes import modes
+from autolab.engine.backward import steps
+from autolab.engine.modes import modes, recording
 from autolab.engine.node import AccumulateGrad, edge_of
-from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import Tensor, fresh
 
 MOST_EVENTS = 20_000
 PURE = {"zeros", "ones", "full", "eye", "arange", "linspace", "zeros_like", "ones_like", "full_like"}
@@ -38,6 +40,16 @@ class Backward(NamedTuple):
 
     root: int
     leaves: tuple[Tensor, ...]
+    freed: bool
+
+
+class Gradients(NamedTuple):
+    """`grad(roots, wanted)`: a root comes with the gradient to start from, None for 1."""
+
+    roots: tuple[tuple[int, Ref | None], ...]
+    wanted: tuple[int, ...]
+    results: tuple[int, ...]
+    freed: bool
 
 
 class Effect(NamedTuple):
@@ -56,8 +68,10 @@ class Tracer:
     """Watches one call. `inputs`: the tensors among its arguments; `outside`: those it can reach without them."""
 
     def __init__(self, inputs: list[Tensor], outside: list[Tensor]) -> None:
-        self.events: list[Operation | Backward | Effect] = []
+        self.events: list[Operation | Backward | Gradients | Effect] = []
         self.numbers: dict[int, int] = {}
+        self.arrays: dict[int, list[int]] = {}  # id of an array -> the numbers of the tensors over it
+        self.seeds: list[Any] = []
         self.tensors: list[Tensor] = []
         self.edges: list[Any] = []
         self.made: set[int] = set()  # numbers of results of operations
@@ -105,6 +119,7 @@ class Tracer:
         """A number for a tensor that is new to the trace."""
         n = self.numbers[id(t)] = len(self.tensors)
         self.tensors.append(t)  # kept alive, so that no other tensor gets its id
+        self.arrays.setdefault(id(t.payload), []).append(n)
         self.edges.append(t.edge)
         return n
 
@@ -115,16 +130,24 @@ class Tracer:
             if id(t) in self.outside:
                 n = self.number(t)
             else:
-                same = [k for k, other in enumerate(self.tensors) if other.payload is t.payload]
-                if not same or t.edge is not None:
+                n = self.same_numbers(t.payload, t.edge)
+                if n is None:
                     self.leave("a tensor is used that no operation of the function made")
                     return Ref(self.number(t))
-                n = self.numbers[id(t)] = same[0]  # x.detach(): the same numbers
+                self.numbers[id(t)] = n
                 self.tensors.append(t)
-                self.edges.append(None)
+                self.edges.append(t.edge)
         elif t.edge is not self.edges[n] and self.tensors[n] is t:
             self.leave("the history of a tensor was changed")
         return Ref(n)
+
+    def same_numbers(self, payload: Any, edge: Any = None) -> int | None:
+        """The number of a tensor over the very same array: x.detach(), or a saved value that a recorded rule looks at."""
+        among = self.arrays.get(id(payload), ()) if payload.ndim else range(len(self.tensors))  # a number may have been boxed since
+        known = [k for k in among if self.tensors[k].payload is payload]
+        if edge is not None:
+            known = [k for k in known if edge_of(self.tensors[k]) == edge]
+        return known[0] if known else None
 
     def created(self, t: Tensor) -> None:
         """A creation function made a tensor; a constant if it is one that asks for nothing but numbers."""
@@ -145,7 +168,7 @@ class Tracer:
         refs, needs, bit = [], [], 1
         for a in args:
             is_tensor = isinstance(a, Tensor)
-            refs.append(self.known(a) if is_tensor else a)
+            refs.append(self.known(a) if is_tensor else self.known_array(a))
             needs.append(bool(is_tensor and modes.grad and op.mask & bit and edge_of(a) is not None))
             bit += bit
         results = result if isinstance(result, tuple) else (result,)
@@ -154,24 +177,79 @@ class Tracer:
         self.events.append(Operation(op, tuple(refs), dict(settings), numbers, tuple(needs), isinstance(result, tuple)))
         return result
 
+    def known_array(self, a: Any) -> Any:
+        """An argument that is no tensor. A mask or an index that a recorded rule saved stands for the tensor that it was."""
+        n = self.same_numbers(a) if isinstance(a, np.ndarray) else None
+        return a if n is None else Ref(n)
+
+    def seed(self, g: Any) -> None:
+        """The 1 that a backward pass starts from when nobody says what to start from."""
+        self.seeds.append(g)
+        if isinstance(g, Tensor):
+            self.constants.add(self.number(g))
+
     def backward(self, roots: list[Any], gradients: list[Any], options: dict[str, Any], walk: Callable[[], None]) -> None:
-        """Run a backward pass, and note it if it is the plain one: `loss.backward()`."""
-        if len(roots) != 1 or options.get("create_graph") or options.get("inputs") is not None or np.size(gradients[0]) != 1:
-            self.leave("only a plain loss.backward() is compiled")
-        root = next((n for n in sorted(self.made) if self.edges[n] is not None and self.edges[n] == roots[0]), None)
-        if root is None or gradients[0] != 1:
+        """Run a backward pass, and note it if it is `loss.backward()` or `grad(...)`."""
+        recorded, returned = options.get("create_graph"), options.get("accumulate") is False
+        if not returned and (recorded or len(roots) != 1 or options.get("inputs") is not None or not self.is_seed(gradients[0])):
+            self.leave("of the ways to call backward(), only a plain loss.backward() is compiled")
+        starts = [self.made_with(edge) for edge in roots]
+        if None in starts:
             self.leave("backward() of something that no operation of the function made")
-        leaves = None if self.broken else reached(roots[0][0])
+        leaves = None if self.broken else reached([root[0] for root in roots])
         if leaves is None:
             self.leave("a tensor or a node has hooks, or a rule that a user wrote")
+        if recorded and not self.broken:  # each rule is an operation like any other
+            with recording(True):
+                deque(steps(roots, gradients, quiet=True, **options), maxlen=0)
+            return
+        seeds = [None if self.is_seed(g) else self.given(g) for g in gradients]
         with self.aside(self):
             walk()
-        if leaves is not None:
-            self.events.append(Backward(root, tuple(leaves)))
-            for leaf in leaves:
-                if leaf._grad is not None:
-                    self.gradients[self.number(leaf._grad)] = leaf
-                    self.edges[-1] = leaf._grad.edge
+        if self.broken or leaves is None:
+            return
+        if returned:
+            self.returned(tuple(zip(starts, seeds)), options)
+            return
+        self.events.append(Backward(starts[0], tuple(leaves), not options["retain_graph"]))
+        for leaf in leaves:
+            if leaf._grad is not None:
+                self.gradients[self.number(leaf._grad)] = leaf
+                self.edges[-1] = leaf._grad.edge
+
+    def is_seed(self, g: Any) -> bool:
+        return any(g is seed for seed in self.seeds)
+
+    def given(self, g: Any) -> Ref:
+        """The number of a gradient that a pass was told to start from."""
+        n = self.same_numbers(g.payload if isinstance(g, Tensor) else g)
+        if n is None:
+            n = next((self.number(t) for t in self.outside.values() if t.payload is g), None)
+        if n is None:
+            self.leave("a backward pass starts from numbers that no operation of the function made")
+        return Ref(n or 0)
+
+    def made_with(self, edge: Any) -> int | None:
+        """The number of the result, or the leaf, that gradients along an edge are for."""
+        leaf = getattr(edge[0], "variable", None)
+        if leaf is not None:
+            return int(self.known(leaf)) if id(leaf) in self.numbers or id(leaf) in self.outside else None
+        return next((n for n in sorted(self.made) if self.edges[n] is not None and self.edges[n] == edge), None)
+
+    def returned(self, roots: Any, options: dict[str, Any]) -> None:
+        """Note a `grad(...)` and the gradients that it gives."""
+        wanted, results = [], []
+        for edge in dict.fromkeys(options["inputs"]):
+            g = options["captured"].get(edge)
+            n = self.made_with(edge)
+            if n is None:
+                self.leave("a gradient is asked for with respect to something that no operation of the function made")
+                return
+            if g is not None:
+                wanted.append(n)
+                results.append(self.number(fresh(g)))
+        self.made.update(results)
+        self.events.append(Gradients(roots, tuple(wanted), tuple(results), not options["retain_graph"]))
 
     def gradient_set(self, t: Tensor, value: Any) -> None:
         """t.grad = None is done again; any other gradient that is set by hand is not followed."""
@@ -207,10 +285,10 @@ class Tracer:
                 self.leave("a tensor has a hook, or retains its gradient")
 
 
-def reached(root: Any) -> list[Tensor] | None:
-    """The leaves below a node. None if something on the way is not a plain row."""
+def reached(roots: list[Any]) -> list[Tensor] | None:
+    """The leaves below some nodes. None if something on the way is not a plain row."""
     leaves: dict[int, Tensor] = {}
-    stack, seen = [root], set()
+    stack, seen = list(roots), set()
     while stack:
         node: Any = stack.pop()
         if node in seen:
