@@ -13,7 +13,7 @@ import linecache
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -112,6 +112,7 @@ class LocalCandidate:
         needed = getattr(reference, "differentiable", None)  # a box knows the names only
         self.needed, self.seconds = tuple(needed()) if needed else self.names, seconds
         self.wrap: Callable = lambda array: array
+        self.guarded = False
         if isinstance(rule, type):
             _require_static(rule)
             self.wrap, self.tensors = _tensor_of(rule)
@@ -139,9 +140,9 @@ class LocalCandidate:
         gs = [np.array(g) for g in upstream]
         out, gradients, fault, phase, recorded, bare = None, [], None, "forward", [], False
         start = time.perf_counter()
-        with _quiet() as printed:
+        with _here if self.guarded else _quiet() as printed:
             try:
-                with limit(self.seconds):
+                with _here if self.guarded else limit(self.seconds):
                     context = self._context(given, settings)
                     result = self._forward(context, [self.wrap(a) for a in given], settings)
                     out = np.array(as_array(result))  # a copy: it may be a view of an input
@@ -161,7 +162,17 @@ class LocalCandidate:
                 fault = _fault(phase, error, self.seconds)
         spent = time.perf_counter() - start
         kept = out, tuple(gradients), tuple(given), tuple(gs)
-        return Answer(*kept, fault, bool(recorded), printed.getvalue(), spent, bare)
+        return Answer(*kept, fault, bool(recorded), printed.getvalue() if printed else "", spent, bare)
+
+    @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Many calls in one silence and one limit of time, where the calls are short and what they print is not asked for."""
+        with _quiet(), limit(self.seconds):
+            self.guarded = True
+            try:
+                yield
+            finally:
+                self.guarded = False
 
     def _is_bare(self, returned: Any) -> bool:
         """Did a Function on tensors give back arrays? `apply` would refuse them."""
@@ -303,6 +314,9 @@ def _require_static(cls: type) -> None:
             raise TypeError(f"{cls.__name__} has no {name}. A Function has two static methods, forward and backward.")
         if not isinstance(method, (staticmethod, classmethod)):
             raise TypeError(f"{cls.__name__}.{name} is not a static method. Write @staticmethod above `def {name}`.")
+
+
+_here = contextlib.nullcontext()
 
 
 @contextlib.contextmanager

@@ -24,6 +24,7 @@ from . import wire
 EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does not count
 OUTPUT = 20_000  # characters of output of one cell
 SHOWN = {"text/plain"}
+LAST = ("blank", "syntax", "time")  # faults after which the judge asks no more
 
 
 def warm(autolab: Any) -> None:
@@ -44,7 +45,9 @@ def warm(autolab: Any) -> None:
 
     check("mul", (lambda x, y: x * y, lambda g, x, y: (g * y, g * x)))
     check("mul", Product)  # wrong, so that the diagnosis is loaded, too
-    Reference.of(SPECS["square"].row)
+    for spec in SPECS.values():
+        with contextlib.suppress(LookupError):
+            Reference.of(spec.row or spec.name)  # reads the formulas from their source
     write_shortcuts(autolab)
     forget_what_is_expected()
 
@@ -201,36 +204,28 @@ class Answers:
         return {name: _kind(self.shell.user_ns.get(name, _MISSING)) for name in names}
 
     def rules(self, what: Any, inputs: tuple, differentiable: tuple, calls: tuple) -> list:
-        """Several calls of a rule; after one that says "not written yet" the others need no answer."""
+        """Several calls of a rule; after one that is not written yet, or that found no end, the others need no answer."""
         from autolab.check.candidate import LocalCandidate
 
-        answers, ready = [], None
-        for result, given in calls:
-            if ready is None or result is not None:
-                try:
-                    ready = LocalCandidate(self._object(what), _Names(inputs, differentiable, result))
-                except TypeError as error:
-                    return [{"refused": str(error)}]
-            answers.append(self.rule(ready, given))
-            if (answers[-1].get("fault") or [None, None])[1] == "blank":
-                break
+        answers, known = [], _Names(inputs, differentiable, None)
+        try:
+            ready = LocalCandidate(self._object(what), known)
+        except TypeError as error:
+            return [{"refused": str(error)}]
+        with ready.together():
+            for known.given, *given in calls:
+                answers.append(self.rule(ready, *given))
+                if (answers[-1][4] or [None, None])[1] in LAST:
+                    break
         return answers
 
-    def rule(self, candidate: Any, given: tuple) -> dict[str, Any]:
-        """One call of a rule, as `autolab.check.LocalCandidate` makes it."""
-        arrays, settings, upstream, between, same = given
+    def rule(self, candidate: Any, arrays: list, settings: dict, upstream: list, between: list | None, same: list[int]) -> list:
+        """One call of a rule, as `autolab.check.LocalCandidate` makes it: result, gradients, what was written into, fault, recorded."""
         arrays = [arrays[i] for i in same]  # the same array given twice is the same array here
         answer = candidate.call(arrays, settings, upstream, between)
-        fault = answer.fault
-        return {
-            "out": answer.out,
-            "gradients": answer.gradients,
-            "inputs": _changed(arrays, answer.inputs),
-            "upstream": _changed(upstream, answer.upstream),
-            "fault": fault and [fault.phase, fault.kind, fault.text, fault.line],
-            "recorded": bool(answer.recorded),
-            "judges_forward": bool(candidate.judges_forward),
-        }
+        fault = answer.fault and [answer.fault.phase, answer.fault.kind, answer.fault.text, answer.fault.line]
+        changed = _changed(arrays, answer.inputs), _changed(upstream, answer.upstream)
+        return [answer.out, [list(g) for g in answer.gradients], *changed, fault, bool(answer.recorded)]
 
     def second(self, what: Any, inputs: tuple, differentiable: tuple, given: tuple) -> dict[str, Any]:
         """Backward differentiated once more, by the engine."""
@@ -286,13 +281,13 @@ class _Names:
     """As much of a reference as a rule needs in order to be called: names, and forward's result where that is not asked."""
 
     def __init__(self, inputs: tuple, differentiable: tuple, result: Any):
-        self.inputs, self._differentiable, self._result = tuple(inputs), tuple(differentiable), result
+        self.inputs, self._differentiable, self.given = tuple(inputs), tuple(differentiable), result
 
     def differentiable(self) -> tuple[str, ...]:
         return self._differentiable
 
     def result(self, inputs: Any, settings: Any) -> Any:
-        return self._result
+        return self.given
 
 
 def _is_python(source: str) -> bool:
@@ -307,9 +302,10 @@ def _is_python(source: str) -> bool:
 _MISSING = object()
 
 
-def _changed(before: Any, after: Any) -> list[np.ndarray | None]:
-    """The arrays that a call wrote into; None for those that are as they were, which need not be sent."""
-    return [None if a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() else b for a, b in zip(before, after)]
+def _changed(before: Any, after: Any) -> list[np.ndarray | None] | None:
+    """The arrays that a call wrote into; None for one that is as it was, which need not be sent, and for all if all are."""
+    now = [None if a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() else b for a, b in zip(before, after)]
+    return now if any(a is not None for a in now) else None
 
 
 def _kind(value: Any) -> str:

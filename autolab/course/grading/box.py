@@ -19,7 +19,7 @@ import sysconfig
 import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import autolab
 
@@ -212,26 +212,45 @@ class Session:
 
     def ask(self, what: str, *arguments: Any) -> Any:
         """The answer to a question. Raises Broken if there is none, RemoteError if the student's code raised."""
+        return self.put(wire.encode((what, arguments))).read()
+
+    def put(self, question: bytes) -> Reply:
+        """What comes back for a question that `wire.encode` made of a name and its arguments. Raises Broken if nothing does."""
         if self.broken:
             raise wire.Broken("the process ended")
         try:
-            wire.send(self.connection, (what, arguments), self.box.limits.cell)
-            answer = wire.receive(self.connection, self.box.limits.cell)
+            wire.send(self.connection, question, self.box.limits.cell)
+            return Reply(self, *wire.receive_raw(self.connection, self.box.limits.cell))
         except wire.Broken:
             self.broken = True
             raise
-        if not isinstance(answer, dict) or ("ok" in answer) == ("error" in answer):
-            self.broken = True
-            raise wire.Broken("it sent what is no answer")
-        if "error" in answer:
-            raise RemoteError(str(answer["error"])[: wire.TEXT])
-        return answer["ok"]
 
     def close(self) -> None:
         """Kill it, with everything that it started."""
         self.broken = True
         self.connection.close()
         self.box.end(self.number)
+
+
+class Reply(NamedTuple):
+    """What came back, not looked at yet."""
+
+    session: Session
+    head: bytes
+    body: bytes
+
+    def read(self) -> Any:
+        """The answer in it. Raises Broken if there is none, RemoteError if the student's code raised."""
+        try:
+            answer = wire.read(self.head, self.body)
+            if not isinstance(answer, dict) or ("ok" in answer) == ("error" in answer):
+                raise wire.Broken("it sent what is no answer")
+        except wire.Broken:
+            self.session.broken = True
+            raise
+        if "error" in answer:
+            raise RemoteError(str(answer["error"])[: wire.TEXT])
+        return answer["ok"]
 
 
 class RemoteError(Exception):

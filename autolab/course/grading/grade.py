@@ -95,7 +95,7 @@ class NotebookGrader:
     # --- the session, which may end at any time
 
     def ask(self, what: str, *arguments: Any) -> Any:
-        """Ask the open session; open one, and run again what ran before, if there is none."""
+        """Ask the open session; open one, and run again what ran before, if there is none. "put" takes a question that is encoded."""
         if time.monotonic() > self.until:
             raise wire.Broken(f"the {self.box.limits.total:g} seconds of this notebook are over")
         if self.session is not None and self.session.broken:
@@ -105,6 +105,8 @@ class NotebookGrader:
         assert self.session
         if what == "kinds":
             return self._kinds(*arguments)
+        if what == "put":
+            return self.session.put(*arguments)
         if what == "run":
             self.kinds.clear()
         return self.session.ask(what, *arguments)

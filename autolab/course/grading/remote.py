@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import hashlib
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -80,17 +81,34 @@ class BoxCandidate:
             self.judges_forward = ask("kinds", [name]).get(name) == "function class"
         self.ended: str | None = None
         self.ready: dict[int, Any] = {}
+        self.reply: Any = None
+        self.more = False  # something was asked beside what was prepared
 
-    def prepare(self, cases: Sequence[Any]) -> None:
-        """Ask for all calls at once. If the process does not survive them, `call` asks for each again."""
-        calls = tuple(self._call(c.inputs, c.settings, c.upstream, c.between) for c in cases)
+    def question(self, cases: Sequence[Any]) -> bytes:
+        """All calls in one question."""
+        calls = [self._call(c.inputs, c.settings, c.upstream, c.between) for c in cases]
+        return wire.encode(("rules", (self.name, self.inputs, self.differentiable, calls)))
+
+    def prepare(self, question: bytes) -> str | None:
+        """Ask for all calls at once, and keep what comes back; what is returned is the same for the same answers.
+
+        If the process does not survive them, `call` asks for each again.
+        """
         try:
-            answers = self.ask("rules", self.name, self.inputs, self.differentiable, calls)
+            self.reply = self.ask("put", question)
         except wire.Broken as error:
             if error.late:  # once is enough
                 self.ended = f"Your code was stopped: {error}"
+            return None
+        return hashlib.sha256(b"%d:%b%b" % (len(self.reply.head), self.reply.head, self.reply.body)).hexdigest()
+
+    def read(self) -> None:
+        """Read what `prepare` kept."""
+        if self.reply is None:
             return
-        except (RemoteError, ValueError):
+        try:
+            answers = self.reply.read()
+        except (wire.Broken, RemoteError, ValueError):
             return
         if isinstance(answers, list):
             self.ready = dict(enumerate(answers))
@@ -106,9 +124,10 @@ class BoxCandidate:
         self.count += 1
         answer = self.ready.pop(self.count - 1, None)
         if answer is None and not self.ended:
+            self.more = True
             try:
                 (answer,) = self.ask(
-                    "rules", self.name, self.inputs, (self._call(inputs, settings, upstream, between),)
+                    "rules", self.name, self.inputs, self.differentiable, [self._call(inputs, settings, upstream, between)]
                 )
             except (wire.Broken, RemoteError) as error:
                 self.ended = str(error) if isinstance(error, RemoteError) else f"Your code was stopped: {error}"
@@ -126,6 +145,7 @@ class BoxCandidate:
 
     def second(self, inputs: Sequence, settings: Mapping, g: np.ndarray, directions: Any) -> tuple[Any, Fault | None]:
         """The gradients of backward itself, which only the box can differentiate."""
+        self.more = True
         try:
             given = (tuple(inputs), dict(settings), g, directions)
             answer = self.ask("second", self.name, self.inputs, self.differentiable, given)
@@ -138,33 +158,28 @@ class BoxCandidate:
         except (KeyError, TypeError, ValueError):
             return None, Fault("backward", "exception", "the answer is not what a rule returns")
 
-    def _call(self, inputs: Sequence, settings: Mapping, upstream: Sequence, between: Sequence | None) -> tuple:
+    def _call(self, inputs: Sequence, settings: Mapping, upstream: Sequence, between: Sequence | None) -> list:
         first: dict[int, int] = {}
         same = [first.setdefault(id(a), i) for i, a in enumerate(inputs)]
         result = None if self.judges_forward else np.asarray(self.result(inputs, settings))
-        return result, (
-            tuple(inputs),
-            dict(settings),
-            tuple(upstream),
-            None if between is None else tuple(between),
-            same,
-        )
+        return [result, list(inputs), dict(settings), list(upstream), None if between is None else list(between), same]
 
-    def _answer(self, answer: dict, inputs: Sequence[np.ndarray], upstream: Sequence[np.ndarray]) -> Answer:
-        gradients = tuple(tuple(_real(g) for g in one) for one in answer["gradients"])
+    def _answer(self, answer: Any, inputs: Sequence[np.ndarray], upstream: Sequence[np.ndarray]) -> Answer:
+        out, gradients, now, gs, said, recorded = answer
+        gradients = tuple(tuple(_real(g) for g in one) for one in gradients)
         if len(gradients) > len(upstream) or any(len(one) != len(inputs) for one in gradients):
             raise ValueError
-        after, gs = _after(inputs, answer["inputs"]), _after(upstream, answer["upstream"])
+        after, gs = _after(inputs, now), _after(upstream, gs)
         fault = None
-        if answer["fault"] is not None:
-            phase, kind, text, line = answer["fault"]
+        if said is not None:
+            phase, kind, text, line = said
             kind = kind if kind in KINDS else "exception"
             fault = Fault(
                 "backward" if phase == "backward" else "forward", kind, str(text)[:600], line and str(line)[:300]
             )
-        elif len(gradients) < len(upstream) or _real(answer["out"]) is None:
+        elif len(gradients) < len(upstream) or _real(out) is None:
             raise ValueError  # fewer answers than questions, and no reason
-        return Answer(_real(answer["out"]), gradients, after, gs, fault, answer["recorded"] is not False)
+        return Answer(_real(out), gradients, after, gs, fault, recorded is not False)
 
     def _nothing(self, inputs: Sequence[np.ndarray], upstream: Sequence[np.ndarray], fault: Fault) -> Answer:
         return Answer(None, (), tuple(inputs), tuple(upstream), fault)
@@ -200,7 +215,9 @@ class BoxPlayer:
 
 
 def _after(before: Sequence[np.ndarray], said: Any) -> tuple[np.ndarray, ...]:
-    """The arrays as they are after a call; None stands for one that was not written into."""
+    """The arrays as they are after a call; None stands for one that was not written into, and for all of them."""
+    if said is None:
+        return tuple(before)
     if len(said) != len(before):
         raise ValueError
     return tuple(a if now is None else _real(now) for a, now in zip(before, said, strict=True))
