@@ -31,6 +31,8 @@ LATER = {"_calculate_shape": "api", "_profiler_enabled": "profiler", "kineto_ava
 def __getattr__(name: str) -> object:
     if name in ("forward_ad", "profiler", "profiler_util"):  # loaded when first used
         return _importlib.import_module(f"autolab.autograd.{name}")
+    if name == "torch":  # as PyTorch's own module has it
+        return _importlib.import_module("autolab")
     if name in LATER:
         return getattr(_importlib.import_module(f"autolab.autograd.{LATER[name]}"), name)
     raise AttributeError(f"module 'autolab.autograd' has no attribute '{name}'")

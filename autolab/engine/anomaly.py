@@ -47,7 +47,8 @@ def is_ours(line: traceback.FrameSummary) -> bool:
 def watched(node: Node, g: Any, create_graph: bool) -> Any:
     """The gradients of a node; if it fails or gives nan, say first which line of the forward pass made it."""
     try:
-        gradients = node.gradients(g, create_graph)
+        with np.errstate(all="ignore"):  # what NumPy would warn of is what is looked for
+            gradients = node.gradients(g, create_graph)
         for i, gi in enumerate(gradients if modes.check_nan else ()):
             raw = gi.all_numbers() if hasattr(gi, "all_numbers") else gi
             if raw is not None and raw.dtype in FLOATING and np.isnan(raw).any():

@@ -57,6 +57,7 @@ class Op:
         outputs: int = 1,
         view: bool = False,
         matrices: bool = False,
+        holds: bool = False,
         jvp: Callable[..., Any] | None = None,
         batch: Callable[..., Any] | None = None,
         refuse: Callable[..., None] | None = None,
@@ -73,7 +74,7 @@ class Op:
             raise TypeError(f"op {name!r}: rules for {unknown}, but forward takes {self.inputs}")
         self.promote = promote if promote is not None else "join" if kind == ELEMENTWISE else ""
         self.together = [i for i, n in enumerate(self.inputs) if together is None or n in together]
-        self.outputs, self.view, self.matrices = outputs, view, matrices
+        self.outputs, self.view, self.matrices, self.holds = outputs, view, matrices, holds
         self.stretches = kind == ELEMENTWISE and len(self.inputs) > 1  # inputs may be broadcast, or cast
         self.jvp, self.batch, self.refuse = jvp, batch, refuse
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
@@ -202,7 +203,7 @@ class Plan:
         number = {name: k for k, name in enumerate([*(slot.name for slot in self.slots), *shared])}
         self.shared = [(op.shared[n][0], tuple(number[m] for m in op.shared[n][1])) for n in shared]
         self.rules = [(i, rule.function, tuple(number[n] for n in rule.needs)) for i, rule in active]
-        self.holds_values = any(isinstance(slot, Value | Out | Values) for slot in self.slots)
+        self.holds_values = op.holds or any(isinstance(slot, Value | Out | Values) for slot in self.slots)
 
 
 def slot_for(op: Op, name: str) -> Slot:
@@ -345,7 +346,7 @@ def op(name: str, forward: Callable[..., Any], kind: str = GENERAL, **details: A
     `node` PyTorch's name for the node (or a function of the call that gives it); `numpy` the NumPy function(s) that mean this
     row; `promote` "join" brings the inputs named in `together` (default all) to one dtype, "float" also takes integers to the
     default float; `outputs` how many results, -1 if it depends on the call; `view` the result looks into the input's memory;
-    `matrices` the row is a product of two matrices;
+    `matrices` the row is a product of two matrices; `holds` its settings may be arrays (an index), and are freed as saved values are;
     `jvp` and `batch` are for GENERAL rows that want more than what follows from the rules; `shared` names what several rules ask for
     and is computed once for all of them, `{"xhat": lambda x, axes: ...}`; `refuse` is called on the raw
     operands first, and raises for those that NumPy would take and PyTorch does not (the shortcuts see only float32 and float64).

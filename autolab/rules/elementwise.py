@@ -158,7 +158,7 @@ def keep_values(g, condition):
 
 
 # g where the condition holds, 0 elsewhere, whatever g is there.
-keep = op("keep", keep_values, E, promote="", g=lambda u, condition: keep(u, condition))
+keep = op("keep", keep_values, E, node="ThresholdBackwardBackward0", promote="", g=lambda u, condition: keep(u, condition))
 
 
 def between(x, low, high):

@@ -39,10 +39,10 @@ def add_at_values(g, *, key, shape):
     return out
 
 
-add_at = op("add_at", add_at_values, L, g=lambda u, key: index(u, key=key))
-index = op("index", lambda x, *, key: x[key], L, x=lambda g, x_shape, key: add_at(g, key=key, shape=x_shape))
+add_at = op("add_at", add_at_values, L, holds=True, g=lambda u, key: index(u, key=key))
+index = op("index", lambda x, *, key: x[key], L, holds=True, x=lambda g, x_shape, key: add_at(g, key=key, shape=x_shape))
 index_put = op(
-    "index_put", lambda x, y, *, key: index_put_values(x, y, key), L,
+    "index_put", lambda x, y, *, key: index_put_values(x, y, key), L, holds=True,
     x=lambda g, y_shape, key: index_put(g, np.zeros(y_shape, g.dtype), key=key),
     y=lambda g, y_shape, key: sum_back(index(g, key=key), y_shape),
 )  # fmt: skip

@@ -39,12 +39,12 @@ TENSOR = """
 as_subclass ccol_indices cdouble cfloat chalf coalesce col_indices const_data_ptr crow_indices dense_dim dequantize digamma digamma_
 dim_order eig erfc erfc_ erfinv erfinv_ grad_dtype greater greater_ greater_equal greater_equal_ hardshrink hash_tensor i0 i0_ igamma
 igamma_ igammac igammac_ indices int_repr ipu is_coalesced is_distributed is_same_size is_set_to is_shared istft less less_ less_equal
-less_equal_ lgamma lgamma_ lstsq map_ map2_ module_load mtia new new_empty_strided not_equal not_equal_ polygamma polygamma_ prelu
+less_equal_ lgamma lgamma_ lstsq map_ map2_ module_load mtia new not_equal not_equal_ polygamma polygamma_ prelu
 q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme record_stream reinforce resize resize_
 resize_as resize_as_ resize_as_sparse_ row_indices share_memory_ slice_inverse smm solve sparse_dim sparse_mask sparse_resize_
 sparse_resize_and_clear_ sspaddmm stft storage storage_offset storage_type symeig to_dense to_mkldnn to_padded_tensor to_sparse
 to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr unsafe_chunk unsafe_split unsafe_split_with_sizes
-untyped_storage values volatile xpu
+untyped_storage values xpu
 """.split()
 
 

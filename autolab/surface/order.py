@@ -20,6 +20,7 @@ from autolab.surface.pointwise import clone, isnan
 from autolab.surface.reduce import amax, amin
 from autolab.surface.results import named
 from autolab.surface.sampling import one_by_one
+from autolab.surface.underived import underived
 
 # What this module gives: functions of the package, methods of Tensor, functions that take `out=`.
 METHODS = (
@@ -370,7 +371,8 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     values, inverse, counts = np.unique(a, return_inverse=True, return_counts=True, axis=axis, equal_nan=False)
     inverse = inverse.reshape(a.shape if dim is None else -1)
-    return _asked(values, inverse, counts, return_inverse, return_counts)
+    made = _asked(values, inverse, counts, return_inverse, return_counts)
+    return _without_derivative(made, input, *(("_unique2", "Unique2Backward0") if dim is None else ("unique_dim", "UniqueDimBackward0")))
 
 
 @one_by_one
@@ -385,7 +387,13 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
         values = np.moveaxis(values, 0, axis_of(dim, a.ndim) or 0)
     inverse = np.cumsum(starts) - 1
     counts = np.diff(np.append(np.flatnonzero(starts), len(line)))
-    return _asked(values, inverse.reshape(a.shape) if dim is None else inverse, counts, return_inverse, return_counts)
+    made = _asked(values, inverse.reshape(a.shape) if dim is None else inverse, counts, return_inverse, return_counts)
+    return _without_derivative(made, input, "unique_consecutive", "UniqueConsecutiveBackward0")
+
+
+def _without_derivative(made: Any, input: Tensor, function: str, node: str) -> Any:
+    underived(made[0] if isinstance(made, tuple) else made, (input,), function, node)
+    return made
 
 
 def _asked(values: Any, inverse: Any, counts: Any, with_inverse: bool, with_counts: bool) -> Any:

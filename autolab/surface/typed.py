@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from typing import Any
 
 import numpy as np
@@ -120,8 +121,31 @@ def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     return made(args, self.payload.dtype, "new")
 
 
+def volatile(self: Tensor) -> bool:
+    """False: a flag of PyTorch's first versions, with a warning that it is gone."""
+    warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
+    return False
+
+
+def _backward_hooks(self: Tensor) -> Any:
+    """The hooks on this tensor by their numbers; None if there are none."""
+    if self.is_leaf:
+        return (self.extra and self.extra.hooks) or None
+    node, number = self.edge  # type: ignore[misc]
+    return (node.hooks and node.hooks.tensor.get(number)) or None
+
+
+def _cannot_delete(name: str) -> Any:
+    def delete(self: Tensor) -> None:
+        raise RuntimeError(f"cannot delete {name}")
+
+    return delete
+
+
 FACTS = {
     "is_cpu": True, "is_mps": False, "is_xpu": False, "is_xla": False, "is_meta": False, "is_quantized": False, "is_nested": False,
     "is_mkldnn": False, "is_sparse_csr": False, "is_ipu": False, "is_maia": False, "is_mtia": False, "is_vulkan": False,
-    "layout": property(lambda self: strided), "name": None,
+    "layout": property(lambda self: strided), "name": None, "volatile": property(volatile),
+    "_grad_fn": property(lambda self: self.grad_fn, None, _cannot_delete("_grad_fn")),
+    "_backward_hooks": property(_backward_hooks, None, _cannot_delete("_backward_hooks")),
 }  # fmt: skip

@@ -168,3 +168,27 @@ def test_what_the_rules_that_run_do_not_need_is_none(lib):
     assert node._saved_self is None and node._saved_other.equal(b) and node.requires_grad
     with pytest.raises(RuntimeError, match="Calling register_hooks on a saved tensor with value None is forbidden"):
         node._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+
+
+def test_an_index_is_freed_as_a_saved_value_is(lib):
+    x = lib.arange(3.0).requires_grad_()
+    for y in (x[[2, 2]].sum(), lib.zeros(3).index_put((lib.tensor([0, 1]),), x[:2]).sum()):
+        y.backward()
+        with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+            y.backward()
+
+
+def test_a_kept_tensor_that_is_alive_is_that_very_tensor(lib):
+    x = lib.ones(2, requires_grad=True)
+    y = x * 3
+    z = y * (y + 1)
+    assert z.grad_fn._saved_self is y and z.grad_fn._raw_saved_self.data is y
+    e = z.exp()
+    assert e.grad_fn._saved_result is not e  # it would keep its own node alive
+
+
+def test_what_has_no_derivative_says_so_in_backward(lib):
+    values = lib.unique(lib.tensor([2.0, 1.0, 2.0], requires_grad=True), return_counts=True)[0]
+    assert values.requires_grad and values.grad_fn.name() == "Unique2Backward0"
+    with pytest.raises(NotImplementedError, match="the derivative for '_unique2' is not implemented"):
+        values.sum().backward()
