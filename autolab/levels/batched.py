@@ -19,7 +19,7 @@ import numpy as np
 
 from autolab.engine.apply import apply, explained
 from autolab.engine.dtypes import result_type
-from autolab.engine.modes import GENERATED, modes
+from autolab.engine.modes import GENERATED
 from autolab.engine.op import ELEMENTWISE, LINEAR, from_the_end
 from autolab.engine.tensor import TABLE, Tensor, fresh
 from autolab.levels import crossing
@@ -61,13 +61,14 @@ class Face:
     strides = property(lambda self: self.inner.strides[1:])
     itemsize = property(lambda self: self.dtype.itemsize)
 
-    @property
-    def flags(self) -> Any:
-        """How the first sample lies in memory."""
-        whole, first = self.inner, [0]
+    def first(self) -> Any:
+        """The first sample, to see how it lies in memory; all of them where there is none."""
+        whole, at = self.inner, [0]
         while isinstance(whole, Face):
-            whole, first = whole.inner, [0, *first]
-        return (whole[tuple(first)] if all(whole.shape[: len(first)]) else whole).flags
+            whole, at = whole.inner, [0, *at]
+        return whole[tuple(at)] if all(whole.shape[: len(at)]) else whole
+
+    flags = property(lambda self: self.first().flags)
 
     def item(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise RuntimeError(
@@ -136,6 +137,19 @@ def in_vmap(t: Any) -> bool:
             return True
         t = t.value
     return False
+
+
+def first_sample(t: Any) -> Any:
+    """The array of a tensor; inside vmap that of the first sample."""
+    return t.payload.first() if isinstance(t.payload, Face) else t.payload
+
+
+def looked_into(t: Any) -> Any:
+    """The tensor outside of all transforms whose memory a tensor looks into."""
+    while t.level or t.window is not None:
+        made = t.made if isinstance(t, Batched) else None
+        t = made[1] if made is not None else t.window.base if t.window is not None else t.value
+    return t
 
 
 def unknown_below(t: Tensor) -> bool:

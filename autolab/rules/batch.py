@@ -356,7 +356,8 @@ def layer_norm(x, weight, bias, axes, eps, batched, size):
 
 @batch(strided.as_strided)
 def as_strided(x, part, size):
-    return strided.as_strided(x, part=strided.of_samples(part, x.shape[1:], size))
+    layout = strided.layout_of(x.payload if isinstance(x, Tensor) else x)
+    return strided.as_strided(x, part=strided.of_samples(part, x.shape[1:], size, layout))
 
 
 @batch(strided.as_strided_back)

@@ -25,10 +25,10 @@ def reach(x_shape, part):
     return (a, b) if c == d else (c, d) if a == b else (min(a, c), max(b, d))
 
 
-def of_samples(part, x_shape, size):
-    """The same part in each of `size` arrays, one after the other."""
+def of_samples(part, x_shape, size, layout=None):
+    """The same part in each of `size` arrays: one after the other, or where they lie if they do so with this layout."""
     low, high = reach(x_shape, part)
-    step = high - low
+    step = layout[0] if layout is not None and tuple(layout[1:]) == tuple(part.layout) else high - low
     return Part((size, *part.shape), (step, *part.strides), part.offset, (step, *part.layout))
 
 

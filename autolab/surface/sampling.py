@@ -18,53 +18,64 @@ from autolab.surface.inplace import copy_
 def sampled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorate a function that draws random numbers: under randomness="different" each sample gets those that a loop would give it.
 
-    Drawing goes sample by sample, so that `vmap(f, randomness="different")` after a seed is the loop over f after the same seed.
+    Drawing goes sample by sample, the outer batch first, so that `vmap(f, randomness="different")` after a seed is the loop over f after
+    the same seed.
     Under "same" the numbers are drawn once, so they cannot depend on what differs between samples.
     """
     writes, only_shape = function.__name__.endswith("_"), function.__name__.endswith("_like")
 
     @functools.wraps(function)
     def draw(*args: Any, **kwargs: Any) -> Any:
-        if not modes.levels:
+        batches = [level for level in modes.levels if isinstance(level, Batch)]
+        if not batches:
             return function(*args, **kwargs)
-        level = next((level for level in reversed(modes.levels) if isinstance(level, Batch)), None)
-        if level is None:
-            return function(*args, **kwargs)
-        level.before_random()
-        args, given = tuple(below(level, a) for a in args), args
-        kwargs = {name: below(level, a) for name, a in kwargs.items()}
-        own = [level.owns(a) for a in (*args, *kwargs.values())]
-        if level.randomness == "same":
-            if any(own[1 if writes or only_shape else 0 :]):
+        for level in batches:
+            level.before_random()
+        given = [laid_open(a) for a in (*args, *kwargs.values())]
+        for level in batches:
+            own = [level in homes for _, homes in given]
+            if level.randomness == "same":
+                if any(own[1 if writes or only_shape else 0 :]):
+                    raise RuntimeError(
+                        "Vmap does not currently support same randomness with a batched tensor input: what "
+                        f"{function.__name__} draws from differs between the samples. Use randomness='different'."
+                    )
+            elif writes and not own[0]:
+                if any(own):
+                    raise RuntimeError(level.cannot_be_written_into(args[0]))
                 raise RuntimeError(
-                    "Vmap does not currently support same randomness with a batched tensor input: what "
-                    f"{function.__name__} draws from differs between the samples. Use randomness='different'."
+                    "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
+                    "If this is necessary for your usage, make the tensor for each sample: x.new_zeros(...)."
                 )
-            return function(*given, **kwargs)
-        if writes and not own[0]:
-            if any(own):
-                raise RuntimeError(level.cannot_be_written_into(given[0]))
-            raise RuntimeError(
-                "vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear like same randomness. "
-                "If this is necessary for your usage, make the tensor for each sample: x.new_zeros(...)."
-            )
+        apart = [level for level in batches if level.randomness == "different"]
         made = []
-        with level.lowered():
-            for k in range(level.size):
-                first, *rest = [a.value[k] if level.owns(a) else a for a in args] or [None]
-                one = [fresh(np.array(first.payload)) if writes else first, *rest] if args else []
-                made.append(draw(*one, **{name: a.value[k] if level.owns(a) else a for name, a in kwargs.items()}))
-        found = created(level.put(TABLE["stack"](*made, axis=-made[0].ndim - 1)))
-        return copy_(given[0], found) if writes else found
+        with modes.levels[0].lowered():
+            for at in np.ndindex(*[level.size for level in apart]):
+                one = [sample(a, homes, dict(zip(apart, at))) for a, homes in given]
+                if writes:
+                    one[0] = fresh(np.array(one[0].payload))
+                made.append(function(*one[: len(args)], **dict(zip(kwargs, one[len(args) :]))).payload)
+        found = fresh(np.reshape(np.stack(made), (*[level.size for level in apart], *np.shape(made[0])))[()])
+        for level in modes.levels:
+            found = level.put(found) if level in apart else level.constant(found)
+        return copy_(args[0], found) if writes else found
 
     return draw
 
 
-def below(level: Batch, a: Any) -> Any:
-    """The value of a tensor for this level: numbers are drawn without regard to what is differentiated."""
-    while isinstance(a, Box) and a.level > level.number:
+def laid_open(a: Any) -> tuple[Any, list[Batch]]:
+    """What is in all boxes of a tensor, and whose samples its leading axes run over: numbers are drawn without regard to derivatives."""
+    homes: list[Batch] = []
+    while isinstance(a, Box):
+        if isinstance(a.home, Batch):
+            homes.insert(0, a.home)
         a = a.value
-    return a
+    return a, homes
+
+
+def sample(a: Any, homes: list[Batch], at: dict[Batch, int]) -> Any:
+    """One sample of what `laid_open` gave; the first where all draw the same."""
+    return fresh(a.payload[tuple([at.get(level, 0) for level in homes])]) if homes else a
 
 
 def one_by_one(function: Callable[..., Any]) -> Callable[..., Any]:

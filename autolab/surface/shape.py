@@ -13,6 +13,7 @@ import numpy as np
 from autolab.engine import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor
+from autolab.levels.batched import first_sample, looked_into
 from autolab.rules import shape as rows
 from autolab.surface.dims import axes_of, axis_of, require_tensor, sizes_of
 from autolab.surface.layout import as_bits, contiguous
@@ -77,12 +78,20 @@ def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
         return as_bits(self, shape[0])
     wanted = _complete(sizes_of(shape, "view", named=size), math.prod(self.payload.shape))
     out = apply(rows.reshape, (self,), {"shape": wanted})
-    if out.version is not self.version and not self.level and self.payload.size:
+    if self.payload.size and (needs_copy(self, wanted) if self.level else out.version is not self.version):
         raise RuntimeError(
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             f"contiguous subspaces). Use .reshape(...) instead: from {list(self.shape)} to {list(wanted)} needs a copy."
         )
     return out  # type: ignore[no-any-return]
+
+
+def needs_copy(self: Tensor, shape: tuple[int, ...]) -> bool:
+    """Whether a view inside a transform would have to be copied to have this shape. What was computed there has any layout."""
+    base, sample = looked_into(self).payload, first_sample(self)
+    if type(base) is not np.ndarray or not base.flags.c_contiguous or not np.may_share_memory(sample, base):
+        return False
+    return not np.may_share_memory(np.reshape(sample, shape), base)
 
 
 def view_as(self: Tensor, other: Tensor) -> Tensor:

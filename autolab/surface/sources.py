@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from autolab.engine import dtypes
 from autolab.engine.tensor import Tensor, fresh
+from autolab.levels.level import Box, created
 from autolab.surface import creation
 from autolab.surface.creation import _floating, as_tensor, finish, from_dlpack, numpy_dtype
 from autolab.surface.device import require_cpu
@@ -87,9 +89,32 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = No
     if len(lengths) != len(stride):
         raise RuntimeError(f"dimensionality of sizes ({len(lengths)}) must match dimensionality of strides ({len(stride)})")
     kind = _floating(dtype)
-    n = 0 if 0 in lengths else 1 + sum((k - 1) * s for k, s in zip(lengths, stride))
-    flat = np.empty(n, kind)
+    flat = np.empty(extent(lengths, stride), kind)
     return finish(np.lib.stride_tricks.as_strided(flat, lengths, [s * kind.itemsize for s in stride]), requires_grad, device)
+
+
+def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+                      **unused: Any) -> Tensor:  # fmt: skip
+    """Uninitialised memory with a stride in entries for each dim, in this tensor's dtype; inside vmap each sample gets its own."""
+    lengths, steps = lengths_of((tuple(size),), "new_empty_strided"), tuple(stride)
+    homes = []
+    while isinstance(self, Box):
+        homes.append(self.home)
+        self = self.value
+    for home in homes:  # from the inside out: all samples of a batch one after the other
+        more = home.size_below(lengths)
+        steps = (*[extent(lengths, steps)] * (len(more) - len(lengths)), *steps)
+        lengths = more
+    with homes[-1].lowered() if homes else nullcontext():
+        t = empty_strided(lengths, steps, dtype=self.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
+    for home in reversed(homes):
+        t = home.put(t)
+    return created(t) if homes else t
+
+
+def extent(size: Any, stride: Any) -> int:
+    """How many entries of memory a tensor of this size and stride needs."""
+    return 0 if 0 in size else 1 + sum((k - 1) * s for k, s in zip(size, stride))
 
 
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,

@@ -12,6 +12,7 @@ from autolab.engine.apply import apply
 from autolab.engine.inplace import Part, change_history, check_inference, check_may_write, layout_of
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh, no_accumulator
+from autolab.levels.batched import first_sample
 from autolab.rules import strided as rows
 from autolab.surface import shape
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
@@ -29,7 +30,7 @@ METHODS = (
 
 def storage_offset(self: Tensor) -> int:
     """How many entries lie before this tensor's first one in the memory that it looks into."""
-    return rows.owned(self.box())[1]
+    return rows.owned(np.asarray(first_sample(self)) if self.level else self.box())[1]
 
 
 def part(input: Tensor, size: Any, stride: Any, offset: Any, name: str) -> Part:
@@ -37,22 +38,24 @@ def part(input: Tensor, size: Any, stride: Any, offset: Any, name: str) -> Part:
     lengths, steps = sizes_of((size,), name), sizes_of((stride,), name, "stride")
     if len(lengths) != len(steps):
         raise RuntimeError(
-            f"mismatch in length of strides and shape: {name} needs a stride for each length, but got {list(lengths)}, {list(steps)}"
+            f"mismatch in length of strides and shape: size and stride must have the same length, but {name} got {list(lengths)}, "
+            f"{list(steps)}"
         )
     for n, what in ((steps, "strides"), (lengths, "sizes")):
         if any(k < 0 for k in n):
             raise RuntimeError(f"{name}: Negative {what} are not supported at the moment, got {what}: {list(n)}")
-    if input.level:  # no memory of its own: as if it were one block
-        layout = [1]
-        for n in reversed(input.shape[1:]):
-            layout.insert(0, layout[0] * n)
-        begin = 0 if offset is None else whole(offset, "storage_offset")
-        if rows.span(lengths, steps, begin)[1] > input.numel():
+    if input.level:
+        layout = layout_of(input.payload)
+        begin = 0 if offset is None else whole(offset, "storage_offset") - storage_offset(input)
+        (low, high), (first, last) = rows.span(lengths, steps, begin), rows.span(input.shape, layout)
+        if low < high and not first <= low <= high <= last:
             raise RuntimeError(
-                f"{name}: sizes {list(lengths)}, strides {list(steps)}, storage offset {begin} are out of bounds for the {input.numel()} "
-                f"entries of {list(input.shape)}: inside a transform there is no other memory than the tensor's own"
+                f"{name}: sizes {list(lengths)}, strides {list(steps)}, storage offset {offset} are out of bounds for the {input.numel()} "
+                f"entries of {list(input.shape)}, which lie at {first} to {last}: these would lie at {low} to {high}. This is not "
+                "supported inside of vmap and other transforms, where a tensor has no other memory than its own: use slices, select, "
+                "expand and the like."
             )
-        return Part(lengths, steps, begin, tuple(layout[: input.ndim]))
+        return Part(lengths, steps, begin, layout)
     memory, start = rows.owned(input.box())
     begin = start if offset is None else whole(offset, "storage_offset")
     high = rows.span(lengths, steps, begin)[1]

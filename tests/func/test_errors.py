@@ -188,8 +188,9 @@ def test_results_of_another_shape_for_each_sample_are_refused(name):
 def test_strides_that_lead_out_of_a_sample_are_refused():
     x = autolab.arange(12.0).reshape(3, 4)
     assert vmap(lambda row: row.as_strided((2, 2), (1, 1)))(x).shape == (3, 2, 2)
-    with pytest.raises(RuntimeError, match="out of bounds for the 4 entries"):
-        vmap(lambda row: row.as_strided((5,), (1,)))(x)
+    for size, stride, offset in (((5,), (1,), 0), ((2,), (4,), 0), ((4,), (1,), 1)):
+        with pytest.raises(RuntimeError, match="out of bounds for the 4 entries .* not supported inside of vmap"):
+            vmap(lambda row: row.as_strided(size, stride, offset))(x)  # noqa: B023
 
 
 @pytest.mark.parametrize("format", [autolab.channels_last, autolab.channels_last_3d])
@@ -221,3 +222,14 @@ def test_a_product_says_how_many_dims_a_sample_has():
 def test_where_of_a_condition_alone_is_refused_inside_vmap():
     with pytest.raises(RuntimeError, match="Attempted to vmap over aten::where"):
         vmap(lambda x: autolab.where(x > 0))(autolab.ones(3, 2))
+
+
+def test_a_view_of_samples_that_do_not_lie_in_order_is_refused():
+    x = autolab.arange(12.0).reshape(2, 3, 2)
+    for f in (lambda x: x.view(4), lambda x: x.view_as(autolab.ones(4)), lambda x: x.t()[0].view(2, 1).t().view(1, 2).view(2)):
+        vmap(f)(x.new_ones(3, 2, 2))
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        vmap(lambda x: x.view(4), in_dims=1)(x)
+    with pytest.raises(RuntimeError, match="view size is not compatible"):
+        vmap(lambda x: x.t().view(4))(x.new_ones(3, 2, 2))
+    assert vmap(lambda x: x.contiguous().view(4), in_dims=1)(x).tolist() == x.movedim(1, 0).reshape(3, 4).tolist()

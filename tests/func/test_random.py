@@ -88,3 +88,19 @@ def test_outside_of_vmap_nothing_is_asked():
     g = func.grad(lambda x: (x * autolab.rand(3)).sum())(XS[0])
     autolab.manual_seed(5)
     assert g.equal(autolab.rand(3))
+
+
+def test_batches_of_batches_draw_as_the_loops_do():
+    def noisy(x):
+        return x + autolab.randn(2)
+
+    autolab.manual_seed(0)
+    drawn = func.vmap(func.vmap(noisy, randomness="different"), randomness="different")(autolab.zeros(3, 4))
+    autolab.manual_seed(0)
+    assert drawn.tolist() == autolab.randn(3, 4, 2).tolist()
+
+
+def test_what_one_batch_shares_another_may_draw_apart():
+    drawn = func.vmap(func.vmap(lambda x: autolab.rand_like(x), randomness="same"), randomness="different")(autolab.zeros(3, 4))
+    assert len(set(drawn[:, 0].tolist())) == 3
+    assert all(len(set(row)) == 1 for row in drawn.tolist())

@@ -202,3 +202,21 @@ def test_the_copy_of_a_captured_tensor_takes_what_is_differentiated():
     assert moved.tolist() == [[2.0, 4.0, 6.0], [0.0, 0.0, 0.0]]
     assert autolab.func.grad(lambda x: f(x).sum())(x).tolist() == [2.0, 4.0, 6.0]
     assert autolab.vmap(lambda fixed: autolab.func.grad(lambda x: fixed.clone().copy_(x).sum())(x))(fixed).shape == (2, 3)
+
+
+@pytest.mark.parametrize("where", [0, 1, 2])
+def test_strides_of_a_sample_look_into_the_memory_of_all(where):
+    x = autolab.arange(30.0).reshape(3, 2, 5)
+    across = x.movedim(where, 0)
+    stride, n = across.stride()[1:], across.shape[1:]
+    seen = autolab.vmap(lambda s: s.as_strided(n[::-1], stride[::-1]), where)(x)
+    assert seen._base is not None
+    assert seen._base is across.mT._base
+    assert seen.tolist() == across.mT.tolist()
+
+
+def test_each_sample_gets_room_with_these_strides():
+    x = autolab.ones(3, 4, dtype=autolab.float64)
+    room = autolab.vmap(lambda x: x.new_empty_strided((2, 3), (1, 2)), in_dims=1)(x)
+    assert (room.shape, room.stride(), room.dtype) == ((4, 2, 3), (6, 1, 2), autolab.float64)
+    assert autolab.vmap(autolab.vmap(lambda x: x.new_empty_strided((2,), (0,))))(x).stride() == (4, 1, 0)
