@@ -45,7 +45,8 @@ def steps(
     """Walk backward from `roots`; yield (node, incoming, outgoing) for each node, once it has fired (nothing if `quiet`).
 
     roots: Tensors (or edges); gradients: for each root the raw array of its gradient (a Tensor if `create_graph`).
-    inputs: compute only what these edges need. Their gradients are put into `captured`, and nowhere else unless `accumulate`.
+    inputs: compute only what these edges need. Their gradients are put into `captured`, and nowhere else unless `accumulate`; without
+    `inputs` those of all leaves.
     incoming: one gradient, or None, for each output of the node; outgoing: one, or None, for each of its edges.
     """
     starts: list[Edge] = [edge_of(r) if isinstance(r, Tensor) else r for r in roots]  # type: ignore[misc]
@@ -259,8 +260,8 @@ def finish(leaf: Any, g: Any, wanted: Any, captured: Any, accumulate: bool, crea
     extra = leaf.variable.extra
     if extra is not None and extra.hooks:
         g = run_tensor_hooks(extra.hooks, g, create_graph)
-    if wanted and captured is not None:
-        captured[wanted[leaf][0]] = g
+    if captured is not None and (wanted or not accumulate):
+        captured[leaf] = g
     if accumulate:
         if leaf.hooks is not None:
             g = before(leaf, g, create_graph)

@@ -45,6 +45,8 @@ class Modes(threading.local):
         watched = self.saved_hooks or self.anomaly or self.watch or self.profiler or self.counter or self.autocast or self.tracer
         self.watched = bool(watched)
         self.fast = not (watched or self.levels)
+        for level in self.levels:
+            level.watched = self.watched
         usual = self.fast and self.grad
         if usual != self.usual:
             self.usual = usual

@@ -219,7 +219,7 @@ class Batch(Level):
             self.check_active()
         if op.batched is None:
             op.batched = crossing.compile_batched(op)
-        box = op.batched(self, *args, settings) if op.batched and not modes.watched else None
+        box = op.batched(self, *args, settings) if op.batched and not self.watched else None
         return super().apply(op, args, settings) if box is None else box
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:

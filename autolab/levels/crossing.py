@@ -16,7 +16,7 @@ from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import F32, F64
 from autolab.engine.tensor import Tensor
 from autolab.shortcuts.formula import inlined, parameters
-from autolab.shortcuts.row import branches, can_specialise, define, edge_lines, node_classes
+from autolab.shortcuts.row import branches, can_specialise, define, edge_lines, home_lines, node_classes
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
@@ -33,8 +33,12 @@ def taped_source(op: Op) -> str:
             f"    own_{x} = is_{x} and {x}.level and {x}.home is tape",
             f"    raw_{x} = {x}.value if own_{x} else {x}",
         ]
+    lines += home_lines([f"raw_{x}" for x in xs], "home, level = None, 1 << 30")
     lines += [
-        f"    out = tape.lower(op, settings, {raws})",
+        "    if home is None or (modes.grad and not tape.outside):",
+        f"        out = tape.lower(op, settings, {raws})",
+        "    else:",
+        f"        out = home.apply(op, ({raws},), settings)",
         "    t = new(Taped)",
         "    t.edge = t.window = t.extra = t._grad = t.own = None",
         "    t.flag, t.version = False, [0]",
@@ -46,12 +50,20 @@ def taped_source(op: Op) -> str:
     for x in differentiable:
         lines += edge_lines(x, f"own_{x}")
     if differentiable:
-        lines += [f"    if {' or '.join(f'edge_{x} is not None' for x in differentiable)}:", "        payload = out.payload"]
-        lines += ["        if payload.dtype not in FLOATING:", "            return t"]
+        lines += [f"    if {' or '.join(f'edge_{x} is not None' for x in differentiable)}:"]
+        lines += ["        bare = out.array if type(out) is Batched else None"]
+        lines += ["        if (out.payload if bare is None else bare).dtype not in FLOATING:", "            return t"]
         if op.stretches:
-            lines += [f"        alike, dtype = not ({' or '.join(f'apart(raw_{x}, payload)' for x in xs)}), None"]
+            same = " and ".join(f"type(raw_{x}) is Batched and same(raw_{x}.array, bare)" for x in xs)
+            known = " or ".join(f"apart(raw_{x}, out.payload)" for x in xs)
+            lines += [f"        alike, dtype = (bare is not None and {same}) or not ({known}), None"]
         lines += branches(op, differentiable, 0, "        ")
     return "\n".join([*lines, "    return t"]) + "\n"
+
+
+def same(own: Any, array: Any) -> bool:
+    """Whether the array in a box has the shape and dtype of another; None if the box has none."""
+    return own is not None and own.shape == array.shape and own.dtype is array.dtype
 
 
 def apart(raw: Any, payload: Any) -> bool:
@@ -115,7 +127,7 @@ def batched_source(op: Op, names: dict[str, Any]) -> str:
             f"            raw_{x}, own_{x} = {x}.array, True",
             f"            if raw_{x} is None:",
             "                return None",
-            f"        elif modes.grad and ({x}.edge is not None or {x}.flag or ({x}.window is not None and {x}.requires_grad)):",
+            f"        elif ({x}.edge is not None or {x}.flag or ({x}.window is not None and {x}.requires_grad)) and modes.grad:",
             "            return None",
             "        else:",
             f"            raw_{x} = {x}.payload",
@@ -126,7 +138,9 @@ def batched_source(op: Op, names: dict[str, Any]) -> str:
     elif len(xs) == 1:
         lines += [f"    if raw_{xs[0]}.dtype is not F32 and raw_{xs[0]}.dtype is not F64:", "        return None"]
     else:
-        lines += [f"    if not one_float(op, ({raws},)):", "        return None"]
+        usual = " is ".join([*(f"raw_{x}.dtype" for x in xs), "F32"])
+        arrays = " is ".join([*(f"type(raw_{x})" for x in xs), "ndarray"])
+        lines += [f"    if not ({arrays} and {usual}) and not one_float(op, ({raws},)):", "        return None"]
     if op.batch is not None:
         lines.append(f"    out = {batch_call(op, names)}")
     elif op.kind == "elementwise":
@@ -215,4 +229,5 @@ def compile_batched(op: Op) -> Any:
     return define(op.name, batched_source(op, names), names, f"<{op.name}, batched>")
 
 
-GENERATED.update({"aligned": aligned, "alone": alone, "apart": apart, "one_float": one_float, "seen": seen})
+GENERATED.setdefault("Batched", None)  # until that module is imported
+GENERATED.update({"aligned": aligned, "alone": alone, "apart": apart, "one_float": one_float, "same": same, "seen": seen})

@@ -156,6 +156,7 @@ class Level:
 
     box: type[Box] = Box
     active = False
+    watched = False  # `modes.watched`, which takes longer to read
 
     def __enter__(self) -> Any:
         self.outside = modes.grad

@@ -49,7 +49,7 @@ class Tape(Level):
     def apply(self, op: Op, args: Any, settings: Settings) -> Any:
         if op.taped is None:
             op.taped = crossing.compile_taped(op)
-        if modes.watched or not op.taped:
+        if self.watched or not op.taped:
             return super().apply(op, args, settings)
         t = op.taped(self, *args, settings)
         if op.view:
@@ -104,11 +104,9 @@ class Tape(Level):
         """The gradients of the inputs: the one backward pass, over this tape, on tensors of the levels below."""
         roots = [(out, g) for out, g in zip(outputs, gradients) if self.owns(out) and edge_of(out) is not None]
         starts, gs = [out for out, _ in roots], [g for _, g in roots]
-        edges: list[Any] = [edge_of(box) for box in inputs]
         found: dict[Any, Any] = {}
-        walk = steps(starts, gs, retain_graph=retain_graph, inputs=edges, accumulate=False, captured=found)
-        deque(walk, maxlen=0)
-        gradients = [found.get(edge) for edge in edges]
+        deque(steps(starts, gs, retain_graph=retain_graph, accumulate=False, captured=found, quiet=True), maxlen=0)
+        gradients = [found.get(edge_of(box)) for box in inputs]
         return [zeros(box.value) if g is None else as_tensor(g) for g, box in zip(gradients, inputs)]
 
 

@@ -356,8 +356,33 @@ def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Call
             run = versions[modes.grad] = define(op.name, forward_source(op, names, modes.grad, looking=False), names, about)
         return run(*args)
 
+    if not op.matrices:
+        unusual = define("inside", inside_source(op), {"op": op, "unusual": unusual}, f"<{op.name}, inside>")
     names |= node_classes(op) | {"unusual": unusual}
     return define(op.name, forward_source(op, names), names, f"<{op.name}>")
+
+
+def inside_source(op: Op) -> str:
+    """The text of what a shortcut does where this is not the usual mode: a box is sent to its level, all else to `unusual`."""
+    given = f"{', '.join(op.inputs)}, settings"
+    lines = [f"def inside({given}):", *home_lines(op.inputs, f"return unusual({given})")]
+    lines += ["    if home is None or home.watched:", f"        return unusual({given})"]
+    return "\n".join([*lines, f"    return home.apply(op, ({', '.join(op.inputs)},), settings)"]) + "\n"
+
+
+def home_lines(xs: list[str], strange: str) -> list[str]:
+    """`home`: what `highest` gives, but `strange` for a tensor that looks into a box without being one."""
+    lines = ["    home, level = None, 0"]
+    for x in xs:
+        lines += [
+            f"    if isinstance({x}, Tensor):",
+            f"        if {x}.level:",
+            f"            if {x}.level > level:",
+            f"                home, level = {x}.home, {x}.level",
+            f"        elif {x}.window is not None and {x}.window.base.level:",
+            f"            {strange}",
+        ]
+    return lines
 
 
 def node_classes(op: Op) -> dict[str, Any]:
