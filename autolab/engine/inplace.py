@@ -1,4 +1,4 @@
-"""6. Writing in place: versions that all views share, and a new history.
+"""7. Writing in place: versions that all views share, and a new history.
 
 An in-place operation is the ordinary operation, written into the buffer. Then the version is counted, and the tensor gets the
 node of the ordinary operation. If the tensor looks into a base, it is the base that gets a new node, `CopySlices`, which runs the

@@ -1,4 +1,4 @@
-"""7. What the thread is doing: recording or not, at which level, with which hooks.
+"""8. What the thread is doing: recording or not, at which level, with which hooks.
 
 One thread-local object holds it all. `fast` is true when there is nothing to look at but the tensors themselves: no transform is
 active, nobody wants to see saved values. Reading a thread-local costs as much as multiplying two numbers, so the shortcuts of

@@ -1,4 +1,4 @@
-"""What a node keeps of a value: the numbers, the version counter they share with every view, and what that counter said.
+"""6. What a node keeps of a value: the numbers, the version counter they share with every view, and what that counter said.
 
 `keep` takes a value when an operation runs, `check` gives it back to a rule if nobody wrote over it since. Between the two a user may
 hang a pair of hooks: `pack` takes the tensor and gives back anything at all (a file name, a compressed copy), `unpack` turns that
