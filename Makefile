@@ -14,9 +14,9 @@ BIN  := $(VENV)/bin
 ARGS ?=
 PIP  := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
-# A classroom may have no network: no news, no look for updates.
+# A classroom may have no network: no look for updates; exercises/labconfig turns off the question about news.
 JUPYTER := --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb \
-           --LabApp.news_url= --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --log-level=WARN
+           --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --log-level=WARN
 ifeq ($(shell id -u),0)
 JUPYTER += --allow-root
 endif
