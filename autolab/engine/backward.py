@@ -23,11 +23,12 @@ from numpy import ndarray
 
 from autolab.engine import anomaly
 from autolab.engine.modes import modes, recording
-from autolab.engine.node import AccumulateGrad, Edge, Node, check_replacement, edge_of, run_tensor_hooks
+from autolab.engine.node import AccumulateGrad, Edge, Node, added, check_replacement, edge_of, ours, run_tensor_hooks
 from autolab.engine.tensor import Tensor, fresh
 
 Step = tuple[Node, tuple[Any, ...], Any]
 next_pass = itertools.count().__next__
+LARGE = 1 << 16  # entries: from here on gradients are written over those that nobody else holds
 MOST_WITHIN_EACH_OTHER = 60  # backward passes that rules and hooks start; each takes about ten frames of Python's stack
 
 
@@ -71,14 +72,19 @@ def steps(
             yield leaf, (finish(leaf, pending.pop(leaf), wanted, captured, accumulate, create_graph),), ()
 
     take, usual = pending.pop, not modes.anomaly
-    plain = usual and not wanted
+    plain, in_place = usual and not wanted, quiet and not create_graph
     for node in order:
         g = take(node, None)
         several = node.outputs != 1
         if several:
             g = (g, *[take((node, k), None) for k in range(1, node.outputs)])
         if node.hooks is None and (plain or (usual and node not in wanted)):
-            outgoing = node.gradients(g, create_graph)
+            if type(g) is ndarray and g.size >= LARGE and in_place:
+                outgoing = gi = None  # let go of them, and count before g is on its way to another function
+                free = ours(g)
+                outgoing = node.large(g, free)
+            else:
+                outgoing = node.gradients(g, create_graph)
             if node.hooks is not None:  # hung on by a hook that unpacked a value for it; as in PyTorch it does not see what came in
                 outgoing = after(node, (None,) * node.outputs if several else None, outgoing, create_graph)
         else:
@@ -110,7 +116,13 @@ def steps(
                 elif edge in sums:
                     pending[edge] += gi
                 else:
-                    pending[edge] = pending[edge] + gi
+                    there = take(edge)
+                    if in_place and type(gi) is ndarray and gi.size >= LARGE:
+                        free, other = ours(there), ours(gi, 1)  # `outgoing` holds gi too
+                        pending[edge] = added(there, gi, free, other)
+                    else:
+                        pending[edge] = there + gi
+                    there = None
                     if type(pending[edge]) is ndarray:
                         sums.add(edge)
             if edge in waiting:  # an accumulator

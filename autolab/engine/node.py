@@ -135,6 +135,10 @@ class Node:
         """The gradients for each edge, from the gradient of the output (a tuple of them when there are several)."""
         raise NotImplementedError
 
+    def large(self, g: Any, ours: bool) -> Any:
+        """The same without a graph, for a g of many entries. It may be written over if it is `ours`: if nobody else will look at it."""
+        return self.gradients(g, False)
+
     def release(self) -> None:
         """Forget the saved values."""
 
@@ -304,8 +308,7 @@ class AccumulateGrad(Node):
                 # As in PyTorch, the first is a copy into new memory.
                 leaf._grad = TABLE["copy"](fresh(np.empty_like(g.payload)), g) if leaf._grad is None else g + leaf._grad
             elif leaf._grad is None:
-                # Nobody else holds g if the only references are this frame's, the caller's and getrefcount's own.
-                leaf._grad = fresh(g if type(g) is not np.ndarray or _is_ours(getrefcount(g), g) else g.copy())
+                leaf._grad = fresh(g if type(g) is not np.ndarray or ours(g, 1) else g.copy())  # the caller has a name for it too
             else:
                 add_into(leaf._grad, g)
         extra = leaf.extra
@@ -328,18 +331,27 @@ def add_into(total: Tensor, g: Any) -> None:
     total.version[0] += 1
 
 
-def _is_ours(references: int, g: np.ndarray[Any, Any]) -> bool:
-    return references <= SOLE and g.base is None and g.flags.writeable
+def ours(g: Any, others: int = 0) -> bool:
+    """Whether an array may be written over: the only references are a name of the caller's and so many others that it knows of."""
+    return type(g) is np.ndarray and getrefcount(g) <= SOLE + others and g.base is None and g.flags.writeable
+
+
+def added(a: Any, b: Any, a_is_ours: bool, b_is_ours: bool) -> Any:
+    """a + b, in the memory of one of them if that may be written over."""
+    over = a if a_is_ours else b if b_is_ours else None
+    if over is None or a.shape != b.shape or a.dtype != b.dtype:
+        return a + b
+    return np.add(a, b, out=over)
 
 
 def _count_references() -> int:
-    """References to a gradient that only the running backward pass holds, counted the way `add` is called."""
+    """References to an array that has one name, counted the way `ours` counts."""
 
-    def add(g: Any) -> int:
+    def ours(g: Any, others: int = 0) -> int:
         return getrefcount(g)
 
     g = np.zeros(1)
-    return add(g)
+    return ours(g)
 
 
 SOLE = _count_references()

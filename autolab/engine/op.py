@@ -25,7 +25,7 @@ ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "g
 
 
 NO_SETTINGS: dict[str, Any] = {}
-# What writes things out for a row: "run" and "gradients" as Python functions, for speed, or None; "formula" as text, for reading.
+# What writes things out for a row: "run", "gradients" and "large" as Python functions, for speed, or None; "formula" as text, to read.
 # Filled by autolab.shortcuts. "attributes", the names under which nodes show what they keep, comes from autolab.autograd.saved.
 WRITERS: dict[str, Callable[..., Any]] = {}
 
@@ -147,13 +147,20 @@ class Op:
             }
             written = None if narrow else WRITERS["gradients"](self, plan)
             if written is not None:
-                members["gradients"] = written
+                members |= {"gradients": written, "large": self._first_large}
             if not self.settings:
                 members["settings"] = {}  # of the class: saves a write for each node
             if not self.stretches:
                 members["like"] = None
             cls = self._classes[mask, name, narrow] = type(name, (base,), members)
         return cls
+
+    @staticmethod
+    def _first_large(node: OpNode, g: Any, ours: bool) -> Any:
+        """Called once, in place of `large`: write it for this class of nodes, if their rules work entry by entry."""
+        assert node.op is not None
+        type(node).large = WRITERS["large"](node.op, node.plan) or OpNode.large  # type: ignore[method-assign]
+        return node.large(g, ours)
 
     def formula(self, argument: str) -> str:
         """The source of the rule for one input, for reading: `g * y`."""

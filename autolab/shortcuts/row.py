@@ -21,6 +21,7 @@ from autolab.engine.op import WRITERS, Op, Out, Plan, Setting, Shape, Slot, Valu
 from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, revive
 from autolab.engine.tensor import Tensor
 from autolab.shortcuts.formula import body, inlined, product
+from autolab.shortcuts.large import compile_large
 
 MOST_INPUTS = 3
 OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
@@ -409,4 +410,4 @@ def source(op: Op) -> str:
     )
 
 
-WRITERS.update(run=compile_forward, gradients=compile_gradients, formula=body)
+WRITERS.update(run=compile_forward, gradients=compile_gradients, large=compile_large, formula=body)
