@@ -105,6 +105,7 @@ class Forward(Push):
     """The level of a `dual_level`. Its boxes are tensors like others: they may have been such before, and are such again afterwards."""
 
     box = Carried
+    transform = False
 
     def __init__(self) -> None:
         self.boxes: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()

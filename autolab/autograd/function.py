@@ -144,6 +144,8 @@ class Function:
         if kwargs or apart:
             args = positional(cls, args, kwargs)
         if modes.levels:
+            if not apart and any(level.transform for level in modes.levels):
+                raise needs_setup_context(cls)
             top: Any = max((a for a in args if isinstance(a, Tensor)), key=attrgetter("level"), default=Tensor)
             if top.level:
                 from autolab.autograd.inside import apply_inside
@@ -174,6 +176,14 @@ class Function:
         if modes.grad and any(needs):
             connect(cls._node_class(ctx, edges, results), args, outs, results)
         return tuple(results) if several else results[0]
+
+
+def needs_setup_context(function: type[Function]) -> RuntimeError:
+    return RuntimeError(
+        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
+        f"setup_context staticmethod, for each transform needs a ctx of its own. {function.__name__}: let forward(*args) only compute, "
+        "and save in setup_context(ctx, inputs, output)."
+    )
 
 
 def positional(function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

@@ -1,7 +1,6 @@
 """Custom Functions inside a transform of `autolab.func`: a node on a tape; for jvp and vmap see `transformed`.
 
-A Function with a `setup_context` is applied once more on the values of the levels below, which record it for themselves. One whose
-forward takes ctx can fill only one ctx, so it works while no level below wants its derivative.
+A Function is applied once more on the values of the levels below, which record it for themselves; its `setup_context` fills a ctx for each.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import numpy as np
 
 from autolab.autograd.context import Call, FunctionCtx, FunctionNode, Remembered
 from autolab.autograd.function import Function, is_in
-from autolab.autograd.transformed import mapped, needs_setup_context, pushed
+from autolab.autograd.transformed import mapped, pushed
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
@@ -20,7 +19,7 @@ from autolab.engine.saved import check
 from autolab.engine.tensor import Tensor
 from autolab.levels.batched import Batch
 from autolab.levels.dual import Push
-from autolab.levels.level import Box, Level
+from autolab.levels.level import Level
 from autolab.levels.taped import Tape, as_tensor
 
 
@@ -78,10 +77,10 @@ def apply_inside(function: type[Function], level: Level, args: tuple[Any, ...]) 
     written = {id(v): a for a, v in zip(args, values) if level.owns(a) and is_in(v, call.dirty)}
     for box in written.values():
         level.before_write(box, None)
-        if box.window is not None:
-            raise NotImplementedError(f"{function.__name__}: mark_dirty of a view is not supported inside a transform. clone() it first.")
         box.version[0] += 1
-    results = [written[id(out)] if id(out) in written else level.put(out) if isinstance(out, Tensor) else out for out in outs]
+    views = {i: box for i, box in written.items() if box.window is not None}  # these learn their new history together with their base
+    own = {i: box for i, box in written.items() if i not in views}
+    results = [own[id(out)] if id(out) in own else level.put(out) if isinstance(out, Tensor) else out for out in outs]
     if modes.grad and any(ctx.needs_input_grad):
         node = node_class(function)(ctx, edges, results)
         for k, (out, result) in enumerate(zip(outs, results)):
@@ -92,18 +91,17 @@ def apply_inside(function: type[Function], level: Level, args: tuple[Any, ...]) 
             for i, t in enumerate(call.to_save)
         ]
         call.to_save = ()
+    for k, out in enumerate(outs):
+        if id(out) in views:
+            level.rewritten(views[id(out)], results[k])
+            results[k] = views[id(out)]
     return tuple(results) if several else results[0]
 
 
 def run(function: type[Function], level: Tape, ctx: FunctionCtx, values: list[Any]) -> Any:
     """The outputs, on the levels below, and ctx filled with their tensors."""
     with level.below(), level.lowered():
-        if function.sets_up_apart():
-            outputs = function.apply(*values)
-            with recording(False):
-                function.setup_context(ctx, tuple(values), outputs)
-            return outputs
-        if any(isinstance(v, Box) or (isinstance(v, Tensor) and level.outside and v.requires_grad) for v in values):
-            raise needs_setup_context(function)
+        outputs = function.apply(*values)
         with recording(False):
-            return function.forward(ctx, *values)
+            function.setup_context(ctx, tuple(values), outputs)
+        return outputs

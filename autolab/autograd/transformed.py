@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from autolab.autograd.context import Call, FunctionCtx
-from autolab.autograd.function import Function
+from autolab.autograd.function import Function, needs_setup_context
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
@@ -34,14 +34,6 @@ class Kept(NamedTuple):
 
 def as_tuple(outputs: Any) -> tuple[Any, ...]:
     return tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
-
-
-def needs_setup_context(function: type[Function]) -> RuntimeError:
-    return RuntimeError(
-        "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
-        f"setup_context staticmethod. {function.__name__} is met by more than one transform, and each needs a ctx of its own: let "
-        "forward(*args) only compute, and save in setup_context(ctx, inputs, output)."
-    )
 
 
 # -- jvp ---------------------------------------------------------------------------------------------
@@ -177,8 +169,6 @@ def mapped(function: type[Function], level: Batch, args: tuple[Any, ...]) -> Any
                 )
             outputs, out_dims = returned
         else:
-            if not function.sets_up_apart():
-                raise needs_setup_context(function)
             outputs, out_dims = generated(function, in_dims, level).apply(*values), 0
         outs, several = as_tuple(outputs), isinstance(outputs, tuple | list)
         dims = tuple(out_dims) if isinstance(out_dims, tuple | list) else (out_dims,) * len(outs)

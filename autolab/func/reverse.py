@@ -9,11 +9,31 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.dtypes import FLOATING
+from autolab.engine.modes import modes
 from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, fresh
 from autolab.func.arguments import Argnums, differentiable, leave, on_top, only_tensors, selected, split_aux, zeros_like
 from autolab.func.tree import flatten, unflatten
 from autolab.levels.taped import Tape
+
+HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks: what a transform saves stays with it. Leave the hooks, "
+    "or use autograd.grad."
+)
+
+
+class Reverse(Tape):
+    """The tape of a transform that somebody called: no hooks on saved tensors around it or in it."""
+
+    def __enter__(self) -> Tape:
+        if modes.saved_hooks:
+            raise RuntimeError(HOOKS)
+        self.reason, modes.hooks_disabled = modes.hooks_disabled, HOOKS
+        return super().__enter__()
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        modes.hooks_disabled = self.reason
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -30,7 +50,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """
     name = "vjp(f, *primals)"
     leaves, form = flatten(primals)
-    with Tape() as tape:
+    with Reverse() as tape:
         boxes = [tape.input(differentiable(x)) for x in leaves]
         out, aux = split_aux(name, func(*unflatten(boxes, form)), has_aux)
         outs, out_form = flatten(out)
@@ -88,7 +108,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     def gradient(*args: Any, **kwargs: Any) -> Any:
         wanted, replaced = selected(argnums, args)
         leaves, form = flatten(wanted)
-        with Tape() as tape:
+        with Reverse() as tape:
             boxes: list[Any] = [tape.input(differentiable(x)) for x in leaves]
             out, aux = split_aux(name, func(*replaced(unflatten(boxes, form), on_top), **on_top(kwargs)), has_aux)
             if not isinstance(out, Tensor):
@@ -144,7 +164,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     """
     output, back = vjp(func, *primals)
     outs, out_form = flatten(output)
-    with Tape() as tape:
+    with Reverse() as tape:
         boxes = [tape.input(zeros_like(o)) for o in outs]
         pulled, _ = flatten(back(unflatten(boxes, out_form)))
     leaves, form = flatten(primals)

@@ -156,6 +156,7 @@ class Level:
 
     box: type[Box] = Box
     active = False
+    transform = True  # of autolab.func; a dual_level is none
     watched = False  # `modes.watched`, which takes longer to read
 
     def __enter__(self) -> Any:

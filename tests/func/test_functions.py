@@ -227,3 +227,28 @@ def test_nodes_of_functions_inside_transforms_bear_pytorchs_name():
     names = []
     func.grad(lambda x: (names.append(writes_in_place(True)(x.clone()).grad_fn.name()), x.sum())[1])(autolab.ones(2))
     assert names == ["DoubledGeneratedBackward"]
+
+
+def test_a_function_may_write_to_a_view_inside_a_transform():
+    class Tripled(autolab.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x.mul_(3)
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.mark_dirty(inputs[0])
+
+        @staticmethod
+        def backward(ctx, g):
+            return 5 * g  # no derivative of its forward could be mistaken for it
+
+    def f(x):
+        y = x * 2
+        row = y[0]
+        Tripled.apply(row)
+        return (y * autolab.tensor([[1.0], [10.0]])).sum() + row.sum()
+
+    x = autolab.ones(2, 3)
+    assert f(x) == 3 * 6 + 3 * 20 + 3 * 6
+    assert func.grad(f)(x).tolist() == [[20.0] * 3, [20.0] * 3]

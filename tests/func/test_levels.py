@@ -271,22 +271,8 @@ def test_a_batch_lifts_what_all_samples_share():
 # -- custom Functions ------------------------------------------------------------------------------------
 
 
-class Through(autolab.autograd.Function):
-    """Rounds, and passes the gradient as if it had doubled: no derivative of its forward could be mistaken for its rule."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        return x.round()
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return g * 2 * x
-
-
 class Apart(autolab.autograd.Function):
-    """The same, with a setup_context."""
+    """Rounds, and passes the gradient as if it had doubled: no derivative of its forward could be mistaken for its rule."""
 
     @staticmethod
     def forward(x):
@@ -296,13 +282,15 @@ class Apart(autolab.autograd.Function):
     def setup_context(ctx, inputs, output):
         ctx.save_for_backward(*inputs)
 
-    backward = Through.backward
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * 2 * x
 
 
-@pytest.mark.parametrize("function", [Through, Apart])
-def test_a_custom_function_is_differentiated_by_its_rule(function):
-    assert func.grad(lambda x: function.apply(x).sum())(X).tolist() == [2, 4, 6]
-    assert func.jacrev(function.apply)(X).diagonal().tolist() == [2, 4, 6]
+def test_a_custom_function_is_differentiated_by_its_rule():
+    assert func.grad(lambda x: Apart.apply(x).sum())(X).tolist() == [2, 4, 6]
+    assert func.jacrev(Apart.apply)(X).diagonal().tolist() == [2, 4, 6]
 
 
 def test_a_custom_function_with_setup_context_serves_every_tape():
@@ -317,10 +305,12 @@ def test_a_custom_function_with_setup_context_serves_every_tape():
 def test_a_custom_functions_outputs_without_gradient():
     class Split(autolab.autograd.Function):
         @staticmethod
-        def forward(ctx, x, n):
-            whole = x.floor()
-            ctx.mark_non_differentiable(whole)
-            return x * n, whole
+        def forward(x, n):
+            return x * n, x.floor()
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.mark_non_differentiable(output[1])
 
         @staticmethod
         def backward(ctx, g, _):
