@@ -42,14 +42,18 @@ class Modes(threading.local):
 
     def settle(self) -> None:
         """Work out `fast`, `watched` (somebody but the transforms wants to know) and `usual` again, after any of the others has changed."""
-        watched = self.saved_hooks or self.anomaly or self.watch or self.profiler or self.counter or self.autocast or self.tracer
-        self.watched = bool(watched)
-        self.fast = not (watched or self.levels)
-        for level in self.levels:
-            level.watched = self.watched
-        usual = self.fast and self.grad
-        if usual != self.usual:
-            self.usual = usual
+        own = self.__dict__  # to ask a thread-local for it takes as long as for any attribute
+        watched = bool(
+            own["saved_hooks"] or own["anomaly"] or own["watch"] or own["profiler"] or own["counter"] or own["autocast"] or own["tracer"]
+        )
+        levels = own["levels"]
+        for level in levels:
+            level.watched = watched
+        own["watched"] = watched
+        own["fast"] = not (watched or levels)
+        usual = own["fast"] and own["grad"]
+        if usual != own["usual"]:
+            own["usual"] = usual
             with _counting:
                 GENERATED["slow_threads"] += -1 if usual else 1
 

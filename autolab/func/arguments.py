@@ -18,6 +18,8 @@ Argnums = int | tuple[int, ...]
 
 def chosen(argnums: Any, args: tuple[Any, ...]) -> tuple[int, ...]:
     """The positions that argnums names, each from 0 on. Raises RuntimeError in PyTorch's words."""
+    if type(argnums) is int and 0 <= argnums < len(args):
+        return (argnums,)
     if isinstance(argnums, bool) or not isinstance(argnums, int | tuple):
         raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
     numbers = (argnums,) if isinstance(argnums, int) else argnums

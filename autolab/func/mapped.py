@@ -123,7 +123,7 @@ def in_dim(where: Callable[[], str], dim: Any, a: Any) -> int:
 
 def common_size(dims: list[int | None], leaves: list[Any]) -> int:
     """The number of samples, on which all mapped arguments must agree."""
-    sizes = [a.shape[d] for d, a in zip(dims, leaves) if d is not None]
+    sizes = [a.payload.shape[d] for d, a in zip(dims, leaves) if d is not None]
     if not sizes:
         raise ValueError("vmap: Expected at least one Tensor to vmap over; every in_dim is None, or there is no tensor")
     if len(set(sizes)) > 1:

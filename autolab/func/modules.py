@@ -46,11 +46,12 @@ def functional_call(
 def places_of(module: Any, prefix: str = "", found: Places | None = None) -> Places:
     """Where each parameter and buffer of a module is kept, by its name: a dict, and the name in it. A shared one has several names."""
     found = {} if found is None else found
-    for place in (module._parameters, module._buffers):
+    own = module.__dict__
+    for place in (own["_parameters"], own["_buffers"]):
         for name, t in place.items():
             if t is not None:
                 found[prefix + name] = place, name
-    for name, child in module._modules.items():
+    for name, child in own["_modules"].items():
         if child is not None:
             places_of(child, f"{prefix}{name}.", found)
     return found
@@ -83,11 +84,11 @@ def check_names(module: Any, given: dict[str, Tensor], own: Places) -> None:
 
 def with_tied_names(given: dict[str, Tensor], places: Places) -> dict[str, Tensor]:
     """The values, also for other names of the same parameters."""
+    if len({id(place[name]) for place, name in places.values()}) == len(places):
+        return given
     shared: dict[int, list[str]] = {}
     for path, (place, name) in places.items():
         shared.setdefault(id(place[name]), []).append(path)
-    if len(shared) == len(places):
-        return given
     values = dict(given)
     for names in shared.values():
         found = [given[n] for n in names if n in given]

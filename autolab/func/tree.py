@@ -72,8 +72,14 @@ def form_of(x: Any, leaves: list[Any]) -> Form:
         return LEAF
     keys, items = opened(x)
     before = len(leaves)
-    parts = tuple([form_of(item, leaves) for item in items])
-    return Form(kind, keys, parts, len(leaves) - before)
+    parts = []
+    for item in items:
+        if SORTS[type(item)] is None:
+            leaves.append(item)
+            parts.append(LEAF)
+        else:
+            parts.append(form_of(item, leaves))
+    return Form(kind, keys, tuple(parts), len(leaves) - before)
 
 
 def unflatten(leaves: Any, form: Form) -> Any:

@@ -158,11 +158,14 @@ class Level:
     active = False
     transform = True  # of autolab.func; a dual_level is none
     watched = False  # `modes.watched`, which takes longer to read
+    records = False  # whether recording is on when it opens: it does not depend on a no_grad around it then, only on one within
 
     def __enter__(self) -> Any:
-        self.outside = modes.grad
-        modes.levels.append(self)
-        self.number, self.active = len(modes.levels), True
+        levels, self.outside = modes.levels, modes.grad
+        levels.append(self)
+        self.number, self.active = len(levels), True
+        if self.records:
+            modes.grad = True
         modes.settle()
         return self
 

@@ -32,12 +32,7 @@ class Tape(Level):
     """Reverse mode: each operation leaves a node, just as on level 0."""
 
     box = Taped
-
-    def __enter__(self) -> Tape:
-        super().__enter__()
-        modes.grad = True  # a transform does not depend on a no_grad around it, only on one within
-        modes.settle()
-        return self
+    records = True
 
     def input(self, value: Any) -> Taped:
         """A leaf of this tape."""
