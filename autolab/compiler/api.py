@@ -243,7 +243,7 @@ class Compiled:
         guards = Guards(self.call, args, kwargs)
         with Tracer(guards.inputs, guards.outside) as tracer:
             if guards.impure:
-                tracer.leave(f"it {guards.impure}, which would happen once only")
+                tracer.leave(f"it {guards.impure}")
             result = self.call(*args, **kwargs)
             tracer.finish()
         reason = tracer.broken

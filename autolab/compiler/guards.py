@@ -7,15 +7,25 @@ compared by value, tensors by shape, dtype and requires_grad, all else by identi
 
 from __future__ import annotations
 
+import enum
+import functools
+import random
+import re
+import sys
 import types
+from collections import deque
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from autolab.engine.tensor import Tensor
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 OURS = "autolab"
-IMPURE = {"print", "input", "open", "random", "time", "perf_counter", "monotonic", "datetime", "urandom", "default_rng"}
+IMPURE = {"print", "input", "open", "next", "random", "time", "perf_counter", "monotonic", "datetime", "urandom", "default_rng"}
+LARGEST_ARRAY = 4096  # entries of a NumPy array outside that are compared at each call
+FIXED = (type, types.ModuleType, types.BuiltinFunctionType, range, slice, np.dtype, np.ufunc, re.Pattern, enum.Enum)  # whose objects do not change
 
 
 class Guards:
@@ -23,7 +33,7 @@ class Guards:
 
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.conditions: list[str] = []
-        self.names: dict[str, Any] = {"Tensor": Tensor}
+        self.names: dict[str, Any] = {"Tensor": Tensor, "same_array": same_array, "hooked": hooked}
         self.known: dict[int, str] = {}
         self.inputs: list[Tensor] = []
         self.places: list[str] = []  # how each input is reached from args and kwargs
@@ -31,6 +41,11 @@ class Guards:
         self.seen: set[int] = set()
         self.impure = ""
         self.arguments = True
+        hooks = sys.modules.get("autolab.nn.modules.hooks")
+        if hooks is not None:
+            self.names["everywhere"] = hooks.everywhere  # type: ignore[attr-defined]
+            self.conditions.append("not everywhere")
+            self.impure = "calls the hooks of all modules" if hooks.everywhere else ""  # type: ignore[attr-defined]
         self.conditions.append(f"len(args) == {len(args)} and len(kwargs) == {len(kwargs)}")
         for i, a in enumerate(args):
             self.look(a, f"args[{i}]")
@@ -53,6 +68,8 @@ class Guards:
         kind = type(value)
         if kind in PLAIN:
             same = f"type({place}) is {kind.__name__} and {place} == {value!r}"
+            if kind in (float, complex) and not value:
+                same += f" and repr({place}) == {repr(value)!r}"  # -0.0 == 0.0
             if value is None or kind is bool:
                 same = f"{place} is {value!r}"
             if kind is float and value != value:
@@ -70,15 +87,27 @@ class Guards:
                 for i, item in enumerate(value):
                     self.look(item, f"{place}[{i}]", depth + 1)
             return
-        if kind is dict:
-            place = self.fixed(value, place, f"type({place}) is dict", len(value))
+        if isinstance(value, dict):
+            place = self.fixed(value, place, f"type({place}) is {self.name(kind)}", len(value))
+            if len(value) > 1:
+                self.conditions.append(f"(*{place},) == {self.name(tuple(value))}")
             if depth < 4 and len(value) <= 256:
                 for key, item in value.items():
                     if type(key) in (str, int):
                         self.look(item, f"{place}[{key!r}]", depth + 1)
             return
+        if kind in (set, frozenset) and all(type(item) in PLAIN for item in value):
+            self.conditions.append(f"{place} == {self.name(frozenset(value))}")
+            return
+        if isinstance(value, np.ndarray | np.generic):
+            if value.size > LARGEST_ARRAY or value.dtype.kind == "O":
+                self.impure = self.impure or "uses a NumPy array, whose numbers may change from call to call"
+            self.conditions.append(f"same_array({place}, {self.name(value.copy())})")
+            return
         self.conditions.append(f"{place} is {self.name(value)}")
+        before, self.arguments = self.arguments, False  # what hangs on an object is found through the object
         self.look_into(value, self.name(value), depth)
+        self.arguments = before
 
     def fixed(self, value: Any, place: str, kind: str, length: int) -> str:
         """A container: among the arguments any of this kind and length will do, elsewhere it has to be the same one."""
@@ -90,7 +119,7 @@ class Guards:
         return own
 
     def look_at_tensor(self, t: Tensor, place: str) -> None:
-        wanted = f"({place}.flag or {place}.edge is not None) is {t.flag or t.edge is not None}"
+        wanted = f"{place}.flag is {t.flag} and ({place}.edge is None) is {t.edge is None} and not hooked({place})"
         if self.arguments:
             dtype = self.name(t.payload.dtype)
             self.conditions.append(
@@ -106,12 +135,16 @@ class Guards:
                 self.places.append(place)
             return
         self.conditions.append(f"{place} is {self.name(t)}")
-        if id(t) in self.seen or any(t is i for i in self.inputs):
+        twin = next((i for i, other in enumerate(self.inputs) if other is t), None)
+        if twin is not None:  # an argument that the function also knows from elsewhere
+            self.conditions.append(f"{self.places[twin]} is {self.name(t)}")
+            return
+        if id(t) in self.seen:
             return
         self.seen.add(id(t))
         self.outside.append(t)
         own, dtype, numbers = self.name(t), self.name(t.payload.dtype), self.name(t.payload)
-        wanted = f"({own}.flag or {own}.edge is not None) is {t.flag or t.edge is not None}"
+        wanted = f"{own}.flag is {t.flag} and ({own}.edge is None) is {t.edge is None} and not hooked({own})"
         alike = f"({own}.payload.shape == {t.payload.shape} and {own}.payload.dtype is {dtype})"
         self.conditions.append(f"({own}.payload is {numbers} or {alike}) and {wanted}")
 
@@ -125,7 +158,17 @@ class Guards:
         self.seen.add(id(value))
         module = type(value).__module__ or ""
         fields = getattr(value, "__dict__", None)
-        if fields is None or module.startswith(("numpy", "builtins")):
+        slots = [n for cls in type(value).__mro__ for n in slots_of(cls) if hasattr(value, n)]
+        if isinstance(value, np.random.Generator | np.random.RandomState | random.Random) or hasattr(value, "__next__"):
+            self.impure = self.impure or f"uses a {type(value).__name__}, which gives something else at each call"
+        elif isinstance(value, FIXED) or module.startswith(OURS) and fields is None:
+            return
+        elif (fields is None and not slots) or isinstance(value, list | tuple | set | deque | bytearray):
+            self.impure = self.impure or f"uses a {type(value).__name__}, which may change without being seen"
+        slots += ["func", "args", "keywords"] if isinstance(value, functools.partial) else []
+        for n in slots:
+            self.look(getattr(value, n), f"{name}.{n}", depth + 1)
+        if fields is None:
             return
         if hasattr(value, "param_groups"):  # an optimizer: its steps are done again as they are
             for group in value.param_groups:
@@ -133,8 +176,9 @@ class Guards:
                     self.look(p, self.name(p), depth + 1)
             return
         own = self.name(fields)
+        self.conditions.append(f"len({own}) == {len(fields)}")
         for key, item in list(fields.items()):
-            if type(item) in PLAIN or isinstance(item, Tensor | list | tuple | dict):
+            if type(item) in PLAIN or isinstance(item, Tensor | list | tuple | dict | set | frozenset | np.ndarray | np.generic):
                 self.look(item, f"{own}[{key!r}]", depth + 1)
             elif key.startswith("__"):
                 continue
@@ -161,7 +205,7 @@ class Guards:
             return
         self.seen.add(id(function))
         own = self.name(function)
-        self.impure = self.impure or next((f"calls {n}()" for n in sorted(IMPURE & set(every_name(function.__code__)))), "")
+        self.impure = self.impure or next((f"calls {n}(), which would happen once only" for n in sorted(IMPURE & set(every_name(function.__code__)))), "")
         for i, cell in enumerate(function.__closure__ or ()):
             try:
                 value = cell.cell_contents
@@ -186,6 +230,24 @@ class Guards:
         place: dict[str, Any] = {}
         exec(compile(text, "<guards>", "exec"), self.names, place)
         return place["test"]  # type: ignore[no-any-return]
+
+
+def same_array(a: Any, known: Any) -> bool:
+    return type(a) is type(known) and a.dtype == known.dtype and a.shape == known.shape and a.tobytes() == known.tobytes()
+
+
+def hooked(t: Tensor) -> bool:
+    """Whether a leaf has hooks: they are called by a backward pass that Python does not see when it is compiled."""
+    extra = t.extra
+    if extra is None:
+        return False
+    node = extra.accumulator()
+    return bool(extra.hooks or extra.post_hooks or (node is not None and node.hooks is not None))
+
+
+def slots_of(cls: type) -> list[str]:
+    slots = cls.__dict__.get("__slots__", ())
+    return [n for n in ((slots,) if isinstance(slots, str) else slots) if not n.startswith("__")]
 
 
 def every_name(code: Any) -> list[str]:
