@@ -43,9 +43,9 @@ def _range(x):
     return np.round(np.linspace(*map(float, x), STOPS), 9)
 
 
-def graph_pieces(trace, step="end"):
+def graph_pieces(trace, step="end", direction="auto"):
     """The picture of a graph in pieces, that frames share; with its width and height."""
-    svg = render(trace, step, direction="auto", room=8)
+    svg = render(trace, step, direction=direction, room=8)
     width, height = map(int, re.search(r'viewBox="0 0 (\d+) (\d+)"', svg).groups())
     return NODE.split(svg[svg.index('<rect class="al-paper"') : -len("</svg>")]), width, height
 

@@ -353,9 +353,7 @@ def compare(f, g, /, **inputs):
     forward, back = max(map(len, made)), max(len(t.steps) for t in traces)
     differ = {d.index + (forward if d.where == "backward" else 0): d for d in found.differences}
     parted = min(differ, default=None)
-    pictures = [graph_pieces(t, 0) for t in traces]
-    scale = min(1.0, *(920 / w for _, w, _ in pictures), *(230 / h for _, _, h in pictures))
-    tall = max(h for _, _, h in pictures) * scale
+    scale, direction, places, tall = max(_placed(traces, *way) for way in (("right", 920, 300, (0, 1)), ("down", 450, 560, (1, 0))))
 
     def moment(k, m):
         """The node of run k at moment m, and what happens there."""
@@ -371,13 +369,11 @@ def compare(f, g, /, **inputs):
         picture, rows = [], []
         for k, (trace, name) in enumerate(zip(traces, names)):
             known = {n.id for n in made[k][:step]}
-            pieces, _, _ = graph_pieces(trace, min(max(0, step - forward), len(trace.steps)))
+            pieces, _, _ = graph_pieces(trace, min(max(0, step - forward), len(trace.steps)), direction)
             now = moment(k, step)[0] if step else None
             bad = [(found.first.a, found.first.b)[k]] if parted and step >= parted else []
-            picture += [
-                plot.words(10, 20 + k * (tall + 40), name, "head"),
-                f'<g transform="translate(10 {26 + k * (tall + 40):.0f}) scale({scale:.3f})">',
-            ]
+            across, down = places[k]
+            picture += [plot.words(across, down, name, "head"), f'<g transform="translate({across} {down + 6}) scale({scale:.3f})">']
             picture += [_marked(p, known, now and now.id, bad) for p in pieces] + ["</g>"]
         for m in range(1, forward + back + 1):
             texts = [moment(k, m)[1] or "ended" for k in (0, 1)] if m <= step else ["not yet", "not yet"]
@@ -398,9 +394,18 @@ def compare(f, g, /, **inputs):
         return Frame(said, picture, rows)
 
     panel = Panel(f"Two worlds: {names[0]} and {names[1]}", [timeline(forward + back, label="Moment")], make,
-                  ["Moment", names[0], names[1], "Compared"], (940, round(2 * tall + 80)))  # fmt: skip
+                  ["Moment", names[0], names[1], "Compared"], (940, tall))  # fmt: skip
     panel.comparison = found
     return panel
+
+
+def _placed(traces, direction, width, height, beside):
+    """Two graphs drawn in a direction, beside or below each other: at what scale, where each begins, how tall it is."""
+    sizes = [graph_pieces(trace, 0, direction)[1:] for trace in traces]
+    scale = min(1.0, *(width / w for w, _ in sizes), *(height / h for _, h in sizes))
+    tall = round(max(h for _, h in sizes) * scale) + 40
+    places = [(10 + k * beside[0] * 470, 20 + k * beside[1] * tall) for k in (0, 1)]
+    return scale, direction, places, tall * (1 + beside[1])
 
 
 def _verdict(m, step, parted, differ, texts):
@@ -443,7 +448,7 @@ def _marked(piece, known, now, bad):
         if box:
             x, y, w, h = map(float, box.groups())
             ring = f'<rect x="{x - 5:.1f}" y="{y - 5:.1f}" width="{w + 10:.1f}" height="{h + 10:.1f}" rx="8" class="al-l al-l-c"/>'
-            piece = piece.removesuffix("</g>") + ring + plot.words(x + w, y - 9, "differs", "head", "end") + "</g>"
+            piece = piece.removesuffix("</g>") + ring + plot.words(x + w, y + h + 18, "differs", "head", "end") + "</g>"
     return piece.replace('class="al-node', 'class="al-node al-now', 1) if node[1] == now else piece
 
 
