@@ -11,7 +11,7 @@ import numpy as np
 from .chain import stretched
 from .curves import curve
 from .factors import ALIKE, constant_factor, places, reduction
-from .families import VAGUE, Family, families
+from .families import VAGUE, Family, about_g, families
 from .jacobian import is_linear, jacobians, recognise, ties
 from .observation import Observation, close
 from .reference import stretched_axes
@@ -84,22 +84,20 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     factor = constant_factor(wrong, x)
     if tie := _tie(wrong, x):
         return tie
-    for evidence in (answered, wrong):  # if nothing explains all calls, then what explains the wrong ones
-        if found := _family_of(evidence, x, bool(factor and factor[2])):
-            family, *others = found
-            consistent = evidence is answered and all(not _gives_an_answer(family, o, x) for o in failed)
-            sure = enough and consistent and not others and family.exact and family.name not in VAGUE
-            return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others))
-        if (factor and factor[2]) or len(wrong) == len(answered):
-            break
-    if factor and (found := [_averaged(o, x) for o in wrong]) and found[0] and all(f and f[0] == found[0][0] for f in found):
-        return Mistake(*found[0], enough and not failed)
+    right = [o for o in answered if o not in wrong]
+    (family, *others), consistent = _family_of(wrong, right, x, bool(factor and factor[2])) or ((None,), False)
+    if family:
+        consistent &= all(not _gives_an_answer(family, o, x) for o in failed)
+        sure = enough and consistent and not others and family.exact and family.name not in VAGUE
+        return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others))
+    if factor and (first := _averaged(wrong[0], x)) and all((f := _averaged(o, x)) and f[0] == first[0] for o in wrong[1:]):
+        return Mistake(*first, enough and not failed)
     if factor:
         some = ", in the calls where it is wrong" if len(wrong) < len(answered) else ""
         return Mistake(factor[0], factor[1] + some, factor[2] and enough and not failed and not some)
-    found = [_reduction_of(o, x) for o in wrong]
-    if found[0] and all(f and f[0] == found[0][0] for f in found):
-        return Mistake(*found[0], enough and not failed and ALIKE not in found[0][1])  # a mask that is missing looks the same
+    first = _reduction_of(wrong[0], x)
+    if first and all((f := _reduction_of(o, x)) and f[0] == first[0] for o in wrong[1:]):
+        return Mistake(*first, enough and not failed and ALIKE not in first[1])  # a mask that is missing looks the same
     if where := places(answered, x):
         return Mistake("places", where, enough and not failed)
     if shape := curve(wrong, x):
@@ -145,20 +143,33 @@ FACTS = {"sign", "zero", "swapped", "not summed", "upstream ignored", "upstream 
          "mask from g"}  # fmt: skip
 
 
-def _family_of(evidence: list[Observation], x: str, scaled: bool) -> list[Family]:
-    """The first family that predicts all this, and another if another kind of mistake predicts it as well."""
-    found: list[Family] = []
-    facts = FACTS | {"upstream only"} if evidence[0].reference.elementwise else FACTS
-    for family in families(evidence[0], x):
+def _family_of(wrong: list[Observation], right: list[Observation], x: str, scaled: bool) -> tuple[list[Family], bool] | None:
+    """The first family that predicts all calls, and another if another kind of mistake predicts them as well.
+
+    If none does, those that predict the wrong calls and not the right ones, and False.
+    """
+    facts = FACTS | {"upstream only"} if wrong[0].reference.elementwise else FACTS
+    all_calls: list[Family] = []
+    wrong_calls: list[Family] = []
+    for family in about_g(wrong[0].reference) if scaled else families(wrong[0], x):
         if scaled and family.name not in SHARPER_THAN_A_FACTOR:
             continue
-        if any(family.name in (other.name, *SYNONYMS.get(other.name, ())) for other in found):
+        if _is_said(family, all_calls) or not all(_fits(family, o, x) for o in wrong):
             continue
-        if all(_fits(family, o, x) for o in evidence):
-            found.append(family)
-            if len(found) == MOST_SAID or family.name in facts:
-                return found
-    return found
+        if all(_fits(family, o, x) for o in right):
+            all_calls.append(family)
+            if len(all_calls) == MOST_SAID or family.name in facts:
+                return all_calls, True
+        elif not _is_said(family, wrong_calls) and len(wrong_calls) < MOST_SAID:
+            if not wrong_calls or wrong_calls[0].name not in facts:
+                wrong_calls.append(family)
+    if all_calls:
+        return all_calls, True
+    return (wrong_calls, False) if wrong_calls and not scaled else None
+
+
+def _is_said(family: Family, found: list[Family]) -> bool:
+    return any(family.name in (other.name, *SYNONYMS.get(other.name, ())) for other in found)
 
 
 MOST_SAID = 2  # kinds of mistake in one sentence

@@ -18,6 +18,7 @@ from .specs import Spec
 SLOW = 0.25  # seconds for one call
 EXACT = 1e-12  # a formula in float64 is this exact; a difference quotient is not
 SINGLE = 1e-5  # what a formula loses in float32
+ROUGH = 0.02  # more than any formula loses there, even one that subtracts nearly equal numbers
 
 
 class Conduct:
@@ -30,6 +31,7 @@ class Conduct:
         self.plain = runs.get("value", [])
         self.seen = [run.first for run in self.plain if run.first]
         self.explained: set[str] = set()
+        self.remarks: list[str] = []
         self.naming = True  # whether to look for the kind of mistake
         self.nearly = False  # whether forward is right to a few digits only
 
@@ -47,7 +49,10 @@ class Conduct:
                 )
                 return wrong("second call", f"A second backward {said}", run.where)
         between, alone = self._first("between"), self._first("one")
-        if alone and (not between or any(not same(between.got[x], alone.got[x]) for x in self.inputs)):
+        if alone and not between:
+            said = fault(self.runs["between"][0].answer).text if "between" in self.runs else "it gives no gradient"
+            return wrong("state", f"Another forward before backward makes it fail: {said}")
+        if alone and between and any(not same(between.got[x], alone.got[x]) for x in self.inputs):
             return wrong(
                 "state", "Another forward before backward changes the gradient: what was saved is kept outside ctx"
             )
@@ -82,9 +87,18 @@ class Conduct:
             got = {"the result": run.answer.out, **got}
         if any(d.family == "precision" for d in self.diagnoses):
             return Verdict("dtype", False, "float64 inputs are computed with fewer digits")
+        right = all(error_of(o, x) <= RIGHT for o in self.seen for x in self.inputs)
+        for x in self.inputs:
+            if right and not self.nearly and not error_of(run.first, x) <= ROUGH:
+                text = f"The gradient for {x} is right for float64 inputs and wrong for float32"
+                worst = worst_place([run.first], x)
+                self.diagnoses.append(diagnosis("dtype", "certain", text, input=x, where=run.where, worst=worst))
+                return Verdict("dtype", False, f"with float32: {worst}")
         for what, value in got.items():
             if value is not None and value.dtype != np.float32:
-                return Verdict("dtype", True, f"for float32 inputs {what} is {value.dtype}: no fault, only slower and larger")
+                said = f"for float32 inputs {what} is {value.dtype}: no fault, only slower and larger"
+                self.remarks.append(said)
+                return Verdict("dtype", True, said)
         return Verdict("dtype", True, "float32 stays float32")
 
     def method(self) -> Verdict:
@@ -147,7 +161,7 @@ class Conduct:
 
     def notes(self) -> tuple[str, ...]:
         """Remarks that cost nothing."""
-        found = []
+        found = list(self.remarks)
         runs = self._all(*self.runs)
         if any(run.answer.bare for run in runs):
             found.append("backward returns NumPy arrays, which will do here; F.apply and PyTorch want a Tensor: torch.from_numpy(array)")

@@ -11,7 +11,7 @@ from .conduct import EXACT, Conduct
 from .diagnosis import FLOAT32, Diagnosis, diagnosis, error_of, explain, fault, worst_place
 from .jacobian import Pair, is_linear, jacobians
 from .report import Verdict
-from .runs import RIGHT, Run, is_linear_in_g, worst_result
+from .runs import RIGHT, Run, how_not_linear, worst_result
 
 SMALL = "Compare every number in your formula with the text, the small ones and their places too."
 
@@ -113,40 +113,37 @@ class Court(Conduct):
 
     def value_and_upstream(self) -> tuple[Verdict, Verdict]:
         """Is the local derivative right, and is the incoming gradient multiplied in?"""
-        shares, reasons, straight = [], [], True
+        shares, reasons, crooked = [], [], []
         for x in self.inputs:
-            share, reason, linear = self._one_input(x)
+            share, reason, fault_in_g = self._one_input(x)
             shares.append(share)
-            straight &= linear
+            if fault_in_g:
+                crooked.append(fault_in_g)
             if reason:
                 reasons.append(reason)
         share = sum(shares) / len(shares)
         value = Verdict("value", share == 1, "; ".join(reasons) or "the derivative is right", partial=share)
-        if straight:
-            return value, Verdict("upstream", True, "the gradient is linear in g")
-        return value, Verdict(
-            "upstream", False, "the gradient does not follow g: twice the g must give twice the gradient"
-        )
+        return value, Verdict("upstream", not crooked, next(iter(crooked), "the gradient is linear in g"))
 
-    def _one_input(self, x: str) -> tuple[float, str, bool]:
-        """Part of the points, reason, and whether the gradient is linear in g."""
+    def _one_input(self, x: str) -> tuple[float, str, str]:
+        """Part of the points, reason, and how the gradient fails to follow g, if it does."""
         wrong = [o for o in self.seen if error_of(o, x) > RIGHT]
         ones, *calls = (self._first(purpose) for purpose in ("ones", "one", "other", "both", "zero"))
-        linear = not ones or is_linear_in_g(x, *calls)
+        bent = how_not_linear(x, *calls)
         if not wrong:
-            return (*self._exact(x), linear)
+            return (*self._exact(x), bent)
         found = explain(self._evidence(), x, show=wrong) if self.naming else None
         if found:
             self.diagnoses.append(found)
             self.explained.add(x)
-        if ones and error_of(ones, x) <= RIGHT < error_of(calls[0] or ones, x):
-            return 1.0, f"{x}: right where g is 1", False
-        if found and found.family.startswith(("upstream", "mask from g")) and found.family != "upstream only":
-            linear = False
+        if bent and ones and error_of(ones, x) <= RIGHT < error_of(calls[0] or ones, x):
+            return 1.0, f"{x}: right where g is 1", bent
+        if found and found.family == "upstream collapsed":  # linear, and yet wrong in g alone
+            bent = bent or f"the gradient for {x} does not follow g place by place"
         right = [o for o in self.seen if o not in wrong]
         if right and max(o.out.ndim for o in right) < min(o.out.ndim for o in wrong):
-            return 0.5, str(worst_place(wrong, x)), linear
-        return 0.0, str(worst_place(wrong, x)), linear
+            return 0.5, str(worst_place(wrong, x)), bent
+        return 0.0, str(worst_place(wrong, x)), bent
 
     def _exact(self, x: str) -> tuple[float, str]:
         """A right gradient may still have lost digits, or be wrong at a kink."""
@@ -170,8 +167,9 @@ class Court(Conduct):
             self.diagnoses.append(diagnosis("kink", "certain", text, input=x, worst=worst_place([o], x)))
             return 0.5, text
         if not np.allclose(slope, kink.convention):
-            said = f"you take the slope {slope[0]:.6g}, PyTorch takes {kink.convention:g}: both will do"
-            return 1.0, f"at {x} = {kink.at:g} {said}"
+            said = f"at {x} = {kink.at:g} you take the slope {slope[0]:.6g}, PyTorch takes {kink.convention:g}: both are right"
+            self.remarks.append(said)
+            return 1.0, said
         return 1.0, ""
 
     def broadcasting(self) -> Verdict:

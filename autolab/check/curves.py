@@ -84,18 +84,17 @@ def _times(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None
     signs = np.sign(np.stack(list(kept.values())))
     target = np.log(np.abs(np.concatenate([np.ravel(r) for r in ratio])))
     sign = np.sign(np.concatenate([np.ravel(r) for r in ratio]))
-    edges = np.cumsum([r.size for r in ratio])[:-1]
+    starts = np.cumsum([0, *(r.size for r in ratio)])[:-1]
     for power, said in POWERS.items():
-        for i in np.flatnonzero([_level(target - power * row, edges) for row in logs]):
+        for i in np.flatnonzero(_level(target - power * logs, starts)):
             if _one_sign(sign * (signs[i] if power % 2 == 1 else 1)):
                 return "factor", f"is the right one {said.format(_bracket(words[i]))}{_number(target - power * logs[i])}", False
+    few = slice(starts[-1], starts[-1] + FEWEST // 2)  # most pairs fail on the first numbers
     for (p, q), said in PAIRS.items():
-        rest = target[None, None] - p * logs[:, None] - q * logs[None]
-        rest = rest - rest[..., :1] if not len(edges) else np.concatenate(
-            [part - part[..., :1] for part in np.split(rest, edges, axis=-1)], axis=-1)  # fmt: skip
-        for i, j in np.argwhere(np.abs(rest).max(axis=-1) < 1e-8):
+        rest = target[few] - p * logs[:, None, few] - q * logs[None, :, few]
+        for i, j in np.argwhere(np.abs(rest - rest[..., :1]).max(axis=-1) < 1e-8):
             both = sign * (signs[i] if p % 2 == 1 else 1) * (signs[j] if q % 2 == 1 else 1)
-            if i != j and (p != q or i < j) and _one_sign(both):
+            if i != j and (p != q or i < j) and _one_sign(both) and _level(target - p * logs[i] - q * logs[j], starts):
                 family = "factor" if p == q else "function"
                 return family, f"{said.format(_bracket(words[i]), _bracket(words[j]))}", False
     return None
@@ -112,9 +111,10 @@ PAIRS = {(1, -1): "has {} where {} belongs", (-1, 1): "has {} where {} belongs, 
          (-2, -2): "is the right one divided by the squares of {} and {}"}  # fmt: skip
 
 
-def _level(values: np.ndarray, edges: np.ndarray) -> bool:
-    """One number in each call."""
-    return all(np.ptp(part) < 1e-8 for part in np.split(values, edges))
+def _level(values: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Is each row one number in each call? `starts`: where the numbers of each call begin."""
+    spread = np.maximum.reduceat(values, starts, axis=-1) - np.minimum.reduceat(values, starts, axis=-1)
+    return np.asarray((spread < 1e-8).all(axis=-1))
 
 
 def _number(logs: np.ndarray) -> str:

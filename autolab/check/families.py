@@ -39,7 +39,7 @@ def families(first: Observation, x: str) -> Iterator[Family]:
     `first`: an observation of it; the steps of the operation are looked up there.
     """
     reference = first.reference
-    yield from _about_g(reference)
+    yield from about_g(reference)
     yield from _about_places(reference)
     yield from _about_values(reference, x)
     yield from _about_settings(first)
@@ -70,7 +70,9 @@ def _rule(o: Observation, x: str, /, g: Any = None, **names: Any) -> np.ndarray:
     return sum_to(np.asarray(value), o.names[f"{x}_shape"]) if o.reference.elementwise else value
 
 
-def _about_g(reference: Reference) -> Iterator[Family]:
+def about_g(reference: Reference) -> Iterator[Family]:
+    """What may go wrong with the incoming gradient, whatever the formula is."""
+
     def ones(o):
         return np.ones_like(o.g)
 

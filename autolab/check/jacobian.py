@@ -30,7 +30,13 @@ class Pair:
 
 
 def jacobians(o: Observation, x: str) -> Pair | None:
-    """Both matrices, or None if there are too many results or the rule is not linear in g."""
+    """Both matrices, or None if there are too many results or the rule is not linear in g; worked out once for each call."""
+    if ("jacobians", x) not in o.memo:
+        o.memo["jacobians", x] = _row_by_row(o, x)
+    return o.memo["jacobians", x]
+
+
+def _row_by_row(o: Observation, x: str) -> Pair | None:
     n, shape = o.out.size, o.want[x].shape
     if o.ask is None or not 0 < n <= LARGEST:
         return None

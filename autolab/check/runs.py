@@ -66,14 +66,21 @@ def adds_up(o: Observation, inputs: Iterable[str]) -> bool:
     return tied and within and close(sum(got), sum(want))
 
 
-def is_linear_in_g(x: str, *calls: Observation | None) -> bool:
-    """Of g, h, g + h and 0: does the third give the sum of the first two, and the last nothing?"""
+def how_not_linear(x: str, *calls: Observation | None) -> str:
+    """Of g, h, g + h and 0: in which way the gradient does not follow g, in words; nothing if it does.
+
+    Each sentence is said only where that very thing was seen.
+    """
     if any(o is None or o.got[x] is None for o in calls):
-        return False
+        return f"one of the calls that compare gradients for several g gave none for {x}"
     one, other, both, zero = (o.got[x] for o in calls if o)
+    if np.any(zero):
+        return f"the gradient for {x} does not follow g: where g is 0 everywhere it must be 0, and it is not"
     if not one.shape == other.shape == both.shape:
-        return False
-    return not np.any(zero) and bool(np.all(np.abs(one + other - both) <= 1e-4 * np.abs(both).max(initial=1e-300)))
+        return f"the gradient for {x} has another shape for another g"
+    if np.all(np.abs(one + other - both) <= 1e-4 * np.abs(both).max(initial=1e-300)):
+        return ""
+    return f"the gradient for {x} does not follow g: for the sum of two g it must be the sum of their gradients, and it is not"
 
 
 def worst_result(got: np.ndarray, want: np.ndarray) -> str:
