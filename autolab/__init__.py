@@ -73,7 +73,7 @@ _LAZY = {
     "serialization": "autolab.serialization", "backends": "autolab.backends", "compat": "autolab.compat",
     "accelerator": "autolab.accelerator", "mps": "autolab.mps", "xpu": "autolab.xpu", "distributed": "autolab.distributed",
     "hub": "autolab.hub", "jit": "autolab.jit", "fx": "autolab.fx",
-    "distributions": "autolab.distributions",
+    "distributions": "autolab.distributions", "overrides": "autolab.overrides",
 }  # fmt: skip
 _LAZY_NAMES = {
     "autocast": "autolab.amp", "GradScaler": "autolab.amp", "is_autocast_enabled": "autolab.amp.autocast_mode",

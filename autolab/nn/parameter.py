@@ -8,6 +8,7 @@ import numpy as np
 
 from autolab.engine import dtypes
 from autolab.engine.tensor import Tensor, fresh
+from autolab.surface.overriding import _disabled_torch_function_impl
 from autolab.surface.printing import tensor_repr
 
 
@@ -17,6 +18,8 @@ class Parameter(Tensor):
     It shares the numbers of `data`, a tensor. Raises RuntimeError for integers with requires_grad=True, AttributeError (as PyTorch
     does) for what is no tensor.
     """
+
+    __torch_function__ = _disabled_torch_function_impl  # what is computed with it is an ordinary tensor
 
     def __new__(cls, data: Any = (), requires_grad: bool = True) -> Any:
         if not isinstance(data, Tensor) and not (isinstance(data, tuple) and not data):
@@ -34,6 +37,7 @@ class Buffer(Tensor):
     persistent: whether state_dict has it.
     """
 
+    __torch_function__ = _disabled_torch_function_impl
     persistent: bool
 
     def __new__(cls, data: Any = (), *, persistent: bool = True) -> Any:

@@ -27,6 +27,7 @@ from autolab.surface import (
     layout,
     linalg,
     order,
+    overriding,
     pointwise,
     printing,
     products,
@@ -335,6 +336,7 @@ def bind() -> None:
     for table in (OPERATORS, SPECIAL, typed.FACTS):
         for name, function in table.items():
             setattr(Tensor, name, function)
+    overriding.bind()
 
 
 bind()

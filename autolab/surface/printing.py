@@ -117,7 +117,8 @@ def numbers(array: Any, indent: int) -> str:
 
 def tensor_repr(self: Tensor) -> str:
     """PyTorch's text for a tensor: `tensor([1., 2.], grad_fn=<MulBackward0>)`."""
-    prefix = "tensor("
+    cls = type(self)
+    prefix = "tensor(" if cls is Tensor or cls.__module__.startswith("autolab.") else f"{cls.__name__}("
     array = np.asarray(self.payload)
     suffixes = []
     usual = array.dtype in (dtypes.default.floating, np.int64, np.bool_)

@@ -1,0 +1,112 @@
+"""Classes that see what is called with them: subclasses of Tensor, others, and modes. Both sides."""
+
+import importlib
+
+import pytest
+
+
+@pytest.fixture
+def overrides(lib):
+    return importlib.import_module(f"{lib.__name__}.overrides")
+
+
+@pytest.fixture
+def mine(lib):
+    return type("Mine", (lib.Tensor,), {})
+
+
+def test_a_subclass_stays_what_it_is(lib, mine):
+    x = mine([1.0, 2.0])
+    for y in (x + 1, 1 - x, lib.ones(2) * x, lib.sin(x), lib.nn.functional.relu(x), x.view(2, 1), x[0], lib.cat([lib.ones(2), x]), *x.split(1), x.data):
+        assert type(y) is mine
+    assert type(x.max(0).values) is mine and repr(x) == "Mine([1., 2.])"
+    assert type(lib.ones(2) + 1) is lib.Tensor
+
+
+def test_a_subclass_has_gradients_like_any_tensor(lib, mine):
+    x = mine([1.0, 2.0]).requires_grad_()
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [2, 4] and type(x.grad) is lib.Tensor
+    with lib.no_grad():
+        x -= x.grad
+    assert type(x) is mine and x.is_leaf and x.tolist() == [-1, -2]
+
+
+def test_what_is_computed_with_a_parameter_is_an_ordinary_tensor(lib):
+    p = lib.nn.Parameter(lib.ones(2))
+    assert type(p * 2) is type(lib.sin(p)) is lib.Tensor
+
+
+def test_a_tensor_of_another_class_shares_numbers_and_history(lib, mine):
+    x = lib.ones(2, requires_grad=True) * 3
+    y = x.as_subclass(mine)
+    assert type(y) is mine and y.requires_grad and y.data_ptr() == x.data_ptr()
+    assert lib.Tensor._make_subclass(mine, x.detach(), True).is_leaf
+
+
+def test_a_class_of_its_own_sees_the_public_functions(lib):
+    seen = []
+
+    class Noted(lib.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = Noted([1.0, 2.0])
+    _ = x + 1, lib.add(x, 1), x.shape, lib.nn.functional.relu(x)
+    assert seen == [lib.Tensor.add, lib.add, lib.Tensor.shape.__get__, lib.nn.functional.relu]
+
+
+def test_siblings_do_not_know_each_other(lib, mine):
+    other = type("Other", (lib.Tensor,), {})
+    with pytest.raises(TypeError, match=r"Multiple dispatch failed for 'torch.add'; all __torch_function__ handlers returned NotImplemented"):
+        lib.add(mine([1.0]), other([1.0]))
+
+
+KNOWN = {}
+
+
+class Diagonal:
+    """n equal numbers on a diagonal: no tensor."""
+
+    def __init__(self, n, value):
+        self.n, self.value = n, value
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return KNOWN[func](*args, **(kwargs or {})) if func in KNOWN else NotImplemented
+
+
+def test_what_is_no_tensor_can_say_what_functions_give(lib, overrides):
+    KNOWN.update({lib.mean: lambda d: d.value / d.n, lib.add: lambda a, b: Diagonal(a.n, a.value + b.value)})
+    d = Diagonal(5, 2)
+    assert lib.mean(d) == 0.4 and lib.add(d, d).value == 4
+    with pytest.raises(TypeError, match="Multiple dispatch failed for 'torch.mul'"):
+        lib.mul(d, 3)
+    with pytest.raises(TypeError, match="no implementation found for 'torch.nn.functional.relu' on types that implement"):
+        lib.nn.functional.relu(d)
+    assert overrides.is_tensor_like(d) and not overrides.is_tensor_like(3)
+    assert overrides.has_torch_function((d,)) and not overrides.has_torch_function((lib.ones(1),))
+
+
+def test_a_mode_sees_all_calls_of_its_block(lib, overrides):
+    names = []
+
+    class Log(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            names.append(overrides.resolve_name(func))
+            return func(*args, **(kwargs or {}))
+
+    with Log():
+        total = lib.sum(lib.ones(2) + 1)
+    assert total == 4 and names == ["torch.ones", "torch.Tensor.add", "torch.sum"]
+
+
+def test_a_function_of_ones_own_can_ask(lib, overrides):
+    @overrides.wrap_torch_function(lambda x: (x,))
+    def size(x):
+        return "ordinary"
+
+    KNOWN[size] = lambda d: d.n
+    assert size(lib.ones(1)) == "ordinary" and size(Diagonal(7, 0)) == 7
