@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from autolab.engine.node import Node
 
 TRACEBACK, PARENT = "traceback_", "parent_"  # PyTorch's keys in node.metadata
+WAY = ("engine", "levels", "shortcuts", "surface", "autograd")  # the rooms that a call of an operation goes through
 UNKNOWN = "No forward pass information available. Enable detect anomaly during forward pass for more information."
 
 
@@ -41,7 +42,7 @@ def remember(node: Node) -> None:
 def is_ours(line: traceback.FrameSummary) -> bool:
     """True for a line between the user's and the operation: the way there is always the same."""
     generated = line.filename == f"<{line.name}>"
-    return generated or any(f"/autolab/{room}/" in line.filename.replace(os.sep, "/") for room in ("engine", "surface", "autograd"))
+    return generated or any(f"/autolab/{room}/" in line.filename.replace(os.sep, "/") for room in WAY)
 
 
 def watched(node: Node, g: Any, create_graph: bool) -> Any:

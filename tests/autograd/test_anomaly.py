@@ -32,6 +32,17 @@ def test_nan_is_refused_with_the_node_and_the_line_that_made_it(lib):
     assert "# the line in question" in found
 
 
+@pytest.mark.parametrize("nan", [lambda x: x.sqrt(), lambda x: x * float("nan"), lambda x: x @ (x * float("nan")), lambda x: x**0.5])
+def test_the_last_line_that_is_named_is_the_users(nan):
+    import autolab
+
+    def call():
+        with autolab.autograd.detect_anomaly():
+            nan(autolab.ones(2, 2, requires_grad=True) - 2).sum().backward()
+
+    assert "/autolab/" not in said(call)[0][1].splitlines()[-2]
+
+
 def test_a_graph_made_outside_has_no_line(lib):
     y = root_of_minus_one(lib)
 
