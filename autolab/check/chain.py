@@ -105,6 +105,9 @@ class Chain:
             modes.tracer = before
             modes.settle()
 
+    def looked(self, *about: Any) -> None:
+        """The engine says that numbers are looked at: no harm, since the chain is one of these numbers."""
+
     def operation(self, op: Any, args: Any, settings: Mapping[str, Any]) -> Any:
         """Run one row, and note it: the engine calls this for each."""
         result = at_work(op, args, settings)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autolab.compiler.emit import Group, Source, function, useful
+from autolab.compiler.emit import Group, OutOfRange, Source, function, useful
 from autolab.compiler.guards import Guards
 from autolab.compiler.program import Accumulate, Again, Builder, CannotCompile
 from autolab.compiler.trace import Tracer
@@ -40,8 +40,8 @@ class CompiledFunctionBackward(Node):
         for version, at in self.versions:
             if version[0] != at:
                 raise RuntimeError(
-                    "one of the variables needed for gradient computation has been modified by an inplace operation: an input of a "
-                    f"compiled function is at version {version[0]}; expected version {at} instead."
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: an input or a "
+                    f"result of a compiled function is at version {version[0]}; expected version {at} instead."
                 )
         if create_graph:
             return self.recorded(gs)
@@ -80,13 +80,17 @@ class Program:
 
     def __init__(self, tracer: Tracer, guards: Guards, result: Any, call: Callable[..., Any], kind: Any) -> None:
         builder = Builder(tracer, guards.places)
-        self.inputs = list(zip(guards.inputs, guards.places))
+        for t in tracer.read.values():
+            place = builder.name(t) if id(t) in builder.places else guards.name(t)
+            guards.conditions.append(f"({place}._grad is None) is {id(t) in tracer.without_gradient}")
         self.test, self.call, self.busy = guards.compiled(), call, threading.Lock()
         outputs = tensors_in(result)
         numbers = [int(tracer.known(t)) for t in outputs]
         if tracer.broken:
             raise CannotCompile("it returns a tensor that no operation of the function made")
         own = [n not in tracer.made for n in numbers]  # an argument, or a tensor from outside, handed back
+        if any(is_own and id(t) not in builder.places and id(t) not in tracer.outside for t, is_own in zip(outputs, own)):
+            raise CannotCompile("it returns a gradient that was accumulated")
         values = [None if is_own else builder.value(n) for n, is_own in zip(numbers, own)]  # type: ignore[arg-type]
         if any(v is not None and (v.root.source or v.root.constant) for v in values):
             raise CannotCompile("it returns a view of one of its inputs, or a constant")
@@ -99,11 +103,14 @@ class Program:
         names = dict(builder.names)
         names["fresh"], names["attach"] = fresh, self.attach
         source = Source(steps, leaving, names, kind)
-        given = iter(zip(outputs, values))
-        text = self.returned(result, given, source)
-        packed = "".join(f"{source.speak(v)}, " for v in saved)
+        text = self.returned(result, self.named(outputs, values, source, builder), source)
         if any(self.needs):
-            text = f"attach({text}, ({packed}), args, kwargs)"
+            kept = {v.root for v in saved}
+            watched = [f"{v.source.removesuffix('.payload')}, " for v in kept if v.source]  # tensors whose numbers are kept for later
+            watched += [f"r{k}, " for k, v in enumerate(values) if v is not None and v.root in kept]
+            packed, leaves = ("".join(f"{x}, " for x in xs) for xs in (map(source.speak, saved), map(builder.name, self.sources)))
+            names.update(builder.names)
+            text = f"attach({text}, ({packed}), ({leaves}), ({''.join(dict.fromkeys(watched))}), args, kwargs)"
         self.forward, self.text = function("program", "args, kwargs", source, text)
         self.fused, self.bytes = source.fused, source.bytes
         self.back, self.back_text = None, ""
@@ -121,7 +128,6 @@ class Program:
         """The steps forward, the steps backward, and the values that the first saves for the second."""
         to = builder.to
         self.sources: list[Tensor] = []
-        self.input_places: list[tuple[int, bool]] = []
         if not any(self.needs) or self.spent:
             return to.steps, [], [], [], []
         if self.effects or builder.spent:
@@ -137,8 +143,6 @@ class Program:
         made = {id(t) for k, t in enumerate(tracer.tensors) if k in tracer.made}
         leaves = [(n, t) for n, t in enumerate(tracer.tensors) if id(t) not in made and n in grads and edge_of(t) is not None]
         self.sources = [t for _, t in leaves]
-        inputs = {n: i for i, n in enumerate(tracer.inputs)}
-        self.input_places = [(inputs[n], True) if n in inputs else (-1, False) for n, _ in leaves]
         found = [grads[n] for n, _ in leaves]
         steps, back = to.steps[:mark], useful(to.steps[mark:], [g for g in found if g is not None])
         fresh_values = {o for s in back for o in getattr(s, "outs", ()) if o is not None}
@@ -147,14 +151,24 @@ class Program:
         saved = [v for v in needed if not v.constant and v not in incoming]
         return steps, back, saved, incoming, found
 
+    def named(self, outputs: list[Tensor], values: list[Any], source: Source, builder: Builder) -> Any:
+        """How the text speaks of each tensor that it returns. No two of them share their numbers."""
+        for k, (t, v) in enumerate(zip(outputs, values)):
+            first = next((j for j in range(k) if outputs[j] is t), None)
+            if v is None:
+                yield builder.name(t)
+                continue
+            others = [o for o, w in zip(outputs[:k], values) if w is not None and w.root is v.root]
+            if first is None and any(np.may_share_memory(o.payload, t.payload) for o in others):
+                raise CannotCompile("it returns two tensors that look into the same memory")
+            copied = ".copy()" if others else ""
+            source.lines.append(f"r{k} = r{first}" if first is not None else f"r{k} = fresh({source.speak(v)}{copied})")
+            yield f"r{k}"
+
     def returned(self, nest: Any, given: Any, source: Source) -> str:
         """The result as source, in the same nest."""
         if isinstance(nest, Tensor):
-            t, v = next(given)
-            if v is not None:
-                return f"fresh({source.speak(v)})"
-            place = next((place for n, place in self.inputs if n is t), None)
-            return place or source.bind(t, "own")
+            return str(next(given))
         if isinstance(nest, tuple) and hasattr(nest, "_fields"):
             return f"{source.bind(type(nest), 'named')}({', '.join(self.returned(n, given, source) for n in nest)})"
         if type(nest) is tuple:
@@ -167,18 +181,16 @@ class Program:
             return repr(nest) if not isinstance(nest, float) else source.bind(nest, "k")
         raise CannotCompile(f"it returns a {type(nest).__name__}")
 
-    def attach(self, result: Any, saved: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
+    def attach(self, result: Any, saved: Any, tensors: Any, watched: Any, args: Any, kwargs: Any) -> Any:
         """Give the outputs that need it one node, whose edges lead to what the gradients are for."""
         if not modes.grad:
             return result
-        given = tensors_in((args, kwargs))
-        tensors = [distinct(given)[i] if is_input else t for (i, is_input), t in zip(self.input_places, self.sources)]
         node = CompiledFunctionBackward()
         node.edges = tuple([edge_of(t) for t in tensors])
         node.hooks, node.seq = None, next_number()
         node.program, node.saved, node.shapes = self, None if self.spent else saved, self.shapes
         node.again = self.call, args, kwargs, tensors
-        node.versions = [(t.version, t.version[0]) for t in tensors]
+        node.versions = [(t.version, t.version[0]) for t in watched]
         outs = [t for t, needs in zip(tensors_in(result), self.needs) if needs]
         node.outputs = len(outs)
         for k, t in enumerate(outs):
@@ -191,12 +203,10 @@ class Program:
             return self.call(*args, **kwargs)
         try:
             return self.forward(args, kwargs)
+        except OutOfRange:
+            return self.call(*args, **kwargs)
         finally:
             self.busy.release()
-
-
-def distinct(tensors: list[Tensor]) -> list[Tensor]:
-    return list({id(t): t for t in tensors}.values())
 
 
 class Eager(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autolab.compiler.lower import Method, Step, Value, values_in
-from autolab.compiler.program import Accumulate, Again, Load
+from autolab.compiler.program import Accumulate, Again, Load, Within
 from autolab.engine.node import add_into
 from autolab.engine.tensor import Tensor, fresh
 
@@ -34,7 +34,10 @@ class Source:
         self.names, self.lines = names, []
         self.texts: list[str] = []  # of functions that the text calls
         # taken: what the text itself says
-        names.update(accumulate=accumulate, float64=np.float64, add_reduce=np.add.reduce, range=range, min=min, args=None, kwargs=None)
+        names.update(
+            accumulate=accumulate, within=within, float64=np.float64, add_reduce=np.add.reduce, range=range, min=min, args=None,
+            kwargs=None,
+        )  # fmt: skip
         self.given: dict[Value, str] = {}  # how the text speaks of a value
         self.static: dict[Value, np.ndarray[Any, Any]] = {}  # values that live in a buffer
         self.views: dict[Value, Any] = {}  # buffers and views of them, as arrays
@@ -95,13 +98,16 @@ class Source:
         if isinstance(step, Load):
             self.lines.append(f"{step.value.name} = {step.value.source}")
         elif isinstance(step, Again):
-            self.lines.append(f"{self.bind(step.effect.run, 'again')}()  # {step.effect.what}")
+            run = f"{step.place}.grad = None" if step.place else f"{self.bind(step.effect.run, 'again')}()  # {step.effect.what}"
+            self.lines.append(run)
+        elif isinstance(step, Within):
+            self.lines.append(f"within({self.speak(step.value)}, {self.speak(step.low)}, {self.speak(step.high)})")
         elif isinstance(step, Accumulate):
             v = step.value
             sole = v.root is v and not v.source and not v.constant and v not in self.accumulated
             self.accumulated.add(v.root)
             text = self.speak(v) if sole or not np.ndim(v.sample) else f"{self.speak(v)}.copy()"
-            self.lines.append(f"accumulate({self.bind(step.leaf, 'leaf')}, {text})")
+            self.lines.append(f"accumulate({step.leaf}, {text})")
         elif isinstance(step, Group):
             step.write(self, i)
         else:
@@ -359,10 +365,19 @@ def uses(step: Any) -> list[Value]:
         return [v for s in step.steps for v in s.values()]
     if isinstance(step, Step):
         return step.values()
-    return [step.value] if isinstance(step, Accumulate) else []
+    return [step.value] if isinstance(step, Accumulate | Within) else []
 
 
 # -- what programs call --------------------------------------------------------------------------------
+
+
+class OutOfRange(Exception):
+    """A number is not among those that the program is right for."""
+
+
+def within(array: Any, low: Any, high: Any) -> None:
+    if array.size and not (array.min() >= low and array.max() < high):
+        raise OutOfRange
 
 
 def accumulate(leaf: Tensor, g: Any) -> None:

@@ -25,7 +25,8 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None))
 OURS = "autolab"
 IMPURE = {"print", "input", "open", "next", "random", "time", "perf_counter", "monotonic", "datetime", "urandom", "default_rng"}
 LARGEST_ARRAY = 4096  # entries of a NumPy array outside that are compared at each call
-FIXED = (type, types.ModuleType, types.BuiltinFunctionType, range, slice, np.dtype, np.ufunc, re.Pattern, enum.Enum)  # whose objects do not change
+# kinds of objects that do not change
+FIXED = (type, types.ModuleType, types.BuiltinFunctionType, range, slice, np.dtype, np.ufunc, re.Pattern, enum.Enum)
 
 
 class Guards:
@@ -161,7 +162,7 @@ class Guards:
         slots = [n for cls in type(value).__mro__ for n in slots_of(cls) if hasattr(value, n)]
         if isinstance(value, np.random.Generator | np.random.RandomState | random.Random) or hasattr(value, "__next__"):
             self.impure = self.impure or f"uses a {type(value).__name__}, which gives something else at each call"
-        elif isinstance(value, FIXED) or module.startswith(OURS) and fields is None:
+        elif isinstance(value, FIXED) or (module.startswith(OURS) and fields is None):
             return
         elif (fields is None and not slots) or isinstance(value, list | tuple | set | deque | bytearray):
             self.impure = self.impure or f"uses a {type(value).__name__}, which may change without being seen"
@@ -205,7 +206,9 @@ class Guards:
             return
         self.seen.add(id(function))
         own = self.name(function)
-        self.impure = self.impure or next((f"calls {n}(), which would happen once only" for n in sorted(IMPURE & set(every_name(function.__code__)))), "")
+        impure = sorted(IMPURE & set(every_name(function.__code__)))
+        if impure and not self.impure:
+            self.impure = f"calls {impure[0]}(), which would happen once only"
         for i, cell in enumerate(function.__closure__ or ()):
             try:
                 value = cell.cell_contents

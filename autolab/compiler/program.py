@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autolab.compiler.lower import Lowering, Method, Value, has_values
-from autolab.compiler.trace import Backward, Effect, Gradients, Operation, Ref, Tracer
+from autolab.compiler.trace import Backward, Check, Effect, Gradients, Operation, Ref, Tracer
 from autolab.engine.apply import join, narrowest
 from autolab.engine.node import fit
 from autolab.engine.tensor import Tensor
@@ -26,7 +26,7 @@ class Load(NamedTuple):
 class Accumulate(NamedTuple):
     """leaf.grad += value, as a backward pass does it."""
 
-    leaf: Tensor
+    leaf: str  # how the program speaks of it
     value: Value
 
 
@@ -34,6 +34,15 @@ class Again(NamedTuple):
     """Do an effect again."""
 
     effect: Effect
+    place: str = ""  # of the tensor that it is about
+
+
+class Within(NamedTuple):
+    """Give up on this call unless all numbers are in [low, high)."""
+
+    value: Value
+    low: Any
+    high: Any
 
 
 class Recorded(NamedTuple):
@@ -55,6 +64,7 @@ class Builder:
         self.records: list[Recorded] = []
         self.names: dict[str, Any] = {}  # objects that the program speaks of
         self.spent: set[int] = set()  # tensors whose graph a backward pass inside has used up
+        self.places = {id(tracer.tensors[n]): place for n, place in zip(tracer.inputs, places)}
         for n, place in zip(tracer.inputs, places):
             self.values[n] = self.to.new(tracer.tensors[n].payload, source=f"{place}.payload")
             self.to.steps.append(Load(self.values[n]))
@@ -65,12 +75,17 @@ class Builder:
                 self.backward(event)
             elif isinstance(event, Gradients):
                 self.returned(event)
+            elif isinstance(event, Check):
+                self.to.steps.append(Within(self.value(event.tensor), event.low, event.high))
             else:
-                self.to.steps.append(Again(event))
+                self.to.steps.append(Again(event, "" if event.tensor is None else self.name(event.tensor)))
                 if event.writes:
                     self.forget()
 
     def name(self, thing: Any) -> str:
+        """How the program speaks of an object: an argument is another one at each call."""
+        if id(thing) in self.places:
+            return self.places[id(thing)]
         for name, other in self.names.items():
             if other is thing:
                 return name
@@ -146,7 +161,7 @@ class Builder:
         for leaf in event.leaves:
             g = found.get(self.tracer.numbers.get(id(leaf), -1))
             if g is not None:
-                self.to.steps.append(Accumulate(leaf, g))
+                self.to.steps.append(Accumulate(self.name(leaf), g))
         for n in [n for n in self.loaded if n in self.tracer.gradients]:
             self.loaded.discard(n)
             self.values.pop(n, None)

@@ -58,6 +58,15 @@ class Effect(NamedTuple):
     run: Callable[[], Any]
     what: str
     writes: bool  # whether it may write into parameters
+    tensor: Tensor | None = None  # whose gradient is set to None
+
+
+class Check(NamedTuple):
+    """All numbers of a tensor have to be in [low, high), or the call is made again in eager mode."""
+
+    tensor: Ref
+    low: Any
+    high: Any
 
 
 class Ref(int):
@@ -68,10 +77,12 @@ class Tracer:
     """Watches one call. `inputs`: the tensors among its arguments; `outside`: those it can reach without them."""
 
     def __init__(self, inputs: list[Tensor], outside: list[Tensor]) -> None:
-        self.events: list[Operation | Backward | Gradients | Effect] = []
+        self.events: list[Operation | Backward | Gradients | Effect | Check] = []
         self.numbers: dict[int, int] = {}
         self.arrays: dict[int, list[int]] = {}  # id of an array -> the numbers of the tensors over it
         self.seeds: list[Any] = []
+        self.read: dict[int, Tensor] = {}  # tensors whose .grad was read
+        self.without_gradient = {id(t) for t in [*inputs, *outside] if t._grad is None}
         self.tensors: list[Tensor] = []
         self.edges: list[Any] = []
         self.made: set[int] = set()  # numbers of results of operations
@@ -256,7 +267,21 @@ class Tracer:
         if value is not None:
             self.leave("a gradient is set by hand")
         else:
-            self.events.append(Effect(lambda: setattr(t, "grad", None), "grad = None", False))
+            self.events.append(Effect(lambda: setattr(t, "grad", None), "grad = None", False, t))
+
+    def gradient_read(self, t: Tensor) -> None:
+        """Python may ask whether there is one yet."""
+        self.read[id(t)] = t
+
+    def looked(self, t: Tensor, low: Any = None, high: Any = None) -> None:
+        """Python looks at numbers, and does the same for all that are in [low, high)."""
+        done = any(isinstance(e, Backward) or (isinstance(e, Effect) and e.writes) for e in self.events)
+        if t.level or self.broken:
+            return
+        if low is None or high is None or done or not ((t.payload >= low) & (t.payload < high)).all():
+            self.leave("Python looks at the numbers of a tensor")
+        else:
+            self.events.append(Check(self.known(t), low, high))
 
     def again(self, run: Callable[[], Any], what: str, strange: bool) -> Any:
         """An optimizer's step or zero_grad; `strange` if it was called in a way that cannot simply be done again."""

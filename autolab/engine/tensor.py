@@ -169,6 +169,8 @@ class Tensor:
     @property
     def grad(self) -> Tensor | None:
         """The gradient accumulated so far, of the same shape; None before the first backward pass."""
+        if modes.tracer is not None:
+            modes.tracer.gradient_read(self)
         if self._grad is None and self.edge is not None and not (self.extra is not None and self.extra.retains):
             import warnings
 
@@ -329,10 +331,14 @@ class Tensor:
 
     def numbers(self) -> np.ndarray[Any, Any]:
         """The numbers, for computing what has no derivative. Inside vmap one sample has none, and this raises."""
+        if modes.tracer is not None:
+            modes.tracer.looked(self)
         return np.asarray(self.payload)
 
-    def all_numbers(self) -> np.ndarray[Any, Any]:
-        """The numbers, for checking values: inside vmap those of all samples."""
+    def all_numbers(self, low: Any = None, high: Any = None) -> np.ndarray[Any, Any]:
+        """The numbers, for checking values: inside vmap those of all samples. low, high: all is well if they are in [low, high)."""
+        if modes.tracer is not None:
+            modes.tracer.looked(self, low, high)
         return np.asarray(self.payload)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:

@@ -238,8 +238,8 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 def check_range(index: Tensor, input: Tensor, axis: int | None) -> None:
-    i = index.all_numbers()
     n = input.shape[axis] if axis is not None else 1
+    i = index.all_numbers(0, n)
     if i.size and not (0 <= i.min() and i.max() < n):
         worst = int(i.max()) if i.max() >= n else int(i.min())
         raise RuntimeError(f"index {worst} is out of bounds for dimension {0 if axis is None else axis + input.ndim} with size {n}")
@@ -283,7 +283,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if index.ndim > 1:
         raise IndexError("index_select(): Index is supposed to be a vector")
     axis = axis_of(dim, input.ndim)
-    i = index.all_numbers()
+    i = index.all_numbers(0, None if axis is None else input.shape[axis])
     if axis is not None and i.size and not (0 <= i.min() and i.max() < input.shape[axis]):
         raise IndexError(f"index out of range in self: found {i.min()} to {i.max()} for {input.shape[axis]} entries")
     return apply(rows.index_select, (input, index if index.ndim else unsqueeze(index, 0)), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
@@ -313,7 +313,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
                 f"index_add_(): Number of indices ({index.payload.size}) should be equal to source.size(dim): "
                 f"({source.shape[axis]}), for dim: {dim}"
             )
-        i = index.all_numbers()
+        i = index.all_numbers(0, input.shape[axis])
         if i.size and not (0 <= i.min() and i.max() < input.shape[axis]):
             raise IndexError(f"index out of range in self: found {i.min()} to {i.max()} for {input.shape[axis]} entries")
     source = source if alpha == 1 else source * alpha  # type: ignore[operator]

@@ -131,8 +131,8 @@ def check_slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tens
                 )
         if source.shape[axis] != count:
             raise IndexError(f"{name}: Number of indices ({count}) should be equal to source.size(dim) ({source.shape[axis]})")
-    i = index.all_numbers()
     n = 1 if axis is None else input.shape[axis]
+    i = index.all_numbers(0, n)
     if i.size and not (0 <= i.min() and i.max() < n):
         raise IndexError(f"{name}: index {i.max() if i.max() >= n else i.min()} is out of bounds for dimension {dim} with size {n}")
 

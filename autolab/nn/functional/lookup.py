@@ -33,7 +33,7 @@ def embedding(
             f"{input.dtype.title}Tensor instead (while checking arguments for embedding)"
         )
     rows_there = weight.shape[0]
-    i = input.all_numbers()
+    i = input.all_numbers(0, rows_there)
     if i.size and not (0 <= i.min() and i.max() < rows_there):
         raise IndexError(f"index out of range in self: found {i.min()} to {i.max()} for a table of {rows_there} rows")
     if padding_idx is not None:

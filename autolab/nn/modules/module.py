@@ -206,7 +206,7 @@ class Module(Hooks, Tree, State):
         """Forget the gradients of all parameters (or write zeros into them)."""
         for p in self.parameters():
             if set_to_none or p._grad is None:
-                p._grad = None
+                p.grad = None
             else:
                 p._grad.detach_().zero_()  # type: ignore[attr-defined]
 
