@@ -55,30 +55,49 @@ def top(x, axis):
     return np.maximum.reduce(x, axis, None, None, True, -math.inf)
 
 
+MANY = 4096
+MODERATE = 60  # exp of what lies within -60 and 60, and sums of it, neither vanish nor overflow
+
+
+def moderate(x):
+    """Whether the largest of each row need not be taken off. To see that takes less time than to do it, for a large array."""
+    return np.maximum.reduce(x, None) <= MODERATE and np.minimum.reduce(x, None) >= -MODERATE
+
+
+def total(x, axis, y=None):
+    """The sum of x, or of x * y, along an axis, which stays."""
+    if axis == -1 and type(x) is np.ndarray and x.size >= MANY:
+        return sums(x, y, (-1,))
+    x = x if y is None else x * y
+    return np.add.reduce(x, axis, None, None, True) if isinstance(x, np.ndarray | np.generic) else np.sum(x, axis=axis, keepdims=True)
+
+
 def softmax_values(x, *, axis):
-    e = np.exp(x - top(x, axis))
-    return e / np.add.reduce(e, axis, None, None, True)
+    e = np.exp(x if x.size >= MANY and moderate(x) else x - top(x, axis))
+    e /= total(e, axis)
+    return e
 
 
 def log_softmax_values(x, *, axis):
     z = x - top(x, axis)
-    return z - np.log(np.add.reduce(np.exp(z), axis, None, None, True))
+    z -= np.log(total(np.exp(z), axis))
+    return z
 
 
 # Adding a constant to x changes nothing, so these gradients add up to 0 along the axis.
-softmax = op(
-    "softmax", softmax_values, GENERAL,
-    x=lambda g, out, axis: out * (g - np.sum(g * out, axis=axis, keepdims=True)),
-)  # fmt: skip
-log_softmax = op(
-    "log_softmax", log_softmax_values, GENERAL,
-    x=lambda g, out, axis: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True),
-)  # fmt: skip
+softmax = op("softmax", softmax_values, GENERAL, x=lambda g, out, axis: out * (g - total(g, axis, out)))
+log_softmax = op("log_softmax", log_softmax_values, GENERAL, x=lambda g, out, axis: g - np.exp(out) * total(g, axis))
 
 
 def attention_values(x, mask, *, scale, causal):
     """softmax(x * scale + mask) over the last axis; of bools, the mask says what counts. Nothing counts: zeros."""
     x = x * np.asarray(scale, x.dtype)
+    if mask is None and x.size >= MANY and moderate(x):
+        np.exp(x, out=x)
+        if causal:
+            x *= causal_part(*x.shape[-2:], x.dtype)
+        x /= sums(x, None, (-1,))
+        return x
     if causal:
         x += causal_mask(*x.shape[-2:], x.dtype)
     if mask is not None:
@@ -95,6 +114,12 @@ def attention_values(x, mask, *, scale, causal):
 def causal_mask(length, source, dtype):
     """Query i sees keys 0 to i."""
     return np.triu(np.full((length, source), -math.inf, dtype), 1)
+
+
+@lru_cache(maxsize=16)
+def causal_part(length, source, dtype):
+    """1 where a query sees a key, 0 elsewhere."""
+    return np.tril(np.ones((length, source), dtype))
 
 
 def attention_back(g, out):
@@ -161,11 +186,11 @@ nll_loss = op("nll_loss", nll_values, GENERAL, x=nll_rule)
 
 
 def cross_entropy_values(x, target, *, reduction):
-    """x: (N, C) scores, target: (N,) integers. -log(softmax(x))[target], in one go."""
-    z = x - np.maximum.reduce(x, 1, None, None, True)
-    chosen = z[rows_of(len(z)), target]
+    """x: (N, C) scores, target: (N,) integers; or (C,) and a single one. -log(softmax(x))[target], in one go."""
+    z = x - np.maximum.reduce(x, -1, None, None, True)
+    chosen = z[rows_of(len(z)), target] if z.ndim == 2 else z[target]
     np.exp(z, out=z)
-    loss = np.log(np.add.reduce(z, 1))
+    loss = np.log(np.add.reduce(z, -1))
     loss -= chosen
     return reduced(loss, reduction)
 
@@ -177,11 +202,11 @@ def rows_of(n):
 
 def cross_entropy_back_values(g, x, target, *, reduction):
     """(softmax(x) - one_hot(target)) times the gradient of each row's loss."""
-    p = x - np.maximum.reduce(x, 1, None, None, True)
+    p = x - np.maximum.reduce(x, -1, None, None, True)
     np.exp(p, out=p)
-    p /= np.add.reduce(p, 1, None, None, True)
-    p[rows_of(len(p)), target] -= 1
-    p *= share(g, (len(p),), reduction) if reduction != "none" else np.expand_dims(g, -1)
+    p /= np.add.reduce(p, -1, None, None, True)
+    p[(rows_of(len(p)), target) if p.ndim == 2 else target] -= 1
+    p *= share(g, x.shape[:-1], reduction) if reduction != "none" else np.expand_dims(g, -1)
     return p
 
 
@@ -192,7 +217,7 @@ def cross_entropy_slope(x, target):
 
 def cross_entropy_curve(u, g, x, reduction):
     """The one-hot part does not change with x."""
-    g = share(g, x.shape[:1], reduction) if reduction != "none" else np.expand_dims(g, -1)
+    g = share(g, x.shape[:-1], reduction) if reduction != "none" else np.expand_dims(g, -1)
     p = softmax(x, axis=-1)
     return p * (u * g - np.sum(u * g * p, axis=-1, keepdims=True))
 
@@ -208,11 +233,15 @@ def joined(z):
 
 
 def cross_entropy_batch(x, target, size, reduction):
+    if x.ndim == 2:  # one row for each sample
+        return cross_entropy(x, target, reduction="none")
     loss = np.reshape(cross_entropy(joined(x), joined(target), reduction="none"), (size, x.shape[1]))
     return loss if reduction == "none" else np.mean(loss, axis=-1) if reduction == "mean" else np.sum(loss, axis=-1)
 
 
 def cross_entropy_back_batch(g, x, target, size, reduction):
+    if x.ndim == 2:
+        return cross_entropy_back(g, x, target, reduction="none")
     if reduction != "none":
         g = np.broadcast_to(np.expand_dims(share(g, (x.shape[1],), reduction), -1), (size, x.shape[1]))
     return np.reshape(cross_entropy_back(joined(g), joined(x), joined(target), reduction="none"), x.shape)
@@ -265,35 +294,74 @@ def log_from(x):
 # -- normalisation -------------------------------------------------------------------------------
 
 
-def whitened(x, axes, eps):
-    """x with mean 0 and variance 1 over `axes`, and 1 / its standard deviation."""
+def centred_over(x, axes, eps):
+    """x less its mean over `axes`, and 1 / its standard deviation."""
     n = count(x.shape, axes)
-    d = x - sums(x, None, axes) / n
-    rstd = 1 / np.sqrt(sums(d, d, axes) / n + eps)
-    return d * rstd, rstd
+    if type(x) is not np.ndarray or not x.size or axes[0] != -len(axes):
+        d = x - sums(x, None, axes) / n
+        return d, 1 / np.sqrt(sums(d, d, axes) / n + eps)
+    rows = x.reshape(-1, n)
+    mean = rows.dot(ones(n, x.dtype))
+    mean /= n
+    d = rows - mean[:, None]
+    rstd = np.vecdot(d, d)
+    rstd /= n
+    rstd += eps
+    np.sqrt(rstd, rstd)
+    np.divide(1, rstd, rstd)
+    return d.reshape(x.shape), rstd.reshape(x.shape[: -len(axes)] + (1,) * len(axes))
+
+
+def in_rows(x, y, weight):
+    """Whether these are arrays of one dtype, and the weight is one for each of the last places of x."""
+    arrays = type(x) is type(y) is type(weight) is np.ndarray
+    return arrays and x.size and x.shape[-weight.ndim :] == weight.shape and x.dtype is weight.dtype is y.dtype
 
 
 def layer_norm_values(x, weight, bias, *, axes, eps, called="Layer"):
-    out = whitened(x, axes, eps)[0]
-    out = out * weight
-    out += bias
-    return out
+    d, rstd = centred_over(x, axes, eps)
+    if in_rows(d, rstd, weight) and len(axes) == weight.ndim:
+        rows = d.reshape(-1, weight.size)
+        rows *= rstd.reshape(-1, 1).dot(weight.reshape(1, -1))  # in half the time of *= rstd and *= weight
+    else:
+        d = d * rstd * weight
+    d += bias
+    return d
 
 
-def layer_norm_rule(g, white, weight, axes):
-    xhat, rstd = white
-    g, n = g * weight, count(xhat.shape, axes)
-    # The mean and the variance depend on x too: their two terms make the gradient orthogonal to 1 and to xhat.
-    return (g - sums(g, None, axes) / n - xhat * (sums(g, xhat, axes) / n)) * rstd
+def layer_norm_rule(g, centre, weight, axes):
+    d, rstd = centre
+    n = count(d.shape, axes)
+    # The mean and the variance depend on x too: their two terms make the gradient orthogonal to 1 and to d.
+    if not in_rows(g, d, weight) or len(axes) != weight.ndim:
+        g = g * (rstd * weight)
+        return g - sums(g, None, axes) / n - d * (sums(g, d, axes) * (rstd * rstd / n))
+    rows, rstd = d.reshape(-1, n), rstd.reshape(-1, 1)
+    out = rstd.dot(weight.reshape(1, n))
+    out *= g.reshape(-1, n)
+    mean = out.dot(ones(n, g.dtype))
+    mean /= n
+    slope = np.vecdot(out, rows)[:, None]
+    slope *= rstd * rstd
+    slope /= n
+    terms = rows * slope
+    terms += mean[:, None]
+    out -= terms
+    return out.reshape(g.shape)
+
+
+def layer_norm_weight_rule(g, centre, weight_shape, axes):
+    d, rstd = centre
+    if type(g) is not np.ndarray or not g.size or len(axes) != len(weight_shape) or d.shape[-len(axes) :] != weight_shape:
+        return sum_to(g * d * rstd, weight_shape)
+    return rstd.reshape(-1).dot((g * d).reshape(-1, math.prod(weight_shape))).reshape(weight_shape)
 
 
 layer_norm = op(
     "layer_norm", layer_norm_values, GENERAL,
     node=lambda x, weight, bias, *, called="Layer", **_: f"Native{called}NormBackward0",
-    shared={"white": whitened},
-    x=layer_norm_rule,
-    weight=lambda g, white, weight_shape: onto(g, white[0], weight_shape),
-    bias=lambda g, bias_shape: onto(g, None, bias_shape),
+    shared={"centre": centred_over},
+    x=layer_norm_rule, weight=layer_norm_weight_rule, bias=lambda g, bias_shape: onto(g, None, bias_shape),
 )  # fmt: skip
 
 

@@ -1,0 +1,56 @@
+"""Rows that go another way for large arrays give what they give for small ones."""
+
+import numpy as np
+import pytest
+
+import autolab
+from autolab.rules import nn as rows
+
+F = autolab.nn.functional
+SCORES = {
+    "moderate": lambda rng: rng.standard_normal((4, 40, 40)),
+    "large": lambda rng: rng.standard_normal((4, 40, 40)) * 300,
+    "one row far below the others": lambda rng: rng.standard_normal((4, 40, 40)) - 500 * (np.arange(40)[:, None] == 3),
+    "-inf among them": lambda rng: np.where(rng.random((4, 40, 40)) < 0.3, -np.inf, rng.standard_normal((4, 40, 40))),
+    "a nan": lambda rng: np.where(np.arange(6400).reshape(4, 40, 40) == 77, np.nan, 1.0),
+}
+CALLS = {
+    "softmax": lambda x: F.softmax(x, -1),
+    "softmax along the first": lambda x: F.softmax(x, 0),
+    "log_softmax": lambda x: F.log_softmax(x, -1),
+    "attention": lambda x: F.scaled_dot_product_attention(x, x.mT, x),
+    "causal attention": lambda x: F.scaled_dot_product_attention(x, x, x, is_causal=True),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@pytest.mark.parametrize("scores", SCORES.values(), ids=SCORES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_probabilities(call, scores, dtype, rng, monkeypatch):
+    x = autolab.tensor(scores(rng).astype(dtype), requires_grad=True)
+    g = autolab.tensor(rng.standard_normal((4, 40, 40)).astype(dtype))
+    with np.errstate(all="ignore"):
+        y = call(x)
+        slope = autolab.autograd.grad(y, x, g)[0]
+        monkeypatch.setattr(rows, "MANY", 1 << 40)
+        expected = call(x)
+        expected_slope = autolab.autograd.grad(expected, x, g)[0]
+    near = {"rtol": 2e-5, "atol": 2e-5} if dtype is np.float32 else {"rtol": 1e-10, "atol": 1e-12}
+    np.testing.assert_allclose(y.detach().numpy(), expected.detach().numpy(), **near)
+    if np.isfinite(expected_slope.numpy()).all():
+        size = float(expected_slope.abs().max())
+        np.testing.assert_allclose(slope.numpy() / size, expected_slope.numpy() / size, **near)
+
+
+def test_layer_norm_of_any_layout_and_weight(rng, torch):
+    x = rng.standard_normal((3, 8, 5, 16))
+    w, b, g = rng.standard_normal(16), rng.standard_normal(16), rng.standard_normal((5, 8, 3, 16))
+    for weight, bias in ((w, b), (w, None), (None, None)):
+        found = []
+        for lib in (autolab, torch):
+            leaves = [None if a is None else lib.tensor(a, requires_grad=True) for a in (x, weight, bias)]
+            y = lib.nn.functional.layer_norm(leaves[0].transpose(0, 2), (16,), leaves[1], leaves[2])
+            y.backward(lib.tensor(g))
+            found.append([y.detach().numpy(), *(t.grad.numpy() for t in leaves if t is not None)])
+        for ours, theirs in zip(*found):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
