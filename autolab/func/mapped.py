@@ -113,12 +113,13 @@ def in_dim(where: Callable[[], str], dim: Any, a: Any) -> int:
             f"{where()}: Got in_dim={dim} for an input but the input is of type {type(a)}. We cannot vmap over non-Tensor arguments, "
             "please use None as the respective in_dim"
         )
-    if not -a.ndim <= dim < a.ndim:
+    n = a.payload.ndim
+    if not -n <= dim < n:
         raise ValueError(
-            f"{where()}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {a.ndim} so expected in_dim to "
-            f"satisfy -{a.ndim} <= in_dim < {a.ndim}."
+            f"{where()}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {n} so expected in_dim to "
+            f"satisfy -{n} <= in_dim < {n}."
         )
-    return dim % a.ndim
+    return dim % n
 
 
 def common_size(dims: list[int | None], leaves: list[Any]) -> int:
@@ -167,6 +168,8 @@ def bring_out(name: str, level: Batch, out: Any, dim: int | None) -> Any:
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(out)}. Did you mean to set out_dims= to None for output?"
         )
     value = (out if level.owns(out) else level.lift(out)).value
+    if dim == 0:
+        return value
     if not -value.ndim <= dim < value.ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-value.ndim}, {value.ndim - 1}], but got {dim})")
     return movedim(value, 0, dim) if dim % value.ndim else value

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, NamedTuple
 
 
@@ -17,6 +18,7 @@ class Form(NamedTuple):
     keys: Any = None
     parts: tuple[Form, ...] = ()
     size: int = 1  # how many leaves there are
+    flat: bool = False  # whether all parts are leaves
 
     def __repr__(self) -> str:
         """The containers alone: (*, [*, *], {'a': *})."""
@@ -71,15 +73,12 @@ def form_of(x: Any, leaves: list[Any]) -> Form:
         leaves.append(x)
         return LEAF
     keys, items = opened(x)
+    if not any(map(SORTS.__getitem__, map(type, items))):
+        leaves += items
+        return Form(kind, keys, (LEAF,) * len(items), len(items), True)
     before = len(leaves)
-    parts = []
-    for item in items:
-        if SORTS[type(item)] is None:
-            leaves.append(item)
-            parts.append(LEAF)
-        else:
-            parts.append(form_of(item, leaves))
-    return Form(kind, keys, tuple(parts), len(leaves) - before)
+    parts = tuple([form_of(item, leaves) for item in items])
+    return Form(kind, keys, parts, len(leaves) - before)
 
 
 def unflatten(leaves: Any, form: Form) -> Any:
@@ -91,7 +90,10 @@ def build(leaves: Any, form: Form) -> Any:
     kind = form.kind
     if kind is None:
         return next(leaves)
-    items = [next(leaves) if part.kind is None else build(leaves, part) for part in form.parts]
+    if form.flat:
+        items = list(islice(leaves, form.size))
+    else:
+        items = [next(leaves) if part.kind is None else build(leaves, part) for part in form.parts]
     if kind is list:
         return items
     if kind is tuple:

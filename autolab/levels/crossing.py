@@ -211,8 +211,17 @@ def aligned(size: int, raws: tuple[Any, ...], owns: tuple[bool, ...]) -> list[An
 
 def alone(t: Any, raws: tuple[Any, ...]) -> None:
     """Give a result memory of its own: a rule may give back an argument as it came, or a part of one."""
-    if any(type(raw) is np.ndarray and looks_into(t.array, raw) for raw in raws):
-        t.array = t.array.copy()
+    out = t.array
+    for raw in raws:
+        if type(raw) is np.ndarray and not apart_for_certain(out, raw) and looks_into(out, raw):
+            t.array = out.copy()
+            return
+
+
+def apart_for_certain(a: Any, b: Any) -> bool:
+    """Whether two arrays have different arrays below them that own their memory. To compare addresses would take longer."""
+    a, b = a if a.base is None else a.base, b if b.base is None else b.base
+    return a is not b and type(a) is type(b) is np.ndarray and a.base is None is b.base
 
 
 def seen(op: Op, t: Any, x: Any, raw: Any, settings: Any) -> None:

@@ -49,7 +49,8 @@ class Box(Tensor):
     @property
     def payload(self) -> Any:
         """The numbers, through all levels. Inside vmap they are not known one by one: then only shape and dtype."""
-        self.home.check_active()
+        if not self.home.active:
+            self.home.check_active()
         return self.value.payload
 
     def numbers(self) -> np.ndarray[Any, Any]:
@@ -166,14 +167,18 @@ class Level:
         self.number, self.active = len(levels), True
         if self.records:
             modes.grad = True
-        modes.settle()
+        if self.number == 1:
+            modes.settle()
+        else:  # they are settled for transforms
+            self.watched = levels[-2].watched
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.active = False
         del modes.levels[self.number - 1 :]
         modes.grad = self.outside
-        modes.settle()
+        if self.number == 1:
+            modes.settle()
 
     escaped = ""  # how PyTorch begins to say that a tensor outlived its transform
 

@@ -17,6 +17,7 @@ from autolab.levels.batched import Batch
 from autolab.rules import elementwise as e
 from autolab.rules import index as i
 from autolab.rules import linalg, nn, reduce, shape, strided, written
+from autolab.shortcuts.formula import product as times
 
 
 def batch(*rows):
@@ -150,13 +151,15 @@ def rows_of(x):
 @batch(linalg.mm, linalg.mv, linalg.vm, linalg.dot, linalg.bmm, linalg.matmul)
 def product(x, y, batched):
     """By the ranks of the samples. Where one operand is shared, the other's samples become rows of one large product."""
+    if x.ndim == y.ndim == 2 and batched == (True, False):
+        return times(x, y)
     a, b = (z.ndim - own for z, own in zip((x, y), batched))
     if a == b == 1:
         if all(batched):
             return np.sum(x * y, axis=-1)
         return linalg.mv(x, y) if batched[0] else linalg.mv(y, x)
     if a == 1 and b == 2:
-        return linalg.mm(x, y) if batched == (True, False) else np.squeeze(linalg.matmul(np.expand_dims(x, -2), y), -2)
+        return np.squeeze(linalg.matmul(np.expand_dims(x, -2), y), -2)
     if b == 1:
         if batched == (True, False):
             return np.reshape(linalg.mv(rows_of(x), y), x.shape[:-1])
@@ -179,7 +182,8 @@ def outer(x, y):
 @batch(linalg.outer_sum)
 def outer_sum(x, y, size):
     """Where each sample has but one row, multiplying is three times as fast as a loop of products with one term."""
-    x, y = (np.reshape(z, (size, math.prod(z.shape[1:-1]), z.shape[-1])) for z in (x, y))
+    if x.ndim > 3:
+        x, y = (np.reshape(z, (size, math.prod(z.shape[1:-1]), z.shape[-1])) for z in (x, y))
     if x.shape[1] == 1:
         return linalg.outer(x[:, 0], y[:, 0])
     return linalg.matmul(np.swapaxes(x, -1, -2), y)

@@ -357,9 +357,8 @@ def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Call
             run = versions[modes.grad] = define(op.name, forward_source(op, names, modes.grad, looking=False), names, about)
         return run(*args)
 
-    if not op.matrices:
-        unusual = define("inside", inside_source(op), {"op": op, "unusual": unusual}, f"<{op.name}, inside>")
-    names |= node_classes(op) | {"unusual": unusual}
+    inside = define("inside", inside_source(op), {"op": op, "unusual": unusual}, f"<{op.name}, inside>")
+    names |= node_classes(op) | {"unusual": inside}
     return define(op.name, forward_source(op, names), names, f"<{op.name}>")
 
 
@@ -367,8 +366,17 @@ def inside_source(op: Op) -> str:
     """The text of what a shortcut does where this is not the usual mode: a box is sent to its level, all else to `unusual`."""
     given = f"{', '.join(op.inputs)}, settings"
     lines = [f"def inside({given}):", *home_lines(op.inputs, f"return unusual({given})")]
-    lines += ["    if home is None or home.watched:", f"        return unusual({given})"]
+    fits = f" or not two_matrices({', '.join(op.inputs)})" if op.matrices else ""
+    lines += [f"    if home is None or home.watched{fits}:", f"        return unusual({given})"]
     return "\n".join([*lines, f"    return home.apply(op, ({', '.join(op.inputs)},), settings)"]) + "\n"
+
+
+def two_matrices(x: Any, y: Any) -> bool:
+    """Whether these are tensors of two axes and one dtype that can be multiplied."""
+    if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
+        return False
+    a, b = x.payload, y.payload
+    return a.ndim == b.ndim == 2 and a.dtype is b.dtype and a.shape[1] == b.shape[0]
 
 
 def home_lines(xs: list[str], strange: str) -> list[str]:
@@ -384,6 +392,9 @@ def home_lines(xs: list[str], strange: str) -> list[str]:
             f"            {strange}",
         ]
     return lines
+
+
+GENERATED["two_matrices"] = two_matrices
 
 
 def node_classes(op: Op) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from autolab.surface.linalg import einsum, matmul
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias. Shapes: input (..., n), weight (m, n), bias (m,); result (..., m)."""
     try:
-        alike = input.payload.dtype == weight.payload.dtype
+        matrix = weight.payload
+        alike = input.payload.dtype == matrix.dtype
     except AttributeError:
         require_tensor(input, "linear")
         raise
@@ -29,7 +30,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         )
     if bias is None:
         return matmul(input, weight.t())  # type: ignore[attr-defined]
-    if weight.payload.ndim == 1:
+    if matrix.ndim == 1:
         return matmul(input, weight) + bias  # type: ignore[operator,no-any-return]
     try:
         return linalg.linear.run(input, weight, bias, settings={})  # type: ignore[no-any-return]

@@ -188,7 +188,7 @@ def cross_entropy(
         input, target = modes.autocast.cast("cross_entropy", (input, target))
     if reduction not in ("mean", "sum", "none") or size_average is not None or reduce is not None:
         reduction = reduction_of(reduction, size_average, reduce)
-    if weight is None and not label_smoothing and is_usual(input.payload, target.payload, ignore_index):
+    if weight is None and not label_smoothing and is_usual(input.payload, target, ignore_index):
         return nn.cross_entropy.run(input, target, settings={"reduction": reduction})  # type: ignore[no-any-return]
     if input.payload.ndim == 0:
         raise RuntimeError("cross_entropy: expected scores of at least one dim (C,), got a 0-d tensor")
@@ -207,20 +207,22 @@ def cross_entropy(
         if _check_classes(input, target, weight, input.payload.shape[dim], ignore_index) is not False:
             i = target.all_numbers()
             if not i.size or i.min() >= 0:
-                if one:
-                    input, target = input.unsqueeze(0), target.unsqueeze(0)  # type: ignore[attr-defined]
-                loss = apply(nn.cross_entropy, (input, target), {"reduction": reduction})
-                return loss.squeeze(0) if one and reduction == "none" else loss  # type: ignore[no-any-return]
+                return apply(nn.cross_entropy, (input, target), {"reduction": reduction})  # type: ignore[no-any-return]
     return nll_loss(_log_softmax(input, dim), target, weight, ignore_index=ignore_index, reduction=reduction)
 
 
-def is_usual(scores: Any, classes: Any, ignore_index: int) -> bool:
-    """Whether these are (N, C) scores and N classes, all in range: then one row computes it all."""
+def is_usual(scores: Any, target: Tensor, ignore_index: int) -> bool:
+    """Whether these are (N, C) scores and N classes, or a sample of them in a vmap, all in range: then one row computes it all."""
+    classes = target.payload
+    if not (scores.ndim == 2 or (scores.ndim == 1 and target.level)) or classes.dtype != np.int64:
+        return False
+    if classes.shape != scores.shape[:-1] or scores.dtype not in FLOATING:
+        return False
+    i = target.all_numbers() if target.level else classes
+    # A negative number is a very large one without its sign: one look at the largest is enough.
     return bool(
-        type(classes) is np.ndarray and type(scores) is np.ndarray and classes.dtype == np.int64 and scores.ndim == 2
-        and classes.shape == scores.shape[:1] and classes.size and scores.dtype in FLOATING
-        # A negative number is a very large one without its sign: one look at the largest is enough.
-        and classes.view(np.uint64).max() < scores.shape[1] and not (0 <= ignore_index and (classes == ignore_index).any())
+        i.size and np.maximum.reduce(i.view(np.uint64), None) < scores.shape[-1]
+        and not (0 <= ignore_index and (i == ignore_index).any())
     )
 
 
