@@ -167,7 +167,7 @@ class LocalCandidate:
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
         """Many calls in one silence and one limit of time, where the calls are short and what they print is not asked for."""
-        with _quiet(), limit(self.seconds):
+        with _quiet(), limit(self.seconds, busy=True):
             self.guarded = True
             try:
                 yield

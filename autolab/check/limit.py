@@ -9,6 +9,8 @@ import threading
 from collections.abc import Iterator
 
 SECONDS = 5.0
+if hasattr(signal, "setitimer"):
+    REAL, BUSY = (signal.ITIMER_REAL, signal.SIGALRM), (signal.ITIMER_VIRTUAL, signal.SIGVTALRM)
 AGAIN = 0.25  # a bare `except:` swallows the first one
 
 
@@ -17,8 +19,10 @@ class TooLong(BaseException):
 
 
 @contextlib.contextmanager
-def limit(seconds: float = SECONDS) -> Iterator[None]:
+def limit(seconds: float = SECONDS, busy: bool = False) -> Iterator[None]:
     """Raise TooLong in this block after so many seconds. It ends loops in Python; one long call of NumPy ends first.
+
+    `busy`: seconds in which this process computes, not those in which others do; where the system can tell.
 
     >>> with contextlib.suppress(TooLong), limit(0.05):
     ...     while True:
@@ -26,22 +30,22 @@ def limit(seconds: float = SECONDS) -> Iterator[None]:
     """
     main = threading.current_thread() is threading.main_thread()
     free = hasattr(signal, "setitimer") and main and signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-    with _alarm(seconds) if free else _watchdog(seconds):
+    with _alarm(seconds, *BUSY if busy else REAL) if free else _watchdog(seconds):
         yield
 
 
 @contextlib.contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
+def _alarm(seconds: float, timer: int, sent: int) -> Iterator[None]:
     def stop(number, frame):
         raise TooLong
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+    before = signal.signal(sent, stop)
+    signal.setitimer(timer, seconds, AGAIN)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(timer, 0)
+        signal.signal(sent, before)
 
 
 @contextlib.contextmanager

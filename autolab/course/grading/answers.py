@@ -10,6 +10,7 @@ import ast
 import contextlib
 import io
 import re
+import signal
 import socket
 import sys
 import traceback
@@ -24,6 +25,7 @@ from . import wire
 EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does not count
 OUTPUT = 20_000  # characters of output of one cell
 SHOWN = {"text/plain"}
+LOOPS = 2.0  # seconds of computing after which a rule, which takes milliseconds, is taken for a loop
 LAST = ("blank", "syntax", "time")  # faults after which the judge asks no more
 
 
@@ -151,15 +153,15 @@ class Capped(io.StringIO):
 class Answers:
     """One session: a namespace with a student's cells run in it."""
 
-    def __init__(self, shell: Any, connection: socket.socket):
-        self.shell, self.connection = shell, connection
+    def __init__(self, shell: Any, connection: socket.socket, busy: float = 0.0):
+        self.shell, self.connection, self.busy = shell, connection, busy
         self.contexts: dict[int, Any] = {}
         self.handlers = {
             "run": self.run, "kinds": self.kinds, "rules": self.rules, "second": self.second, "forward": self.forward,
             "backward": self.backward, "call": self.call, "play": self.play,
         }  # fmt: skip
         # kept here: a student may replace the module's own names, and only break what is theirs
-        self._receive, self._send = wire.receive, wire.send
+        self._receive, self._send, self._encode, self._timer = wire.receive, wire.send, wire.encode, signal.setitimer
         shell.display_formatter.active_types = list(SHOWN)
         transform = shell.transform_cell
         shell.transform_cell = lambda cell: EMPTY.sub("", cell) if _is_python(cell) else transform(cell)
@@ -168,11 +170,12 @@ class Answers:
         """Answer until the other side is gone."""
         while True:
             name, arguments = self._receive(self.connection)
+            self._timer(signal.ITIMER_PROF, self.busy)  # a loop ends the process: its signal is not caught
             try:
-                answer = {"ok": self.handlers[name](*arguments)}
-                wire.encode(answer)
+                answer = self._encode({"ok": self.handlers[name](*arguments)})
             except BaseException as error:
-                answer = {"error": f"{type(error).__name__}: {_said(error)}"}
+                answer = self._encode({"error": f"{type(error).__name__}: {_said(error)}"})
+            self._timer(signal.ITIMER_PROF, 0)
             self._send(self.connection, answer)
 
     def run(self, source: str, name: str) -> dict[str, Any]:
@@ -209,7 +212,7 @@ class Answers:
 
         answers, known = [], _Names(inputs, differentiable, None)
         try:
-            ready = LocalCandidate(self._object(what), known)
+            ready = LocalCandidate(self._object(what), known, LOOPS)
         except TypeError as error:
             return [{"refused": str(error)}]
         with ready.together():

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,6 +51,7 @@ class Limits:
     """What a session may use: seconds, bytes, processes and threads."""
 
     cell: float = 8.0  # seconds for one cell or one call
+    busy: float = 4.0  # seconds of computing in these, after which a cell is taken for a loop
     total: float = 60.0  # seconds for one notebook
     cpu: int = 40
     memory: int = 2 << 30
@@ -218,11 +220,14 @@ class Session:
         """What comes back for a question that `wire.encode` made of a name and its arguments. Raises Broken if nothing does."""
         if self.broken:
             raise wire.Broken("the process ended")
+        start = time.monotonic()
         try:
             wire.send(self.connection, question, self.box.limits.cell)
             return Reply(self, *wire.receive_raw(self.connection, self.box.limits.cell))
-        except wire.Broken:
+        except wire.Broken as error:
             self.broken = True
+            if not error.late and time.monotonic() - start >= self.box.limits.busy:  # the kernel ended a loop
+                raise wire.too_long() from None
             raise
 
     def close(self) -> None:

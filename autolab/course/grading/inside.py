@@ -134,7 +134,7 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
     connection.sendall(b"Y")
     from autolab.course.grading import answers
 
-    answers.Answers(shell, connection).loop()
+    answers.Answers(shell, connection, order["busy"]).loop()
 
 
 def _hold(holder: int, connection: socket.socket) -> None:
@@ -211,7 +211,7 @@ def alone(order: dict) -> None:
     connection.sendall(b"Y")
     from autolab.course.grading import answers
 
-    answers.Answers(shell, connection).loop()
+    answers.Answers(shell, connection, order["busy"]).loop()
 
 
 if __name__ == "__main__":

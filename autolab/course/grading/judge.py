@@ -97,19 +97,18 @@ class Judge:
             player = BoxPlayer(exercise, name, self.ask)
             report = judge_behaviour(behaviours[exercise], player, seed=seed, points=points)
         else:
-            report = self._judged(exercise, second_order, name, seed)
-            report = report if points is None else report.worth(points)
+            report = self._judged(exercise, second_order, name, seed, points)
         self.reports.append(report)
         return report
 
-    def _judged(self, exercise: str | Spec, second: bool | None, name: Any, seed: int) -> Report:
+    def _judged(self, exercise: str | Spec, second: bool | None, name: Any, seed: int, points: float | None) -> Report:
         """The verdict on a rule. Most students of a class give the same numbers: what was judged once is not judged again."""
         spec = exercise if isinstance(exercise, Spec) else spec_for(exercise)
         reference = _reference(spec)
         kept = spec if SPECS.get(spec.name) is spec else spec.name if spec == Spec(spec.name) else None
         spec = spec if second is None else replace(spec, second=second)
         candidate = BoxCandidate(name, reference, self.ask)
-        place = (kept if isinstance(kept, str) else id(kept), spec.second, seed, name, candidate.judges_forward)
+        place = (kept if isinstance(kept, str) else id(kept), spec.second, seed, points, name, candidate.judges_forward)
         known = _DRAWN.get(place) if kept else None
         if known is None:
             with np.errstate(all="ignore"):
@@ -121,6 +120,7 @@ class Judge:
             return known.verdicts[said]
         candidate.read()
         report = judge(spec, reference, candidate, seed=seed, drawn=known.cases)
+        report = report if points is None else report.worth(points)
         if said and not candidate.more:  # the verdict rests on this answer alone
             _remember(known.verdicts, said, report)
         return report

@@ -24,6 +24,9 @@ PREFIX = struct.Struct("<II")
 # NumPy's own objects for its dtypes: the engine's fast path knows them by identity.
 DTYPES = {np.dtype(code).str: np.dtype(np.dtype(code).str) for code in np.typecodes["AllInteger"] + np.typecodes["AllFloat"] + "?"}
 F64 = np.dtype(float)
+ENCODER = json.JSONEncoder(check_circular=False, separators=(",", ":"))
+BOOL = np.dtype(bool)
+PLAIN = frozenset((bool, int, float))
 
 
 class Broken(OSError):
@@ -35,10 +38,15 @@ class Broken(OSError):
 def pack(value: Any, arrays: list[np.ndarray]) -> Any:
     """A value as JSON; its arrays are appended to `arrays`. Raises TypeError for anything but plain data."""
     kind = type(value)
-    if value is None or kind in (bool, int, float):
+    if kind is np.ndarray and value.dtype is F64:  # the usual case
+        arrays.append(value)
+        return {"a": len(arrays) - 1}
+    if value is None or kind in PLAIN:
         return value
     if kind is str:
         return value[:TEXT]
+    if kind is list:
+        return [pack(v, arrays) for v in value]
     if isinstance(value, (np.ndarray, np.generic)):
         array = np.asarray(value, order="C")  # of a subclass only the numbers
         if array.dtype.kind not in "fiubc":
@@ -48,9 +56,6 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
     if isinstance(value, tuple):
         return {"t": [pack(v, arrays) for v in value]}
     if isinstance(value, list):
-        if len(value) > 1 and all(type(v) is np.ndarray and v.dtype is F64 for v in value):  # the usual case
-            arrays += value
-            return {"n": [len(arrays) - len(value), len(value)]}
         return [pack(v, arrays) for v in value]
     if isinstance(value, dict):
         return {"d": {str(k)[:TEXT]: pack(v, arrays) for k, v in value.items()}}
@@ -62,22 +67,20 @@ def pack(value: Any, arrays: list[np.ndarray]) -> Any:
 
 def unpack(data: Any, arrays: list[np.ndarray], depth: int = 0) -> Any:
     """The value that `pack` was given. Raises ValueError for anything else."""
-    kind, deeper = type(data), depth + 1
-    if data is None or kind in (bool, int, float):
+    kind = type(data)
+    if kind is dict and len(data) == 1:
+        ((kind, value),) = data.items()
+        if kind == "a" and type(value) is int and 0 <= value < len(arrays):
+            return arrays[value]
+    elif data is None or kind in PLAIN:
         return data
-    if kind is str:
+    elif kind is str:
         return data[:TEXT].encode("utf-8", "replace").decode()  # half a surrogate pair could not be written into a file
-    if depth > 12:
+    deeper = depth + 1
+    if deeper > 13:
         raise ValueError("not a packed value")
     if kind is list:
         return [unpack(v, arrays, deeper) for v in data]
-    if kind is not dict or len(data) != 1:
-        raise ValueError("not a packed value")
-    ((kind, value),) = data.items()
-    if kind == "a" and type(value) is int and 0 <= value < len(arrays):
-        return arrays[value]
-    if kind == "n" and isinstance(value, list) and len(value) == 2 and all(type(n) is int and n >= 0 for n in value):
-        return arrays[value[0] : value[0] + value[1]]
     if kind == "t" and isinstance(value, list):
         return tuple([unpack(v, arrays, deeper) for v in value])
     if kind == "d" and isinstance(value, dict):
@@ -89,7 +92,7 @@ def encode(value: Any) -> bytes:
     """One message. Raises TypeError for what cannot cross, ValueError if it is too long."""
     arrays: list[np.ndarray] = []
     packed = pack(value, arrays)
-    head = json.dumps({"value": packed, "arrays": [(_word(a.dtype), *a.shape) for a in arrays]}).encode()
+    head = ENCODER.encode({"value": packed, "arrays": [(_word(a.dtype), *a.shape) for a in arrays]}).encode()
     size = sum(a.nbytes for a in arrays)
     if len(head) > HEADER or size > BODY:
         raise ValueError(f"{len(head) + size} bytes are too many to hand over")
@@ -110,7 +113,7 @@ def decode(head: bytes, body: bytes) -> Any:
             if start + size > len(body):
                 raise ValueError("an array that is not there")
             array = np.ndarray(shape, dtype, body, start)
-            arrays.append((array.view(np.uint8) != 0) if dtype.kind == "b" and array.ndim else array.copy())
+            arrays.append(array.view(np.uint8).astype(bool) if dtype is BOOL else array.copy())  # any byte but 0 is true
             start += size
         return unpack(data["value"], arrays)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError, MemoryError) as error:
@@ -178,9 +181,14 @@ def _exactly(connection: socket.socket, n: int, end: float | None) -> bytes:
     return bytes(data)
 
 
+def too_long() -> Broken:
+    """The error of a question that has no answer in time."""
+    late = Broken("it took too long")
+    late.late = True
+    return late
+
+
 def _broken(error: Exception) -> Broken:
     if isinstance(error, TimeoutError):
-        late = Broken("it took too long")
-        late.late = True
-        return late
+        return too_long()
     return Broken("the process ended" if isinstance(error, OSError) else "it sent what is no answer")
