@@ -22,7 +22,9 @@ c.Autograde.sanitize_preprocessors = [Repair]
 c.Autograde.autograde_preprocessors = [RunInBox, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata]
 c.GenerateFeedback.preprocessors = [GetGrades, HideHiddenTests, CSSHTMLHeaderPreprocessor]
 
-# An endless loop costs this many seconds, and then the points of its cell. A regrade with the seed that is recorded in
-# the autograded notebook (metadata.autolab.seed) gives the same grades: c.RunInBox.seed = 123
+# A cell may compute for busy_seconds, and take cell_seconds with its waiting; then it is stopped, and its points are lost. A
+# regrade with the seed that is recorded in the autograded notebook (metadata.autolab.seed) gives the same grades:
+# c.RunInBox.seed = 123
+c.RunInBox.busy_seconds = 4
 c.RunInBox.cell_seconds = 10
 c.RunInBox.total_seconds = 60

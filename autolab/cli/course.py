@@ -77,6 +77,9 @@ def new(folder: Path, sets: tuple[str, ...], release: bool, as_json: bool) -> No
 
     Afterwards FOLDER holds source/ (with solutions), text/ (what you edit), release/ (what students get) and
     nbgrader_config.py: every nbgrader command works in it.
+
+    \b
+        autolab course new mycourse ps2 ps3
     """
     from autolab.course.new import nbgrader, new_course
 
@@ -140,7 +143,11 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
     The solution must get all points and the blank release none; wrong rules, made from the right one by one slip of the
     pen, must be caught, and so must the wrong answers of students that are kept in wrong/SET.md; the reference written as plain
     functions must pass; the release must hide what it must. A few seconds for each notebook.
-    Exit status 1 if something does not hold.
+    Exit status 1 if something does not hold; it is named with its file and cell.
+
+    \b
+        autolab course check ps2
+        autolab course check --json | jq '.[].problems'
     """
     from autolab.course.grading.prove import prove
 
@@ -191,6 +198,11 @@ def grade(
 
     Points go into nbgrader's gradebook.db, graded notebooks into autograded/, pages for students into feedback/. What is
     graded already and unchanged is left alone, so after an interruption the same command goes on where it was.
+
+    \b
+        autolab course grade ps2 --jobs 2
+        autolab course grade ps2 --regrade                 # after a test was changed
+        autolab course grade ps2 --scheduler tcp://host:8786
     """
     from tqdm import tqdm
 
@@ -241,6 +253,10 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
     """Write one page about a graded class.
 
     Distribution, hardest exercises, commonest diagnoses, slowest submissions, and those worth a look.
+
+    \b
+        autolab course report ps2 --out week3.html
+        autolab course report ps2 --json | jq .hardest
     """
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.scheduler import Course
@@ -267,6 +283,9 @@ def export(assignment: str, root: Path, system: str, as_json: bool) -> None:
     """Print the marks of ASSIGNMENT as CSV for a learning management system.
 
     With points given by hand, and nbgrader's late penalties.
+
+    \b
+        autolab course export ps2 --for moodle > ps2.csv
     """
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.scheduler import Course

@@ -55,12 +55,13 @@ class RunInBox(NbGraderPreprocessor):
         config=True
     )
     cell_seconds = Float(10.0, help="Seconds for one cell or call").tag(config=True)
+    busy_seconds = Float(4.0, help="Seconds of computing in these, after which it is taken for a loop").tag(config=True)
     total_seconds = Float(60.0, help="Seconds for one notebook").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Fill in the outputs."""
         names = resources["nbgrader"]
-        box = _box(self.cell_seconds, self.total_seconds)
+        box = _box(self.cell_seconds, self.busy_seconds, self.total_seconds)
         graded = NotebookGrader(box, fresh_seed() if self.seed < 0 else self.seed).grade(nb)
         submission.inert(nb)
         add_notes(nb, NOTES.pop((names["student"], names["assignment"], names["notebook"]), []) + graded.notes)
@@ -70,8 +71,8 @@ class RunInBox(NbGraderPreprocessor):
 
 
 @cache
-def _box(cell: float, total: float) -> Box:
-    box = Box(limits=Limits(cell=cell, total=total))
+def _box(cell: float, busy: float, total: float) -> Box:
+    box = Box(limits=Limits(cell=cell, busy=busy, total=total))
     if box.mode == "limits":
         print(NOT_ISOLATED, file=sys.stderr)
     atexit.register(box.close)
