@@ -26,6 +26,7 @@ from autolab.engine.inplace import FUNCTION, SEVERAL, View, check_may_write, reb
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import Edge, RemovableHandle, edge_of
 from autolab.engine.tensor import Tensor, fresh
+from autolab.surface.overriding import as_subclass, overrides
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
@@ -279,7 +280,7 @@ def as_output(out: Any, args: tuple[Any, ...], call: Call) -> Any:
     if out.edge is not None or out.flag or is_in(out, args):
         t = fresh(out.box())
         t.version, t.window = out.version, View.of(out)
-        out = t
+        out = as_subclass(t, type(out)) if overrides(out) else t
     if out.window is not None and modes.grad:
         out.window.made = FUNCTION
         out.window.seen = out.window.base.version[0]

@@ -16,7 +16,9 @@ def arguments(function: Any) -> tuple[str, ...]:
 
 
 def renamed(kwargs: dict[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
-    """The keyword arguments under PyTorch's names, where the function has those."""
+    """The keyword arguments under PyTorch's names, where the function has those. A sum along dim=None is one along all dims."""
+    if "dim" in kwargs and kwargs["dim"] is None and function.__name__ in ("sum", "mean"):
+        return {**kwargs, "dim": ()}
     if kwargs.keys().isdisjoint(NAMES):
         return kwargs
     known = arguments(function)

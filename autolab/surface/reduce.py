@@ -30,7 +30,10 @@ OUT = METHODS  # what takes `out=`
 
 def _reduce(row: Op, input: Tensor, dim: Any, keepdim: bool, **settings: Any) -> Tensor:
     require_tensor(input, row.name)
-    return apply(row, (input,), {"axis": axes_of(dim, input.ndim), "keepdims": keepdim, **settings})  # type: ignore[no-any-return]
+    axis = axes_of(dim, input.ndim)
+    if axis is None and dim is not None and row in (rows.sum, rows.mean):  # all dims, but along dims: SumBackward1
+        axis = tuple(range(-input.ndim, 0))
+    return apply(row, (input,), {"axis": axis, "keepdims": keepdim, **settings})  # type: ignore[no-any-return]
 
 
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:

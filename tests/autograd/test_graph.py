@@ -392,3 +392,12 @@ def test_a_pack_hook_gets_tensors_of_any_dtype(lib, x):
     (values + y.sum()).backward()
     assert lib.int64 in seen and lib.bool in seen
     assert x.grad.tolist() == [2.0, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["sum", "mean"])
+def test_to_name_no_dim_is_not_to_name_none(lib, x, name):
+    def node(*args, **kwargs):
+        return getattr(x, name)(*args, **kwargs).grad_fn.name()
+
+    assert node().endswith("Backward0")
+    assert node(dim=None).endswith("Backward1") and node(dim=()).endswith("Backward1")

@@ -110,3 +110,16 @@ def test_a_function_of_ones_own_can_ask(lib, overrides):
 
     KNOWN[size] = lambda d: d.n
     assert size(lib.ones(1)) == "ordinary" and size(Diagonal(7, 0)) == 7
+
+
+def test_an_input_that_a_function_gives_back_keeps_its_class(lib, mine):
+    class Same(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g
+
+    assert type(Same.apply(mine([1.0]))) is mine
