@@ -61,6 +61,8 @@ def mistake(observations: list[Observation], x: str) -> Mistake | None:
     stretched = [o for o in observations if not o.failed and _is_stretched(o, x) and error_of(o, x) > TOLERANCE]
     if rule is None and (found := _exchanged(stretched, x)):
         return found
+    if rule and rule.family == "swapped" and stretched and _exchanged(stretched, x):
+        return replace(rule, sure=True)
     summing = _summing_mistake(stretched, x, rule.predict if rule else _right)
     if rule is None or summing is None:
         return rule or summing
@@ -158,7 +160,7 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
             continue
         if all(_fits(family, o, x) for o in right):
             all_calls.append(family)
-            if len(all_calls) == MOST_SAID or family.name in facts:
+            if len(all_calls) == MOST_SAID or family.name in facts or family.belief:
                 return all_calls, True
         elif not _is_said(family, wrong_calls) and len(wrong_calls) < MOST_SAID:
             if not wrong_calls or wrong_calls[0].name not in facts:

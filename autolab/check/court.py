@@ -10,6 +10,7 @@ from . import picture
 from .conduct import EXACT, Conduct
 from .diagnosis import FLOAT32, Diagnosis, diagnosis, error_of, explain, fault, worst_place
 from .jacobian import Pair, is_linear, jacobians
+from .observation import close
 from .report import Verdict
 from .runs import RIGHT, Run, how_not_linear, worst_result
 
@@ -130,6 +131,10 @@ class Court(Conduct):
         wrong = [o for o in self.seen if error_of(o, x) > RIGHT]
         ones, *calls = (self._first(purpose) for purpose in ("ones", "one", "other", "both", "zero"))
         bent = how_not_linear(x, *calls)
+        if left := self._left_over(x):
+            self.diagnoses.append(left)
+            self.explained.add(x)
+            return 0.0, str(left.worst), bent
         if not wrong:
             return (*self._exact(x), bent)
         found = explain(self._evidence(), x, show=wrong) if self.naming else None
@@ -144,6 +149,20 @@ class Court(Conduct):
         if right and max(o.out.ndim for o in right) < min(o.out.ndim for o in wrong):
             return 0.5, str(worst_place(wrong, x)), bent
         return 0.0, str(worst_place(wrong, x)), bent
+
+    def _left_over(self, x: str) -> Diagnosis | None:
+        """A derivative that stays what it was when the inputs change: it was kept from an earlier call."""
+        first, later = self.seen[0], self._first("one")
+        if later is None or error_of(later, x) <= RIGHT or np.shape(first.got[x]) != np.shape(later.got[x]):
+            return None
+        kept = error_of(first, x) <= RIGHT and close(later.got[x], self.reference.gradient(x, later.g, first.names))
+        if not kept and self.reference.elementwise and np.shape(later.got[x]) == later.g.shape == first.g.shape:
+            slope, before = later.got[x] / later.g, first.got[x] / first.g  # also of inputs that came before this check
+            kept = close(slope, before) and bool(np.ptp(slope) > 1e-6)
+        if not kept:
+            return None
+        text = f"The gradient for {x} stays the derivative for other inputs, those of an earlier call: something is kept from call to call"
+        return diagnosis("state", "certain", text, input=x, where=self.runs["one"][0].where, worst=worst_place([later], x))
 
     def _exact(self, x: str) -> tuple[float, str]:
         """A right gradient may still have lost digits, or be wrong at a kink."""

@@ -22,7 +22,8 @@ FUNCTIONS: dict[str, Curve] = {
     "sin({})": np.sin, "cos({})": np.cos, "tan({})": np.tan, "sinh({})": np.sinh, "cosh({})": np.cosh, "tanh({})": np.tanh,
     "exp(-{}**2)": lambda a: np.exp(-a * a), "exp({}) - 1": np.expm1,
     "1 + exp({})": lambda a: 1 + np.exp(a), "sigmoid({})": lambda a: 1 / (1 + np.exp(-a)), "2**{}": np.exp2,
-    "sigmoid({}) * (1 - sigmoid({}))": lambda a: np.exp(-a) / (1 + np.exp(-a)) ** 2,
+    "sin(2 {})": lambda a: np.sin(2 * a), "cos(2 {})": lambda a: np.cos(2 * a), "exp(2 {})": lambda a: np.exp(2 * a),
+    "exp(-{})": lambda a: np.exp(-a), "sigmoid({}) * (1 - sigmoid({}))": lambda a: np.exp(-a) / (1 + np.exp(-a)) ** 2,
 }  # fmt: skip
 
 DERIVATIVES: dict[str, Curve] = {

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .beliefs import beliefs
 from .chain import Chain, chains, slips
 from .factors import axes_in_words
 from .mutants import mutants
@@ -31,6 +32,7 @@ class Family:
     text: str
     predict: Callable[[Observation, str], Any]
     exact: bool = True  # whether it can be the only explanation; a slip in one way to spell an operation out cannot
+    belief: bool = False  # a whole wrong formula, after which no other explanation is looked for
 
 
 def families(first: Observation, x: str) -> Iterator[Family]:
@@ -41,6 +43,7 @@ def families(first: Observation, x: str) -> Iterator[Family]:
     reference = first.reference
     yield from about_g(reference)
     yield from _about_places(reference)
+    yield from _about_beliefs(reference, x)
     yield from _about_values(reference, x)
     yield from _about_settings(first)
     vague = []
@@ -138,13 +141,10 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
     )
     others = [name for name in reference.differentiable() if name != x]
     for other in others:
-        yield Family(
-            "swapped",
-            f"is the one that {other} should receive",
-            lambda o, x, other=other: (
-                o.reference.raw(other, o.g, o.names) if o.reference.elementwise else o.want[other]
-            ),
-        )
+        text = f"is the one that {other} should receive"
+        yield Family("swapped", text, lambda o, x, other=other: o.want[other])
+        if reference.elementwise:  # or that, and not summed
+            yield Family("swapped", text, lambda o, x, other=other: o.reference.raw(other, o.g, o.names))
         if not reference.elementwise and not reference.function:
             yield Family(
                 "elementwise",
@@ -154,6 +154,11 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
     if others:
         # The table may write x / y as `out`: what is one power of y too few must not be called a wrong variable.
         yield from _about_factors(reference, (1, -1))
+    if reference.elementwise and len(reference.inputs) == 2:
+        a, b = reference.inputs
+        for sign, operation in MIXED.items():
+            yield Family("operation", f"is g times ({a} {sign} {b})", lambda o, x, f=operation: sum_to(
+                o.g * f(*(o.names[y] for y in o.reference.inputs)), o.names[f"{x}_shape"]))  # fmt: skip
     needs = reference.rules[x][1] if not reference.function else ()  # of a function, its chain knows
     for needed in needs:
         if needed != "out" and needed not in reference.inputs:
@@ -181,11 +186,18 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
         )
 
 
+MIXED = {"+": np.add, "-": np.subtract, "/": np.divide}
+
+
 def _about_result(reference: Reference) -> Iterator[Family]:
     yield Family("division", "is g divided by the derivative: they belong multiplied", _upside_down)
     yield Family("forward", "is the result of forward, not a gradient", lambda o, x: o.out)
-    if len(reference.inputs) == 1:
+    if len(reference.inputs) == 1 and reference.elementwise:
         yield Family("forward", "is forward applied to g; backward needs its derivative", _forward_of_g)
+    elif len(reference.inputs) == 1:
+        text = "is forward applied to g: it goes the way of forward, and backward goes from each result to what went into it"
+        runs = reference.name in ("cumsum", "roll")  # one way along an axis
+        yield Family("flipped" if runs else "forward", text, _forward_of_g)
     yield Family(
         "forward", "is g times the result of forward, where g times its derivative belongs", lambda o, x: o.g * o.out
     )
@@ -296,6 +308,8 @@ def _about_shape(reference: Reference) -> Iterator[Family]:
             "is what belongs to another axis",
             lambda o, x, axis=axis: _rule(o, x, axis=axis if "axis" in o.names else _no_such_setting()),
         )
+    yield Family("axis", "is what belongs to the other axis",
+                 lambda o, x: _rule(o, x, axis=1 - o.names["axis"] % 2 if o.want[x].ndim > 1 else _no_such_setting()))  # fmt: skip
     for axis in (None, 0, -1):
         text = f"belongs to another axis: its derivative is taken {'over everything' if axis is None else f'along axis {axis}'}"
         yield Family("axis", text, lambda o, x, axis=axis: _other_axis(o, x, axis))
@@ -309,6 +323,18 @@ def _about_formula(reference: Reference, x: str) -> Iterator[Family]:
     if formula := reference.formulas.get(x):
         for mutant, code in mutants(formula, (*reference.inputs, "out", "g")):
             yield Family(mutant.family, f"is {mutant.text}", lambda o, x, code=code: predict(o, x, code))
+
+
+def _about_beliefs(reference: Reference, x: str) -> Iterator[Family]:
+    for belief, way in beliefs(reference.name, x, reference.inputs):
+
+        def predict(o, x, way=way):
+            value = way.evaluate(o)
+            if not o.reference.elementwise:
+                return value
+            return sum_to(np.broadcast_to(value, o.out.shape), o.names[f"{x}_shape"])
+
+        yield Family(belief.family, belief.text, predict, belief=True)
 
 
 def _about_ways(reference: Reference, x: str) -> Iterator[Family]:

@@ -159,14 +159,14 @@ def _binary(node: ast.BinOp, names: Sequence[str]):
 
     match node.op:
         case ast.Add():
-            yield "term", "the right one without one of its terms", left
-            yield "term", "the right one without one of its terms", right
+            yield "term", _without(right), left
+            yield "term", _without(left), right
             yield "term sign", "the right one with the wrong sign on one of its terms", make(ast.Sub())
         case ast.Sub():
             yield "term sign", "the right one with a difference the wrong way round", make(ast.Sub(), right, left)
-            yield "term", "the right one without one of its terms", left
-            yield "term", "the right one without one of its terms", ast.UnaryOp(ast.USub(), right)
-            yield "term", "the right one without one of its terms", right
+            yield "term", _without(right), left
+            yield "term", _without(left), ast.UnaryOp(ast.USub(), right)
+            yield "term", _without(left), right
             yield "term sign", "the right one with the wrong sign on one of its terms", make(ast.Add())
         case ast.Mult() if ast.dump(left) == ast.dump(right):
             text = f"the right one with {_words(left)} where its square belongs"
@@ -174,16 +174,16 @@ def _binary(node: ast.BinOp, names: Sequence[str]):
         case ast.Mult():
             for kept, lost in ((left, right), (right, left)):
                 if not _mentions(lost, "g"):
-                    yield "factor", "the right one without one of its factors", kept
-            yield "division", "the right one with a multiplication and a division exchanged", make(ast.Div())
+                    yield "factor", f"the right one without one of its factors ({_part(lost).removesuffix(ADDED)})", kept
+            yield *_exchanged(left, right), make(ast.Div())
             both = _mentions(left, "g") or _mentions(right, "g")
             yield "upstream added" if both else "operation", "the right one with a plus where a times belongs", make(ast.Add())
             for twice in (left, right):
                 if not _mentions(twice, "g") and not isinstance(twice, ast.Constant):
                     yield "power", "the right one with one factor too often", make(ast.Mult(), node, twice)
         case ast.Div():
-            yield "factor", "the right one without its division", left
-            yield "division", "the right one with a multiplication and a division exchanged", make(ast.Mult())
+            yield "factor", f"the right one without its division by {_part(right).removesuffix(ADDED)}", left
+            yield *_exchanged(left, right), make(ast.Mult())
             yield "division", "the right one turned upside down", make(ast.Div(), right, left)
             yield "power", "the right one divided once more than it should be", make(ast.Div(), node, right)
             root = ast.BinOp(right, ast.Pow(), ast.Constant(0.5))
@@ -213,7 +213,7 @@ def _minus(node: ast.UnaryOp, names: Sequence[str]):
 
 
 def _call(node: ast.Call, names: Sequence[str]):
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = _called(node)
     if name == "where" and len(node.args) == 3:
         condition, yes, no = node.args
         yield "mask", "the right one with the two sides of its mask exchanged", _with_args(node, [condition, no, yes])
@@ -298,6 +298,43 @@ def _name(node: ast.Name, names: Sequence[str]):
         elif other != node.id and node.id not in FIXED and other not in SPREAD:
             text = f"the right one with {value_in_words(other)} where {value_in_words(node.id)} belongs"
             yield "variable", text, ast.Name(other, ast.Load())
+
+
+def _exchanged(left: ast.AST, right: ast.AST) -> tuple[str, str]:
+    """The mistake of a multiplication where a division belongs, or the other way round; of x * x that is another power."""
+    if isinstance(right, ast.Name) and _mentions(left, right.id):
+        return "power", f"the right one with another power of {value_in_words(right.id)}"
+    return "division", "the right one with a multiplication and a division exchanged"
+
+
+def _without(lost: ast.AST) -> str:
+    return f"the right one without one of its terms ({_part(lost)})"
+
+
+ADDED = " that is added"
+SAID = {"sum": "a sum", "mean": "a mean", "exp": "an exponential", "log": "a logarithm", "sqrt": "a square root"}
+
+
+def _called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def _part(node: ast.AST) -> str:
+    """What a piece of a formula is, as far as that does not spell it out."""
+    if isinstance(node, ast.Constant):
+        return "a number" + ADDED
+    if isinstance(node, ast.Name):
+        return value_in_words(node.id)
+    calls = [_called(n) for n in ast.walk(node) if isinstance(n, ast.Call)]
+    for call, words in SAID.items():
+        if call in calls:
+            return words
+    if isinstance(node, ast.Call) and calls[0] in ("restore", "expand_dims", "log1p", "mT") and node.args:
+        return _part(node.args[0])
+    called = {n.func.id for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+    known = {n.id: None for n in ast.walk(node) if isinstance(n, ast.Name) and n.id not in {"np", "math", *called}}
+    how = "a power of " if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) else "one with "
+    return how + " and ".join(map(value_in_words, list(known)[:2])) if known else "a number"
 
 
 def _words(node: ast.AST) -> str:

@@ -123,12 +123,17 @@ def cdf(x):
     return np.vectorize(lambda t: 0.5 * math.erfc(-t / math.sqrt(2)))(x)
 
 
+def erf(x):
+    """The error function."""
+    return np.vectorize(math.erf)(x)
+
+
 def mT(a):
     """The last two axes exchanged."""
     return np.swapaxes(a, -1, -2)
 
 
-KNOWN = {"np": np, "tanh": np.tanh, "math": math, "sigmoid": sigmoid, "softmax": softmax, "cdf": cdf, "mT": mT, "len": len}
+KNOWN = {"np": np, "tanh": np.tanh, "math": math, "sigmoid": sigmoid, "softmax": softmax, "cdf": cdf, "erf": erf, "mT": mT, "len": len}
 
 
 @cache

@@ -23,6 +23,7 @@ from . import (  # noqa: F401  (they fill the lists)
     right_more,
     right_styles,
     wrong_beliefs,
+    wrong_families,
     wrong_hands,
     wrong_layers,
     wrong_others,

@@ -205,7 +205,7 @@ def leaky_slope_everywhere(g, x, negative_slope):
     return g * negative_slope
 
 
-@wrong("leaky_relu", "mask|places")
+@wrong("leaky_relu", "mask|places|setting")
 class LeakyIsRelu(Function):
     @staticmethod
     def forward(ctx, x, slope):
@@ -218,7 +218,7 @@ class LeakyIsRelu(Function):
         return g * (x > 0), None
 
 
-@wrong("leaky_relu", "mask|sign|places")
+@wrong("leaky_relu", "mask|sign|places|term sign")
 def leaky_negative(g, x, negative_slope):
     return np.where(x > 0, g, -negative_slope * g)
 
