@@ -9,6 +9,7 @@ from autolab.autograd.function import Function, needs_setup_context
 from autolab.engine.dtypes import FLOATING
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
+from autolab.func.tree import flatten, spread, unflatten
 from autolab.levels.batched import Batch
 from autolab.levels.dual import Push
 from autolab.levels.level import zeros
@@ -156,10 +157,11 @@ def mapped(function: type[Function], level: Batch, args: tuple[Any, ...]) -> Any
             f"You tried to vmap over {function.__name__}, but it does not have vmap support. Please override and implement the vmap "
             "staticmethod or set generate_vmap_rule=True."
         )
-    in_dims = tuple([0 if level.owns(a) else None for a in args])
-    values = [level.take(a) for a in args]
+    leaves, form = flatten(args)
+    came = [level.came_as(a) if level.owns(a) else (a, None) for a in leaves]
     with level.lowered():
         if own:
+            values, in_dims = (unflatten(list(part), form) for part in zip(*came))
             returned = function.vmap(VmapInfo(level.size, level.randomness), in_dims, *values)
             if not isinstance(returned, tuple) or len(returned) != 2:
                 what = f"{len(returned)} returns" if isinstance(returned, tuple) else f"a {type(returned)}"
@@ -169,18 +171,17 @@ def mapped(function: type[Function], level: Batch, args: tuple[Any, ...]) -> Any
                 )
             outputs, out_dims = returned
         else:
-            outputs, out_dims = generated(function, in_dims, level).apply(*values), 0
-        outs, several = as_tuple(outputs), isinstance(outputs, tuple | list)
-        dims = tuple(out_dims) if isinstance(out_dims, tuple | list) else (out_dims,) * len(outs)
-        if isinstance(out_dims, tuple | list) and (type(out_dims) is not type(outputs) or len(dims) != len(outs)):
-            form = "several tensors" if several else "one tensor"
+            in_dims = tuple([0 if level.owns(a) else None for a in args])
+            outputs, out_dims = generated(function, in_dims, level).apply(*[level.take(a) for a in args]), 0
+        outs, out_form = flatten(outputs)
+        dims = spread(out_dims, out_form)
+        if dims is None:
             raise RuntimeError(
                 "The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected "
-                f"out_dims={out_dims} to be compatible with the structure of `output`, which is {form}."
+                f"out_dims={out_dims} to be compatible with the structure of `output`, which is {out_form}."
             )
         moved = [movedim(out, d, 0) if d else out for out, d in zip(outs, dims)]
-    results = [out if d is None or not isinstance(out, Tensor) else level.put(out) for out, d in zip(moved, dims)]
-    return tuple(results) if several else results[0]
+    return unflatten([out if d is None or not isinstance(out, Tensor) else level.put(out) for out, d in zip(moved, dims)], out_form)
 
 
 def generated(function: type[Function], in_dims: tuple[int | None, ...], outer: Batch) -> type[Function]:

@@ -25,6 +25,8 @@ HOOKS = (
 class Reverse(Tape):
     """The tape of a transform that somebody called: no hooks on saved tensors around it or in it."""
 
+    transform = True
+
     def __enter__(self) -> Tape:
         if modes.saved_hooks:
             raise RuntimeError(HOOKS)

@@ -165,6 +165,7 @@ class Batch(Level):
 
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size, self.randomness = size, randomness
+        self.moved: dict[int, tuple[Any, Any, Any, int]] = {}  # inputs whose samples ran along another dim: box, value, tensor, dim
 
     def put(self, value: Any) -> Any:
         """A box around a tensor of the levels below, or around an array that they need not know."""
@@ -180,6 +181,12 @@ class Batch(Level):
 
     def input(self, value: Any) -> Batched:
         return self.put(value)  # type: ignore[no-any-return]
+
+    def came_as(self, box: Any) -> tuple[Any, int]:
+        """The value of a box with the dim of its samples: as it was handed in, if it is an input."""
+        value = box.value
+        found = self.moved.get(id(box))
+        return (value, 0) if found is None or found[1] is not value else found[2:]
 
     def lift(self, value: Any) -> Batched:
         return self.put(self.lead(value))  # type: ignore[no-any-return]

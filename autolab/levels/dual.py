@@ -47,6 +47,7 @@ class Push(Level):
     """Forward mode: each operation computes the tangent of its result beside the result."""
 
     box = Dual
+    transform = True
 
     def __enter__(self) -> Push:
         self.before, modes.forward = modes.forward, True

@@ -157,7 +157,7 @@ class Level:
 
     box: type[Box] = Box
     active = False
-    transform = True  # of autolab.func; a dual_level is none
+    transform = False  # whether somebody called it by name, from autolab.func
     watched = False  # `modes.watched`, which takes longer to read
     records = False  # whether recording is on when it opens: it does not depend on a no_grad around it then, only on one within
 
@@ -360,6 +360,9 @@ def look_anew(box: Any, out: Any) -> Any:
                     pass
     if out.window is not None and out.window.base is box:
         box.window = Look(before, out.window.path)
+    made = getattr(box, "made", None)  # inside vmap a view knows its source this way
+    if made is not None and made[1] is box:
+        box.made = (made[0], before, made[2])
     return box
 
 

@@ -13,6 +13,7 @@ from autolab.rules import matrix as rows
 from autolab.surface import shape
 from autolab.surface.linalg import matmul
 from autolab.surface.out import with_out
+from autolab.surface.sampling import one_by_one
 
 qr_result = named("qr", "Q", "R")
 svd_result = named("svd", "U", "S", "V")
@@ -73,6 +74,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
     return triangular_solve_result(X, A.clone())  # type: ignore[attr-defined]
 
 
+@one_by_one
 def geqrf(input: Tensor) -> Any:
     """(a, tau): R above, and the reflections whose product is Q below the diagonal. It has no gradient."""
     h, tau = np.linalg.qr(np.asarray(matrix(input, "geqrf").numbers()), "raw")

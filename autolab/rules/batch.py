@@ -82,7 +82,7 @@ def squeeze(x, axis):
 @batch(shape.roll)
 def roll(x, shift, axis):
     if axis is None:
-        return np.reshape(np.roll(np.reshape(x, (x.shape[0], -1)), shift, (-1,)), x.shape)
+        return np.reshape(np.roll(np.reshape(x, (x.shape[0], math.prod(x.shape[1:]))), shift, (-1,)), x.shape)
     return np.roll(x, shift, from_the_end(axis, x.ndim - 1))
 
 
@@ -269,7 +269,7 @@ def along_axis(index, axis, like):
     shape[axis] = index.shape[-1]
     full = [*like.shape[1:]]
     full[axis] = index.shape[-1]
-    return np.broadcast_to(np.reshape(index, (-1, *shape)), (like.shape[0], *full))
+    return np.broadcast_to(np.reshape(index, (*index.shape[:-1], *shape)), (like.shape[0], *full))
 
 
 @batch(i.index_select)

@@ -252,3 +252,27 @@ def test_a_function_may_write_to_a_view_inside_a_transform():
     x = autolab.ones(2, 3)
     assert f(x) == 3 * 6 + 3 * 20 + 3 * 6
     assert func.grad(f)(x).tolist() == [[20.0] * 3, [20.0] * 3]
+
+
+@pytest.mark.parametrize("dim", [0, 1, -1])
+def test_a_vmap_rule_is_told_along_which_dim_the_samples_of_an_input_run(dim):
+    class Same(autolab.autograd.Function):
+        @staticmethod
+        def forward(x, pair):
+            return x, pair
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            pass
+
+        @staticmethod
+        def vmap(info, in_dims, x, pair):
+            told.append((in_dims, tuple(x.shape)))
+            return (x, pair), in_dims
+
+    x, told = autolab.arange(12.0).reshape(3, 4), []
+    a, (b, c) = func.vmap(Same.apply, (dim, 0))(x, [x.movedim(dim, 0), x.movedim(dim, 0)])
+    func.vmap(lambda x: Same.apply(x * 1, []), dim)(x)
+    samples = x.movedim(dim, 0)
+    assert a.tolist() == b.tolist() == c.tolist() == samples.tolist()
+    assert told == [((dim % 2, [0, 0]), (3, 4)), ((0, []), tuple(samples.shape))]

@@ -85,3 +85,22 @@ def test_class_weights_may_differ_between_samples():
 def close(a, b):
     assert a.shape == b.shape and a.dtype == b.dtype
     np.testing.assert_allclose(a.numpy(), b.numpy(), 1e-12, 1e-12)
+
+
+def test_losses_and_unpooling_check_the_indices_of_all_samples():
+    F = autolab.nn.functional
+    x = autolab.rand(2, 3, 4)
+    labels = autolab.tensor([[[0, 2, -1, 0]] * 3, [[3, -1, 1, 1]] * 3])
+    assert autolab.vmap(F.multilabel_margin_loss)(x, labels).tolist() == [F.multilabel_margin_loss(a, b).item() for a, b in zip(x, labels)]
+    with pytest.raises(RuntimeError, match="target out of range"):
+        autolab.vmap(F.multilabel_margin_loss)(x, labels + 3)
+    pooled, places = F.max_pool1d(x, 2, return_indices=True)
+    assert autolab.vmap(lambda p, i: F.max_unpool1d(p, i, 2))(pooled, places).tolist() == F.max_unpool1d(pooled, places, 2).tolist()
+    with pytest.raises(RuntimeError, match="invalid max index"):
+        autolab.vmap(lambda p, i: F.max_unpool1d(p, i, 2))(pooled, places + 3)
+
+
+def test_no_index_at_all_gives_empty_samples():
+    none = autolab.zeros(2, 0, dtype=autolab.int64)
+    assert autolab.vmap(autolab.take)(autolab.ones(2, 3), none).shape == (2, 0)
+    assert autolab.vmap(lambda x, i: x.index_select(0, i))(autolab.ones(2, 3, 4), none).shape == (2, 0, 4)

@@ -220,3 +220,28 @@ def test_each_sample_gets_room_with_these_strides():
     room = autolab.vmap(lambda x: x.new_empty_strided((2, 3), (1, 2)), in_dims=1)(x)
     assert (room.shape, room.stride(), room.dtype) == ((4, 2, 3), (6, 1, 2), autolab.float64)
     assert autolab.vmap(autolab.vmap(lambda x: x.new_empty_strided((2,), (0,))))(x).stride() == (4, 1, 0)
+
+
+def test_a_sample_may_turn_in_place():
+    def turned(x):
+        y = x * 1
+        y.t_()
+        y[0] = 5.0
+        y.unsqueeze_(1)
+        return y
+
+    x = autolab.arange(24.0).reshape(3, 2, 4)
+    assert autolab.vmap(turned)(x).tolist() == [turned(one).tolist() for one in x]
+    gradient = autolab.func.grad(lambda x: (turned(x) ** 2).sum())
+    assert autolab.vmap(gradient)(x).tolist() == [gradient(one).tolist() for one in x]
+    given = x.clone()
+    autolab.vmap(lambda x: x.t_().mul_(2))(given)
+    assert given.tolist() == (2 * x).tolist()
+
+
+def test_what_vmap_takes_in_and_gives_back_unchanged_is_the_same_tensor():
+    x = autolab.ones(2, 3, 4)
+    for dim in range(3):
+        assert autolab.vmap(lambda x: x, dim, dim)(x) is x
+        assert autolab.vmap(lambda x: x.mul_(2), dim, dim)(x) is x
+    assert x.unique().tolist() == [8]

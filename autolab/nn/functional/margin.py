@@ -179,18 +179,16 @@ def multilabel_margin_loss(
     alone = input.ndim < 2
     classes = input.shape[-1] if input.ndim else 1
     x = input.reshape(-1, classes)  # type: ignore[attr-defined]
-    labels = target.numbers().reshape(-1, classes)
-    if labels.size and labels.min() < -1:
+    labels, seen = target.reshape(-1, classes), target.all_numbers()  # type: ignore[attr-defined]
+    if seen.size and seen.min() < -1:
         raise RuntimeError("target out of range: classes are numbered from 0, and -1 ends the list")
-    if labels.size and labels.max() >= classes:
-        raise RuntimeError(f"target out of range: {int(labels.max())} of {classes} classes")
-    listed = np.cumprod(labels >= 0, axis=1).astype(bool)
-    safe = np.where(listed, labels, 0)
-    right = np.zeros(labels.shape, bool)
-    np.logical_or.at(right, (np.arange(len(labels))[:, None], safe), listed)
-    dtype = x.payload.dtype
-    of_right = gather(x, 1, fresh(safe)).unsqueeze(-1)  # type: ignore[attr-defined]
-    counts = fresh((listed[:, :, None] & ~right[:, None, :]).astype(dtype))
+    if seen.size and seen.max() >= classes:
+        raise RuntimeError(f"target out of range: {int(seen.max())} of {classes} classes")
+    listed = (labels >= 0).long().cumprod(1) > 0
+    safe = pointwise.where(listed, labels, 0)
+    right = ((safe.unsqueeze(-1) == fresh(np.arange(classes))) & listed.unsqueeze(-1)).any(1)
+    of_right = gather(x, 1, safe).unsqueeze(-1)  # type: ignore[attr-defined]
+    counts = (listed.unsqueeze(-1) & ~right.unsqueeze(1)).to(x.dtype)
     loss = (hinge(1 - of_right + x.unsqueeze(1)) * counts).sum((1, 2)) / classes
     return reduced(loss[0] if alone and reduction == "none" else loss, reduction)  # type: ignore[no-any-return]
 

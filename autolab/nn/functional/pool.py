@@ -153,7 +153,7 @@ def _max_unpool(n: int) -> Any:
                 f"Expected shape of indices to be same as that of the input tensor ({list(input.shape)}) but got indices tensor with "
                 f"shape: {list(indices.shape)}"
             )
-        i = indices.numbers()
+        i = indices.all_numbers()
         if i.size and not (0 <= i.min() and i.max() < math.prod(size)):
             raise RuntimeError(f"Found an invalid max index: {int(i.max())} (output volumes are of size {'x'.join(map(str, size))})")
         lead = tuple(input.shape[:-n])
