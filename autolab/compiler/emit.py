@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autolab.compiler.lower import Method, Step, Value, values_in
-from autolab.compiler.program import Accumulate, Again, Load, Within
+from autolab.compiler.program import Accumulate, Again, Load, Refuse, Within
 from autolab.engine.node import add_into
 from autolab.engine.tensor import Tensor, fresh
 
@@ -102,6 +102,8 @@ class Source:
             self.lines.append(run)
         elif isinstance(step, Within):
             self.lines.append(f"within({self.speak(step.value)}, {self.speak(step.low)}, {self.speak(step.high)})")
+        elif isinstance(step, Refuse):
+            self.lines.append(f"{self.bind(step.function, 'refuse')}({', '.join(map(self.speak, step.args))})")
         elif isinstance(step, Accumulate):
             v = step.value
             sole = v.root is v and not v.source and not v.constant and v not in self.accumulated
@@ -365,6 +367,8 @@ def uses(step: Any) -> list[Value]:
         return [v for s in step.steps for v in s.values()]
     if isinstance(step, Step):
         return step.values()
+    if isinstance(step, Refuse):
+        return list(values_in(step.args))
     return [step.value] if isinstance(step, Accumulate | Within) else []
 
 

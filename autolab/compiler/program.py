@@ -45,6 +45,13 @@ class Within(NamedTuple):
     high: Any
 
 
+class Refuse(NamedTuple):
+    """Raise if a row does not take these operands."""
+
+    function: Any
+    args: tuple[Any, ...]
+
+
 class Recorded(NamedTuple):
     """An operation with its values, for the way back. `own`: (shape, dtype) of each argument as it came."""
 
@@ -129,6 +136,8 @@ class Builder:
             raise CannotCompile("16-bit floats are computed with in eager mode only")
         if op.promote:
             raws = [self.promoted(r, to) for r, to in zip(raws, join(op, plain))]
+        if op.refuse is not None and all(not hasattr(r, "dtype") or r.dtype.kind in "iu" for r in plain):
+            self.to.steps.append(Refuse(op.refuse, tuple(raws)))  # a whole number divided by 0
         elementwise = op.kind == "elementwise"
         settings = {**op.settings, **event.settings}
         if op.variadic:
@@ -179,6 +188,8 @@ class Builder:
         if event.freed:
             self.spent.update(found)
         for n, result in zip(event.wanted, event.results):
+            if n not in found:
+                raise CannotCompile("a gradient is asked for that goes through something outside")
             self.values[result] = found[n]
 
     def gradients(self, pending: dict[int, Any]) -> dict[int, Any]:

@@ -210,6 +210,8 @@ class Tracer:
         leaves = None if self.broken else reached([root[0] for root in roots])
         if leaves is None:
             self.leave("a tensor or a node has hooks, or a rule that a user wrote")
+        elif self.leads_out(roots, options.get("inputs")):
+            self.leave("a backward pass leads out of the function, into the history of what it was given")
         if recorded and not self.broken:  # each rule is an operation like any other
             with recording(True):
                 deque(steps(roots, gradients, quiet=True, **options), maxlen=0)
@@ -227,6 +229,13 @@ class Tracer:
             if leaf._grad is not None:
                 self.gradients[self.number(leaf._grad)] = leaf
                 self.edges[-1] = leaf._grad.edge
+
+    def leads_out(self, roots: list[Any], wanted: Any) -> bool:
+        """Whether gradients are for something behind a tensor that came with a history of its own."""
+        given = {t.edge[0] for t in [*(self.tensors[n] for n in self.inputs), *self.outside.values()] if t.edge is not None}
+        given &= below([root[0] for root in roots])
+        behind = below([e[0] for node in given for e in node.edges if e is not None])
+        return bool(given) if wanted is None else any(e[0] in behind for e in wanted)
 
     def is_seed(self, g: Any) -> bool:
         return any(g is seed for seed in self.seeds)
@@ -308,6 +317,17 @@ class Tracer:
         for t in self.tensors:
             if t.edge is not None and not isinstance(t.edge, tuple) and t.edge.hooks is not None:
                 self.leave("a tensor has a hook, or retains its gradient")
+
+
+def below(nodes: list[Any]) -> set[Any]:
+    """The nodes that can be reached, these among them."""
+    stack, seen = list(nodes), set()
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack += [e[0] for e in node.edges if e is not None]
+    return seen
 
 
 def reached(roots: list[Any]) -> list[Tensor] | None:
