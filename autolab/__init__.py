@@ -72,8 +72,8 @@ _LAZY = {
     "cuda": "autolab.cuda", "cpu": "autolab.cpu",
     "serialization": "autolab.serialization", "backends": "autolab.backends", "compat": "autolab.compat",
     "accelerator": "autolab.accelerator", "mps": "autolab.mps", "xpu": "autolab.xpu", "distributed": "autolab.distributed",
-    "hub": "autolab.hub", "jit": "autolab.jit", "fx": "autolab.fx",
-    "distributions": "autolab.distributions", "overrides": "autolab.overrides",
+    "return_types": "autolab.return_types", "hub": "autolab.hub", "jit": "autolab.jit", "fx": "autolab.fx",
+    "distributions": "autolab.distributions", "overrides": "autolab.overrides", "masked": "autolab.masked",
 }  # fmt: skip
 _LAZY_NAMES = {
     "autocast": "autolab.amp", "GradScaler": "autolab.amp", "is_autocast_enabled": "autolab.amp.autocast_mode",

@@ -82,7 +82,7 @@ def test_a_page_plays_by_the_space_bar_and_goes_to_either_end(open_page, drive):
     page.evaluate("document.activeElement.blur()")
     driven.button("Play").click()
     expect(driven.button("Pause")).to_be_visible()
-    expect(driven.root).to_contain_text("Step 7 of 7", timeout=10_000)
+    expect(driven.root).to_contain_text("Step 7 of 7")
     expect(driven.button("Play")).to_be_visible()
     driven.button("Undo").press("Home")
     expect(driven.root).to_contain_text("Step 0 of 7")
