@@ -33,7 +33,7 @@ def taped_source(op: Op) -> str:
             f"    own_{x} = is_{x} and {x}.level and {x}.home is tape",
             f"    raw_{x} = {x}.value if own_{x} else {x}",
         ]
-    lines += home_lines([f"raw_{x}" for x in xs], "home, level = None, 1 << 30")
+    lines += home_lines(xs, "raw_{0}", "is_{0}", "home, level = None, 1 << 30")
     lines += [
         "    if home is None or (modes.grad and not tape.outside):",
         f"        out = tape.lower(op, settings, {raws})",

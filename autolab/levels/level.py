@@ -57,9 +57,9 @@ class Box(Tensor):
         self.home.check_active()
         return self.value.numbers()  # type: ignore[no-any-return]
 
-    def all_numbers(self) -> np.ndarray[Any, Any]:
+    def all_numbers(self, low: Any = None, high: Any = None) -> np.ndarray[Any, Any]:
         self.home.check_active()
-        return self.value.all_numbers()  # type: ignore[no-any-return]
+        return self.value.all_numbers(low, high)  # type: ignore[no-any-return]
 
     def detach(self) -> Any:
         """The same entries without history and tangent, on every level."""

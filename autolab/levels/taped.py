@@ -101,7 +101,7 @@ class Tape(Level):
         starts, gs = [out for out, _ in roots], [g for _, g in roots]
         found: dict[Any, Any] = {}
         deque(steps(starts, gs, retain_graph=retain_graph, accumulate=False, captured=found, quiet=True), maxlen=0)
-        gradients = [found.get(edge_of(box)) for box in inputs]
+        gradients = [found.get(box.extra.accumulator()) for box in inputs]
         return [zeros(box.value) if g is None else as_tensor(g) for g, box in zip(gradients, inputs)]
 
 

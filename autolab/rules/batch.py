@@ -69,8 +69,7 @@ def transpose(x, axes):
 
 @batch(shape.expand_dims)
 def expand_dims(x, axis):
-    added = 1 if isinstance(axis, int) else len(axis)
-    return np.expand_dims(x, from_the_end(axis, x.ndim - 1 + added))
+    return shape.expand_dims(x, axis=from_the_end(axis, x.ndim))
 
 
 @batch(shape.squeeze)

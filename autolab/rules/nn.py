@@ -206,7 +206,7 @@ def cross_entropy_back_values(g, x, target, *, reduction):
     np.exp(p, out=p)
     p /= np.add.reduce(p, -1, None, None, True)
     p[(rows_of(len(p)), target) if p.ndim == 2 else target] -= 1
-    p *= share(g, x.shape[:-1], reduction) if reduction != "none" else np.expand_dims(g, -1)
+    p *= share(g, x.shape[:-1], reduction) if reduction != "none" else g[..., None]
     return p
 
 
@@ -243,7 +243,8 @@ def cross_entropy_back_batch(g, x, target, size, reduction):
     if x.ndim == 2:
         return cross_entropy_back(g, x, target, reduction="none")
     if reduction != "none":
-        g = np.broadcast_to(np.expand_dims(share(g, (x.shape[1],), reduction), -1), (size, x.shape[1]))
+        g = np.reshape(share(g, (x.shape[1],), reduction), (size, 1))
+        g = g if x.shape[1] == 1 else np.broadcast_to(g, (size, x.shape[1]))
     return np.reshape(cross_entropy_back(joined(g), joined(x), joined(target), reduction="none"), x.shape)
 
 

@@ -365,7 +365,7 @@ def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Call
 def inside_source(op: Op) -> str:
     """The text of what a shortcut does where this is not the usual mode: a box is sent to its level, all else to `unusual`."""
     given = f"{', '.join(op.inputs)}, settings"
-    lines = [f"def inside({given}):", *home_lines(op.inputs, f"return unusual({given})")]
+    lines = [f"def inside({given}):", *home_lines(op.inputs, "{0}", "isinstance({0}, Tensor)", f"return unusual({given})")]
     fits = f" or not two_matrices({', '.join(op.inputs)})" if op.matrices else ""
     lines += [f"    if home is None or home.watched{fits}:", f"        return unusual({given})"]
     return "\n".join([*lines, f"    return home.apply(op, ({', '.join(op.inputs)},), settings)"]) + "\n"
@@ -379,22 +379,19 @@ def two_matrices(x: Any, y: Any) -> bool:
     return a.ndim == b.ndim == 2 and a.dtype is b.dtype and a.shape[1] == b.shape[0]
 
 
-def home_lines(xs: list[str], strange: str) -> list[str]:
-    """`home`: what `highest` gives, but `strange` for a tensor that looks into a box without being one."""
+def home_lines(xs: list[str], value: str, is_tensor: str, strange: str) -> list[str]:
+    """`home`: what `highest` gives for the values, but `strange` for a tensor that looks into a box without being one."""
     lines = ["    home, level = None, 0"]
-    for x in xs:
+    for v, asked in [(value.format(x), is_tensor.format(x)) for x in xs]:
         lines += [
-            f"    if isinstance({x}, Tensor):",
-            f"        if {x}.level:",
-            f"            if {x}.level > level:",
-            f"                home, level = {x}.home, {x}.level",
-            f"        elif {x}.window is not None and {x}.window.base.level:",
+            f"    if {asked}:",
+            f"        if {v}.level:",
+            f"            if {v}.level > level:",
+            f"                home, level = {v}.home, {v}.level",
+            f"        elif {v}.window is not None and {v}.window.base.level:",
             f"            {strange}",
         ]
     return lines
-
-
-GENERATED["two_matrices"] = two_matrices
 
 
 def node_classes(op: Op) -> dict[str, Any]:
@@ -421,4 +418,5 @@ def source(op: Op) -> str:
     )
 
 
+GENERATED["two_matrices"] = two_matrices
 WRITERS.update(run=compile_forward, gradients=compile_gradients, large=compile_large, formula=body)
