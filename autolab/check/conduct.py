@@ -8,7 +8,7 @@ from autolab.autograd import enable_grad
 
 from .candidate import Answer, Candidate, second_order
 from .cases import draw
-from .diagnosis import FLOAT32, Diagnosis, diagnosis, error_of, fault, is_noisy, worst_place
+from .diagnosis import FLOAT32, Diagnosis, diagnosis, error_of, fault, is_noisy, nearly, worst_place
 from .observation import Observation
 from .reference import Reference
 from .report import Verdict
@@ -33,6 +33,7 @@ class Conduct:
         self.explained: set[str] = set()
         self.remarks: list[str] = []
         self.naming = True  # whether to look for the kind of mistake
+        self.almost = ""  # in which way the gradient lacks digits, where that need not be a difference quotient
         self.nearly = False  # whether forward is right to a few digits only
 
     def accumulation(self) -> Verdict:
@@ -117,9 +118,11 @@ class Conduct:
                 return Verdict("method", None, "not judged: forward is not exact either")
             if error > EXACT and not (error < FLOAT32 and self._is_rounded(x)):
                 text = f"The gradient for {x} is right to {error:.0e} only; a formula is exact to 1e-15"
-                found = diagnosis("finite differences", "likely", f"{text}: probably a difference quotient", input=x,
-                                  worst=worst_place(seen, x))  # fmt: skip
+                found = nearly(self.candidate, seen, x, next(run for run in self.plain if run.first).case.settings, error)
                 self.diagnoses.append(found)
+                if found.family == "number":
+                    self.almost = text
+                    return Verdict("method", None, "not judged: the gradient is right to a few digits only")
                 return Verdict("method", False, text)
         return Verdict("method", True, "no difference quotient, no call of the engine")
 

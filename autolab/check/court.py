@@ -38,6 +38,8 @@ class Court(Conduct):
             self.diagnoses.append(fault(run.answer, run.where))  # one of the later calls did not come to an end, perhaps
         if judged["method"].passed is False and judged["value"].passed:
             judged["value"] = Verdict("value", False, judged["method"].reason)
+        if self.almost and judged["value"].passed:
+            judged["value"] = Verdict("value", False, self.almost, partial=0.5)
         return self._with_points(judged)
 
     def _applicable(self) -> list[str]:

@@ -173,8 +173,18 @@ def _by_quotient(candidate: Any, seen: Sequence[Observation], x: str, settings: 
     error = max(error_of(o, x) for o in seen)
     if error < 1e-12 or (error < FLOAT32 and not is_noisy(candidate, seen[0], settings, x)):
         return None
-    text = f"The gradient for {x} is right to {error:.0e} only; a formula is exact to 1e-15: probably a difference quotient"
-    return diagnosis("finite differences", "likely", text, input=x, worst=worst_place(seen, x))
+    return nearly(candidate, seen, x, settings, error)
+
+
+def nearly(candidate: Any, seen: Sequence[Observation], x: str, settings: Mapping[str, Any], error: float) -> Diagnosis:
+    """A gradient with some right digits: a quotient of differences is noisy, a formula with another small number is not."""
+    noisy = is_noisy(candidate, seen[0], settings, x)
+    family, why = ("finite differences", "probably a difference quotient") if noisy else ("number", SMOOTH)
+    text = f"The gradient for {x} is right to {error:.0e} only; a formula is exact to 1e-15: {why}"
+    return diagnosis(family, "likely", text, input=x, worst=worst_place(seen, x))
+
+
+SMOOTH = "a small number in it, such as eps, is missing or another one; or it is a difference quotient"
 
 
 def _is_usual(a: np.ndarray) -> bool:

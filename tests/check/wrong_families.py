@@ -269,3 +269,18 @@ def square_of_whole_numbers(g, x):
 @wrong("exp", "dtype")
 def exp_for_double_only(g, out):
     return g * out if out.dtype == np.float64 else g
+
+
+# ---------- another small number
+@wrong("rms_norm", "number")
+def rms_norm_without_eps(g, x, weight):
+    r = 1 / np.sqrt((x * x).mean(-1, keepdims=True))
+    z, h = x * r, g * weight
+    return r * (h - z * (h * z).mean(-1, keepdims=True)), (g * z).sum(0)
+
+
+@wrong("layer_norm", "number")
+def layer_norm_with_another_eps(g, x, weight):
+    r = 1 / np.sqrt(x.var(-1, keepdims=True) + 1e-6)
+    z, h = (x - x.mean(-1, keepdims=True)) * r, g * weight
+    return r * (h - h.mean(-1, keepdims=True) - z * (h * z).mean(-1, keepdims=True)), (g * z).sum(0), g.sum(0)
