@@ -13,11 +13,13 @@ from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.dims import require_tensor
+from autolab.surface.results import TYPES
 
 
 def named(name: str, *fields: str) -> Any:
     """A tuple whose parts have names, as PyTorch's functions with several results give it."""
-    return namedtuple(name, fields)  # type: ignore[misc]
+    TYPES[name] = namedtuple(name, fields)  # type: ignore[misc]
+    return TYPES[name]
 
 
 def run(row: Op, *args: Any, **settings: Any) -> Any:

@@ -13,6 +13,7 @@ from autolab.engine import dtypes
 from autolab.engine.inplace import overwrite
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
+from autolab.levels.batched import in_vmap
 from autolab.surface.numpy_names import renamed
 
 # Reductions and products insist on the dtype of the result; functions of single entries also take one that holds it.
@@ -51,6 +52,11 @@ def into(out: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
         if not isinstance(o, Tensor):
             raise TypeError(f"{name}(): argument 'out' must be Tensor, not {type(o).__name__}")
     inputs = list(_tensors(args, kwargs.values()))
+    if any(in_vmap(t) for t in (*inputs, *outs)):
+        raise RuntimeError(
+            f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops. Leave out= away: "
+            "inside vmap a result is made for each sample."
+        )
     if modes.grad and any(t.requires_grad for t in (*inputs, *outs)):
         raise RuntimeError(
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires "

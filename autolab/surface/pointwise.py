@@ -349,4 +349,6 @@ def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and the same entries."""
     require_tensor(input, "equal")
     require_tensor(other, "equal", "other", 2)
+    if in_vmap(input) or in_vmap(other):
+        raise RuntimeError("Batching rule not implemented for aten::equal: it answers for all samples at once. Use (a == b).all().")
     return input.shape == other.shape and builtins.bool(np.all(np.equal(input.payload, other.payload)))

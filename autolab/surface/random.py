@@ -17,7 +17,8 @@ from autolab.surface.sampling import sampled
 
 # What this module gives: functions of the package, methods of Tensor.
 FUNCTIONS = (
-    "bernoulli binomial multinomial normal poisson rand rand_like randint randint_like randn randn_like randperm"
+    "_sample_dirichlet _standard_gamma bernoulli binomial multinomial normal poisson rand rand_like randint randint_like randn "
+    "randn_like randperm"
 )
 OUT = "multinomial normal"  # what takes `out=`
 METHODS = "bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_ uniform_"
@@ -204,6 +205,22 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     if not (rate >= 0).all():
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
     return finish(np.asarray(source(generator).poisson(rate)).astype(input.payload.dtype))
+
+
+@sampled
+def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
+    """Waiting times for `input` events at a rate of 1, entry by entry; of its shape and dtype. They have no gradient here."""
+    require_floats(require_tensor(input, "_standard_gamma"), "gamma_cpu")
+    drawn = source(generator).standard_gamma(input.numbers().astype(np.float64))
+    return finish(np.asarray(np.maximum(drawn, np.finfo(input.payload.dtype).tiny)).astype(input.payload.dtype))
+
+
+@sampled
+def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
+    """Shares that add up to 1 along the last dim, for these concentrations; of its shape and dtype. They have no gradient here."""
+    require_floats(require_tensor(input, "_sample_dirichlet"), "dirichlet")
+    drawn = source(generator).standard_gamma(input.numbers().astype(np.float64))
+    return finish(np.asarray(drawn / drawn.sum(-1, keepdims=True)).astype(input.payload.dtype))
 
 
 # -- into a tensor -----------------------------------------------------------------------------------

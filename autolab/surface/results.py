@@ -5,6 +5,8 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any
 
+TYPES: dict[str, Any] = {}  # by the name of the function
+
 
 def named(name: str, fields: str, module: str) -> Any:
     """A tuple type with these fields. (A NamedTuple takes ten times as long to make, at every import.)"""
@@ -18,8 +20,9 @@ def named(name: str, fields: str, module: str) -> Any:
     def show(self: Any) -> str:
         return f"torch.return_types.{name}(\n" + ",\n".join(f"{n}={v!r}" for n, v in zip(names, self)) + ")"
 
-    return type(f"{name}_result", (tuple,), {
+    TYPES[name] = type(f"{name}_result", (tuple,), {
         "__slots__": (), "__new__": new, "__repr__": show, "__getnewargs__": lambda self: tuple(self), "_fields": names,
         "__doc__": f"What {name} returns: {', '.join(names)}.", "__module__": module,
         **{n: property(itemgetter(i)) for i, n in enumerate(names)},
     })  # fmt: skip
+    return TYPES[name]

@@ -250,3 +250,10 @@ def test_hooks_on_saved_tensors_stay_outside_of_reverse_transforms(transform):
     assert jvp(within, (X,), (X,))[1].shape == ()
     with around():
         (X.clone().requires_grad_() ** 2).sum().backward()
+
+
+def test_out_and_equal_have_no_batching_rule():
+    with pytest.raises(RuntimeError, match="Batching rule not implemented for aten::abs.out; .* Leave out= away"):
+        vmap(lambda x, y: autolab.abs(x, out=y))(autolab.ones(2, 3), autolab.ones(2, 3))
+    with pytest.raises(RuntimeError, match="Batching rule not implemented for aten::equal"):
+        vmap(autolab.equal)(autolab.ones(2, 3), autolab.ones(2, 3))

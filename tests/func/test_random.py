@@ -17,6 +17,8 @@ DRAWS = {
     "randperm": lambda x: autolab.randperm(6),
     "rand_like": lambda x: autolab.rand_like(x),
     "bernoulli": lambda x: autolab.bernoulli(x),
+    "gamma": lambda x: autolab._standard_gamma(x + 1),
+    "dirichlet": lambda x: autolab._sample_dirichlet(x + 1),
     "normal": lambda x: autolab.normal(x, 0.5),
     "multinomial": lambda x: autolab.multinomial(x, 2),
     "normal_": lambda x: x.clone().normal_(),

@@ -47,3 +47,13 @@ def test_wrong_kinds_are_refused_in_the_same_words(lib):
         lib.iinfo(lib.float32)
     with pytest.raises(TypeError, match="argument 'type' \\(position 1\\) must be torch.dtype, not int"):
         lib.finfo(3)
+
+
+def test_results_with_names_have_a_type_of_their_own(lib):
+    x = lib.eye(3)
+    results = {"max": x.max(0), "topk": x.topk(1, 0), "linalg_eigh": lib.linalg.eigh(x), "linalg_qr": lib.linalg.qr(x)}
+    for name, found in results.items():
+        assert type(found) is getattr(lib.return_types, name)
+    assert type(lib.vmap(lib.min, (0, None))(lib.ones(2, 3, 4), 0)) is lib.return_types.min
+    with pytest.raises(AttributeError):
+        lib.return_types.nothing  # noqa: B018
