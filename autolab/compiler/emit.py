@@ -174,7 +174,7 @@ class Source:
         args = [self.speak(a) for a in step.args]
         if step.function is np.dot:
             return f"{args[0]}.dot({args[1]}{', ' + into if into else ''})"
-        if step.function in OPERATORS and not any(np.ndim(v.sample) for v in step.values()) and not step.kwargs:
+        if not into and step.function in OPERATORS and not any(np.ndim(v.sample) for v in step.values()) and not step.kwargs:
             return OPERATORS[step.function].format(*args)
         if step.function is np.transpose and len(args) == 1:
             return f"{args[0]}.T"

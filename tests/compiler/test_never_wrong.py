@@ -230,6 +230,19 @@ def test_results_share_memory_as_in_eager_mode(results):
     same_story(story)
 
 
+def test_a_number_times_an_array_of_the_rule_is_kept():
+    def story(compiled):
+        f = compiled(lambda x: (x * 2).prod().tanh() * x)
+        found = []
+        for k in range(1, 4):
+            x = torch.tensor(float(k), requires_grad=True)
+            f(x).backward()
+            found.append(x.grad)
+        return found
+
+    same_story(story)
+
+
 # -- numbers that were looked at ----------------------------------------------------------------------
 
 
