@@ -93,7 +93,8 @@ def lengths_of(args: tuple[Any, ...], function: str, named: Any = None) -> tuple
 def require_tensor(t: Any, function: str, name: str = "input", position: int = 1) -> Tensor:
     """Raise TypeError in PyTorch's words if `t` is no Tensor."""
     if not isinstance(t, Tensor):
-        raise TypeError(f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(t).__name__}")
+        hint = ". Its __torch_function__ is asked once torch.overrides is imported" if hasattr(t, "__torch_function__") else ""
+        raise TypeError(f"{function}(): argument '{name}' (position {position}) must be Tensor, not {type(t).__name__}{hint}")
     return t
 
 

@@ -129,10 +129,24 @@ def volatile(self: Tensor) -> bool:
 
 def _backward_hooks(self: Tensor) -> Any:
     """The hooks on this tensor by their numbers; None if there are none."""
+    if "_backward_hooks" in vars(self):
+        return vars(self)["_backward_hooks"]
     if self.is_leaf:
         return (self.extra and self.extra.hooks) or None
     node, number = self.edge  # type: ignore[misc]
     return (node.hooks and node.hooks.tensor.get(number)) or None
+
+
+def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
+    vars(self)["_backward_hooks"] = hooks
+    if self.is_leaf:  # a result's hooks are its node's, which does not look here
+        self.own_extra().hooks = {} if hooks is None else hooks
+
+
+def _set_grad_fn(self: Tensor, node: Any) -> None:
+    if node is not None:
+        raise RuntimeError("_grad_fn can be only set to None")
+    self.detach_()  # type: ignore[attr-defined]
 
 
 def _cannot_delete(name: str) -> Any:
@@ -146,6 +160,6 @@ FACTS = {
     "is_cpu": True, "is_mps": False, "is_xpu": False, "is_xla": False, "is_meta": False, "is_quantized": False, "is_nested": False,
     "is_mkldnn": False, "is_sparse_csr": False, "is_ipu": False, "is_maia": False, "is_mtia": False, "is_vulkan": False,
     "layout": property(lambda self: strided), "name": None, "volatile": property(volatile),
-    "_grad_fn": property(lambda self: self.grad_fn, None, _cannot_delete("_grad_fn")),
-    "_backward_hooks": property(_backward_hooks, None, _cannot_delete("_backward_hooks")),
+    "_grad_fn": property(lambda self: self.grad_fn, _set_grad_fn, _cannot_delete("_grad_fn")),
+    "_backward_hooks": property(_backward_hooks, _set_backward_hooks, _cannot_delete("_backward_hooks")),
 }  # fmt: skip

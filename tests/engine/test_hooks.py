@@ -345,3 +345,14 @@ def test_a_hook_after_accumulating_returns_nothing_or_the_leaf_it_got(lib, x):
     x.register_post_accumulate_grad_hook(lambda leaf: leaf.grad)
     with pytest.raises(RuntimeError, match="hooks should return None"):
         x.sum().backward()
+
+
+def test_the_hooks_of_a_tensor_are_a_dict_under_pytorchs_name(lib):
+    for x in (lib.ones(1, requires_grad=True), lib.ones(1, requires_grad=True) * 2, lib.ones(1)):
+        assert not x._backward_hooks
+        x._backward_hooks = {0: lambda g: g * 10}
+        if x.requires_grad:
+            assert lib.autograd.grad((x * 3).sum(), x)[0].item() == (30 if x.is_leaf else 3)
+        for name in ("_backward_hooks", "_grad_fn"):
+            with pytest.raises(RuntimeError):
+                delattr(x, name)
