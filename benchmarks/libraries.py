@@ -24,11 +24,20 @@ def with_torch_api(name: str) -> Programs:
 
 
 def compiled() -> Programs:
-    """autolab again, each step through autolab.compile (hvp and deep stay in eager mode)."""
+    """autolab again, each step through autolab.compile (deep stays in eager mode: it has too many operations)."""
     import autolab
     from benchmarks.torch_api import programs
 
     return programs(autolab, autolab.compile)
+
+
+def machine_code() -> Programs:
+    """The same with loops compiled by numba, if that is installed."""
+    import autolab
+    from autolab.compiler import machine  # noqa: F401 - raises ImportError if it is not
+    from benchmarks.torch_api import programs
+
+    return programs(autolab, lambda step: autolab.compile(step, backend="numba"))
 
 
 LIBRARIES: dict[str, Callable[[], Programs]] = {
@@ -36,6 +45,7 @@ LIBRARIES: dict[str, Callable[[], Programs]] = {
     "torch": lambda: with_torch_api("torch"),
     "autolab": lambda: with_torch_api("autolab"),
     "compiled": compiled,
+    "numba": machine_code,
     "autograd": lambda: import_module("benchmarks.autograd_api").PROGRAMS,
     "mygrad": lambda: import_module("benchmarks.mygrad_api").PROGRAMS,
 }
