@@ -11,7 +11,7 @@ import pytest
 from autolab.autograd import Function
 from autolab.check import SPECS, LocalCandidate, Reference, Spec, check, diagnose, judge
 from autolab.check.cases import BROADCAST, draw
-from autolab.check.reference import stretched_axes
+from autolab.check.reference import stretched_axes, sum_to
 from autolab.check.score import Row, mutation_score
 from autolab.engine.op import ELEMENTWISE, Op
 
@@ -168,7 +168,47 @@ def test_an_exercise_on_an_operation_of_ones_own_is_a_few_lines():
 def test_a_slope_within_the_kink_is_accepted_and_remarked_on():
     report = check("relu", lambda g, x: g * (x >= 0))
     assert report.passed
-    assert "you take the slope 1, PyTorch takes 0: both will do" in str(report)
+    assert "you take the slope 1, PyTorch takes 0: both are right" in str(report)
+
+
+def test_what_moves_g_to_the_wrong_place_still_follows_g():
+    report = check("flip", lambda g: g)
+    upstream = next(v for v in report.verdicts if v.name == "upstream")
+    assert upstream.passed is not False
+    assert report.points < report.max_points / 2
+
+
+def test_a_gradient_that_does_not_follow_g_is_told_what_was_seen():
+    report = check("exp", lambda g, out: g * g * out)
+    assert "for the sum of two g it must be the sum of their gradients" in str(report)
+
+
+def test_gradients_exchanged_are_not_called_unsummed():
+    report = check("sub", lambda g, x, y: (-sum_to(g, y.shape), sum_to(g, x.shape)))
+    assert [d.family for d in report.diagnoses] == ["swapped"]
+
+
+def test_a_derivative_kept_from_an_earlier_call_is_called_that():
+    kept = []
+    report = check("tanh", lambda g, out: g * (kept or kept.append(1 - out**2) or kept)[0])
+    assert (report.diagnoses[0].family, report.diagnoses[0].certainty) == ("state", "certain")
+
+
+def test_a_rule_that_is_wrong_in_float32_only_fails_by_its_dtype():
+    report = check("exp", lambda g, out: g * out if out.dtype == np.float64 else g)
+    assert [(v.name, v.passed) for v in report.verdicts if v.passed is False] == [("dtype", False)]
+
+
+def test_a_gradient_of_another_dtype_is_right_and_remarked_on():
+    report = check("exp", lambda g, out: (g * out).astype(np.float64))
+    assert report.passed
+    assert "for float32 inputs the gradient for x is float64" in report.notes[0]
+
+
+def test_another_eps_is_nearly_right_and_no_difference_quotient():
+    report = check("sqrt", lambda g, x: 0.5 * g / np.sqrt(x + 1e-6))
+    assert report.diagnoses[0].family == "number"
+    assert report.points > report.max_points / 2
 
 
 def test_the_points_of_an_exercise_do_not_depend_on_the_answer():
