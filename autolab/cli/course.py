@@ -24,6 +24,8 @@ SPEC = click.option(
 )  # fmt: skip
 MISSING = 'This command needs nbgrader, which is not installed: pip install "autolab-grad[course]"'
 
+NOBODY = "nobody's {0} is graded yet: run `autolab course grade {0}` first"
+
 
 class Failed(click.ClickException):
     """Could not run: exit status 2."""
@@ -265,6 +267,8 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
     place = Course(root)
     with CourseGradebook(place.database, assignment) as gradebook:
         data = summary(gradebook.reports(), gradebook.totals(), gradebook.points())
+    if not data["students"]:
+        raise LookupError(NOBODY.format(assignment))
     if as_json:
         click.echo(json.dumps(data, indent=2))
         return
@@ -293,6 +297,8 @@ def export(assignment: str, root: Path, system: str, as_json: bool) -> None:
 
     with CourseGradebook(Course(root).database, assignment) as gradebook:
         totals, of = gradebook.totals(), sum(gradebook.points().values())
+    if not totals:
+        raise LookupError(NOBODY.format(assignment))
     click.echo(
         json.dumps({"of": of, "totals": totals}) if as_json else table(assignment, totals, of, system), nl=as_json
     )

@@ -1,0 +1,76 @@
+"""What crosses between box and judge, and what the judge remembers; the box is in this process here."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from autolab.course.grading import judge, wire
+from autolab.course.grading.answers import Answers
+from autolab.course.grading.box import Box, Limits, Reply
+
+SQUARE = "def backward(g, x):\n    return {}\n"
+
+
+def opened(message):
+    head, _ = wire.PREFIX.unpack(message[:8])
+    return wire.read(message[8 : 8 + head], message[8 + head :])
+
+
+def session(answer):
+    """What a judge asks, answered by a student's code."""
+    names = {}
+    exec(SQUARE.format(answer), names)
+    shell = SimpleNamespace(user_ns=names, display_formatter=SimpleNamespace(), transform_cell=None)
+    handlers = Answers(shell, None).handlers
+
+    def ask(what, *arguments):
+        if what != "put":
+            return handlers[what](*arguments)
+        name, arguments = opened(arguments[0])
+        reply = wire.encode({"ok": handlers[name](*arguments)})
+        head, _ = wire.PREFIX.unpack(reply[:8])
+        return Reply(SimpleNamespace(broken=False), reply[8 : 8 + head], reply[8 + head :])
+
+    return ask
+
+
+def points(answer, seed=3):
+    return judge.Judge(session(answer), seed).run('from autolab.check import check\ncheck("square", backward)', "<test>").report.points
+
+
+def test_the_same_numbers_are_judged_once_and_others_for_themselves(monkeypatch):
+    times, judged = [], judge.judge
+    monkeypatch.setattr(judge, "judge", lambda *a, **k: times.append(1) or judged(*a, **k))
+    monkeypatch.setattr(judge, "_DRAWN", {})
+    full = points("2 * x * g")
+    assert points("(x * 2) * g") == full > points("3 * x * g")
+    assert len(times) == 2
+    assert points("2 * x * g", seed=4) == full
+    assert len(times) == 3
+
+
+def test_an_array_arrives_as_the_engine_knows_it():
+    for array in (np.ones((2, 3)), np.arange(4)[::2], np.ones((2, 3), np.float32).T, np.array([True, False]), np.array(2.5), np.zeros((0, 3))):
+        got = opened(wire.encode(array))
+        assert got.dtype is np.dtype(array.dtype.str)
+        assert got.flags.writeable
+        assert got.shape == array.shape
+        assert np.array_equal(got, array)
+
+
+@pytest.mark.parametrize("array", [["<f8", 1 << 40], ["<f8", -1], ["|O", 1], ["<f8", 2], ["<f8", 1.0], [["<f8"], 1], ["<f8", *[1] * 9], "<f8"])
+def test_an_array_that_is_not_there_is_refused(array):
+    with pytest.raises(wire.Broken):
+        wire.read(json.dumps({"value": {"a": 0}, "arrays": [array]}).encode(), bytes(8))
+
+
+def test_a_loop_ends_after_its_seconds_of_computing():
+    with Box("limits", Limits(busy=0.3, cell=60.0)) as box:
+        session = box.open()
+        assert session.ask("run", "import time\ntime.sleep(0.6)", "waits")["error"] is None
+        with pytest.raises(wire.Broken, match="took too long") as caught:
+            session.ask("run", "while True:\n    try:\n        1 / 0\n    except BaseException:\n        pass", "loops")
+        session.close()
+        assert caught.value.late
