@@ -156,7 +156,7 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
     chosen = assignments or tuple(sorted(p.name for p in (root / "source").iterdir() if p.is_dir()))
     paths = [p for a in chosen for p in sorted((root / "source" / a).glob("*.ipynb"))]
     if not paths:
-        raise LookupError(f"no notebooks in {root / 'source'}/{{{','.join(chosen)}}}")
+        raise LookupError(f"no notebooks in {', '.join(str(root / 'source' / a) for a in chosen)}")
     proofs = []
     for path in paths:
         proofs.append(proof := prove(path, mode))
