@@ -85,12 +85,43 @@ def gelu_tanh_rule(g, x):
     return g * (s * (1 + x * (1 - s) * (A + 3 * B * square)))
 
 
+def one_and_exp(x, out):
+    """1 + exp(-x * (A + B * x**2))"""
+    np.multiply(x, x, out)
+    out *= -B
+    out -= A
+    out *= x
+    np.exp(out, out)
+    out += 1
+
+
+def gelu_tanh_into(x, out):
+    """What gelu_tanh_values computes, step by step in one place; likewise the rule's."""
+    one_and_exp(x, out)
+    np.divide(x, out, out)
+
+
+def gelu_tanh_rule_into(g, x, out):
+    s = np.empty_like(x)
+    one_and_exp(x, s)
+    np.divide(1, s, s)
+    np.multiply(x, x, out)
+    out *= 3 * B
+    out += A
+    out *= x
+    out *= 1 - s
+    out += 1
+    out *= s
+    out *= g
+
+
 gelu = op(
     "gelu", lambda x: in_blocks(gelu_values, x), E, refuse=refuse.integers("GeluKernelImpl"), x=lambda g, x: in_blocks(gelu_rule, g, x)
 )
 gelu_tanh = op(
-    "gelu_tanh", lambda x: in_blocks(gelu_tanh_values, x), E, node="GeluBackward0", refuse=refuse.integers("GeluKernelImpl"),
-    x=lambda g, x: in_blocks(gelu_tanh_rule, g, x),
+    "gelu_tanh", lambda x: in_blocks(gelu_tanh_values, x, into=gelu_tanh_into), E, node="GeluBackward0",
+    refuse=refuse.integers("GeluKernelImpl"),
+    x=lambda g, x: in_blocks(gelu_tanh_rule, g, x, into=gelu_tanh_rule_into),
 )  # fmt: skip
 
 

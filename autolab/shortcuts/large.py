@@ -56,12 +56,16 @@ def stands_beside(value: Any, g: Any) -> bool:
 
 
 class Written(NamedTuple):
-    """A rule with a place for its result: `multiply(g, y, out)` for `g * y`. `steps`: how many operations it is; 0 if it is g itself."""
+    """A rule with a place for its result: `multiply(g, y, out)` for `g * y`. `steps`: how many operations it is; 0 if it is g itself.
+
+    calls: it calls a function for its result, which knows best how to.
+    """
 
     rule: Callable[..., Any]
     text: str | None
     steps: int
     into: Callable[..., Any]
+    calls: bool = False
 
 
 def written(rule: Callable[..., Any]) -> Written:
@@ -84,7 +88,7 @@ def written(rule: Callable[..., Any]) -> Written:
     else:
         line = f"out[...] = {text}"
     exec(compile(f"def into({', '.join(given)}, out):\n    {line}\n", "<large>", "exec"), names)
-    return Written(rule, text, steps if steps or text == "g" else 9, names["into"])
+    return Written(rule, text, steps if steps or text == "g" else 9, names["into"], isinstance(found, ast.Call))
 
 
 def say_the_same(rules: list[Any], values: list[Any]) -> bool:
@@ -100,6 +104,8 @@ def apply(rule: Written, g: Any, same: bool, values: list[Any], over: Any) -> An
     one = g[(0,) * g.ndim] if same else None
     if same and not any(type(v) is np.ndarray for v in values):
         return np.broadcast_to(np.asarray(rule.rule(one, *values), g.dtype), g.shape)
+    if rule.steps == 1 and rule.calls:
+        return rule.rule(g if one is None else one, *values)
     out = np.empty(g.shape, g.dtype) if over is None else over
     if rule.steps == 1:
         rule.into(g if one is None else one, *values, out)

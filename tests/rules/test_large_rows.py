@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import autolab
+from autolab.rules import activations
 from autolab.rules import nn as rows
 
 F = autolab.nn.functional
@@ -54,3 +55,14 @@ def test_layer_norm_of_any_layout_and_weight(rng, torch):
             found.append([y.detach().numpy(), *(t.grad.numpy() for t in leaves if t is not None)])
         for ours, theirs in zip(*found):
             np.testing.assert_allclose(ours, theirs, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(7,), (300, 400), (0, 3), ()])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_gelu_in_place_is_the_formula(shape, dtype, rng):
+    x = np.asarray(rng.standard_normal(shape) * 4, dtype)[()]
+    g = np.asarray(rng.standard_normal(shape), dtype)[()]
+    near = {"rtol": 2e-5, "atol": 2e-6} if dtype is np.float32 else {"rtol": 1e-12, "atol": 1e-14}
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(activations.gelu_tanh.forward(x), activations.gelu_tanh_values(x), **near)
+        np.testing.assert_allclose(activations.gelu_tanh.rules["x"].function(g, x), activations.gelu_tanh_rule(g, x), **near)
