@@ -24,7 +24,7 @@ from autolab.engine.tensor import Tensor
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 OURS = "autolab"
 IMPURE = {"print", "input", "open", "next", "random", "time", "perf_counter", "monotonic", "datetime", "urandom", "default_rng"}
-LARGEST_ARRAY = 4096  # entries of a NumPy array outside that are compared at each call
+LARGEST_ARRAY = 1 << 20  # entries of a NumPy array outside: all of them are compared at each call
 # kinds of objects that do not change
 FIXED = (type, types.ModuleType, types.BuiltinFunctionType, range, slice, np.dtype, np.ufunc, re.Pattern, enum.Enum)
 
