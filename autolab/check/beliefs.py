@@ -26,6 +26,8 @@ CONSTANTS = "takes mean and variance for constants: the two terms that come from
 APPROXIMATION = "is the derivative of the {} approximation, and not of the exact function"
 HALF = "stands for a part of the function: the product rule has a second term"
 TWICE_SIGMOID = "is multiplied by the derivative of sigmoid once more than it should be"
+TAKEN_OUT = "multiplies the running sum of g by a factor that belongs inside it: each result brings its own"
+NOT_WEIGHTS = "has exponentials in it that are not divided by their sum"
 LOGITS = "is that of the loss from scores, x - target: here x is a probability already"
 
 
@@ -61,6 +63,7 @@ def _stacks() -> dict[str, list[Belief]]:
     return found
 
 
+RUNNING = "np.flip(np.cumsum(np.flip(g, axis), axis), axis)"
 SIGMOID = {"s": "sigmoid(1.702 * x)"}
 TANH = {"u": "tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))"}
 SLOPE = "(1 - u**2) * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x**2)"
@@ -74,6 +77,7 @@ BELIEFS: dict[str, dict[str, list[Belief]]] = {
     "bce_with_logits": {"x": [Belief("factor", TWICE_SIGMOID, Way("g * (s - target) * s * (1 - s) / x.size", CURVE))]},
     "binary_cross_entropy": {"x": [Belief("factor", LOGITS, Way("g * (x - target)"))]},
     "bmm": _stacks(),
+    "cumprod": {"x": [Belief("factor", TAKEN_OUT, Way(f"{RUNNING} * out / x"))]},
     "cross_entropy": {"x": [
         Belief("places", COLUMNS, Way("g * (p - onehot.max(0)) / n", CLASSES)),
         Belief("places", COLUMNS, Way("g * (p - onehot.sum(0)) / n", CLASSES)),
@@ -88,7 +92,11 @@ BELIEFS: dict[str, dict[str, list[Belief]]] = {
         Belief("function", APPROXIMATION.format("tanh"), Way(f"g * (0.5 * (1 + u) + 0.5 * x * {SLOPE})", TANH)),
     ]},
     "layer_norm": {"x": _norm(-1, NORMED)},
-    "logsumexp": {"x": [Belief("function", LARGEST_ONLY, Way(f"G * {LARGEST}", ALONG))]},
+    "logcumsumexp": {"x": [Belief("factor", TAKEN_OUT, Way(f"{RUNNING} * np.exp(x - out)"))]},
+    "logsumexp": {"x": [
+        Belief("function", LARGEST_ONLY, Way(f"G * {LARGEST}", ALONG)),
+        *(Belief("factor", NOT_WEIGHTS, Way(f"G * np.exp({power})", ALONG)) for power in ("x", "x - x.max(axis, keepdims=True)")),
+    ]},
     "matmul": _stacks(),
     "mse_loss": {
         x: [Belief("function", ABSOLUTE, Way(f"{sign}2 * g * abs(x - y) / n", MEAN)) for sign in ("", "-")]
@@ -96,6 +104,10 @@ BELIEFS: dict[str, dict[str, list[Belief]]] = {
         for x in ("x", "y")
     },
     "norm": {"x": [Belief("function", "has the sign of x in it, as for the sum of absolute values", Way("G * np.sign(x)", ALONG))]},
+    "prod": {"x": [
+        Belief("division", "has each entry divided by the product in it: the division is upside down", Way("G * x / OUT", ALONG)),
+        Belief("operation", "has the product minus the entry in it: no difference belongs there", Way("G * (OUT - x)", ALONG)),
+    ]},
     "softmax": {"x": [Belief("function", LARGEST_ONLY, Way(f"g * {LARGEST}"))]},
 }  # fmt: skip
 

@@ -107,7 +107,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     moved = _moved(wrong, x)
     if moved and moved[2]:
         return Mistake(*moved[:2], enough)
-    if found := _pattern(wrong, x):
+    if (found := _pattern(wrong, x)) and not (moved and found.family == "mask"):
         return replace(found, sure=found.sure and enough and not failed)
     if moved:
         return Mistake(*moved[:2], False)
@@ -323,8 +323,8 @@ def _reduction_of(o: Observation, x: str) -> tuple[str, str] | None:
     got, want = o.got[x], o.want[x]
     if found := reduction(got, want, want.shape, ()):
         return found
-    for full in stretched(o, x):
-        if found := reduction(got, full, want.shape):
+    for full, shape in stretched(o, x):
+        if found := reduction(got, full, shape):
             return found
     extra = o.g.ndim - want.ndim
     for count in range(1, o.g.ndim + 1) if extra >= 0 and not o.reference.elementwise else ():
@@ -337,8 +337,8 @@ def _reduction_of(o: Observation, x: str) -> tuple[str, str] | None:
 
 def _averaged(o: Observation, x: str) -> tuple[str, str] | None:
     """Was what a layer adds up for its bias averaged?"""
-    for full in stretched(o, x):
-        found = reduction(o.got[x], full, o.want[x].shape)
+    for full, shape in stretched(o, x):
+        found = reduction(o.got[x], full, shape)
         if found and found[0] == "averaged":
             return found
     return None

@@ -394,15 +394,19 @@ def chains(o: Observation, x: str) -> list[Chain]:
     return o.memo[key]
 
 
-def stretched(o: Observation, x: str) -> Iterator[np.ndarray]:
-    """What the step that stretches x, as a layer does with its bias, passes on to it before that is summed."""
+def stretched(o: Observation, x: str) -> Iterator[tuple[np.ndarray, tuple[int, ...]]]:
+    """What the step that stretches x, as a layer does with its bias, passes on before that is summed, and to which shape."""
     for chain in filter(None, chains(o, x)):
-        uses = [(step, k) for step in chain.steps for k, source in enumerate(step.sources) if source == chain.inputs.index(x)]
+        at = chain.inputs.index(x)
+        uses = [(step, k) for step in chain.steps for k, source in enumerate(step.sources) if source == at]
+        if len(uses) == 1 and uses[0][0].row.name in ("expand_dims", "reshape"):  # x with an axis of size 1 put in
+            at = uses[0][0].place
+            uses = [(step, k) for step in chain.steps for k, source in enumerate(step.sources) if source == at]
         for step, k in uses if len(uses) == 1 else ():
             if step.row.kind == "elementwise" and has_rule(step, k) and step.incoming is not None:
                 full = np.broadcast_to(step.rule(k, step.incoming), step.names["out"].shape)
                 if full.shape != step.shape(k):
-                    yield full
+                    yield full, step.shape(k)
 
 
 def _chain(function: Callable, inputs: Mapping[str, np.ndarray], settings: Mapping[str, Any], o: Observation, x: str) -> Chain | None:

@@ -159,6 +159,10 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
         for sign, operation in MIXED.items():
             yield Family("operation", f"is g times ({a} {sign} {b})", lambda o, x, f=operation: sum_to(
                 o.g * f(*(o.names[y] for y in o.reference.inputs)), o.names[f"{x}_shape"]))  # fmt: skip
+    if not reference.elementwise:
+        for name in (*others, "g"):
+            text = f"adds up {_value(name)} over axis 0 before it is used: each part along that axis belongs to its own part of the result"
+            yield Family("wrong axis", text, lambda o, x, n=name: _added_up(o, x, n))
     needs = reference.rules[x][1] if not reference.function else ()  # of a function, its chain knows
     for needed in needs:
         if needed != "out" and needed not in reference.inputs:
@@ -184,6 +188,14 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
             "uses forward applied twice: what forward saved was passed through the function again",
             lambda o, x: _rule(o, x, out=np.asarray(o.reference.result((o.out,), {k: o.names[k] for k in o.given}))),
         )
+
+
+def _added_up(o: Observation, x: str, name: str) -> np.ndarray:
+    value = np.asarray(o.g if name == "g" else o.names[name])
+    if value.ndim < 2 or value.dtype.kind != "f":
+        raise ValueError("no stack")
+    value = np.broadcast_to(value.sum(0, keepdims=True), value.shape)
+    return _rule(o, x, value) if name == "g" else _rule(o, x, **{name: value})
 
 
 MIXED = {"+": np.add, "-": np.subtract, "/": np.divide}
@@ -301,7 +313,8 @@ def _about_shape(reference: Reference) -> Iterator[Family]:
         yield Family("not spread", "is g as it came, with the shape of the result: each entry has to go back to where it came from",
                      lambda o, x: o.g)  # fmt: skip
     yield Family("keepdims", "lays g along the last axis: the axis that forward removed was not put back in its place",
-                 lambda o, x: np.broadcast_to(o.g, o.want[x].shape) if o.g.ndim < o.want[x].ndim else _no_such_setting())  # fmt: skip
+                 lambda o, x: np.broadcast_to(o.g, o.want[x].shape)
+                 if 0 < o.g.ndim < o.want[x].ndim and "axis" in o.names else _no_such_setting())  # fmt: skip
     for axis in (None, 0, 1, -1, -2):
         yield Family(
             "axis",

@@ -284,3 +284,29 @@ def layer_norm_with_another_eps(g, x, weight):
     r = 1 / np.sqrt(x.var(-1, keepdims=True) + 1e-6)
     z, h = (x - x.mean(-1, keepdims=True)) * r, g * weight
     return r * (h - h.mean(-1, keepdims=True) - z * (h * z).mean(-1, keepdims=True)), (g * z).sum(0), g.sum(0)
+
+
+# ---------- sums over what goes on
+@wrong("cumprod", "factor")
+def cumprod_factor_outside(g, x, out, axis):
+    return np.flip(np.cumsum(np.flip(g, axis), axis), axis) * out / x
+
+
+@wrong("logcumsumexp", "factor")
+def logcumsumexp_factor_outside(g, x, out, axis):
+    return np.flip(np.cumsum(np.flip(g, axis), axis), axis) * np.exp(x - out)
+
+
+@wrong("logsumexp", "factor|division|unstable")
+def logsumexp_not_divided(g, x, axis):
+    return np.expand_dims(g, axis) * np.exp(x - x.max(axis, keepdims=True))
+
+
+@wrong("prod", "division|operation")
+def prod_upside_down(g, x, out, axis):
+    return np.expand_dims(g / out, axis) * x
+
+
+@wrong("prod", "operation|term")
+def prod_takes_away(g, x, out, axis):
+    return np.expand_dims(g, axis) * (np.expand_dims(out, axis) - x)

@@ -315,7 +315,7 @@ def conv2d_positions_exchanged(g, x, weight):
     return gx, gw
 
 
-@wrong("max_pool", "one of many|places|mask|upstream only")
+@wrong("max_pool", "one of many|places|mask|upstream only|permutation")
 def max_pool_first_corner(g, x):
     grad = np.zeros_like(x)
     grad[:, :, ::2, ::2] = g
