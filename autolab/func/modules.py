@@ -48,12 +48,14 @@ def places_of(module: Any, prefix: str = "", found: Places | None = None) -> Pla
     found = {} if found is None else found
     own = module.__dict__
     for place in (own["_parameters"], own["_buffers"]):
-        for name, t in place.items():
-            if t is not None:
-                found[prefix + name] = place, name
-    for name, child in own["_modules"].items():
-        if child is not None:
-            places_of(child, f"{prefix}{name}.", found)
+        if place:
+            for name, t in place.items():
+                if t is not None:
+                    found[prefix + name] = place, name
+    if own["_modules"]:
+        for name, child in own["_modules"].items():
+            if child is not None:
+                places_of(child, f"{prefix}{name}.", found)
     return found
 
 

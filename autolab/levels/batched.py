@@ -216,6 +216,10 @@ class Batch(Level):
 
     def lead(self, v: Any) -> Any:
         """An argument that all samples share, with the leading axis."""
+        if isinstance(v, np.generic):  # a copy of a number for each takes less time than a view that shows one
+            one = np.empty(self.size, v.dtype)
+            one.fill(v)
+            return one
         return np.broadcast_to(v, (self.size, *v.shape)) if hasattr(v, "shape") else v
 
     def before_random(self) -> None:

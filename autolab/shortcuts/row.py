@@ -343,29 +343,32 @@ def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Call
         names["otherwise"] = otherwise or (lambda *args: generally(op, args, {}))
     versions: dict[bool, Callable[..., Any]] = {}
 
-    def unusual(*args: Any) -> Any:
-        """Recording is off, a transform runs, or somebody watches."""
-        if not modes.fast:
-            home = None if modes.watched else highest(args)
-            if home is not None and not op.matrices:
-                return home.apply(op, args[:-1], args[-1])
-            if home is not None or modes.watched:
-                return names["otherwise"](*args[:-1]) if op.matrices else generally(op, args[:-1], args[-1])
-        run = versions.get(modes.grad)
+    def version(recorded: bool) -> Callable[..., Any]:
+        run = versions.get(recorded)
         if run is None:
-            about = f"<{op.name}, {'' if modes.grad else 'not '}recorded>"
-            run = versions[modes.grad] = define(op.name, forward_source(op, names, modes.grad, looking=False), names, about)
-        return run(*args)
+            about = f"<{op.name}, {'' if recorded else 'not '}recorded>"
+            run = versions[recorded] = define(op.name, forward_source(op, names, recorded, looking=False), names, about)
+        return run
 
-    inside = define("inside", inside_source(op), {"op": op, "unusual": unusual}, f"<{op.name}, inside>")
+    def unusual(*args: Any) -> Any:
+        """A transform runs, or somebody watches."""
+        home = None if modes.watched else highest(args)
+        if home is not None and not op.matrices:
+            return home.apply(op, args[:-1], args[-1])
+        if home is not None or modes.watched:
+            return names["otherwise"](*args[:-1]) if op.matrices else generally(op, args[:-1], args[-1])
+        return version(modes.grad)(*args)
+
+    inside = define("inside", inside_source(op), {"op": op, "unusual": unusual, "version": version}, f"<{op.name}, inside>")
     names |= node_classes(op) | {"unusual": inside}
     return define(op.name, forward_source(op, names), names, f"<{op.name}>")
 
 
 def inside_source(op: Op) -> str:
-    """The text of what a shortcut does where this is not the usual mode: a box is sent to its level, all else to `unusual`."""
+    """The text of what a shortcut does where this is not the usual mode: recording is off, a box is sent to its level, or `unusual`."""
     given = f"{', '.join(op.inputs)}, settings"
-    lines = [f"def inside({given}):", *home_lines(op.inputs, "{0}", "isinstance({0}, Tensor)", f"return unusual({given})")]
+    lines = [f"def inside({given}):", "    if modes.fast:", f"        return version(False)({given})"]
+    lines += home_lines(op.inputs, "{0}", "isinstance({0}, Tensor)", f"return unusual({given})")
     fits = f" or not two_matrices({', '.join(op.inputs)})" if op.matrices else ""
     lines += [f"    if home is None or home.watched{fits}:", f"        return unusual({given})"]
     return "\n".join([*lines, f"    return home.apply(op, ({', '.join(op.inputs)},), settings)"]) + "\n"
