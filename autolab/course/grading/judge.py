@@ -122,7 +122,7 @@ class Judge:
         report = judge(spec, reference, candidate, seed=seed, drawn=known.cases)
         report = report if points is None else report.worth(points)
         if said and not candidate.more:  # the verdict rests on this answer alone
-            _remember(known.verdicts, said, report)
+            _remember(known.verdicts, said, report, 64)
         return report
 
     def _bind(self, named: tuple[str, ...]) -> None:
@@ -164,8 +164,8 @@ class Drawn(NamedTuple):
 _DRAWN: dict[Any, Drawn] = {}
 
 
-def _remember(kept: dict[Any, Any], key: Any, value: Any) -> Any:
-    if len(kept) >= 500:
+def _remember(kept: dict[Any, Any], key: Any, value: Any, most: int = 500) -> Any:
+    if len(kept) >= most:  # memory must not grow with the class
         kept.clear()
     kept[key] = value
     return value
