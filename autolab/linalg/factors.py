@@ -83,12 +83,14 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
 def eig(A: Tensor) -> Any:
     """Not here: eigenvalues of a general matrix are complex numbers, which there are none of."""
+    square(A, "linalg.eig")
     raise NotImplementedError("linalg.eig: the eigenvalues of a general matrix are complex, and there are no complex dtypes here. "
                               "For a symmetric matrix use linalg.eigh.")  # fmt: skip
 
 
 def eigvals(A: Tensor) -> Any:
     """Not here: eigenvalues of a general matrix are complex numbers, which there are none of."""
+    square(A, "linalg.eigvals")
     raise NotImplementedError("linalg.eigvals: the eigenvalues of a general matrix are complex, and there are no complex dtypes here. "
                               "For a symmetric matrix use linalg.eigvalsh.")  # fmt: skip
 

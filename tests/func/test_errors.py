@@ -257,3 +257,9 @@ def test_out_and_equal_have_no_batching_rule():
         vmap(lambda x, y: autolab.abs(x, out=y))(autolab.ones(2, 3), autolab.ones(2, 3))
     with pytest.raises(RuntimeError, match="Batching rule not implemented for aten::equal"):
         vmap(autolab.equal)(autolab.ones(2, 3), autolab.ones(2, 3))
+
+
+@pytest.mark.parametrize("name", ["eig", "eigvals", "eigh", "inv", "det", "qr", "svd", "cholesky", "slogdet"])
+def test_a_sample_that_is_no_matrix_is_refused_as_such(name):
+    with pytest.raises(RuntimeError, match="dimension"):
+        vmap(getattr(autolab.linalg, name))(autolab.ones(3, 3))
