@@ -134,7 +134,7 @@ def _check_classes(input: Tensor, target: Tensor, weight: Any, classes: int, ign
             if input.ndim == 2:
                 raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported: got {list(target.shape)}")
             raise RuntimeError(f"Expected target size {[input.shape[0], *input.shape[2:]]}, got {list(target.shape)}")
-    i = target.all_numbers()
+    i = target.all_numbers(0, None if 0 <= ignore_index < classes else classes)
     if i.size == 0:
         return None
     low, high = int(i.min()), int(i.max())
@@ -218,7 +218,8 @@ def is_usual(scores: Any, target: Tensor, ignore_index: int) -> bool:
         return False
     if classes.shape != scores.shape[:-1] or scores.dtype not in FLOATING:
         return False
-    i = target.all_numbers() if target.level else classes
+    n = scores.shape[-1]
+    i = target.all_numbers(0, None if 0 <= ignore_index < n else n) if target.level or modes.tracer is not None else classes
     # A negative number is a very large one without its sign: one look at the largest is enough.
     return bool(
         i.size and np.maximum.reduce(i.view(np.uint64), None) < scores.shape[-1]
@@ -331,7 +332,7 @@ def binary_cross_entropy(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. Please ensure they "
             "have the same size."
         )
-    x = input.all_numbers()
+    x = input.all_numbers(0, np.nextafter(1, 2))
     if x.size and not (x.min() >= 0 and x.max() <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = apply(nn.bce, (input, target), {})
