@@ -17,7 +17,7 @@ from autolab import autograd
 from autolab.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from autolab.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from autolab.autograd.grad_mode import is_inference
-from autolab.engine.dtypes import bfloat16, bool_ as bool, dtype, float16, float32, float64, int8, int16, int32, int64, uint8
+from autolab.dtypes import bfloat16, bool_ as bool, dtype, float16, float32, float64, int8, int16, int32, int64, uint8
 from autolab.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from autolab.engine.tensor import Size, Tensor
 from autolab.surface.absent import Absent as _Absent, bind_absent as _bind_absent, watch as _watch

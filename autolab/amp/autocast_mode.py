@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from autolab import dtypes
 from autolab.amp.policies import table
-from autolab.engine import dtypes
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.surface.pointwise import to

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from autolab.autograd.graph import GradientEdge
+from autolab.dtypes import FLOATING, of
 from autolab.engine.backward import run
-from autolab.engine.dtypes import FLOATING, of
 from autolab.engine.modes import modes
 from autolab.engine.node import Edge, Like, edge_of
 from autolab.engine.tensor import Size, Tensor, fresh

@@ -11,7 +11,7 @@ import numpy as np
 
 from autolab.autograd.api import as_tuple
 from autolab.autograd.mismatch import GradcheckError, Jacobian
-from autolab.engine.dtypes import FLOATING
+from autolab.dtypes import FLOATING
 from autolab.engine.tensor import Tensor
 
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autolab.dtypes import FLOATING
 from autolab.engine.apply import highest
-from autolab.engine.dtypes import FLOATING
 from autolab.engine.inplace import layout_of
 from autolab.engine.modes import modes
 from autolab.engine.tensor import TABLE, Tensor, fresh

@@ -20,8 +20,8 @@ from autolab.autograd.context import (
     parameters,
     signature,
 )
+from autolab.dtypes import FLOATING
 from autolab.engine import anomaly
-from autolab.engine.dtypes import FLOATING
 from autolab.engine.inplace import FUNCTION, SEVERAL, View, check_may_write, rebase
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import Edge, RemovableHandle, edge_of

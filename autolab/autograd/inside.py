@@ -12,7 +12,7 @@ import numpy as np
 from autolab.autograd.context import Call, FunctionCtx, FunctionNode, Remembered
 from autolab.autograd.function import Function, is_in
 from autolab.autograd.transformed import mapped, pushed
-from autolab.engine.dtypes import FLOATING
+from autolab.dtypes import FLOATING
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
 from autolab.engine.saved import check

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from autolab.autograd.context import Call, FunctionCtx
 from autolab.autograd.function import Function, needs_setup_context
-from autolab.engine.dtypes import FLOATING
+from autolab.dtypes import FLOATING
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
 from autolab.func.tree import flatten, spread, unflatten

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from autolab import amp
+from autolab import amp, dtypes
 from autolab.cuda.amp import warn
-from autolab.engine import dtypes
 
 __all__ = ["GradScaler", "autocast"]
 

@@ -6,8 +6,7 @@ import functools
 import warnings
 from typing import Any
 
-from autolab import amp
-from autolab.engine import dtypes
+from autolab import amp, dtypes
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 

@@ -6,10 +6,10 @@ import numbers
 import warnings
 from typing import Any, ClassVar
 
+from autolab import dtypes
 from autolab.autograd import no_grad
 from autolab.distributions import constraints
 from autolab.distributions.constraints import Constraint
-from autolab.engine import dtypes
 from autolab.engine.tensor import Size, Tensor
 from autolab.surface.creation import tensor
 from autolab.surface.kinds import finfo

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autolab.engine.dtypes import FLOATING
+from autolab.dtypes import FLOATING
 from autolab.engine.modes import modes
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autolab.dtypes import FLOATING, NARROW, narrowed, promote, widened
 from autolab.engine import anomaly
-from autolab.engine.dtypes import FLOATING, NARROW, narrowed, promote, widened
 from autolab.engine.inplace import View
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of, next_number

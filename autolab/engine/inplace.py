@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.modes import Untracked, modes
 from autolab.engine.node import Edge, Node, edge_of, next_number
 from autolab.engine.saved import FREED, Packed, Saved

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
 
-from autolab.engine.dtypes import narrowed, widened
-from autolab.engine.dtypes import of as dtype_of
+from autolab.dtypes import narrowed, widened
+from autolab.dtypes import of as dtype_of
 from autolab.engine.modes import modes, recording
 from autolab.engine.saved import FREED, Saved
 from autolab.engine.tensor import SAME, TABLE, Size, Tensor, fresh

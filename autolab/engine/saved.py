@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from autolab.engine.dtypes import FLOATING
+from autolab.dtypes import FLOATING
 from autolab.engine.modes import modes, recording
 from autolab.engine.tensor import Tensor, fresh
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.dtypes import FLOATING
+from autolab.dtypes import FLOATING
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.func.tree import mapped

@@ -10,6 +10,7 @@ from autolab.surface.shape import stack
 
 Places = dict[str, tuple[dict[str, Any], str]]
 
+
 def functional_call(
     module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *, tie_weights: bool = True, strict: bool = False
 ) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.dtypes import FLOATING
+from autolab.dtypes import FLOATING
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, fresh

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from autolab.dtypes import result_type
 from autolab.engine.apply import apply, explained
-from autolab.engine.dtypes import result_type
 from autolab.engine.modes import GENERATED
 from autolab.engine.op import ELEMENTWISE, LINEAR, from_the_end
 from autolab.engine.tensor import TABLE, Tensor, fresh

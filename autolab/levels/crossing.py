@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autolab.dtypes import FLOATING
 from autolab.engine.apply import looks_into
-from autolab.engine.dtypes import FLOATING
 from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import F32, F64
 from autolab.engine.tensor import Tensor

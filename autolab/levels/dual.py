@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autolab.dtypes import FLOATING
 from autolab.engine.apply import apply
-from autolab.engine.dtypes import FLOATING
 from autolab.engine.modes import modes
 from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
 from autolab.engine.tensor import TABLE, Tensor

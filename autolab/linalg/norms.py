@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.linalg.checks import eye, floats, matrix, run, square
 from autolab.linalg.factors import eigvalsh, svdvals

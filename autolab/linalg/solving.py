@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.linalg.checks import eye, floats, matrix, named, run, same_dtype, square, under_autocast, zeros_info
 from autolab.rules import matrix as rows

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.overriding import _disabled_torch_function_impl
 from autolab.surface.printing import tensor_repr

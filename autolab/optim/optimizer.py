@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import RemovableHandle
 from autolab.engine.tensor import Tensor, fresh

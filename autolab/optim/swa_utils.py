@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from autolab.autograd.grad_mode import no_grad
-from autolab.engine.dtypes import int64
+from autolab.dtypes import int64
 from autolab.engine.tensor import Tensor
 from autolab.nn.modules.module import Module
 from autolab.optim.lr_scheduler.base import LRScheduler, per_group

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autolab.engine.dtypes import FLOATING, of, result_type
+from autolab.dtypes import FLOATING, of, result_type
 
 INVERT = "If you are trying to invert a mask, use the `~` or `logical_not()` operator instead."
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.parameter import Parameter
 from autolab.serialization.safe import KNOWN, REFUSED, Machine, NotAllowed, _added, globals_of

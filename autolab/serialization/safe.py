@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Size
 from autolab.surface.device import device
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh
 
 __all__ = ["load", "load_file", "load_model", "save", "save_file", "save_model"]

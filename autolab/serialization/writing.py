@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Size, Tensor, fresh
 from autolab.nn.parameter import Parameter
 from autolab.surface.device import device

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from autolab.dtypes import FLOATING
 from autolab.engine.apply import explained, generally, highest, looks_into, stretched
-from autolab.engine.dtypes import FLOATING
 from autolab.engine.inplace import View
 from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import OpNode, accumulator, fit, next_number

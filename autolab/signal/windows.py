@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Tensor
 from autolab.surface.creation import finish
 from autolab.surface.dims import whole

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.modes import modes, untracked
 from autolab.engine.tensor import Tensor, fresh
 from autolab.levels.level import created, shaped

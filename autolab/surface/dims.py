@@ -6,7 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Tensor
 
 # What this module gives: functions of the package.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.inplace import layout_of
 from autolab.engine.tensor import Tensor, fresh

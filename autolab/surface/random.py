@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules.elementwise import copy
 from autolab.surface import inplace

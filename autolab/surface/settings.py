@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.surface.device import CPU, device, require_cpu
 
 # What this module gives: functions and constants of the package.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor
 from autolab.levels.batched import first_sample, looked_into

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Tensor
 from autolab.rules.strided import owned
 from autolab.surface.creation import CPU

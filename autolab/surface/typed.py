@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Size, Tensor, fresh
 from autolab.surface.creation import as_array, finish
 from autolab.surface.device import require_cpu

@@ -16,9 +16,9 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from autolab import dtypes
 from autolab.autograd.api import backward as run_backward
 from autolab.autograd.function import Function
-from autolab.engine import dtypes
 from autolab.engine.backward import running
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.common import activated, is_floating, not_implemented, warn, written

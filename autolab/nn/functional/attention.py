@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from autolab.dtypes import NARROW
 from autolab.engine.apply import apply
-from autolab.engine.dtypes import NARROW
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.conv import linear
 from autolab.nn.functional.dropping import dropout

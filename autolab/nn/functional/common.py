@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.inplace import overwrite
 from autolab.engine.op import Op

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.common import warn, written
 from autolab.surface.dims import require_tensor

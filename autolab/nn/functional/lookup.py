@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from autolab.dtypes import NARROW
 from autolab.engine.apply import apply
-from autolab.engine.dtypes import NARROW
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import index as rows

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from autolab.dtypes import FLOATING
 from autolab.engine.apply import apply
-from autolab.engine.dtypes import FLOATING
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.common import is_floating, not_implemented, reduced, reduction_of, warn
@@ -65,7 +65,7 @@ def mse_loss(
 
 def _joined(*tensors: Any) -> tuple[Any, ...]:
     """All in the dtype that they are computed in together."""
-    from autolab.engine import dtypes
+    from autolab import dtypes
 
     d = dtypes.result_type([t.payload for t in tensors])
     return tuple(t.to(dtypes.of(d)) for t in tensors)

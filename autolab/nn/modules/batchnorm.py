@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Tensor
 from autolab.nn import functional as F
 from autolab.nn import init

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
 from autolab.nn.modules.hooks import (

@@ -6,8 +6,8 @@ import math
 import warnings
 from typing import Any
 
+from autolab.dtypes import float32, float64
 from autolab.engine.apply import apply
-from autolab.engine.dtypes import float32, float64
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.nn import functional as F

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autolab.engine import dtypes
+from autolab import dtypes
 from autolab.engine.tensor import Tensor
 from autolab.surface.creation import as_tensor, full, tensor
 from autolab.surface.shape import cat, stack

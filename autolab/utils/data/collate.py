@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.dtypes import float64
+from autolab.dtypes import float64
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.creation import as_tensor, tensor
 from autolab.surface.shape import stack

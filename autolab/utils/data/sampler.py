@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
-from autolab.engine.dtypes import float64
+from autolab.dtypes import float64
 from autolab.surface.creation import as_tensor
 from autolab.surface.generator import source
 from autolab.surface.random import multinomial
