@@ -64,6 +64,7 @@ class Optimizer:
 
     def _prepare(self) -> None:
         self._scratch: dict[Any, Any] = {}
+        self._numbers: dict[Any, Any] = {}
         self._stepping = False
         self._hooks: dict[str, dict[int, Any]] = {place: OrderedDict() for place in PLACES}
 
@@ -170,6 +171,16 @@ class Optimizer:
         found = self._scratch.get(key)
         if found is None:
             found = self._scratch[key] = np.empty_like(x)
+        return found
+
+    def number(self, value: Any, x: Any) -> Any:
+        """A number as a 0-d array of the dtype of x. NumPy multiplies by that in half the time that a Python number takes it."""
+        key = float(value), x.dtype
+        found = self._numbers.get(key)
+        if found is None:
+            if len(self._numbers) > 100:  # a learning rate that changes at each step
+                self._numbers.clear()
+            found = self._numbers[key] = np.asarray(*key)
         return found
 
     def regularized(self, x: Any, g: Any, group: dict[str, Any]) -> Any:

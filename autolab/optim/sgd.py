@@ -53,7 +53,7 @@ class SGD(Optimizer):
                 g = u
             else:
                 g = v
-        np.multiply(g, float(group["lr"]), out=u)
+        np.multiply(g, self.number(group["lr"], x), u)
         x -= u
 
 

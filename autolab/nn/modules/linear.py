@@ -51,7 +51,7 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """`functional.linear`."""
-        return F.linear(input, self.weight, self.bias)
+        return F.linear(input, *self._affine())
 
     def extra_repr(self) -> str:
         """The sizes."""

@@ -71,14 +71,18 @@ class Module(Hooks, Tree, State):
     def __getattr__(self, name: str) -> Any:
         # Python comes here only for what is not an ordinary attribute: most often a parameter.
         own = self.__dict__
-        try:
-            return own["_parameters"][name]
-        except KeyError:
-            pass
         for place in PLACES:
             if place in own and name in own[place]:
                 return own[place][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def _affine(self) -> tuple[Any, Any]:
+        """`self.weight, self.bias`, without the time that Python takes to find that they are no ordinary attributes."""
+        own = self._parameters
+        try:
+            return own["weight"], own["bias"]
+        except KeyError:  # parametrized, or replaced by a plain tensor
+            return self.weight, self.bias
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__

@@ -47,7 +47,7 @@ class LayerNorm(_Scaled):
 
     def forward(self, input: Tensor) -> Tensor:
         """`functional.layer_norm`."""
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        return F.layer_norm(input, self.normalized_shape, *self._affine(), self.eps)
 
     def extra_repr(self) -> str:
         """All settings."""
@@ -92,7 +92,7 @@ class GroupNorm(_Scaled):
 
     def forward(self, input: Tensor) -> Tensor:
         """`functional.group_norm`."""
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+        return F.group_norm(input, self.num_groups, *self._affine(), self.eps)
 
     def extra_repr(self) -> str:
         """All settings."""
