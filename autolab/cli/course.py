@@ -129,7 +129,7 @@ def add(assignment: str, name: str, spec: Path | None, points: float, root: Path
         json.dumps({"text": str(text)})
         if as_json
         else f"{text}: write the question and the solution, build with `python -m autolab.course.notebook {root}`, "
-        f"then `autolab course check {assignment}`"
+        f"then `autolab course check {assignment}`, then `nbgrader generate_assignment {assignment} --force` for the release"
     )
 
 
@@ -217,12 +217,20 @@ def grade(
     mode = mode or (None if scheduler else best_mode())
     if mode == "limits":
         click.echo(NOT_ISOLATED, err=True)
-    known = place.database.exists()
-    if known:
+    source = place.root / "source" / assignment
+    known: set[str] = set()
+    if place.database.exists():
         with CourseGradebook(place.database, assignment) as gradebook:
-            known = gradebook.knows()
+            known = gradebook.known()
+    for path in sorted(source.glob("*.ipynb")) if known else ():
+        if path.stem not in known:
+            click.echo(
+                f"{path} was never released and is not graded: `nbgrader generate_assignment {assignment} --force` adds it as long as "
+                "nothing is graded; afterwards it has to be an assignment of its own",
+                err=True,
+            )
     if not known:
-        if not (place.root / "source" / assignment).is_dir():
+        if not source.is_dir():
             raise LookupError(f"{place.root} has no assignment {assignment!r}: there is no folder source/{assignment}")
         nbgrader(place.root, "generate_assignment", assignment, "--force")
     with tqdm(total=None, unit="notebook", file=sys.stderr, disable=as_json or not sys.stderr.isatty()) as bar:

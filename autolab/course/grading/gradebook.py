@@ -67,12 +67,12 @@ class CourseGradebook:
             ) from None
         return {n.name: tuple(form_of(n)) for n in assignment.notebooks}
 
-    def knows(self) -> bool:
-        """Was the assignment generated?"""
+    def known(self) -> set[str]:
+        """The names of the notebooks that were generated."""
         try:
-            return bool(self.gradebook.find_assignment(self.assignment).notebooks)
+            return {n.name for n in self.gradebook.find_assignment(self.assignment).notebooks}
         except MissingEntry:
-            return False
+            return set()
 
     def points(self) -> dict[str, float]:
         """What each cell is worth."""
