@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from autolab.engine.tensor import Tensor
+from autolab.levels.level import Box
 
 HOMES = ("autolab", "autolab.nn.functional", "autolab.linalg", "autolab.special")
 # Functions that are not asked about: they make or set something, or say what a thing is.
@@ -98,6 +99,9 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
 def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     """A leaf of another class over the numbers of `data`."""
     return as_subclass(data.detach(), cls).requires_grad_(require_grad)  # type: ignore[attr-defined]
+
+
+Box.__torch_function__ = _disabled_torch_function_impl  # type: ignore[attr-defined]  # a transform's tensors are tensors like others
 
 
 def overrides(a: Any) -> bool:
