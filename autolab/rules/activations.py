@@ -102,7 +102,7 @@ def gelu_tanh_into(x, out):
 
 
 def gelu_tanh_rule_into(g, x, out):
-    s = np.empty_like(x)
+    s = np.empty(x.shape, x.dtype)
     one_and_exp(x, s)
     np.divide(1, s, s)
     np.multiply(x, x, out)

@@ -22,7 +22,7 @@ HOMES = ("autolab", "autolab.nn.functional", "autolab.linalg", "autolab.special"
 # Functions that are not asked about: they make or set something, or say what a thing is.
 LEFT_ALONE = frozenset(
     "is_tensor tensor as_tensor from_numpy get_default_dtype set_default_dtype manual_seed seed initial_seed get_rng_state set_rng_state "
-    "set_printoptions is_grad_enabled is_inference_mode_enabled typename save load vmap compile".split()
+    "set_printoptions is_grad_enabled is_inference_mode_enabled typename save load vmap compile quiz predict explore".split()
 )
 # What makes up a Tensor, and what Python itself asks for.
 OWN = frozenset(
@@ -107,7 +107,7 @@ Box.__torch_function__ = _disabled_torch_function_impl  # type: ignore[attr-defi
 def overrides(a: Any) -> bool:
     """Whether the class of `a` wants to be asked."""
     cls = type(a)
-    if cls is Tensor or not hasattr(cls, "__torch_function__"):
+    if cls is Tensor or not hasattr(cls, "__torch_function__") or cls.__module__.partition(".")[0] == "torch":  # PyTorch's own
         return False
     return cls.__torch_function__ is not _disabled_torch_function_impl
 

@@ -4,6 +4,7 @@ import base64
 import gzip
 import html
 import json
+import re
 from pathlib import Path
 
 import anywidget
@@ -16,7 +17,8 @@ STATIC = Path(__file__).parent / "static"
 VIEWS = "stepper", "explorer", "quiz", "panel"
 SOURCE = "\n".join((STATIC / f"{name}.mjs").read_text("utf-8") for name in ("elements", "graph", *VIEWS, "entry"))
 # Every widget of a notebook carries it, so it travels without its comments and its indentation.
-MODULE = "\n".join(line for line in map(str.strip, SOURCE.splitlines()) if line and not line.startswith("//"))
+MODULE = re.sub(r"[ \t]+// [^\"'`\n]*$", "", SOURCE, flags=re.M)  # what follows a line's code; a string would end in a quote
+MODULE = "\n".join(line for line in map(str.strip, MODULE.splitlines()) if line and not line.startswith("//"))
 
 # Light unless the notebook says it is dark; a page of its own asks the system.
 CSS = "\n".join([

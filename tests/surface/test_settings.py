@@ -57,6 +57,7 @@ def test_what_was_said_about_warnings_is_remembered(lib):
     assert not lib.is_warn_always_enabled()
 
 
+@pytest.mark.filterwarnings("ignore:volatile was removed")
 def test_a_tensor_has_every_attribute_that_it_lists():
     x = autolab.ones(2, 2)
     assert [name for name in dir(x) if name != "imag" and not hasattr(x, name)] == []
