@@ -301,15 +301,18 @@ def test_where_there_are_no_processes_only_workers_are_missed(monkeypatch):
 
 
 def test_no_worker_outlives_its_pass():
+    import gc
     import multiprocessing
 
     from autolab.utils.data import DataLoader
 
+    gc.collect()  # a pass that ended in an error lives as long as its traceback
+    before = set(multiprocessing.active_children())
     list(DataLoader(range(4), num_workers=2))
     broken_off = iter(DataLoader(np.zeros((50, 100_000)), batch_size=4, num_workers=2))
     next(broken_off)
     del broken_off
-    assert multiprocessing.active_children() == []
+    assert set(multiprocessing.active_children()) <= before
 
 
 def test_what_cannot_be_pickled_is_reported():
