@@ -5,8 +5,8 @@ change. Coordinates inside this file: `rank` counts layers back from the root, `
 within a layer.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 SWEEPS = 4  # rounds of ordering there and back; most graphs are free of crossings after one
 RELAX = 6  # rounds of straightening there and back
@@ -96,31 +96,39 @@ class _Net:
         self.rank = list(ranks)
         self.up = [[] for _ in boxes]  # (vertex one layer nearer the root, offset at its side)
         self.down = [[] for _ in boxes]  # (vertex one layer nearer the leaves, offset at my side)
-        self.paths = []
+        self.points = [[] for _ in boxes]  # those of the edges from a box, the one beside it first
+        self.last = []  # what each edge comes from into its target: its source, or the last point before
         self.offsets = _ports(boxes, edges, port)
-        bus = {}
         for (source, target), offset in zip(edges, self.offsets):
-            path = [source]
-            for rank in range(ranks[source] - 1, ranks[target], -1):
-                point = bus.get((source, rank))
-                if point is None:
-                    point = bus[source, rank] = self._point(rank)
-                    self._join(path[-1], point, 0.0)
-                path.append(point)
-            self._join(path[-1], target, offset)
-            path.append(target)
-            self.paths.append(path)
+            points, passed = self.points[source], ranks[source] - ranks[target] - 1
+            while len(points) < passed:
+                self._point(points[-1] if points else source)
+                points.append(len(self.rank) - 1)
+            self.last.append(points[passed - 1] if passed else source)
+            self._join(self.last[-1], target, offset)
         self.layers = [[] for _ in range(max(ranks, default=-1) + 1)]
 
-    def _point(self, rank):
-        self.rank.append(rank)
+    def _point(self, lower):
+        self.rank.append(self.rank[lower] - 1)
         self.up.append([])
         self.down.append([])
-        return len(self.rank) - 1
+        self._join(lower, len(self.rank) - 1, 0.0)
 
     def _join(self, lower, upper, offset):
         self.up[lower].append((upper, offset))
         self.down[upper].append((lower, offset))
+
+    def users(self):
+        """For each point the edges that pass it, those that go furthest first."""
+        from_box = [[] for _ in self.boxes]
+        for i in sorted(range(len(self.edges)), key=lambda i: self.rank[self.edges[i][1]]):
+            from_box[self.edges[i][0]].append(i)
+        found = {}
+        for points, edges in zip(self.points, map(tuple, from_box)):
+            ends = [self.rank[self.edges[i][1]] for i in edges] if points else ()
+            for point in points:
+                found[point] = edges[: bisect_left(ends, self.rank[point])]
+        return found
 
     def width(self, vertex):
         return self.boxes[vertex].across if vertex < self.real else 0.0
@@ -150,7 +158,7 @@ def _order(net):
                 continue
             seen[vertex] = True
             net.layers[net.rank[vertex]].append(vertex)
-            stack.extend(lower for lower, _ in reversed(net.down[vertex]))
+            stack += [lower for lower, _ in reversed(net.down[vertex])]
     place = [0.0] * len(net.rank)
     for layer in net.layers:
         _number(layer, place)
@@ -182,8 +190,9 @@ def _sort(layer, neighbours, place):
         # The offset of the port is far below one place: it only breaks ties between inputs of one box.
         return sum([place[other] + offset * 1e-4 for other, offset in near]) / len(near)
 
-    layer.sort(key=wish)
-    _number(layer, place)
+    if len(layer) > 1:
+        layer.sort(key=wish)
+        _number(layer, place)
 
 
 def _crossings(net, place):
@@ -192,15 +201,18 @@ def _crossings(net, place):
     for layer in net.layers[1:]:
         ends = []
         for vertex in layer:
-            ends.extend(sorted([place[upper] + offset * 1e-4 for upper, offset in net.up[vertex]]))
+            mine = [place[upper] + offset * 1e-4 for upper, offset in net.up[vertex]]
+            mine.sort()
+            ends += mine
         total += _inversions(ends)
     return total
 
 
 def _inversions(ends):
-    if len(ends) < 2:
+    ordered = sorted(ends)
+    if ends == ordered:
         return 0
-    order = {end: i + 1 for i, end in enumerate(sorted(set(ends)))}
+    order = {end: i + 1 for i, end in enumerate(dict.fromkeys(ordered))}
     size = len(order)
     tree = [0] * (size + 1)
     inversions = 0
@@ -225,13 +237,31 @@ def _straighten(net):
         middle = space[-1] / 2 if space else 0.0
         for vertex, start in zip(layer, space):
             position[vertex] = start - middle
-    order = range(len(net.layers))
+    up, down = _pulls(net, net.up, 1.0), _pulls(net, net.down, -1.0)
+    both = [above + below for above, below in zip(up, down)]
+    up, down, both = [[_weighed(v, near) for v, near in enumerate(pulls)] for pulls in (up, down, both)]
+    there = list(zip(net.layers, spaces))
     for round in range(RELAX):
-        for r in order:
-            _settle(net, net.layers[r], spaces[r], position, up=True, down=round > 1)
-        for r in reversed(order):
-            _settle(net, net.layers[r], spaces[r], position, up=round > 1, down=True)
+        for layer, space in there:
+            _settle(layer, space, position, both if round > 1 else up)
+        for layer, space in reversed(there):
+            _settle(layer, space, position, both if round > 1 else down)
     return position
+
+
+def _pulls(net, neighbours, side):
+    """For each vertex (weight, neighbour, how far beside it) of its neighbours on one side."""
+    real = net.real
+    return [
+        [(1.0 if vertex < real or other < real else 8.0, other, side * offset) for other, offset in near]
+        for vertex, near in enumerate(neighbours)
+    ]
+
+
+def _weighed(vertex, near):
+    """What pulls at a vertex, behind its whole weight; one without neighbours stays where it is."""
+    near = near or [(0.01, vertex, 0.0)]
+    return sum([weight for weight, _, _ in near]), near
 
 
 def _spaces(net, layer):
@@ -246,24 +276,14 @@ def _spaces(net, layer):
     return starts
 
 
-def _settle(net, layer, starts, position, up, down):
+def _settle(layer, starts, position, pulls):
     """Move a layer to the mean of its neighbours, in least squares without overlap: pool whatever would collide."""
-    blocks = []  # [sum of weight * wish, weight, how many vertices]
+    blocks = []  # (sum of weight * wish, weight, how many vertices)
     for vertex, start in zip(layer, starts):
-        total = weight = 0.0
-        real = vertex < net.real
-        if up:
-            for upper, offset in net.up[vertex]:
-                w = 1.0 if real or upper < net.real else 8.0
-                total += w * (position[upper] + offset)
-                weight += w
-        if down:
-            for lower, offset in net.down[vertex]:
-                w = 1.0 if real or lower < net.real else 8.0
-                total += w * (position[lower] - offset)
-                weight += w
-        if not weight:
-            total, weight = position[vertex] * 0.01, 0.01
+        weight, near = pulls[vertex]
+        total = 0.0
+        for w, other, offset in near:
+            total += w * (position[other] + offset)
         total -= weight * start
         count = 1
         while blocks and blocks[-1][0] * weight >= total * blocks[-1][1]:
@@ -288,31 +308,12 @@ def _place(net, position, gap):
     low = min((position[v] - net.width(v) / 2 for v in range(len(position))), default=0.0)
     high = max((position[v] + net.width(v) / 2 for v in range(len(position))), default=0.0)
 
-    def point(vertex):
-        return along[net.rank[vertex]], position[vertex] - low
-
-    def through(vertex):
-        # straight past the boxes of its layer
-        a, c = point(vertex)
-        half = depth[net.rank[vertex]] / 2
-        return (a - half, c), (a + half, c)
-
-    def leave(vertex):
-        # where lines go on from here towards the root
-        if vertex >= net.real:
-            return through(vertex)[1]
-        a, c = point(vertex)
-        return a + net.boxes[vertex].along / 2, c
-
-    routes, pieces = [], {}
-    for i, (path, offset) in enumerate(zip(net.paths, net.offsets)):
-        *before, target = path
-        for lower, upper in pairwise(before):
-            piece = pieces.get(upper)
-            if piece is None:
-                piece = pieces[upper] = ([leave(lower), *through(upper)], [])
-            piece[1].append(i)
-        a, c = point(target)
-        routes.append([leave(before[-1]), (a - net.boxes[target].along / 2, c + offset)])
-    centres = [point(v) for v in range(net.real)]
-    return Layout(centres, routes, list(pieces.values()), max(at - gap, 0.0), high - low, net.rank[: net.real])
+    centres = [(along[rank], place - low) for rank, place in zip(net.rank, position)]
+    # lines come to the side of a box that faces the leaves and leave at the other; at a point they pass the boxes of its layer
+    half = [box.along / 2 for box in net.boxes] + [depth[rank] / 2 for rank in net.rank[net.real :]]
+    comes = [(a - h, c) for (a, c), h in zip(centres, half)]
+    leaves = [(a + h, c) for (a, c), h in zip(centres, half)]
+    ends = [comes[target] for _, target in net.edges]
+    routes = [[leaves[last], (a, c + offset)] for last, (a, c), offset in zip(net.last, ends, net.offsets)]
+    trunks = [([leaves[net.down[p][0][0]], comes[p], leaves[p]], users) for p, users in sorted(net.users().items())]
+    return Layout(centres[: net.real], routes, trunks, max(at - gap, 0.0), high - low, net.rank[: net.real])
