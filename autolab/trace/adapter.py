@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager, suppress
 from functools import cache, wraps
+from operator import attrgetter
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad
 from autolab.engine.tensor import Tensor
 from autolab.shortcuts.formula import expression
+from autolab.trace.model import Rule
 from autolab.trace.values import value_of
 
 WATCHED = "autolab.trace: value"  # key into a node's metadata
@@ -58,7 +60,7 @@ def nodes_below(loss):
         if node not in found:
             found[node] = node.next_functions
             stack.extend(child for child, _ in found[node] if child is not None)
-    ops = sorted((n for n in found if not is_leaf(n)), key=lambda n: n.seq, reverse=True)
+    ops = sorted([n for n in found if not is_leaf(n)], key=attrgetter("seq"), reverse=True)
     leaves = {child: None for node in ops for child, _ in found[node] if child is not None and is_leaf(child)}
     return {node: found[node] for node in [*ops, *leaves]}
 
@@ -184,34 +186,19 @@ def input_names(node):
     return tuple(node.op.inputs)
 
 
-def _argument(node, input_name):
-    return node.op.inputs[0] if node.op.variadic else input_name
-
-
-def formula(node, input_name):
-    """The source of the rule for an input; None if the row has none."""
-    return _formula(node.op, _argument(node, input_name))
-
-
-def is_expression(node, input_name):
-    """Whether the rule for an input is one expression. Of a longer function the name and the arguments are shown."""
-    return expression(node.op.rules[_argument(node, input_name)].function) is not None
-
-
-def gradient_name(node, input_name):
-    """What the rule calls the incoming gradient: `g`, or `u` where an input is named g already."""
-    return node.op.rules[_argument(node, input_name)].function.__code__.co_varnames[0]
-
-
-def needs(node, input_name):
-    """What the rule for an input asks for besides `g`."""
-    rule = node.op.rules.get(_argument(node, input_name))
-    return () if rule is None else rule.needs
-
-
 @cache
-def _formula(op, argument):
-    return op.formula(argument) if argument in op.rules else None
+def rule_of(op, input_name):
+    """The rule of a row for one of its inputs, as it is told.
+
+    Beside it, if it is one expression, what it calls the incoming gradient: `g`, or `u` where an input is named g already. Of a longer
+    function the name and the arguments are shown.
+    """
+    argument = op.inputs[0] if op.variadic else input_name
+    rule = op.rules.get(argument)
+    if rule is None:
+        return Rule(input_name, None), None
+    gradient = rule.function.__code__.co_varnames[0] if expression(rule.function) is not None else None
+    return Rule(input_name, op.formula(argument), rule.needs), gradient
 
 
 @cache
@@ -237,5 +224,4 @@ def again(node, inputs):
     kinds = {value.dtype for value in inputs if hasattr(value, "dtype")}
     if op.promote and len(kinds) != 1:
         return None
-    with np.errstate(all="ignore"):
-        return op.forward(*[np.asarray(v) if op.view else v for v in inputs], **settings_of(node))
+    return op.forward(*[np.asarray(v) if op.view else v for v in inputs], **settings_of(node))

@@ -3,11 +3,12 @@
 import numpy as np
 
 from autolab.trace import adapter
-from autolab.trace.model import Accumulated, Edge, Hook, Node, Rule, Saved, Sent, Step, Trace
+from autolab.trace.model import Accumulated, Edge, Hook, Node, Saved, Sent, Step, Trace
 from autolab.trace.names import find_names
 from autolab.trace.sentences import filled, spoken, stretched, symbol
 from autolab.trace.values import collector_paused, shape_text, value_of
 
+ARRAYS = np.ndarray, np.generic
 RECOMPUTE = 4096  # a result that nobody remembers is computed again if its inputs are known and this small
 
 
@@ -87,6 +88,7 @@ def record(loss, gradient=None, names=None):
 
 class _Recorder:
     def __init__(self, loss, names):
+        self.values = {}
         self.engine_nodes = adapter.nodes_below(loss)
         self.input_names = {node: () if adapter.is_leaf(node) else adapter.input_names(node) for node in self.engine_nodes}
         self.ids = {node: f"n{i}" for i, node in enumerate(self.engine_nodes)}
@@ -97,13 +99,21 @@ class _Recorder:
         self._remembered()
         labels = _labels(named)
         self._number_leaves(labels)
-        nodes = [self._node(node, labels.get(node, "")) for node in self.engine_nodes]
-        self.edges, self.heard = {}, []
-        self.trace = Trace(self.ids[loss.grad_fn], nodes, list(self._edges()))
+        self.nodes = {node: self._node(node, labels.get(node, "")) for node in self.engine_nodes}
+        self.edges, self.heard = {}, []  # edges by node of the engine and number of its input
+        self._edges()
+        self.trace = Trace(self.ids[loss.grad_fn], list(self.nodes.values()), list(self.edges.values()))
 
     def _key(self, tensor):
         key = adapter.key_of(tensor)
         return key if key is not None and key[0] in self.ids else None
+
+    def _value(self, raw):
+        """The Value of an array, made once: what one node gives another remembers, and the number that one sends another receives."""
+        known = self.values.get(id(raw))
+        if known is None:
+            known = self.values[id(raw)] = value_of(raw), raw  # held, so that no other array comes to its id
+        return known[0]
 
     def _number_leaves(self, labels):
         taken, n = set(labels.values()), 0
@@ -133,11 +143,12 @@ class _Recorder:
             for name, (child, output) in zip(self.input_names[node], self.engine_nodes[node]):
                 if child is not None and output == 0 and _is_array(saved.get(name)):
                     raw.setdefault(child, saved[name])
-        for node in reversed(self.engine_nodes):
-            if node not in raw and adapter.watched(node) is None:
-                result = self._again(node)
-                if result is not None:
-                    raw[node] = result
+        with np.errstate(all="ignore"):
+            for node in reversed(self.engine_nodes):
+                if node not in raw and adapter.watched(node) is None:
+                    result = self._again(node)
+                    if result is not None:
+                        raw[node] = result
 
     def _again(self, node):
         values = []
@@ -155,35 +166,37 @@ class _Recorder:
     def _node(self, node, label):
         value = adapter.watched(node)
         if value is None and node in self.raw and node.outputs == 1:
-            value = value_of(self.raw[node])
-        made = Node(
-            id=self.ids[node], kind="leaf" if adapter.is_leaf(node) else "custom" if node.op is None else "op",
-            name=type(node).__name__, label=label, value=value, outputs=node.outputs,
-            shape=None if value is None else value.shape, dtype=None if value is None else value.dtype,
-        )  # fmt: skip
-        if made.kind == "leaf":
+            value = self._value(self.raw[node])
+        kind = "leaf" if adapter.is_leaf(node) else "custom" if node.op is None else "op"
+        made = Node(self.ids[node], kind, type(node).__name__, label, value=value, outputs=node.outputs)
+        if value is not None:
+            made.shape, made.dtype = value.shape, value.dtype
+        if kind == "leaf":
             return made
-        made.saved = [_saved(name, raw) for name, raw in self.saved[node].items() if raw is not None]
-        if made.kind == "op":
-            made.op, made.symbol, made.forward = node.op.name, symbol(node.op.name), adapter.forward_formula(node.op)
-            made.settings = ", ".join(f"{k}={v!r}" for k, v in adapter.settings_of(node).items() if not _is_array(v))
-            made.rules = [self._rule(node, n) for n, (c, _) in zip(self.input_names[node], self.engine_nodes[node]) if c is not None]
+        made.saved = [self._told(name, raw) for name, raw in self.saved[node].items() if raw is not None]
+        if kind == "op":
+            op, settings = node.op, adapter.settings_of(node)
+            made.op, made.symbol, made.forward = op.name, symbol(op.name), adapter.forward_formula(op)
+            made.settings = ", ".join([f"{k}={v!r}" for k, v in settings.items() if not _is_array(v)])
+            needed = [name for name, (child, _) in zip(self.input_names[node], self.engine_nodes[node]) if child is not None]
+            made.rules = [adapter.rule_of(op, name)[0] for name in needed]
         return made
 
-    def _rule(self, node, name):
-        return Rule(name, adapter.formula(node, name), adapter.needs(node, name))
+    def _told(self, name, raw):
+        if _is_array(raw):
+            value = self._value(raw)
+            return Saved(name, value.text, value, raw.nbytes)
+        if isinstance(raw, list) and raw and all(_is_array(item) for item in raw):
+            shapes = ", ".join(shape_text(item.shape) for item in raw)
+            return Saved(name, f"{len(raw)} tensors: {_short(shapes)}", None, sum(item.nbytes for item in raw))
+        return Saved(name, _short(repr(raw)))
 
     def _edges(self):
-        n = 0
-        for node in self.engine_nodes:
-            names = self.input_names[node]
-            for index, (child, output) in enumerate(self.engine_nodes[node]):
+        for node, inputs in self.engine_nodes.items():
+            names, target = self.input_names[node], self.ids[node]
+            for index, (child, output) in enumerate(inputs):
                 if child is not None:
-                    self.edges[node, index] = edge = Edge(
-                        f"e{n}", self.ids[child], self.ids[node], output, names[index], index
-                    )
-                    n += 1
-                    yield edge
+                    self.edges[node, index] = Edge(f"e{len(self.edges)}", self.ids[child], target, output, names[index], index)
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -194,8 +207,8 @@ class _Recorder:
     def step(self, node, incoming, outgoing):
         """Write down that `node` fired."""
         hooks, self.heard = self.heard, []
-        described = self.trace.node(self.ids[node])
-        received = [None if g is None else value_of(g) for g in incoming]
+        described = self.nodes[node]
+        received = [self._gradient(g) for g in incoming]
         if adapter.is_leaf(node):
             grad = _accumulated(node.variable, incoming[0], received[0])
             sentence = spoken(described, received, [], grad, hooks)
@@ -203,29 +216,31 @@ class _Recorder:
             return
         if described.shape is None and described.outputs == 1 and received[0] is not None:
             described.shape, described.dtype = received[0].shape, received[0].dtype
-        sent = [self._sent(node, i, g, incoming, received) for i, g in enumerate(outgoing) if (node, i) in self.edges]
-        told = [(self._receiver(s.edge), s.value, s.filled) for s in sent]
+        inputs = self.engine_nodes[node]
+        sent = [self._sent(node, i, g, incoming, received) for i, g in enumerate(outgoing) if inputs[i][0] is not None]
+        receivers = [self.nodes[child].called for child, _ in inputs if child is not None]
+        told = [(receiver, s.value, s.filled) for receiver, s in zip(receivers, sent)]
         frees = [saved.name for saved in described.saved if saved.bytes]
         sentence = spoken(described, received, told, None, hooks)
         self.trace.steps.append(Step(described.id, received, sent, frees, None, sentence, hooks))
 
-    def _receiver(self, edge):
-        return self.trace.node(self.trace.edge(edge).source).called
+    def _gradient(self, g):
+        # An array may be changed on its way, by a hook or a Function; a number cannot.
+        return None if g is None else self._value(g) if isinstance(g, np.generic) else value_of(g)
 
     def _sent(self, node, index, g, incoming, received):
         edge = self.edges[node, index]
         if g is None:
             return Sent(edge.id, None)
-        value = value_of(g)
+        value = self._gradient(g)
         if node.op is None or node.outputs > 1 or adapter.has_post_hooks(node):
             return Sent(edge.id, value)
-        formula = adapter.formula(node, edge.input)
-        if formula is None or not adapter.is_expression(node, edge.input):
-            return Sent(edge.id, value, formula)
-        known = {**adapter.settings_of(node), **self.saved[node]}
-        known[adapter.gradient_name(node, edge.input)] = incoming[0]
+        rule, gradient = adapter.rule_of(node.op, edge.input)
+        if gradient is None:
+            return Sent(edge.id, value, rule.formula)
+        known = {**adapter.settings_of(node), **self.saved[node], gradient: incoming[0]}
         axes = stretched(value.shape, received[0].shape) if node.op.kind == "elementwise" else ()
-        return Sent(edge.id, value, formula, filled(formula, known, value, axes))
+        return Sent(edge.id, value, rule.formula, filled(rule.formula, known, value, axes))
 
 
 def _labels(named):
@@ -237,17 +252,7 @@ def _labels(named):
 
 
 def _is_array(value):
-    return isinstance(value, np.ndarray | np.generic)
-
-
-def _saved(name, raw):
-    if _is_array(raw):
-        value = value_of(raw)
-        return Saved(name, value.text, value, raw.nbytes)
-    if isinstance(raw, list) and raw and all(_is_array(item) for item in raw):
-        shapes = ", ".join(shape_text(item.shape) for item in raw)
-        return Saved(name, f"{len(raw)} tensors: {_short(shapes)}", None, sum(item.nbytes for item in raw))
-    return Saved(name, _short(repr(raw)))
+    return isinstance(value, ARRAYS)
 
 
 def _short(text, width=60):

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,6 +19,7 @@ SUMMED = ", summed over "
 SPOKEN = 60  # a longer rule is left to the eye; the sentence says its result
 
 NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w)(?!\s*=(?!=))")
+NUMBERS = np.floating, float, int, np.integer, np.bool_
 
 
 def symbol(op):
@@ -35,17 +37,22 @@ def fill(formula, values):
     >>> fill("g @ mT(y)", {"g": np.ones((64, 10)), "y": np.ones((30, 10))})
     'float64[64, 10] @ mT(float64[30, 10])'
     """
+    pieces, end = _pieces(formula)
+    told = []
+    for before, name, alone in pieces:
+        text = _shown(values[name]) if name in values else name
+        told += before, text if alone or text[0] != "-" else f"({text})"
+    return "".join(told) + end
 
-    def replace(match):
-        name = match.group()
-        if name not in values:
-            return name
-        text = _shown(values[name])
-        if text.startswith("-") and not _stands_alone(formula, match):
-            text = f"({text})"
-        return text
 
-    return NAME.sub(replace, formula)
+@lru_cache(1024)
+def _pieces(formula):
+    """A formula in pieces, and its end: what stands before a name, the name, whether a minus there needs no brackets."""
+    found, at = [], 0
+    for match in NAME.finditer(formula):
+        found.append((formula[at : match.start()], match.group(), _stands_alone(formula, match)))
+        at = match.end()
+    return found, formula[at:]
 
 
 def taken(formula, values):
@@ -56,20 +63,40 @@ def taken(formula, values):
     """
     if " if " not in formula:
         return formula
-    return ast.unparse(_Branches(values).visit(ast.parse(formula, mode="eval")))
+    return _without(formula, tuple(_holds(test, {"np": np, **values}) for test in _tests(formula)))
+
+
+def _conditions(formula):
+    tree = ast.parse(formula, mode="eval")
+    return tree, [node for node in ast.walk(tree) if isinstance(node, ast.IfExp)]
+
+
+@lru_cache(1024)
+def _tests(formula):
+    return [compile(ast.Expression(node.test), "<rule>", "eval") for node in _conditions(formula)[1]]
+
+
+def _holds(test, values):
+    try:  # the text is a row's own, so to evaluate it is to run the row
+        return bool(eval(test, {"__builtins__": {}}, values))
+    except Exception:
+        return None
+
+
+@lru_cache(1024)
+def _without(formula, holds):
+    tree, conditions = _conditions(formula)
+    return ast.unparse(_Branches(dict(zip(conditions, holds))).visit(tree))
 
 
 class _Branches(ast.NodeTransformer):
-    def __init__(self, values):
-        self.values = {"np": np, **values}
+    def __init__(self, holds):
+        self.holds = holds
 
     def visit_IfExp(self, node):
         self.generic_visit(node)
-        try:  # the text is a row's own, so to evaluate it is to run the row
-            condition = eval(compile(ast.Expression(node.test), "<rule>", "eval"), {"__builtins__": {}}, self.values)
-        except Exception:
-            return node
-        return node.body if condition else node.orelse
+        holds = self.holds[node]
+        return node if holds is None else node.body if holds else node.orelse
 
 
 def _stands_alone(formula, match):
@@ -78,7 +105,7 @@ def _stands_alone(formula, match):
 
 
 def _shown(value):
-    if isinstance(value, bool | int | float | np.bool_ | np.integer | np.floating):
+    if isinstance(value, NUMBERS):
         return number(value)
     dtype = getattr(value, "dtype", None)
     if dtype is None:
@@ -127,9 +154,11 @@ def spoken(node, incoming, sent, grad, hooks=()):
     `node` the node that fires; `incoming` the Values it receives; `sent` a list of (receiver's name, Value or None,
     filled rule or None); `grad` an Accumulated for a leaf, else None; `hooks` the Hooks that ran.
     """
-    told = [_fired(node, incoming, sent, grad)]
+    told = _fired(node, incoming, sent, grad)
+    if not hooks:
+        return told
     earlier = [_overheard(hook) for hook in hooks if hook.kind != "after"]
-    return " ".join([*earlier, *told, *[_overheard(hook) for hook in hooks if hook.kind == "after"]])
+    return " ".join([*earlier, told, *[_overheard(hook) for hook in hooks if hook.kind == "after"]])
 
 
 def _overheard(hook):
@@ -141,7 +170,7 @@ def _overheard(hook):
 
 
 def _fired(node, incoming, sent, grad):
-    received = " and ".join(v.spoken for v in incoming if v is not None) or "nothing"
+    received = " and ".join([v.spoken for v in incoming if v is not None]) or "nothing"
     if grad is not None:
         name = node.label
         if received == "nothing":
@@ -152,11 +181,8 @@ def _fired(node, incoming, sent, grad):
             f"AccumulateGrad receives {received}; "
             f"{name}.grad was {grad.before.spoken}, and becomes {grad.after.spoken}."
         )
-    parts = [f"{node.name} receives {received}"]
-    parts += [f"{name} gets {_share(value, rule)}" for name, value, rule in sent]
-    if not sent:
-        parts.append("nothing before it needs a gradient")
-    return "; ".join(parts) + "."
+    parts = [f"{name} gets {_share(value, rule)}" for name, value, rule in sent] or ["nothing before it needs a gradient"]
+    return f"{node.name} receives {received}; {'; '.join(parts)}."
 
 
 def _share(value, rule):
@@ -165,7 +191,7 @@ def _share(value, rule):
     if rule is None:
         return value.spoken
     rule = rule.replace(" * ", " × ").replace("np.", "")
-    if value.complete and len(rule) <= SPOKEN:
+    if value.data is not None and len(rule) <= SPOKEN:
         return rule
     return value.spoken + sum_of(rule)
 

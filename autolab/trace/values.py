@@ -13,6 +13,7 @@ COMPLETE = 64  # a tensor up to this many elements is written out in full
 INLINE = 6  # a tensor up to this many elements is shown as numbers inside a sentence
 HEAT = 12, 24  # rows and columns of the heat map that stands beside it
 CORNER = 4  # rows and columns of the corner that stands for a larger one
+FLOATS = float, np.floating
 
 
 @contextmanager
@@ -33,8 +34,8 @@ def number(x, digits=6):
     >>> number(30.0), number(-0.1234567), number(float("nan")), number(True)
     ('30', '-0.123457', 'nan', 'True')
     """
-    if type(x) is float:
-        return f"{x:.{digits}g}"
+    if isinstance(x, FLOATS):
+        return format(float(x), ".6g" if digits == 6 else f".{digits}g")
     if isinstance(x, (bool, np.bool_)):
         return str(bool(x))
     if isinstance(x, (int, np.integer)):
@@ -119,7 +120,7 @@ class Value:
     @property
     def spoken(self):
         """The value inside a sentence: its numbers if they are few, else its shape and range."""
-        return self.text if self.complete and math.prod(self.shape) <= INLINE else f"a tensor {self.text}"
+        return self.text if self.data is not None and math.prod(self.shape) <= INLINE else f"a tensor {self.text}"
 
     def to_dict(self):
         """Plain data for JSON; members that say nothing are left out."""
@@ -153,11 +154,12 @@ def value_of(raw):
     >>> value_of(np.zeros((64, 10), np.float32)).text
     '[64, 10], all 0'
     """
-    array = np.asarray(raw)
+    array = raw if isinstance(raw, np.generic) else np.asarray(raw)
     dtype = _name(array.dtype)
     if array.ndim == 0:
-        item = array.item() if array.dtype.kind in "biuf" else float(array)
-        return Value((), dtype, number(item), data=_plain(item))
+        item = array.item() if array.dtype.kind in "biu" else float(array)
+        text = number(item)
+        return Value((), dtype, text, item if math.isfinite(item) else text)
     if not array.size:
         return Value(array.shape, dtype, f"{shape_text(array.shape)}, empty", data=_nested(array))
     if array.size <= COMPLETE:
