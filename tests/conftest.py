@@ -1,7 +1,8 @@
 """What every test may ask for: seeded randomness, PyTorch to compare with, a real browser.
 
-PyTorch and Chromium are large, and not every machine lets bubblewrap isolate a process, so a test that needs one is skipped
-where it is absent. CI names them in AUTOLAB_REQUIRE ("browser,torch,box"), and then the run refuses to start without them.
+PyTorch, numba and Chromium are large, and not every machine lets bubblewrap isolate a process, so a test that needs one is
+skipped where it is absent. CI names them in AUTOLAB_REQUIRE ("browser,torch,numba,box"), and then the run refuses
+to start without them.
 """
 
 import importlib.util
@@ -14,6 +15,7 @@ import pytest
 INSTALL = {
     "torch": "PyTorch is not installed (`pip install torch==2.13.0`)",
     "box": "bubblewrap is not installed or may not isolate here (`apt install bubblewrap`; in a container see docs/instructors.md)",
+    "numba": "numba is not installed (`pip install numba`), which one backend of autolab.compile writes its loops with",
     "browser": "Chromium or Playwright is not installed (`apt install chromium`, `pip install playwright`)",
 }
 MARKS = {"oracle": "torch", "browser": "browser"}
@@ -26,8 +28,8 @@ def chromium_path():
 
 
 def is_here(need):
-    if need == "torch":
-        return importlib.util.find_spec("torch") is not None
+    if need in ("torch", "numba"):
+        return importlib.util.find_spec(need) is not None
     if need == "box":
         from autolab.course.grading.box import works
 

@@ -19,7 +19,7 @@ def test_needs_neither(rng):
 ABSENT = """
 import importlib.util
 find_spec = importlib.util.find_spec
-importlib.util.find_spec = lambda name, *rest: None if name in ("torch", "playwright") else find_spec(name, *rest)
+importlib.util.find_spec = lambda name, *rest: None if name in ("torch", "numba", "playwright") else find_spec(name, *rest)
 """
 
 
@@ -44,7 +44,7 @@ def test_without_them_their_tests_are_skipped_with_a_reason(run):
     assert "apt install chromium" in result.stdout
 
 
-@pytest.mark.parametrize("need", ["torch", "browser"])
+@pytest.mark.parametrize("need", ["torch", "numba", "browser"])
 def test_a_run_that_requires_one_refuses_to_start_without_it(run, need):
     result = run(AUTOLAB_REQUIRE=need)
     assert result.returncode == 4
@@ -54,4 +54,4 @@ def test_a_run_that_requires_one_refuses_to_start_without_it(run, need):
 def test_a_misspelt_requirement_is_not_taken_for_none(run):
     result = run(AUTOLAB_REQUIRE="browsers")
     assert result.returncode == 4
-    assert "it may name box, browser, torch" in result.stderr
+    assert "it may name box, browser, numba, torch" in result.stderr
