@@ -66,3 +66,12 @@ def test_gelu_in_place_is_the_formula(shape, dtype, rng):
     with np.errstate(over="ignore"):
         np.testing.assert_allclose(activations.gelu_tanh.forward(x), activations.gelu_tanh_values(x), **near)
         np.testing.assert_allclose(activations.gelu_tanh.rules["x"].function(g, x), activations.gelu_tanh_rule(g, x), **near)
+
+
+def test_gelu_is_as_exact_as_float32_allows(rng):
+    x = np.concatenate([rng.uniform(-15, 15, 20000), rng.normal(size=20000)]).astype(np.float32)
+    wide, g = x.astype(np.float64), np.ones_like(x)
+    assert (np.abs(activations.gelu.forward(x) - activations.gelu_values(wide)) <= 2e-7 * np.abs(wide)).all()
+    assert (np.abs(activations.gelu.rules["x"].function(g, x) - activations.gelu_rule(g, wide)) <= 3e-7).all()
+    ends = np.array([-1000, -20, 0, 20, 1000], np.float32)
+    assert activations.gelu.forward(ends).tolist() == [0, 0, 0, 20, 1000]
