@@ -10,7 +10,6 @@ Python: a breakpoint in a rule, a hook or a Function's backward stops there, in 
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import sys
 import threading
@@ -237,6 +236,8 @@ def in_turn(nodes: list[Node]) -> list[Node]:
 
     Only needed where somebody gave nodes numbers of their own, which say no more what was made before what.
     """
+    import heapq
+
     left: dict[Any, int] = {}
     for node in nodes:
         for edge in node.edges:

@@ -117,7 +117,7 @@ class NoModule:
 def bind_absent() -> None:
     """Give Tensor a stand-in for each name of PyTorch's that nothing else has taken."""
     for name in TENSOR:
-        if inspect.getattr_static(Tensor, name, None) is None:
+        if name not in Tensor.__dict__:
             setattr(Tensor, name, NotHere(name))
     if NoModule not in sys.meta_path:
         sys.meta_path.append(NoModule)  # type: ignore[arg-type]

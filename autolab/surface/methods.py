@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import copy as _copy
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -264,6 +263,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         )
     if id(self) in memo:
         return memo[id(self)]  # type: ignore[no-any-return]
+    from copy import deepcopy
+
     copy = object.__new__(type(self))
     copy.payload = np.array(self.payload)[()] if self.ndim == 0 else np.array(self.payload)
     copy.edge = copy.window = copy.extra = None
@@ -271,7 +272,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     copy.requires_grad_(self.flag)
     copy._grad = None if self._grad is None else _deepcopy(self._grad, memo)
     memo[id(self)] = copy
-    copy.__dict__.update(_copy.deepcopy(self.__dict__, memo))
+    copy.__dict__.update(deepcopy(self.__dict__, memo))
     return copy
 
 

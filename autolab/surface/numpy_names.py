@@ -25,13 +25,20 @@ def renamed(kwargs: dict[str, Any], function: Callable[..., Any]) -> dict[str, A
     return {NAMES[k] if k in NAMES and NAMES[k] in known and k not in known else k: v for k, v in kwargs.items()}
 
 
+@functools.cache  # a function and a method are often the same
 def with_numpy_names(function: Any) -> Any:
     """The function, also under NumPy's names for its arguments; itself if it has no `dim`."""
     if "dim" not in arguments(function):
         return function
 
-    @functools.wraps(function)
     def also(*args: Any, **kwargs: Any) -> Any:
         return function(*args, **(renamed(kwargs, function) if kwargs else kwargs))
 
-    return also
+    return dressed(also, function)
+
+
+def dressed(wrapper: Any, function: Any) -> Any:
+    """The wrapper under the name and with the text of the function: `functools.wraps`, for hundreds of them at import."""
+    wrapper.__name__, wrapper.__qualname__, wrapper.__module__ = function.__name__, function.__qualname__, function.__module__
+    wrapper.__doc__, wrapper.__wrapped__ = function.__doc__, function
+    return wrapper

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,7 +13,7 @@ from autolab.engine.inplace import overwrite
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.levels.batched import in_vmap
-from autolab.surface.numpy_names import renamed
+from autolab.surface.numpy_names import dressed, renamed
 
 # Reductions and products insist on the dtype of the result; functions of single entries also take one that holds it.
 EXACT = set("aminmax cat gather index_select masked_select matmul mm bmm mv dot stack take topk sort kthvalue mode".split())
@@ -28,7 +27,6 @@ def with_out(function: Callable[..., Any], creates: bool = False) -> Callable[..
     `creates`: it makes a tensor out of nothing, and then in the dtype of `out`.
     """
 
-    @functools.wraps(function)
     def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if kwargs:
             kwargs = renamed(kwargs, function)
@@ -38,7 +36,7 @@ def with_out(function: Callable[..., Any], creates: bool = False) -> Callable[..
             kwargs.setdefault("dtype", out.dtype)
         return into(out, function, *args, **kwargs)
 
-    return wrapped
+    return dressed(wrapped, function)
 
 
 def into(out: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
