@@ -29,9 +29,11 @@ help:
 
 # Pictures saved in a notebook are shown at once only if it is trusted; these come from the clone itself.
 # Formgrader finds the course through Jupyter's configuration path.
+# One thread for each product of matrices: on a busy machine threads that wait for each other take twenty times as long.
 lab: $(VENV)/lab.stamp
 	@$(BIN)/jupyter trust notebooks/*.ipynb exercises/source/*/*.ipynb >/dev/null
-	@JUPYTER_CONFIG_PATH=$(CURDIR)/exercises:$$JUPYTER_CONFIG_PATH $(BIN)/jupyter lab $(JUPYTER) $(ARGS)
+	@OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS:-1} JUPYTER_CONFIG_PATH=$(CURDIR)/exercises:$$JUPYTER_CONFIG_PATH \
+	  $(BIN)/jupyter lab $(JUPYTER) $(ARGS)
 
 test: $(VENV)/test.stamp
 	@$(BIN)/python -m pytest $(ARGS)

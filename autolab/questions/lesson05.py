@@ -139,7 +139,7 @@ quiz = (
         {
             "the last gradient": "zero_grad() lets x.grad forget its tensor, and the next pass makes a new one. g still names the old one.",
             "the gradient of the step in which it was taken": "Since zero_grad sets x.grad to None, later passes do not write into the tensor that g names. Without zero_grad they would.",
-            "zeros": "That would happen with set_to_none=False, which fills the same tensor with zeros.",
+            "zeros": "With set_to_none=False it would be filled with zeros, and then with the next gradient. The default lets go of it and leaves it as it is.",
         },
         "the gradient of the step in which it was taken",
     ),

@@ -141,11 +141,11 @@ quiz = (
     order(
         "Put these in order, from what cuts least to what forbids most.",
         ["retain_graph=True", "t.detach()", "torch.no_grad()", "torch.inference_mode()"],
-        why="The first cuts nothing; the second one tensor; the third a region; the fourth a region and all use of its results in later graphs.",
+        why="The first cuts nothing; the second one tensor; the third a region; the fourth a region, and no later graph may keep its results.",
         early={
             "t.detach()": "It cuts one tensor from its past. Something in the list cuts nothing at all: it only keeps a graph longer.",
             "torch.no_grad()": "It cuts everything in a region. Something milder cuts a single tensor, or nothing.",
-            "torch.inference_mode()": "It cuts a region and forbids its results in later graphs. The others forbid less.",
+            "torch.inference_mode()": "It cuts a region, and no later graph may keep its results. The others forbid less.",
         },
     ),
 )

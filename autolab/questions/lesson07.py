@@ -62,7 +62,7 @@ straight = prediction(
 softmax = prediction(
     "A row of 50,000 scores (a vocabulary). How many entries has the Jacobian of softmax?",
     2500000000,
-    why="50,000 · 50,000: ten gigabytes in float32, for one row. The formula on the right needs about 150,000 operations.",
+    why="50,000 · 50,000: ten gigabytes in float32, for one row. The last formula needs about 200,000 operations.",
     wrong={
         50000: "That is y. The Jacobian has an entry for each pair of an output and an input.",
         100000: "That is 2n. A matrix of shape (n, n) has n² entries.",

@@ -91,9 +91,9 @@ quiz = (
         "an error: y was kept by sigmoid and has been modified",
     ),
     several(
-        "Which of these raise no error, but train wrongly or not at all?",
+        "Which of these lines run without an error and spoil the training all the same?",
         {
-            "w = w - lr * w.grad": "The name gets a new tensor, which is no leaf.",
+            "w = w - lr * w.grad": "The name gets a new tensor, which is no leaf: its .grad stays None.",
             "w -= lr * w.grad, without no_grad": "It is refused at once: a leaf that requires grad.",
             "loss = torch.tensor(loss.item(), requires_grad=True); loss.backward()": "A fresh leaf without a history: its gradient is 1, and the weights get nothing.",
             "y = exp(x); y.mul_(2); y.sum().backward()": "It is refused: exp has kept its result.",
