@@ -256,7 +256,7 @@ class Groups:
 
     @cached_property
     def _joins(self):
-        """Id of a group -> (member, other member) -> places of the edges from one to the other.
+        """Id of a group -> (member, other member) -> places of the edges from one to the other, and the first step that sends along one.
 
         Each edge is in the innermost group of both its ends.
         """
@@ -266,7 +266,8 @@ class Groups:
             ends = [[*above[self._homes[end]], end] for end in (edge.source, edge.target)]
             same = next(k for k, (a, b) in enumerate(zip(*ends)) if a != b)
             found[ends[0][same - 1]].setdefault((ends[0][same], ends[1][same]), []).append(i)
-        return found
+        at = self._sent_at
+        return {id: {ends: (places, min([at[i] for i in places])) for ends, places in joins.items()} for id, joins in found.items()}
 
     @cached_property
     def _firings(self):
@@ -295,7 +296,8 @@ class Groups:
         for box in boxes:
             members = [box.id] if box.id in self._contents else box.members
             inside |= dict.fromkeys(members, box.id)
-            contents[box.id], firings[box.id] = self._all(self._contents, members), sorted(self._all(self._firings, members))
+            contents[box.id], fired = self._all(self._contents, members), self._all(self._firings, members)
+            firings[box.id] = fired if len(members) == 1 else sorted(fired)
         newest = {box: min(self._newest[m] for m in members) for box, members in groupby(inside, inside.get)}
         boxes.sort(key=lambda box: newest[box.id])
 
@@ -319,20 +321,22 @@ class Groups:
 
     def _lines(self, path, box_of):
         """The lines between boxes: one for each edge into a node, one for all edges from a box into a group."""
-        edges, joined = self.trace.edges, {}
+        edges, sent_at = self.trace.edges, self._sent_at
+        found = []  # (first edge, step, how many, source, target)
         for id, inner in zip_longest(path, path[1:]):
-            for (source, target), places in self._joins[id].items():
-                if inner not in (source, target):
-                    joined.setdefault((box_of(source), box_of(target)), []).extend(places)
-                    continue
-                for i in places:
-                    joined.setdefault((box_of(edges[i].source), box_of(edges[i].target)), []).append(i)
+            for (source, target), (places, at) in self._joins[id].items():
+                if inner in (source, target) or target in self.names:
+                    found += [(i, sent_at[i], 1, box_of(edges[i].source), box_of(edges[i].target)) for i in places]
+                else:
+                    found.append((places[0], at, len(places), box_of(source), box_of(target)))
         lines = {}
-        for (source, target), places in joined.items():
-            for one in [[i] for i in places] if target in self.names else [places] if source != target else []:
-                first, at = edges[min(one)], min([self._sent_at[i] for i in one])
-                lines[min(one)] = Line(first.id, source, target, first.input, len(one), None if at == NEVER else at)
-        return [lines[i] for i in sorted(lines)]
+        for line in found:
+            i, at, count, source, target = line
+            key = i if target in self.names else (source, target)
+            known = lines.get(key)
+            if source != target:
+                lines[key] = line if known is None else (min(i, known[0]), min(at, known[1]), count + known[2], source, target)
+        return [Line(edges[i].id, s, t, edges[i].input, n, None if at == NEVER else at) for i, at, n, s, t in sorted(lines.values())]
 
 
 def steps_of(trace):

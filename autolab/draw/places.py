@@ -17,13 +17,16 @@ MARGIN = 14
 
 @dataclass(slots=True)
 class Plan:
-    """Boxes and routes in picture coordinates."""
+    """Boxes and lines in picture coordinates.
+
+    `lines` holds for each edge its last piece and the two tips, as paths, and where it ends; `trunks` the pieces before,
+    as paths, and the indices of the edges that use them.
+    """
 
     sizes: list
     centres: list
-    routes: list
+    lines: list
     trunks: list
-    starts: list
     width: float
     height: float
     right: bool
@@ -71,14 +74,44 @@ def _run(names, inputs, edges, right, gap, line):
         return (along + MARGIN, across + MARGIN) if right else (across + MARGIN, along + MARGIN)
 
     width, height = turn((made.along, made.across))
-    routes = [[turn(p) for p in route] for route in made.routes]
-    trunks = [([turn(p) for p in points], users) for points, users in made.trunks]
+    trunks = [(curve([turn(p) for p in points], right), users) for points, users in made.trunks]
     centres = [turn(c) for c in made.centres]
-    starts = []
-    for source, _ in edges:
-        (x, y), (w, h) = centres[source], sizes[source]
-        starts.append((x + w / 2, y) if right else (x, y + h / 2))
-    return Plan(sizes, centres, routes, trunks, starts, width + MARGIN, height + MARGIN, right, line)
+    dx, dy = (1, 0) if right else (0, 1)
+    stretch = 62 * dx + 30 * dy  # the last one of a line, which is straight: there the gradient is written
+    lines = []
+    for (source, _), route in zip(edges, made.routes):
+        start, (x, y) = map(turn, route)
+        path = f"{curve([start, (x - stretch * dx, y - stretch * dy)], right)}L{short(x)} {short(y)}"
+        (sx, sy), (w, h) = centres[source], sizes[source]
+        lines.append((path, tip(x, y, dx, dy), tip(sx + dx * w / 2, sy + dy * h / 2, -dx, -dy), (x, y)))
+    return Plan(sizes, centres, lines, trunks, width + MARGIN, height + MARGIN, right, line)
+
+
+def curve(points, right):
+    """A path through points: its tangents lie along the layers."""
+    (x, y), *rest = points
+    out = [f"M{short(x)} {short(y)}"]
+    for px, py in rest:
+        if right:
+            half = (x + px) / 2
+            out.append(f"C{short(half)} {short(y)} {short(half)} {short(py)} {short(px)} {short(py)}")
+        else:
+            half = (y + py) / 2
+            out.append(f"C{short(x)} {short(half)} {short(px)} {short(half)} {short(px)} {short(py)}")
+        x, y = px, py
+    return "".join(out)
+
+
+def tip(x, y, dx, dy):
+    """The path of a triangle whose point is (x, y), seen along (dx, dy)."""
+    bx, by = x - 8 * dx, y - 8 * dy
+    return f"M{short(x)} {short(y)}L{short(bx - 4 * dy)} {short(by + 4 * dx)}L{short(bx + 4 * dy)} {short(by - 4 * dx)}Z"
+
+
+@lru_cache(1 << 14)
+def short(x):
+    """A coordinate to a tenth of a pixel."""
+    return f"{x:.1f}".removesuffix(".0")
 
 
 def _width(node):

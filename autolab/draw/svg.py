@@ -1,12 +1,12 @@
 """A trace as SVG text."""
 
 from bisect import bisect
-from functools import lru_cache
 from xml.sax.saxutils import escape, quoteattr
 
-from autolab.draw.collapse import LIMIT, WHOLE, Groups, Line, View, steps_of
-from autolab.draw.places import HEIGHT, MARGIN, ROOM, SMALL, shortened, symbol_width
+from autolab.draw.collapse import LIMIT, NEVER, WHOLE, Groups, Line, View, steps_of
+from autolab.draw.places import HEIGHT, MARGIN, ROOM, SMALL, shortened, symbol_width, tip
 from autolab.draw.places import plan as planned
+from autolab.draw.places import short as _n
 from autolab.draw.style import ALONE
 from autolab.draw.text import text
 from autolab.trace.model import Trace
@@ -110,18 +110,19 @@ def render(trace, step="end", direction="auto", legend=True, style=None, room=No
     def state(at):
         return "" if at is None or at > taken else " al-on al-now" if at == taken < len(trace.steps) else " al-on"
 
-    firsts = [edge.at for edge in view.edges]
+    firsts = [NEVER if edge.at is None else edge.at for edge in view.edges]
     parts = []
-    for points, users in plan.trunks:
+    for path, users in plan.trunks:
         # lights up with the first gradient that comes along it
-        at = min((firsts[i] for i in users if firsts[i] is not None), default=None)
-        parts.append(_trunk(points, plan.right, at, state(at)))
-    for i, (edge, at) in enumerate(zip(view.edges, firsts)):
+        first = min(map(firsts.__getitem__, users))
+        at = None if first == NEVER else first
+        parts.append(f'<g class="al-edge{state(at)}"{_fires(at)}><path class="al-line" d="{path}"/></g>')
+    for edge, drawn in zip(view.edges, plan.lines):
         about = f"{called[edge.source]} is {edge.input} of {names[edge.target]}"
         if edge.count > 1:
             about = f"{edge.count} edges from {called[edge.source]} into {names[edge.target]}"
-        value = _sent(trace, edge, at) if edge.count == 1 else None
-        parts.append(_edge(edge, about, plan, i, at, state(at), value, room))
+        value = _sent(trace, edge) if edge.count == 1 else None
+        parts.append(_edge(edge, about, drawn, plan.right, state(edge.at), value, room))
     for node, centre, size in zip(view.nodes, plan.centres, plan.sizes):
         firings = view.firings[node.id]
         at = firings[0] if firings else None
@@ -174,8 +175,12 @@ def _everything(trace):
     return View(trace.root, trace.nodes, lines, {id: [id] for id in ids}, {id: [fires[id]] if id in fires else [] for id in ids})
 
 
-def _sent(trace, edge, at):
-    return None if at is None else next((sent.value for sent in trace.steps[at - 1].outgoing if sent.edge == edge.id), None)
+def _sent(trace, edge):
+    return None if edge.at is None else next((sent.value for sent in trace.steps[edge.at - 1].outgoing if sent.edge == edge.id), None)
+
+
+def _fires(at):
+    return "" if at is None else f' data-at="{at}"'
 
 
 # -- boxes -----------------------------------------------------------------------------------------
@@ -185,11 +190,10 @@ def _group(node, root, centre, size, line, at, state, told):
     (x, y), (w, h) = centre, size
     left, top = x - w / 2, y - h / 2
     base, kind = top + (h - line) / 2, "out" if root else "group"
-    fires = "" if at is None else f' data-at="{at}"'
     many = f"{node.size} nodes"
     holds = f' data-holds="{" ".join(node.members)}"' if "-" in node.id else ""
     return "".join([
-        f'<g class="al-node al-{kind} al-closed{state}" data-node="{node.id}"{fires}{holds}><title>'
+        f'<g class="al-node al-{kind} al-closed{state}" data-node="{node.id}"{_fires(at)}{holds}><title>'
         f"{escape(f'{node.name}, {many}, closed')}</title>",
         # a pile of boxes, and a plus in its corner
         *[_rect("al-box", left + d, top + d, w - 6, h - 6, 5) for d in (6, 3, 0)],
@@ -208,9 +212,8 @@ def _node(root, node, centre, size, line, at, state, step):
     kind = "leaf" if node.kind == "leaf" else "out" if root else node.kind
     pad = 15 if node.kind == "leaf" else 11
     base = top + (h - line) / 2
-    fires = "" if at is None else f' data-at="{at}"'
     return "".join([
-        f'<g class="al-node al-{kind}{state}" data-node="{node.id}"{fires}><title>{escape(title_of(node))}</title>',
+        f'<g class="al-node al-{kind}{state}" data-node="{node.id}"{_fires(at)}><title>{escape(title_of(node))}</title>',
         _outline(node, root, left, top, w, h),
         _heading(node, left + pad, base + 20),
         f'<text class="al-value" data-value="{node.id}" x="{_n(left + pad)}" y="{_n(base + 38)}">',
@@ -294,47 +297,14 @@ def _called(node):
 # -- lines -----------------------------------------------------------------------------------------
 
 
-def _trunk(points, right, at, state):
-    fires = "" if at is None else f' data-at="{at}"'
-    return f'<g class="al-edge{state}"{fires}><path class="al-line" d="{_curve(points, right)}"/></g>'
-
-
-def _edge(edge, about, plan, i, at, state, value, room):
-    fires = "" if at is None else f' data-at="{at}"'
-    start, (x, y) = plan.routes[i]
-    dx, dy = (1, 0) if plan.right else (0, 1)
-    # The last stretch is straight: there the gradient is written.
-    stretch = 62 * dx + 30 * dy
-    line = _curve([start, (x - stretch * dx, y - stretch * dy)], plan.right)
-    return "".join([
-        f'<g class="al-edge{state}" data-edge="{edge.id}" data-from="{edge.source}" data-to="{edge.target}"{fires}>',
-        f"<title>{escape(about)}</title>",
-        f'<path class="al-line" d="{line}L{_n(x)} {_n(y)}"/>',
-        f'<path class="al-tip" d="{_tip(x, y, dx, dy)}"/>',
-        f'<path class="al-back" d="{_tip(*plan.starts[i], -dx, -dy)}"/>',
-        "" if value is None and not room else _pill(edge, x, y, plan.right, value, room),
-        "</g>",
-    ])  # fmt: skip
-
-
-def _curve(points, right):
-    (x, y), *rest = points
-    out = [f"M{_n(x)} {_n(y)}"]
-    for px, py in rest:
-        if right:
-            half = (x + px) / 2
-            out.append(f"C{_n(half)} {_n(y)} {_n(half)} {_n(py)} {_n(px)} {_n(py)}")
-        else:
-            half = (y + py) / 2
-            out.append(f"C{_n(x)} {_n(half)} {_n(px)} {_n(half)} {_n(px)} {_n(py)}")
-        x, y = px, py
-    return "".join(out)
-
-
-def _tip(x, y, dx, dy):
-    # A triangle whose point is (x, y), seen along (dx, dy).
-    bx, by = x - 8 * dx, y - 8 * dy
-    return f"M{_n(x)} {_n(y)}L{_n(bx - 4 * dy)} {_n(by + 4 * dx)}L{_n(bx + 4 * dy)} {_n(by - 4 * dx)}Z"
+def _edge(edge, about, drawn, right, state, value, room):
+    path, forth, back, (x, y) = drawn
+    pill = "" if value is None and not room else _pill(edge, x, y, right, value, room)
+    return (
+        f'<g class="al-edge{state}" data-edge="{edge.id}" data-from="{edge.source}" data-to="{edge.target}"{_fires(edge.at)}>'
+        f'<title>{escape(about)}</title><path class="al-line" d="{path}"/>'
+        f'<path class="al-tip" d="{forth}"/><path class="al-back" d="{back}"/>{pill}</g>'
+    )
 
 
 def _pill(edge, x, y, right, value, room):
@@ -362,7 +332,7 @@ def _legend(view, steps, y):
         x += 28 + len(name) * SMALL + 18
     if steps:
         parts.append(f'<g class="al-edge al-on"><path class="al-line" d="M{_n(x)} {_n(y + 10)}h22"/>')
-        parts.append(f'<path class="al-back" d="{_tip(x, y + 10, -1, 0)}"/>')
+        parts.append(f'<path class="al-back" d="{tip(x, y + 10, -1, 0)}"/>')
         parts.append(f'<text class="al-note" x="{_n(x + 28)}" y="{_n(y + 14)}">gradient</text></g>')
         x += 28 + 8 * SMALL + 18
     return _rect("al-key", 4, y - 3, x - 8, 26, 5) + "".join(parts), x
@@ -371,8 +341,3 @@ def _legend(view, steps, y):
 def _rect(name, x, y, w, h, radius):
     css = f'class="{name}" ' if name else ""
     return f'<rect {css}x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="{_n(h)}" rx="{_n(radius)}"/>'
-
-
-@lru_cache(1 << 14)
-def _n(x):
-    return f"{x:.1f}".removesuffix(".0")

@@ -43,9 +43,10 @@ def text(loss, limit=200):
           └─ AccumulateGrad  x  2
     """
     trace = loss if isinstance(loss, Trace) else graph(loss)
-    lines = list(_tree(trace))
-    if limit is not None and len(lines) > limit:
-        lines = [*lines[:limit], f"... {len(lines) - limit} more lines; limit=None prints them all"]
+    lines = list(itertools.islice(_tree(trace), limit))
+    left = 1 + len(trace.edges) - len(lines)  # each edge has a line, and the root
+    if left:
+        lines.append(f"... {left} more lines; limit=None prints them all")
     if trace.steps:
         lines += ["", *table(trace, limit)]
     return Text("\n".join(lines))

@@ -31,6 +31,7 @@ CSS = "\n".join([
 ])  # fmt: skip
 
 PACKED = 100_000  # characters from which on a page carries the value of a trait compressed
+PACKING = 4  # 12 % longer than with gzip's own 6, in half the time
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -86,11 +87,15 @@ render({{ model, el: document.querySelector("[data-autolab]") }});
 
 
 def _json(value):
-    return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")  # or a name could end the script
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _safe(text):
+    return text.replace("<", "\\u003c")  # or a name could end the script
 
 
 def _packed(text):
-    return base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(text.encode(), PACKING, mtime=0)).decode()
 
 
 class Explorable(anywidget.AnyWidget):
@@ -133,12 +138,12 @@ class Explorable(anywidget.AnyWidget):
         """
         traits = {name: _json(value) for name, value in self.offline().items()}
         long = {name: _packed(text) for name, text in traits.items() if len(text) > PACKED}
-        short = ",".join(f'"{name}":{text}' for name, text in traits.items() if name not in long)
+        short = ",".join(f'"{name}":{_safe(text)}' for name, text in traits.items() if name not in long)
         answers = {
             trait: {value: _packed(_json(told)) for value, told in known.items()} for trait, known in self.answers().items()
         }
         page = PAGE.format(
-            title=html.escape(self.title), css=CSS, module=MODULE, data=f"{{{short}}}", packed=_json(long), answers=_json(answers),
+            title=html.escape(self.title), css=CSS, module=MODULE, data=f"{{{short}}}", packed=_json(long), answers=_safe(_json(answers)),
             picture=self.picture(), text=html.escape(self.text()),
         )  # fmt: skip
         path = Path(path).absolute()
