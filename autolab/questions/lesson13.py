@@ -20,7 +20,7 @@ jvp = prediction(
     3,
     why="Jv is the first column of J, (4, 3).",
     wrong={
-        1: "That is a row of J: what reverse mode gives for u = (1, 0).",
+        1: "That is from the first row of J, which reverse mode gives for u = (1, 0).",
         4: "That is the first entry.",
         2: "That is in the second column.",
     },
