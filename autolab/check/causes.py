@@ -9,10 +9,10 @@ from itertools import combinations
 import numpy as np
 
 from .chain import stretched
-from .curves import curve
-from .factors import ALIKE, constant_factor, places, reduction
+from .curves import curve, other_terms
+from .factors import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
 from .families import VAGUE, Family, about_g, families
-from .jacobian import is_linear, jacobians, recognise, ties
+from .jacobian import is_linear, jacobians, recognise, ties, weights
 from .observation import Observation, close
 from .reference import stretched_axes
 
@@ -83,6 +83,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return found
     if found := _few_digits(wrong, x):
         return found
+    if found := _stacked(wrong, answered, x):
+        return found
     factor = constant_factor(wrong, x)
     if tie := _tie(wrong, x):
         return tie
@@ -94,9 +96,14 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others))
     if factor and (first := _averaged(wrong[0], x)) and all((f := _averaged(o, x)) and f[0] == first[0] for o in wrong[1:]):
         return Mistake(*first, enough and not failed)
+    if factor and not factor[2] and (fixed := fixed_number(answered, x)):
+        return Mistake("constant", fixed, enough and not failed)
     if factor:
         some = ", in the calls where it is wrong" if len(wrong) < len(answered) else ""
         return Mistake(factor[0], factor[1] + some, factor[2] and enough and not failed and not some)
+    if all(_is_surplus(o, x) for o in wrong):
+        text = f"is right where it should not be 0, and not 0 elsewhere: it also reaches entries of {x} that the result does not depend on"
+        return Mistake("mask", text, False)
     first = _reduction_of(wrong[0], x)
     if first and all((f := _reduction_of(o, x)) and f[0] == first[0] for o in wrong[1:]):
         return Mistake(*first, enough and not failed and ALIKE not in first[1])  # a mask that is missing looks the same
@@ -111,7 +118,79 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and enough and not failed)
     if moved:
         return Mistake(*moved[:2], False)
-    return _two_slips(wrong, x) or _as_function_of_g(wrong, x)
+    if found := _two_slips(wrong, x) or _summed_alone(wrong, x):
+        return found
+    if terms := other_terms(wrong, x):
+        return Mistake(*terms)
+    if found := _as_function_of_g(wrong, x) or _near(wrong, x):
+        return found
+    return None if wrong[0].reference.elementwise else _pattern(wrong, x, weights)
+
+
+def _is_surplus(o: Observation, x: str) -> bool:
+    """Right wherever the right one is not 0, and the same number where it is: nothing was asked of the places."""
+    got, want = o.got[x], o.want[x]
+    if got.shape != want.shape or o.reference.elementwise:
+        return False
+    needed = want != 0
+    return bool(needed.any() and not needed.all() and close(got[needed], want[needed]) and got[~needed].all())
+
+
+def _summed_alone(wrong: list[Observation], x: str) -> Mistake | None:
+    """Of a product: g added up to the shape of the input, and then times a value of that shape, or nothing."""
+    o = wrong[0]
+    if o.reference.elementwise or len(o.reference.inputs) < 2:
+        return None
+    for count in range(1, o.g.ndim + 1):
+        for axes in combinations(range(o.g.ndim), count):
+            for name in ("", *o.reference.inputs, "out"):
+                if all(_is_summed_times(o, x, axes, name) for o in wrong):
+                    text = f"is g, added up over {axes_in_words(axes)}"
+                    if not name:
+                        return Mistake("upstream only", f"{text}: the local derivative is missing", False)
+                    whose = f"{name} itself: the values of another input belong there" if name == x else name
+                    if name != x:
+                        whose += ": each entry of g has its own partner, before anything is added up"
+                    return Mistake("variable", f"{text}, times {whose}", False)
+    return None
+
+
+def _is_summed_times(o: Observation, x: str, axes: tuple[int, ...], name: str) -> bool:
+    summed = o.g.sum(axes) if max(axes) < o.g.ndim else o.g
+    value = np.asarray(o.names[name]) if name else np.ones(())
+    if summed.shape != o.want[x].shape or value.shape not in ((), summed.shape):
+        return False
+    return close(o.got[x], summed * value)
+
+
+NEAR = 0.05  # of the largest entry
+
+
+def _near(wrong: list[Observation], x: str) -> Mistake | None:
+    """Off by a little, everywhere: by a number in it and not by its form."""
+    off = max(error_of(o, x) for o in wrong)
+    if off > NEAR:
+        return None
+    text = f"is close to the right one, off by at most {100 * off:.2g} % of its largest entry: "
+    text += "a small number such as eps stands in it, a rounded constant, or an approximation"
+    return Mistake("number", text, False)
+
+
+def _stacked(wrong: list[Observation], answered: list[Observation], x: str) -> Mistake | None:
+    """More axes than the input has, in the calls with a stack of them: one gradient for each part, not their sum."""
+    deep = [o for o in wrong if o.got[x].ndim > o.want[x].ndim]
+    if not deep or len(deep) == len(answered) or wrong[0].reference.elementwise:
+        return None
+    if all(close(o.got[x].sum(tuple(range(o.got[x].ndim - o.want[x].ndim))), o.want[x]) for o in deep):
+        rest = [o for o in wrong if o not in deep]
+        if not rest:
+            text = f"has a gradient of its own for each part of the stack: they are not summed to the shape of {x}"
+            return Mistake("not summed", text, len(deep) > 1)
+        found = _rule_mistake(rest, x)
+        return found and replace(found, sure=False)
+    flat = [o for o in wrong if o not in deep]
+    found = _rule_mistake(flat, x) if flat else None
+    return found and replace(found, text=f"{found.text}; in a stack it has another shape besides", sure=False)
 
 
 def _as_function_of_g(wrong: list[Observation], x: str) -> Mistake | None:
@@ -273,14 +352,14 @@ def _moved(wrong: list[Observation], x: str) -> tuple[str, str, bool] | None:
     )
 
 
-def _pattern(wrong: list[Observation], x: str) -> Mistake | None:
+def _pattern(wrong: list[Observation], x: str, look: Callable = recognise) -> Mistake | None:
     """What the two Jacobians show, if they show the same for two calls."""
     found: list[tuple[str, str, bool]] = []
     for o in wrong:
         pair = jacobians(o, x)
         if pair is None or not is_linear(o, pair):
             continue
-        seen = recognise(o, pair)
+        seen = look(o, pair)
         if seen is None or (found and found[0][0] != seen[0]):
             return None
         found.append(seen)

@@ -22,6 +22,7 @@ FUNCTIONS: dict[str, Curve] = {
     "sin({})": np.sin, "cos({})": np.cos, "tan({})": np.tan, "sinh({})": np.sinh, "cosh({})": np.cosh, "tanh({})": np.tanh,
     "exp(-{}**2)": lambda a: np.exp(-a * a), "exp({}) - 1": np.expm1,
     "1 + exp({})": lambda a: 1 + np.exp(a), "sigmoid({})": lambda a: 1 / (1 + np.exp(-a)), "2**{}": np.exp2,
+    "{} / (1 + {})": lambda a: a / (1 + a),
     "sin(2 {})": lambda a: np.sin(2 * a), "cos(2 {})": lambda a: np.cos(2 * a), "exp(2 {})": lambda a: np.exp(2 * a),
     "exp(-{})": lambda a: np.exp(-a), "sigmoid({}) * (1 - sigmoid({}))": lambda a: np.exp(-a) / (1 + np.exp(-a)) ** 2,
 }  # fmt: skip
@@ -49,22 +50,55 @@ def curve(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None:
     return _another(usable, x) or _times(usable, x)
 
 
+def _along(value: np.ndarray, o: Observation, x: str) -> np.ndarray:
+    """What has the shape of the result beside x: with the axis that forward removed put back."""
+    shape, axis = o.want[x].shape, o.names.get("axis")
+    if np.shape(value) != shape and isinstance(axis, int) and np.ndim(value) == len(shape) - 1:
+        value = np.expand_dims(value, axis)
+    fits = np.ndim(value) == len(shape) and all(n in (1, m) for n, m in zip(np.shape(value), shape, strict=True))
+    return np.broadcast_to(np.asarray(value, float), shape) if fits else np.full(shape, np.nan)
+
+
+DERIVATIVE_OF = "has the derivative of {} in it, taken at {}"
+TIMES = "is g times {}, where g times the derivative belongs"
+
+
 def _another(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None:
     """g times a well-known function, or times a well-known derivative, of the input or the result."""
-    if any(o.g.shape != o.want[x].shape or not o.reference.elementwise for o in wrong):
+    local = [o.got[x] / _along(o.g, o, x) for o in wrong]
+    if not all(np.all(np.isfinite(r)) for r in local):
         return None
-    local = [o.got[x] / o.g for o in wrong]
+    elementwise = all(o.reference.elementwise for o in wrong)
     for name in (x, "out"):
         said = "the result of forward" if name == "out" else name
-        for functions, words in ((DERIVATIVES, "has the derivative of {} in it, taken at {}"), (FUNCTIONS, "is g times {}")):
+        values = [_along(o.names[name], o, x) for o in wrong]
+        for functions, words in ((DERIVATIVES, DERIVATIVE_OF), (FUNCTIONS, TIMES)):
             for function, f in functions.items():
-                if function == "{}":  # a factor, and not a function
+                if function == ("{}" if elementwise else "x**2"):  # a factor, and not a function
                     continue
-                c = _constant([r / f(np.asarray(o.names[name])) for r, o in zip(local, wrong, strict=True)])
+                c = _constant([r / f(value) for r, value in zip(local, values, strict=True)])
                 if c is None or not _simple(c):
                     continue
                 text = words.format(function, said) if functions is DERIVATIVES else words.format(function.replace("{}", said))
-                return "function", text + ("" if math.isclose(c, 1) else f", times {number(c)}"), False
+                return "function", text + ("" if math.isclose(c, 1) else f"; besides, it is multiplied by {number(c)}"), False
+    return None
+
+
+def other_terms(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None:
+    """The right one, and g times a well-known function besides."""
+    if any(np.shape(o.got[x]) != o.want[x].shape for o in wrong) or sum(o.want[x].size for o in wrong) < FEWEST:
+        return None
+    rest = [(o.got[x] - o.want[x]) / _along(o.g, o, x) for o in wrong]
+    names = [n for n in (*wrong[0].reference.inputs, "out") if n in wrong[0].names and wrong[0].names[n].dtype.kind == "f"]
+    for name in names:
+        values = [_along(o.names[name], o, x) for o in wrong]
+        for words, f in {"": np.ones_like, **FUNCTIONS}.items():
+            c = _constant([r / f(value) for r, value in zip(rest, values, strict=True)])
+            if c is None or not _simple(c):
+                continue
+            said = words.replace("{}", "the result of forward" if name == "out" else name)
+            what = " times ".join(filter(None, ["" if math.isclose(abs(c), 1) else number(abs(c)), "g", said]))
+            return "extra term", f"is the right one {'plus' if c > 0 else 'minus'} {what}: a term too many, or one too few", False
     return None
 
 

@@ -109,7 +109,9 @@ def windows(x, size):
 
 def padded(g, size):
     """g with room for a window of `size` that only touches its edge."""
-    return np.pad(g, [(0, 0), (0, 0), *((n - 1, n - 1) for n in size)])
+    wide = np.zeros(g.shape[:2] + tuple(n + 2 * (k - 1) for n, k in zip(g.shape[2:], size, strict=True)), g.dtype)
+    wide[(..., *(slice(k - 1, k - 1 + n) for n, k in zip(g.shape[2:], size, strict=True)))] = g
+    return wide
 
 
 def conv1d(x, weight):
@@ -234,11 +236,11 @@ EXERCISES = {
         Spec("conv1d", Op("conv1d", lambda x, weight: conv1d(x, weight), GENERAL,
                           x=lambda g, weight: conv1d(padded(g, weight.shape[2:]), np.flip(weight, 2).swapaxes(0, 1)),
                           weight=lambda g, x, weight_shape: np.einsum("nclk,nol->ock", windows(x, weight_shape[2:]), g)),
-             points=LAYER, shapes=(((2, 3, 7), (4, 3, 3)), ((3, 2, 5), (2, 2, 2))), scaled=1e6),
+             points=LAYER, shapes=(((3, 2, 4), (2, 2, 2)), ((2, 3, 5), (4, 3, 3))), scaled=1e6),
         Spec("conv2d", Op("conv2d", lambda x, weight: conv2d(x, weight), GENERAL,
                           x=lambda g, weight: conv2d(padded(g, weight.shape[2:]), np.flip(weight, (2, 3)).swapaxes(0, 1)),
                           weight=lambda g, x, weight_shape: np.einsum("nchwkm,nohw->ockm", windows(x, weight_shape[2:]), g)),
-             points=LAYER, shapes=(((2, 3, 5, 6), (4, 3, 3, 2)), ((3, 2, 4, 4), (2, 2, 2, 2))), scaled=1e6),
+             points=LAYER, shapes=(((3, 2, 2, 4), (2, 2, 1, 2)), ((2, 3, 3, 5), (4, 3, 2, 3))), scaled=1e6),
         Spec("max_pool", Op("max_pool", lambda x: blocks(x).max(axis=-1), GENERAL,
                             x=lambda g, x: unblocks(g[..., None] * is_largest(blocks(x)))), shapes=IMAGES, scaled=1e6),
         Spec("avg_pool", Op("avg_pool", lambda x: blocks(x).mean(axis=-1), GENERAL,

@@ -45,8 +45,48 @@ def constant_factor(wrong: list[Observation], x: str) -> tuple[str, str, bool] |
             f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""),
             True,
         )
+    if two := _two_numbers(ratios, sizes):
+        return "constant", two, True
     found = " and ".join(number(ratio) for ratio in sorted({min(ratios), max(ratios)}))
     return "constant", f"is a multiple of the right one, but not always the same one ({found})", False
+
+
+BESIDES = {2: "2 times too large", 0.5: "half as large as it should be", -1: "of the wrong sign", 3: "3 times too large",
+           4: "4 times too large", 0.25: "a quarter as large as it should be"}  # fmt: skip
+
+
+def _two_numbers(ratios: list[float], sizes: list[dict[str, float]]) -> str:
+    """A size too many or too few, and a plain number besides; or one size where another belongs."""
+    ratio = np.array(ratios)
+    known = {name: of for name in sizes[0] if (of := np.array([n.get(name, 0) for n in sizes], float)).all() and np.ptp(of)}
+    for name, of in known.items():
+        for c, words in BESIDES.items():
+            for power, how in ((1, "multiplied"), (-1, "divided")):
+                if close(ratio, c * of**power):
+                    return f"is the right one {how} by {name}, and besides {words}"
+    for one, a in known.items():
+        for other, b in known.items():
+            if close(ratio, a / b):
+                return f"is divided by {other}, where {one} belongs"
+    return ""
+
+
+def fixed_number(answered: list[Observation], x: str) -> str:
+    """One number in every call, where a size belongs that is not the same in all of them; in words, or nothing."""
+    ratios, sizes = [], [_sizes(o, x) for o in answered]
+    for o in answered:
+        got, want = np.asarray(o.got[x]), o.want[x]
+        ratio = np.vdot(want, got) / np.vdot(want, want) if got.shape == want.shape and want.any() else 0.0
+        if not ratio or not close(got, ratio * want):
+            return ""
+        ratios.append(ratio)
+    for name in sizes[0]:
+        of = np.array([n.get(name, 0) for n in sizes], float)
+        if np.ptp(of) and of.all():
+            for at, how in ((of / ratios, "divided"), (np.array(ratios) * of, "multiplied")):
+                if close(at, np.full_like(at, at[0])) and math.isclose(at[0], round(at[0]), rel_tol=1e-9) and at[0] > 1:
+                    return f"is {how} by {number(at[0])} in every call, where {name} belongs"
+    return ""
 
 
 USES = "the number of results that each entry of {x} takes part in"
@@ -77,7 +117,8 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
     for name in o.given:
         if isinstance(value := o.names[name], (int, float)) and not isinstance(value, bool):
             named |= {f"{name}, a setting": value, f"(1 - {name})": 1 - value}
-            named |= {f"({name} - 1)": value - 1, f"{name} / (1 - {name})": value / (1 - value) if value != 1 else 0}
+            named |= {f"({name} - 1)": value - 1, f"({name} / (1 - {name}))": value / (1 - value) if value != 1 else 0}
+            named |= {f"the square of {name}": value**2, f"the square of (1 - {name})": (1 - value) ** 2}
     shape = o.want[x].shape
     if shape:
         named["the square root of the size of its last axis"] = math.sqrt(shape[-1])
@@ -112,12 +153,20 @@ def reduction(
                     value = value.reshape(shape)
                 if value.shape == got.shape and close(got, value):
                     return _reduction(how, axes, right, got.shape, shape)
+                if how == "summed" and got.size == math.prod(shape) and value.ndim == got.ndim and _is_cut(got, value):
+                    return "wrong axis", f"{_reduction(how, axes, right, got.shape, shape)[1]}, and it is cut to its shape"
                 if keepdims and axes and set(axes) > set(right) and got.shape == shape and _same_all_over(got, value, shape):
                     surplus = axes_in_words(a for a in axes if a not in right)
                     if how == "slice":
                         return "places", f"is {ALIKE} {surplus}: what belongs to its first entry"
                     return "wrong axis", f"is {REDUCED[how]} over {surplus} too, and so {ALIKE} {surplus}"
     return None
+
+
+def _is_cut(got: np.ndarray, value: np.ndarray) -> bool:
+    """Is it the beginning of a longer array?"""
+    longer = got.size < value.size and all(n <= m for n, m in zip(got.shape, value.shape, strict=True))
+    return longer and close(got, value[tuple(slice(n) for n in got.shape)])
 
 
 def _reduction(how: str, axes: tuple[int, ...], right: tuple[int, ...], got: tuple, shape: tuple) -> tuple[str, str]:

@@ -88,6 +88,11 @@ def about_g(reference: Reference) -> Iterator[Family]:
     )
     yield Family(
         "upstream only",
+        "is the incoming gradient g, unchanged: the local derivative is missing, and entries receive it that forward did not let through",
+        lambda o, x: o.g if np.any(_other_side(o, x)) and np.any(o.want[x]) else _no_such_setting(),
+    )
+    yield Family(
+        "upstream only",
         "is the incoming gradient g, unchanged: the local derivative is missing",
         lambda o, x: o.g if o.g.shape == o.want[x].shape else _no_such_setting(),
     )
@@ -267,9 +272,12 @@ def _as_if(o: Observation, x: str, name: str, value: Any) -> np.ndarray:
         return o.want[x]
     given = {n: o.names[n] for n in o.given}
     names = o.reference.environment([o.names[y] for y in o.reference.inputs], {**given, name: value})
-    if names["out"].shape != o.out.shape:
+    if names["out"].ndim != o.out.ndim:
         raise ValueError("another shape")
-    return sum_to(o.reference.raw(x, o.g, names), o.names[f"{x}_shape"]) if o.reference.elementwise else o.reference.raw(x, o.g, names)
+    g = np.zeros_like(names["out"])  # of another length: as far as it goes
+    both = tuple(slice(min(n, m)) for n, m in zip(g.shape, o.g.shape, strict=True))
+    g[both] = o.g[both]
+    return o.reference.gradient(x, g, names)
 
 
 def _about_settings(first: Observation) -> Iterator[Family]:
@@ -424,7 +432,7 @@ def _about_siblings(reference: Reference, x: str) -> Iterator[Family]:
     for other in SIBLINGS.get(reference.name, ()) or (CURVES if alone else ()):
         if other != reference.name:
             yield Family("function", f"is the gradient of {other}", lambda o, x, n=other: _of(n, o, x))
-            if alone:
+            if alone or other in SIBLINGS:
                 yield Family("function", f"is what the rule of {other} gives", lambda o, x, n=other: _rule_of(n, o, x))
 
 

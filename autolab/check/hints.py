@@ -12,7 +12,7 @@ HINTS = {
     "upstream size": "A backward rule is linear: minus g gives minus the gradient, and twice g twice the gradient. Does yours?",
     "upstream collapsed": "Every entry of the result has its own g; which one belongs to this entry?",
     "mask from g": "The mask belongs to the forward pass: which input entries did forward let through?",
-    "mask": "Take one entry on each side of the kink and follow it through forward.",
+    "mask": "Take one entry that forward lets through and one that it does not, and follow both.",
     "swapped": "Backward returns the gradients in the order of forward's arguments.",
     "variable": "Write down the derivative on paper, and compare each letter with what you saved.",
     "applied twice": "What exactly did forward save: its input or its result?",

@@ -59,7 +59,7 @@ Found = tuple[str, str, bool]  # family, sentence, whether the sentence names th
 
 def recognise(o: Observation, pair: Pair) -> Found | None:
     """What is wrong with the matrix, if it is one of the patterns below."""
-    for look in (ties, _lost, _uses, _elsewhere, _scaled, _terms):
+    for look in (ties, _lost, _uses, _alone, _elsewhere, _scaled, _terms):
         if found := look(o, pair):
             return found
     return None
@@ -170,6 +170,24 @@ def _slice(which: np.ndarray, shape: tuple[int, ...], name: str) -> str:
                 place = ", ".join(str(i) if a == axis else ":" for a in range(len(shape)))
                 return f"at {name}[{place}]"
     return f"at {int(mask.sum())} of {mask.size} places"
+
+
+def _alone(o: Observation, pair: Pair) -> Found | None:
+    """Only its own g reaches each entry, and not even that with the right factor."""
+    _, none, should_be_none = _where(pair)
+    own = np.eye(len(none), dtype=bool) if none.shape[0] == none.shape[1] and pair.out_shape == pair.x_shape else None
+    if own is None or not none[~own].all() or should_be_none[~own].all() or none[own].any():
+        return None
+    text = "keeps only the effect of each entry on its own result, and that not with the right factor; here every entry also changes others"
+    return "diagonal only", text, False
+
+
+def weights(o: Observation, pair: Pair) -> Found | None:
+    """The right places, and wrong numbers at each of them: where nothing more is known."""
+    same, none, should_be_none = _where(pair)
+    if not should_be_none.any() or not np.array_equal(none, should_be_none) or same[~should_be_none].any():
+        return None
+    return "factor", f"reaches the right entries of {pair.x} from the right entries of g, and with wrong factors", False
 
 
 def _elsewhere(o: Observation, pair: Pair) -> Found | None:

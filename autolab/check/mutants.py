@@ -35,15 +35,15 @@ class Mutant(NamedTuple):
 
     family: str
     text: str
-    formula: str
+    formula: str = ""  # spelled out where that is asked for
 
 
 class Slips:
     """All mutants of a formula with their compiled code, made as they are asked for and kept."""
 
-    def __init__(self, formula: str, names: tuple[str, ...]):
+    def __init__(self, formula: str, names: tuple[str, ...], spelled: bool):
         self._made: list[tuple[Mutant, CodeType]] = []
-        self._more = _made(formula, names)
+        self._more = _made(formula, names, ast.unparse if spelled else lambda tree: "")
 
     def __iter__(self) -> Iterator[tuple[Mutant, CodeType]]:
         place = 0
@@ -58,12 +58,15 @@ class Slips:
 
 
 @cache
-def mutants(formula: str, names: tuple[str, ...]) -> Slips:
-    """All mutants of a formula with their compiled code; `names` are the values that may stand in for one another."""
-    return Slips(formula, names)
+def mutants(formula: str, names: tuple[str, ...], spelled: bool = False) -> Slips:
+    """All mutants of a formula with their compiled code; `names` are the values that may stand in for one another.
+
+    `spelled`: with the text of each wrong formula, which takes as long to write as to compile.
+    """
+    return Slips(formula, names, spelled)
 
 
-def _made(formula: str, names: tuple[str, ...]) -> Iterator[tuple[Mutant, CodeType]]:
+def _made(formula: str, names: tuple[str, ...], spell: Callable[[ast.AST], str]) -> Iterator[tuple[Mutant, CodeType]]:
     try:
         tree = ast.parse(formula, mode="eval")
     except SyntaxError:
@@ -83,14 +86,36 @@ def _made(formula: str, names: tuple[str, ...]) -> Iterator[tuple[Mutant, CodeTy
             code = compile(tree, "<mutant>", "eval")
             if _key(code) not in seen:
                 seen.add(_key(code))
-                yield Mutant(family, text, ast.unparse(tree)), code
+                yield Mutant(family, text, spell(tree)), code
             _put(parent, field, place, node)
+    for old, new, changed in _everywhere(tree, names):
+        code = compile(changed, "<mutant>", "eval")
+        if _key(code) not in seen:
+            seen.add(_key(code))
+            text = f"the right one with {value_in_words(new)} where {belongs(old)}"
+            yield Mutant("variable", text, spell(changed)), code
     for axis, changed in _other_axes(tree):
         code = compile(changed, "<mutant>", "eval")
         text = "what belongs to another axis: its sums go " + (
             f"along axis {axis}" if axis is not None else "over everything"
         )
-        yield Mutant("axis", text, ast.unparse(changed)), code
+        yield Mutant("axis", text, spell(changed)), code
+
+
+def _everywhere(tree: ast.Expression, names: Sequence[str]) -> Iterator[tuple[str, str, ast.Expression]]:
+    """The formula with another value in the place of one that it uses more than once."""
+    found: dict[str, list[ast.Name]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in names and node.id not in FIXED:
+            found.setdefault(node.id, []).append(node)
+    for old, nodes in found.items():
+        for new in names if len(nodes) > 1 else ():
+            if new != old and new not in SPREAD and new != "g":
+                for node in nodes:
+                    node.id = new
+                yield old, new, tree
+                for node in nodes:
+                    node.id = old
 
 
 def _other_axes(tree: ast.Expression) -> Iterator[tuple[int | None, ast.Expression]]:
@@ -176,6 +201,8 @@ def _binary(node: ast.BinOp, names: Sequence[str]):
                 if not _mentions(lost, "g"):
                     yield "factor", f"the right one without one of its factors ({_part(lost).removesuffix(ADDED)})", kept
             yield *_exchanged(left, right), make(ast.Div())
+            if not _mentions(left, "g"):
+                yield *_exchanged(right, left), make(ast.Div(), right, left)
             both = _mentions(left, "g") or _mentions(right, "g")
             yield "upstream added" if both else "operation", "the right one with a plus where a times belongs", make(ast.Add())
             for twice in (left, right):
@@ -252,6 +279,9 @@ def _call(node: ast.Call, names: Sequence[str]):
                 f"along axis {axis}" if axis is not None else "over everything"
             )
             yield "axis", text, _with_args(node, [ast.Constant(axis), *node.args[1:]])
+        if isinstance(node.args[0], ast.Name):
+            other = ast.BinOp(ast.Constant(-1), ast.Sub(), node.args[0])
+            yield "axis", f"what belongs to another axis: its {name} goes along the other one", _with_args(node, [other, *node.args[1:]])
     for keyword in node.keywords:
         if keyword.arg in ("axis", "keepdims"):
             rest = [k for k in node.keywords if k is not keyword]
@@ -296,7 +326,7 @@ def _name(node: ast.Name, names: Sequence[str]):
                 _load(other),
             )
         elif other != node.id and node.id not in FIXED and other not in SPREAD:
-            text = f"the right one with {value_in_words(other)} where {value_in_words(node.id)} belongs"
+            text = f"the right one with {value_in_words(other)} where {belongs(node.id)}"
             yield "variable", text, ast.Name(other, ast.Load())
 
 
@@ -355,6 +385,12 @@ WORDS = {
 def value_in_words(name: str) -> str:
     """What a letter is called in a sentence."""
     return WORDS.get(name, name)
+
+
+def belongs(name: str) -> str:
+    """A letter and its verb."""
+    words = value_in_words(name)
+    return f"{words} belong{'' if words.endswith('ies') else 's'}"
 
 
 def _with_args(node: ast.Call, args: list[ast.expr]) -> ast.Call:

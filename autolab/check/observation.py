@@ -36,12 +36,17 @@ def close(a: np.ndarray, b: np.ndarray) -> bool:
     a, b = np.asarray(a), np.asarray(b)
     if a.shape != b.shape:
         return False
-    if a.dtype.kind == "f" and np.isnan(a).any():
-        if not np.array_equal(np.isnan(a), np.isnan(b)) or np.isnan(a).all():
-            return False
-        a, b = a[~np.isnan(a)], b[~np.isnan(b)]
-    scale = np.max(np.abs(b), initial=0.0)
-    return bool(np.all(np.abs(a - b) <= 1e-9 * scale + 1e-300)) if np.isfinite(scale) else False
+    if not b.size:
+        return True
+    scale = np.abs(b).max()
+    if np.isfinite(scale):
+        # Most arrays that are compared differ from their first entry on.
+        small = 1e-9 * scale + 1e-300
+        return bool(abs(a.item(0) - b.item(0)) <= small and np.abs(a - b).max() <= small)
+    lost = np.isnan(b)
+    if lost.all() or not np.array_equal(np.isnan(a), lost):
+        return False
+    return bool(lost.any()) and close(a[~lost], b[~lost])
 
 
 def number(value: float) -> str:

@@ -42,7 +42,7 @@ def mutation_score(exercise: str | Spec, named: bool = True) -> Score:
     caught = known = same = 0
     missed = []
     for x in reference.differentiable():
-        for mutant, code in mutants(reference.formulas.get(x, ""), (*reference.inputs, "out", "g")):
+        for mutant, code in mutants(reference.formulas.get(x, ""), (*reference.inputs, "out", "g"), spelled=True):
             candidate = Row(reference, x, code)
             report = judge(spec, reference, candidate, seed=1, naming=named)
             if report.passed and candidate.is_right:

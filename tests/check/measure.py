@@ -29,6 +29,7 @@ from . import (  # noqa: F401  (they fill the lists)
     wrong_others,
     wrong_pointwise,
     wrong_shapes,
+    wrong_sizes,
     wrong_slips,
     wrong_slips_along,
     wrong_slips_layers,

@@ -559,7 +559,7 @@ def ed(g):
     return g
 
 
-@wrong("diagonal", "axis|not spread|places|off by one|parameter|permutation")
+@wrong("diagonal", "setting|permutation")
 def dg0(g, x_shape, offset):
     r = np.zeros(x_shape)
     i = np.arange(len(g))
