@@ -16,6 +16,7 @@ from autolab.rules import (
     scatter,
     shape,
     smooth,
+    steps,
     strided,
     words,
     written,
@@ -24,6 +25,6 @@ from autolab.rules import (
 # Rows that are loaded with the functions that use them: activations, conv, ctc, padding, pool, resize (autolab.nn.functional), matrix and
 # the special functions.
 __all__ = [
-    "TABLE", "arithmetic", "elementwise", "index", "linalg", "nn", "order", "reduce", "scatter", "shape", "smooth", "strided", "words",
-    "written",
+    "TABLE", "arithmetic", "elementwise", "index", "linalg", "nn", "order", "reduce", "scatter", "shape", "smooth", "steps", "strided",
+    "words", "written",
 ]  # fmt: skip

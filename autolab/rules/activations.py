@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
-from autolab.rules import refuse
+from autolab.rules import refuse, steps
 from autolab.rules.blocks import clip, in_blocks
 from autolab.rules.elementwise import erf, keep, sigmoid
 from autolab.rules.special import erf as erf_values
@@ -15,8 +15,8 @@ SQRT_HALF, SQRT_HALF_PI = math.sqrt(0.5), math.sqrt(0.5 / math.pi)
 
 
 def small(x):
-    """What is at most 0: exp of it cannot overflow."""
-    return keep(x, x < 0)
+    """What is at most 0, or nan: exp of it cannot overflow."""
+    return keep(x, ~(x > 0))
 
 
 # elu(x) = scale * (x where x > 0, alpha * (exp(x * rate) - 1) elsewhere): elu, selu and celu. At 0: the exponential's side.
@@ -181,7 +181,7 @@ gelu_tanh = op(
 
 
 def softplus_of(x):
-    return np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0)
+    return steps.log1p_exp(x) + np.maximum(x, 0)
 
 
 def mish_rule(g, x):
@@ -200,3 +200,7 @@ rrelu = op(
     "rrelu", lambda x, slope: np.where(x > 0, x, x * slope)[()], E, node="RreluWithNoiseBackward0",
     x=lambda g, x, slope: np.where(x > 0, g, g * slope),
 )  # fmt: skip
+
+steps.written_out(elu, steps.elu, steps.elu_rule)
+steps.written_out(log_sigmoid, steps.log_sigmoid, steps.log_sigmoid_rule)
+steps.written_out(mish, steps.mish, steps.mish_rule)

@@ -10,6 +10,7 @@ from autolab.engine.op import ELEMENTWISE, GENERAL, op
 from autolab.rules.elementwise import sigmoid
 from autolab.rules.index import embedding
 from autolab.rules.reduce import count, put_along_axis
+from autolab.rules.steps import log1p_exp
 
 # -- sums, of arrays by BLAS and einsum, in a third of the time ---------------------------------
 
@@ -261,7 +262,7 @@ cross_entropy_back = op(
 
 def bce_values(x, target, weight, pos_weight, *, reduction):
     log_weight = 1 + (pos_weight - 1) * target
-    loss = (1 - target) * x + log_weight * (np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0))
+    loss = (1 - target) * x + log_weight * (log1p_exp(x) + np.maximum(-x, 0))
     return reduced(loss * weight, reduction)
 
 
@@ -271,7 +272,7 @@ def bce_rule(g, x, target, weight, pos_weight, reduction):
 
 
 def bce_target_rule(g, x, target_shape, weight, pos_weight, reduction):
-    softplus = np.log1p(np.exp(-np.abs(x))) + np.maximum(-x, 0)
+    softplus = log1p_exp(x) + np.maximum(-x, 0)
     return share(g, x.shape, reduction) * (((pos_weight - 1) * softplus - x) * weight)
 
 

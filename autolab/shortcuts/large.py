@@ -1,8 +1,8 @@
-"""Gradients of large arrays, entry by entry: over the gradient that came in, and a block at a time.
+"""Large arrays, entry by entry: gradients over the gradient that came in, and formulas a block at a time.
 
 Going through a million numbers takes as long as their way through memory, whatever is computed on the way. So a gradient is written
 over the one that came in, if nobody but the backward pass holds that; and a formula of several steps is applied to blocks, whose
-intermediate results stay in the cache.
+intermediate results stay in the cache. `STEPS` has formulas that are written out step by step for this (autolab.rules.steps).
 """
 
 from __future__ import annotations
@@ -18,6 +18,20 @@ from autolab.engine.op import Op, Plan
 from autolab.shortcuts.formula import UFUNCS, inlined
 
 BLOCK = 1 << 15  # entries: a few intermediate results of a block fit into the cache beside each other
+MANY = 1 << 12  # entries: from here on the steps below are taken
+# forward(x, *, setting) or rule(g, x, setting) -> into(x, setting, out), which computes the same in the memory of `out`, for float32
+# and float64. Of a rule, `out` may be `g`: it is the last to be written.
+STEPS: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+def by_steps(into: Callable[..., Any], x: Any, values: tuple[Any, ...]) -> Any:
+    """What into(x, *values, out) makes of a contiguous array, block by block."""
+    out = np.empty(x.shape, x.dtype)
+    flat, result = x.reshape(-1), out.reshape(-1)
+    for start in range(0, flat.size, BLOCK):
+        some = slice(start, start + BLOCK)
+        into(flat[some], *values, result[some])
+    return out
 
 
 def compile_large(op: Op, plan: Plan) -> Callable[..., Any] | None:
@@ -69,6 +83,8 @@ class Written(NamedTuple):
 
 
 def written(rule: Callable[..., Any]) -> Written:
+    if rule in STEPS:
+        return Written(rule, None, 9, STEPS[rule])
     count = rule.__code__.co_argcount
     given = ["g", *(f"v{k}" for k in range(1, count))]
     names: dict[str, Any] = {ufunc.__name__: ufunc for ufunc in (*UFUNCS.values(), np.negative)}

@@ -21,7 +21,7 @@ from autolab.engine.op import WRITERS, Op, Out, Plan, Setting, Shape, Slot, Valu
 from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, revive
 from autolab.engine.tensor import Tensor
 from autolab.shortcuts.formula import body, inlined, product
-from autolab.shortcuts.large import compile_large
+from autolab.shortcuts.large import MANY, STEPS, by_steps, compile_large
 
 MOST_INPUTS = 3
 OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
@@ -34,7 +34,7 @@ def not_a_tensor(op: Op, x: Any) -> str:
 GENERATED.update(
     {
         "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
-        "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "revive": revive,
+        "MANY": MANY, "by_steps": by_steps, "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "revive": revive,
         "Tensor": Tensor, "View": View, "accumulator": accumulator, "explained": explained,
         "f32": np.float32, "f64": np.float64, "fit": fit, "general_gradients": OpNode.gradients, "generally": generally,
         "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__,
@@ -81,6 +81,11 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
         typed = inlined(op.forward, given, names, xs) if len(xs) == 1 and not op.view else None
         if typed not in (call, None):
             call = f"{typed} if kind_{first} is ndarray and dtype is F32 else {call}"
+    if op.forward in STEPS:
+        names["into"] = STEPS[op.forward]
+        values = "".join(f"settings.get({name!r}, {default!r}), " for name, default in op.settings.items())
+        asked = f"kind_{first} is ndarray and raw_{first}.size > MANY and raw_{first}.flags.c_contiguous"
+        call = f"by_steps(into, raw_{first}, ({values})) if {asked} else {call}"
     if op.matrices:
         lines += [
             "    try:",
@@ -370,7 +375,12 @@ def inside_source(op: Op) -> str:
     lines = [f"def inside({given}):", "    if modes.fast:", f"        return version(False)({given})"]
     lines += home_lines(op.inputs, "{0}", "isinstance({0}, Tensor)", f"return unusual({given})")
     fits = f" or not two_matrices({', '.join(op.inputs)})" if op.matrices else ""
-    lines += [f"    if home is None or home.watched{fits}:", f"        return unusual({given})"]
+    lines += [
+        "    if home is None and not modes.watched:",
+        f"        return version(modes.grad)({given})",
+        f"    if home is None or home.watched{fits}:",
+        f"        return unusual({given})",
+    ]
     return "\n".join([*lines, f"    return home.apply(op, ({', '.join(op.inputs)},), settings)"]) + "\n"
 
 

@@ -35,6 +35,7 @@ CHOICES = {
     "softplus far out": (lambda T, x: T.nn.functional.softplus(x), [-1000, 0, 1000], [0, np.log(2), 1000], [0, 0.5, 1]),
     "sigmoid far out": (lambda T, x: x.sigmoid(), [-1000, 0, 1000], [0, 0.5, 1], [0, 0.25, 0]),
     "silu far out": (lambda T, x: T.nn.functional.silu(x), [-1000, 0, 1000], [0, 0, 1000], [0, 0.5, 1]),
+    "elu far out": (lambda T, x: T.nn.functional.elu(x), [-1000, 0, 1000, -inf, inf], [-1, 0, 1000, -1, inf], [0, 1, 1, 0, 1]),
     "gelu far out": (lambda T, x: T.nn.functional.gelu(x), [-1000, 0, 1000], [0, 0, 1000], [0, 0.5, 1]),
     "tanh far out": (lambda T, x: x.tanh(), [-1000, 0, 1000], [-1, 0, 1], [0, 1, 0]),
     "erf far out": (lambda T, x: x.erf(), [-inf, inf, nan], [-1, 1, nan], [0, 0, nan]),
@@ -185,3 +186,9 @@ def test_scatter_add_reads_only_what_the_index_names():
     assert src.grad.tolist() == [[1, 1, 1, 1, 0], [0] * 5, [0] * 5]
 
 
+
+
+@pytest.mark.parametrize("name", "celu elu gelu hardswish leaky_relu logsigmoid mish relu selu sigmoid silu softplus tanh".split())
+@pytest.mark.parametrize("size", [3, 5000])
+def test_nan_stays_nan(name, size):
+    assert getattr(F, name)(autolab.full((size,), nan)).isnan().all()

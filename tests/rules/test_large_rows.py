@@ -6,6 +6,7 @@ import pytest
 import autolab
 from autolab.rules import activations
 from autolab.rules import nn as rows
+from autolab.shortcuts import large
 
 F = autolab.nn.functional
 SCORES = {
@@ -75,3 +76,33 @@ def test_gelu_is_as_exact_as_float32_allows(rng):
     assert (np.abs(activations.gelu.rules["x"].function(g, x) - activations.gelu_rule(g, wide)) <= 3e-7).all()
     ends = np.array([-1000, -20, 0, 20, 1000], np.float32)
     assert activations.gelu.forward(ends).tolist() == [0, 0, 0, 20, 1000]
+
+
+ROWS = {row.name: row for row in autolab.engine.tensor.TABLE.values() if row.forward in large.STEPS}
+SETTINGS = {
+    "leaky_relu": ({"negative_slope": 0.01}, {"negative_slope": -2.0}, {"negative_slope": 0.0}),
+    "softplus": ({"beta": 1.0, "threshold": 20.0}, {"beta": -2.0, "threshold": 1.0}),
+    "pow_scalar": ({"exponent": 2}, {"exponent": 3}, {"exponent": 3.0}, {"exponent": 4}, {"exponent": 0}, {"exponent": 0.5}, {"exponent": -1}),
+    "elu": ({"alpha": 1.0, "scale": 1.0, "rate": 1.0}, {"alpha": 1.5, "scale": 2.0, "rate": 0.5}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "settings"), [(name, s) for name in ROWS for s in SETTINGS.get(name, ({},))])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_is_written_out_is_the_formula(name, settings, dtype, rng):
+    row, ends = ROWS[name], [0, -0.0, 1e-30, -1e-30, -1e-4, 30, -30, 1000, -1000, np.inf, -np.inf, np.nan]
+    x = np.concatenate([rng.standard_normal(5000) * 5, rng.standard_normal(5000), ends]).astype(dtype)
+    near = {"rtol": 2e-6, "atol": 1e-30} if dtype is np.float32 else {"rtol": 1e-12, "atol": 1e-30}
+    with np.errstate(all="ignore"):
+        wide = row.forward(x.astype(np.float64), **settings)
+        found = autolab.engine.tensor.TABLE[name].run(autolab.tensor(x), settings=settings).numpy()
+        np.testing.assert_allclose(found, wide.astype(dtype), **near)
+        rule = row.rules["x"]
+        if rule.function in large.STEPS:
+            known = {"x": x, "out": found, **row.settings, **settings}
+            g = rng.standard_normal(x.shape).astype(dtype)
+            values = [known[name] for name in rule.needs]
+            right = rule.function(g, *values)
+            large.STEPS[rule.function](g, *values, g)
+            sure = np.isfinite(right)  # at the ends inf * 0 may be avoided
+            np.testing.assert_allclose(g[sure], right[sure], rtol=near["rtol"] * 4, atol=1e-6 if dtype is np.float32 else 1e-14)

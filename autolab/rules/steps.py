@@ -1,0 +1,230 @@
+"""What some rows compute, step by step in the memory of the result, for large arrays of float32 and float64.
+
+A formula in the table makes an array for each of its steps. Here it is the same formula, on a block that stays in the cache, and with
+sums of parts in place of `np.where`, which waits for every entry whose turn cannot be foreseen. The last argument is written, last of all
+if it may be the gradient that came in.
+"""
+
+import math
+
+import numpy as np
+
+from autolab.rules import elementwise as rows
+from autolab.rules.blocks import clip, in_blocks
+from autolab.shortcuts.large import MANY, STEPS
+
+# log(1 + u) = 2 artanh(s) for s = u / (2 + u): s times these powers of s**2, for s**2 up to 1/9. They are those of the series, 2, 2/3, 2/5
+# ..., Abramowitz and Stegun 4.1.28, the last ones fitted so that five terms are good to 4e-9.
+ARTANH = [np.float32(c) for c in (2, 0.66666314, 0.4002491, 0.27960604, 0.28178326)]
+
+
+def log1p_into(u, out):
+    """log(1 + u) for u between 0 and 1, small ones without loss."""
+    if u.dtype != np.float32:
+        np.log1p(u, out)
+        return
+    s = u + 2
+    np.divide(u, s, s)
+    square = s * s
+    np.multiply(square, ARTANH[4], out)
+    for c in ARTANH[3:0:-1]:
+        out += c
+        out *= square
+    out += ARTANH[0]
+    out *= s
+
+
+def log1p_exp_into(x, out):
+    """log(1 + exp(-|x|)): what softplus adds to max(x, 0)."""
+    u = np.abs(x)
+    np.negative(u, u)
+    np.exp(u, u)
+    log1p_into(u, out)
+
+
+def log1p_exp(x):
+    """log(1 + exp(-|x|)); of Tensors too."""
+    if type(x) is np.ndarray and x.size > MANY:
+        return in_blocks(log1p_exp_values, x, into=log1p_exp_into)
+    return log1p_exp_values(x)
+
+
+def log1p_exp_values(x):
+    return np.log1p(np.exp(-np.abs(x)))
+
+
+def relu(x, out):
+    clip(x, 0, math.inf, out)
+
+
+def relu_rule(g, value, out):
+    """g times 1 or 0, bit by bit."""
+    bits = rows.BITS[out.dtype.itemsize]
+    np.multiply(g.view(bits), value > 0, out.view(bits))
+
+
+def leaky_relu(x, slope, out):
+    """max(x, 0) + slope * min(x, 0)"""
+    clip(x, -math.inf, 0, out)
+    out *= slope
+    out += clip(x, 0, math.inf)
+
+
+def leaky_relu_rule(g, x, slope, out):
+    """g * (slope + (1 - slope) * (1 or 0))"""
+    factor = np.multiply(x > 0, x.dtype.type(1 - slope))
+    factor += slope
+    np.multiply(g, factor, out)
+
+
+def sigmoid(x, out):
+    np.negative(x, out)
+    np.exp(out, out)
+    out += 1
+    np.divide(1, out, out)
+
+
+def silu(x, out):
+    np.negative(x, out)
+    np.exp(out, out)
+    out += 1
+    np.divide(x, out, out)
+
+
+def silu_rule(g, x, out):
+    """g * s * (1 + x * (1 - s)), with s = sigmoid(x)"""
+    s = np.empty(x.shape, x.dtype)
+    sigmoid(x, s)
+    slope = 1 - s
+    slope *= x
+    slope += 1
+    slope *= s
+    np.multiply(g, slope, out)
+
+
+def softplus(x, beta, threshold, out):
+    z = x if beta == 1 else x * beta
+    log1p_exp_into(z, out)
+    out += clip(z, 0, math.inf)
+    if beta != 1:
+        out /= beta
+    straight = z > threshold
+    if straight.any():
+        np.copyto(out, x, where=straight)
+
+
+def softplus_rule(g, x, beta, threshold, out):
+    """g / (1 + exp(-z)), with z = x * beta"""
+    z = x if beta == 1 else x * beta
+    below = -z
+    np.exp(below, below)
+    below += 1
+    straight = z > threshold
+    if straight.any():
+        np.copyto(below, 1, where=straight)
+    np.divide(g, below, out)
+
+
+def power(x, exponent, out):
+    """x**2 and x**3 by multiplication, as PyTorch does."""
+    if exponent not in (2, 3):
+        out[...] = x**exponent
+        return
+    np.multiply(x, x, out)
+    if exponent == 3:
+        out *= x
+
+
+def power_rule(g, x, exponent, out):
+    slope = np.zeros(x.shape, x.dtype)
+    if exponent != 0:
+        power(x, exponent - 1, slope)
+        slope *= exponent
+    np.multiply(g, slope, out)
+
+
+def elu(x, alpha, scale, rate, out):
+    """scale * max(x, 0) + scale * alpha * (exp(z) - 1), with z = rate * min(x, 0).
+
+    In float32 by exp(z) - 1 = 2 t / (1 - t), t = tanh(z / 2): NumPy's tanh is three times as fast as its expm1, and loses nothing here.
+    """
+    z = clip(x, -math.inf, 0)
+    if x.dtype == np.float32:
+        z *= 0.5 * rate
+        np.tanh(z, z)
+        np.subtract(1, z, out)
+        np.divide(z, out, out)
+        out *= 2 * alpha * scale
+    else:
+        z *= rate
+        np.expm1(z, out)
+        out *= alpha * scale
+    right = clip(x, 0, math.inf)
+    if scale != 1:
+        right *= scale
+    out += right
+
+
+def elu_rule(g, x, alpha, scale, rate, out):
+    slope = clip(x, -math.inf, 0)
+    slope *= rate
+    np.exp(slope, slope)
+    slope *= alpha * scale * rate
+    slope += np.multiply(x > 0, x.dtype.type(scale - alpha * scale * rate))
+    np.multiply(g, slope, out)
+
+
+def log_sigmoid(x, out):
+    log1p_exp_into(x, out)
+    np.subtract(clip(x, -math.inf, 0), out, out)
+
+
+def log_sigmoid_rule(g, x, out):
+    below = np.exp(x)
+    below += 1
+    np.divide(g, below, out)
+
+
+def mish(x, out):
+    """x * tanh(softplus(x)) = x * n / (n + 2), with n = e * (e + 2) and e = exp(x)"""
+    e = np.exp(clip(x, -math.inf, LEVEL))
+    n = e + 2
+    n *= e
+    np.add(n, 2, out)
+    np.divide(n, out, out)
+    out *= x
+
+
+LEVEL = 20  # from here on mish(x) is x, to the last digit of float64
+
+
+def mish_rule(g, x, out):
+    """g * (t + x * (1 - t) * (1 + t) * e / (1 + e)), with t = n / (n + 2), 1 - t = 2 / (n + 2)"""
+    z = clip(x, -math.inf, LEVEL)
+    e = np.exp(z)
+    n = e + 2
+    n *= e
+    below = n + 2
+    t = np.divide(n, below, n)
+    z *= t + 1
+    z *= e
+    e += 1
+    e *= below
+    z /= e
+    z *= 2
+    t += z
+    np.multiply(g, t, out)
+
+
+def written_out(row, forward, rule=None):
+    STEPS[row.forward] = forward
+    if rule is not None:
+        STEPS[row.rules["x"].function] = rule
+
+
+written_out(rows.relu, relu, relu_rule)
+written_out(rows.leaky_relu, leaky_relu, leaky_relu_rule)
+written_out(rows.sigmoid, sigmoid)
+written_out(rows.silu, silu, silu_rule)
+written_out(rows.softplus, softplus, softplus_rule)
+written_out(rows.pow_scalar, power, power_rule)
