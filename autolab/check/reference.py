@@ -91,7 +91,7 @@ class Reference:
     @classmethod
     def _of_pair(cls, forward: Callable, backward: Callable, arrays: Sequence[np.ndarray]) -> Reference:
         inputs, wants = input_names(forward, arrays), parameters(backward)[1:]
-        known = {*inputs, *(f"{x}_shape" for x in inputs), "out", *settings_of(forward)}
+        known = {*inputs, *(f"{x}_shape" for x in inputs), "out", *settings_of(forward, arrays)}
         needs = wants if known.issuperset(wants) else inputs  # by name if the names are known, else in order
 
         def rule(position: int) -> Callable:
@@ -102,13 +102,13 @@ class Reference:
             return one
 
         rules = {x: (rule(i), needs) for i, x in enumerate(inputs) if has_gradient(arrays, i)}
-        name, settings = getattr(forward, "__name__", "f"), settings_of(forward)
-        return cls(name, forward, rules, inputs=inputs, settings=settings, defaults=defaults(forward))
+        name, settings = getattr(forward, "__name__", "f"), settings_of(forward, arrays)
+        return cls(name, forward, rules, inputs=inputs, settings=settings, defaults=defaults(forward, arrays))
 
     @classmethod
     def _of_function(cls, function: Callable, given: Sequence[np.ndarray]) -> Reference:
         """A function on tensors: the engine knows its derivative."""
-        inputs, keywords = input_names(function, given), settings_of(function)
+        inputs, keywords = input_names(function, given), settings_of(function, given)
 
         def forward(*arrays, **settings):
             with no_grad():
@@ -128,7 +128,8 @@ class Reference:
             return one
 
         rules = {x: (rule(x), (*inputs, *keywords)) for i, x in enumerate(inputs) if has_gradient(given, i)}
-        found = cls(getattr(function, "__name__", "f"), forward, rules, inputs=inputs, defaults=defaults(function), settings=keywords)
+        name, left_out = getattr(function, "__name__", "f"), defaults(function, given)
+        found = cls(name, forward, rules, inputs=inputs, defaults=left_out, settings=keywords)
         found.function = function
         return found
 
@@ -198,20 +199,20 @@ def has_gradient(arrays: Sequence[np.ndarray], i: int) -> bool:
     return not arrays or (i < len(arrays) and arrays[i].dtype.kind == "f")
 
 
-def settings_of(function: Callable) -> tuple[str, ...]:
-    """The parameters that are given by keyword only."""
+def settings_of(function: Callable, arrays: Sequence[np.ndarray] = ()) -> tuple[str, ...]:
+    """The parameters that are given by keyword only, and those that come after the arrays."""
     if isinstance(function, np.ufunc):
         return ()
-    found = inspect.signature(function).parameters.values()
-    return tuple(p.name for p in found if p.kind is p.KEYWORD_ONLY)
+    found = inspect.signature(function, follow_wrapped=False).parameters.values()
+    return (parameters(function)[len(arrays) :] if arrays else ()) + tuple(p.name for p in found if p.kind is p.KEYWORD_ONLY)
 
 
-def defaults(function: Callable) -> dict[str, Any]:
+def defaults(function: Callable, arrays: Sequence[np.ndarray] = ()) -> dict[str, Any]:
     """The settings of a forward that a call may leave out."""
     if isinstance(function, np.ufunc):
         return {}
-    keywords = (p for p in inspect.signature(function).parameters.values() if p.kind is p.KEYWORD_ONLY)
-    return {p.name: p.default for p in keywords if p.default is not p.empty}
+    found = inspect.signature(function, follow_wrapped=False).parameters
+    return {name: found[name].default for name in settings_of(function, arrays) if found[name].default is not inspect.Parameter.empty}
 
 
 def row(name: str) -> Any:
