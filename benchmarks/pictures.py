@@ -3,8 +3,9 @@
     python -m benchmarks.pictures [--browser]
 
 What Python does is CPU time, the least of several runs. What the browser does is wall time from the key to the painted frame, 95th
-percentile and median of 120 keys, and beside it the time that its scripts, styles and layout took for one key. `--browser` needs
-playwright and a Chromium (AUTOLAB_CHROMIUM, or `chromium` on the path).
+percentile and median of 120 keys, and beside it the time that its scripts, styles and layout took for one key. A slider is moved on a
+page from disk, where every position is known, and in JupyterLab, where the kernel is asked for each. `--browser` needs the tests'
+packages and a Chromium (AUTOLAB_CHROMIUM, or `chromium` on the path).
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ AIMS = {
     "trace of 100 nodes, beyond backward": 10, "layout of 10 nodes": 1.7, "layout of 100 nodes": 24, "layout of 1000 nodes": 290,
     "picture of 5000 nodes": 1000, "stepper of 5000 nodes": 1000, "page of 5000 nodes is written": 3000, "slider, the kernel's part": 150,
     "step to paint, 100 nodes": 33, "step to paint, 100 nodes, with its table": 33, "step to paint, 1000 nodes": 100,
-    "step to paint, 1000 nodes, with its table": 100, "slider from presets": 50, "page of 5000 nodes opens": 1000,
+    "step to paint, 1000 nodes, with its table": 100, "slider from presets": 50, "slider through the kernel": 150,
+    "page of 5000 nodes opens": 1000,
 }  # fmt: skip
 
 # From the key to the moment when the next frame has been painted: a message comes after the frame that it was sent in.
@@ -40,6 +42,27 @@ WATCHED = """() => {
         port2.postMessage(0);
     }), true);
 }"""
+# The same, but when the kernel has answered: the sentence has changed by then.
+ANSWERED = """(root) => {
+    window.times = [];
+    let pressed = null;
+    root.addEventListener("keydown", (event) => { pressed = event.timeStamp; }, true);
+    new MutationObserver(() => {
+        if (pressed === null) return;
+        const start = pressed;
+        pressed = null;
+        requestAnimationFrame(() => {
+            const { port1, port2 } = new MessageChannel();
+            port1.onmessage = () => times.push(performance.now() - start);
+            port2.postMessage(0);
+        });
+    }).observe(root.querySelector("[role=status]"), { childList: true, characterData: true, subtree: true });
+}"""
+EXPLORED = (
+    "import autolab as torch",
+    "torch.explore(lambda a, b: (a * b + a**2).sin(), a=(0, 2), b=(-1, 1))",  # too many positions to compute them in advance
+    'print("-".join(["all", "cells", "ran"]))',
+)
 OPENED = """new MutationObserver((_, observer) => {
     if (!document.querySelector("[data-node]")) return;
     observer.disconnect();
@@ -47,7 +70,6 @@ OPENED = """new MutationObserver((_, observer) => {
 }).observe(document, { childList: true, subtree: true })"""
 KEYS = 120
 WORK = "ScriptDuration", "LayoutDuration", "RecalcStyleDuration"
-
 
 
 def chain(count: int) -> Any:
@@ -132,8 +154,31 @@ def in_browser() -> dict[str, list[float]]:
             page.wait_for_function("window.opened")
             seen.append(page.evaluate("opened"))
         found["page of 5000 nodes opens"] = quantiles(seen)
+        found["slider through the kernel"] = quantiles(through_the_kernel(browser, Path(folder)))
         browser.close()
     return found
+
+
+def through_the_kernel(browser: Any, folder: Path) -> list[float]:
+    """Milliseconds from each key on a slider in JupyterLab to the paint of what the kernel answered."""
+    import nbformat
+
+    from tests.browser.conftest import run_notebook, serving, watched
+
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in EXPLORED])
+    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}  # else it asks
+    (folder / "root").mkdir()
+    nbformat.write(made, folder / "explored.ipynb")
+    with serving("lab", folder / "root", folder / "home") as jupyter:
+        page = watched(browser.new_context(viewport={"width": 1300, "height": 1000}, reduced_motion="reduce"))
+        run_notebook(page, jupyter, folder / "explored.ipynb", "all-cells-ran")
+        root = page.get_by_role("group", name="Explore a function", exact=True)
+        root.get_by_role("slider", name="a").focus()
+        root.evaluate(ANSWERED)
+        for k in range(KEYS):
+            page.keyboard.press("ArrowLeft" if k % 30 < 15 else "ArrowRight")
+            page.wait_for_function("n => times.length > n", arg=k)
+        return list(page.evaluate("times"))
 
 
 def quantiles(times: list[float]) -> list[float]:

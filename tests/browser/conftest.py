@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,14 @@ def _free_port():
 @pytest.fixture(scope="session", params=["lab", "notebook"])
 def jupyter(request, tmp_path_factory):
     """A running server: which front end, its address, its folder."""
-    root, home, port = tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("home"), _free_port()
+    with serving(request.param, tmp_path_factory.mktemp("root"), tmp_path_factory.mktemp("home")) as served:
+        yield served
+
+
+@contextmanager
+def serving(kind, root, home):
+    """A Jupyter server of a front end ("lab", "notebook") with its files in `root` and its own in `home`."""
+    port = _free_port()
     own = [f"JUPYTER_{what}_DIR" for what in ("CONFIG", "DATA", "RUNTIME")]
     own += ["JUPYTERLAB_SETTINGS_DIR", "JUPYTERLAB_WORKSPACES_DIR", "IPYTHONDIR"]
     env = dict(os.environ, HOME=str(home), PYTHONPATH=str(ROOT), **{name: str(home / name.lower()) for name in own})
@@ -117,7 +125,7 @@ def jupyter(request, tmp_path_factory):
     # else a cell that is not in sight is not in the page
     (settings / "tracker.jupyterlab-settings").write_text('{"windowingMode": "none"}')
     command = [
-        sys.executable, "-m", "jupyter", request.param, "--no-browser", "--allow-root", "--ip=127.0.0.1",
+        sys.executable, "-m", "jupyter", kind, "--no-browser", "--allow-root", "--ip=127.0.0.1",
         f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--ServerApp.password=",
         f"--ServerApp.root_dir={root}", "--LabApp.news_url=",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
@@ -128,8 +136,8 @@ def jupyter(request, tmp_path_factory):
             command, stdout=output, stderr=subprocess.STDOUT, env=env, cwd=root, start_new_session=True
         )
     try:
-        _until(lambda: _answers(base), lambda: f"{request.param} did not start:\n{log.read_text()[-2000:]}", server)
-        yield request.param, base, root
+        _until(lambda: _answers(base), lambda: f"{kind} did not start:\n{log.read_text()[-2000:]}", server)
+        yield kind, base, root
     finally:
         os.killpg(server.pid, signal.SIGTERM)
         server.wait(20)
