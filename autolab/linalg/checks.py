@@ -44,17 +44,17 @@ def floats(A: Any, name: str, low: bool = False) -> Tensor:
     return A  # type: ignore[no-any-return]
 
 
-def matrix(A: Any, name: str, argument: str = "A") -> Tensor:
+def matrix(A: Any, name: str, argument: str = "A", low: bool = False) -> Tensor:
     """A stack of matrices of floats."""
-    A = floats(A, name)
+    A = floats(A, name, low)
     if A.ndim < 2:
         raise RuntimeError(f"{name}: The input tensor {argument} must have at least 2 dimensions.")
     return A
 
 
-def square(A: Any, name: str, argument: str = "A") -> Tensor:
+def square(A: Any, name: str, argument: str = "A", low: bool = False) -> Tensor:
     """A stack of square matrices of floats."""
-    A = matrix(A, name, argument)
+    A = matrix(A, name, argument, low)
     if A.shape[-1] != A.shape[-2]:
         raise RuntimeError(
             f"{name}: {argument} must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"

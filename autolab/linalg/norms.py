@@ -145,7 +145,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
 
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices: the sum of all A ** k / k!."""
-    return run(rows.matrix_exp, square(A, "linalg.matrix_exp"))  # type: ignore[no-any-return]
+    return run(rows.matrix_exp, square(A, "linalg.matrix_exp", low=True))  # type: ignore[no-any-return]
 
 
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:

@@ -92,7 +92,7 @@ lerp = op(
     x=lambda g, weight: g * (1 - weight), y=lambda g, weight: g * weight, weight=lambda g, x, y: g * (y - x),
 )  # fmt: skip
 addcmul = op(
-    "addcmul", lambda x, a, b, *, value=1: x + value * (a * b), E,
+    "addcmul", lambda x, a, b, *, value=1: x + value * (a * b), E, refuse=refuse.bools("addcmul_cpu_out"),
     x=lambda g: g, a=lambda g, b, value: g * (b * value), b=lambda g, a, value: g * (a * value),
 )  # fmt: skip
 addcdiv = op(

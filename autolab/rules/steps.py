@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from autolab.rules import elementwise as rows
+from autolab.rules import reduce
 from autolab.rules.blocks import clip, in_blocks
 from autolab.shortcuts.large import MANY, STEPS
 
@@ -216,6 +217,27 @@ def mish_rule(g, x, out):
     np.multiply(g, t, out)
 
 
+# -- sums ----------------------------------------------------------------------------------------
+
+ONES = np.ones(256, np.float32)
+LONG = 1 << 16  # entries: from here on a sum by products is the faster one
+
+
+def total(x, axis, keepdims):
+    """The sum of all entries, as products of rows with ones, at twice the speed of np.add. The rows are short, and what they give is
+    added in float64, so rounding costs less than in a sum by halves."""
+    if x.dtype != np.float32 or x.size < LONG or not (axis is None or len(axis) == x.ndim):
+        return reduce.add_up(x, axis, None, None, keepdims)
+    flat = x.reshape(-1)
+    whole = flat.size - flat.size % ONES.size
+    found = np.add.reduce(flat[:whole].reshape(-1, ONES.size) @ ONES, dtype=np.float64) + np.add.reduce(flat[whole:])
+    return np.full((1,) * x.ndim, found, np.float32) if keepdims else np.float32(found)
+
+
+def mean(x, axis, keepdims):
+    return total(x, axis, keepdims) / reduce.count(x.shape, axis)
+
+
 def written_out(row, forward, rule=None):
     STEPS[row.forward] = forward
     if rule is not None:
@@ -228,3 +250,5 @@ written_out(rows.sigmoid, sigmoid)
 written_out(rows.silu, silu, silu_rule)
 written_out(rows.softplus, softplus, softplus_rule)
 written_out(rows.pow_scalar, power, power_rule)
+written_out(reduce.sum, total)
+written_out(reduce.mean, mean)

@@ -20,7 +20,7 @@ from autolab.shortcuts.formula import UFUNCS, inlined
 BLOCK = 1 << 15  # entries: a few intermediate results of a block fit into the cache beside each other
 MANY = 1 << 12  # entries: from here on the steps below are taken
 # forward(x, *, setting) or rule(g, x, setting) -> into(x, setting, out), which computes the same in the memory of `out`, for float32
-# and float64. Of a rule, `out` may be `g`: it is the last to be written.
+# and float64. Of a rule, `out` may be `g`: it is the last to be written. For rows that are not elementwise there is no `out`.
 STEPS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 

@@ -85,7 +85,8 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
         names["into"] = STEPS[op.forward]
         values = "".join(f"settings.get({name!r}, {default!r}), " for name, default in op.settings.items())
         asked = f"kind_{first} is ndarray and raw_{first}.size > MANY and raw_{first}.flags.c_contiguous"
-        call = f"by_steps(into, raw_{first}, ({values})) if {asked} else {call}"
+        steps = f"by_steps(into, raw_{first}, ({values}))" if op.kind == "elementwise" else f"into(raw_{first}, {values})"
+        call = f"{steps} if {asked} else {call}"
     if op.matrices:
         lines += [
             "    try:",

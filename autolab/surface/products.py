@@ -175,6 +175,10 @@ def vector_product(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(
             f"linalg.cross: inputs must have the same number of dimensions, but they have {input.ndim} and {other.ndim}."
         )
+    if input.payload.dtype == np.bool_:
+        raise NotImplementedError("\"cross\" not implemented for 'Bool'. Convert it first: t.int() or t.float().")
+    if input.payload.dtype != other.payload.dtype:
+        raise RuntimeError(f"expected scalar type {input.dtype.title} but found {other.dtype.title}")
     axis = axis_of(dim, input.ndim)
     if axis is None or input.shape[axis] != 3 or other.shape[axis] != 3:
         raise RuntimeError(

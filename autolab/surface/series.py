@@ -82,7 +82,8 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
         if x.shape[a] < edge_order + 1:
             raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
     x = to_floats(x)
-    return [_slope(x, a, h, edge_order) for a, h in zip(axes, spacings)]
+    wide = to(x, dtypes.float32) if x.payload.dtype in dtypes.NARROW else x  # several steps, rounded once
+    return [to(_slope(wide, a, h, edge_order), x.dtype) for a, h in zip(axes, spacings)]
 
 
 def _slope(x: Any, axis: Any, spacing: Any, edge_order: int) -> Tensor:

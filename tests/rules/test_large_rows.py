@@ -106,3 +106,21 @@ def test_what_is_written_out_is_the_formula(name, settings, dtype, rng):
             large.STEPS[rule.function](g, *values, g)
             sure = np.isfinite(right)  # at the ends inf * 0 may be avoided
             np.testing.assert_allclose(g[sure], right[sure], rtol=near["rtol"] * 4, atol=1e-6 if dtype is np.float32 else 1e-14)
+
+
+@pytest.mark.parametrize("settings", [{}, {"dim": (0, 1)}, {"dim": (0, 1), "keepdim": True}, {"dim": 1}])
+@pytest.mark.parametrize("reduce", ["sum", "mean"])
+def test_sums_of_many_are_as_exact_as_pytorchs(reduce, settings, rng, torch):
+    x = (10 ** rng.uniform(-5, 5, (301, 1003))).astype(np.float32)
+    x[3] += np.float32(1e6)
+    ours, theirs = (getattr(lib.tensor(x), reduce)(**settings) for lib in (autolab, torch))
+    right = getattr(torch.tensor(x).double(), reduce)(**settings).numpy()
+    assert ours.dtype == autolab.float32 and ours.shape == theirs.shape
+    np.testing.assert_allclose(ours.numpy(), right, rtol=max(np.abs(theirs.numpy() / right - 1).max(), 2.4e-7))
+    with np.errstate(over="ignore"):
+        assert getattr(autolab.full((300, 300), np.nan), reduce)().isnan() and getattr(autolab.full((300, 300), 1e38), reduce)().isinf()
+
+
+def test_cubes_of_bools_and_of_whole_numbers_stay_what_they_are():
+    assert (autolab.arange(5000) ** 3).tolist()[-1] == 4999**3
+    assert ((autolab.arange(5000) % 2).bool() ** 3).dtype == autolab.int64
