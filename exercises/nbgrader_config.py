@@ -25,6 +25,6 @@ c.GenerateFeedback.preprocessors = [GetGrades, HideHiddenTests, CSSHTMLHeaderPre
 # A cell may compute for busy_seconds, and take cell_seconds with its waiting; then it is stopped, and its points are lost. A
 # regrade with the seed that is recorded in the autograded notebook (metadata.autolab.seed) gives the same grades:
 # c.RunInBox.seed = 123
-c.RunInBox.busy_seconds = 4
-c.RunInBox.cell_seconds = 10
+c.RunInBox.busy_seconds = 2
+c.RunInBox.cell_seconds = 8
 c.RunInBox.total_seconds = 60

@@ -110,7 +110,8 @@ def new(folder: Path, sets: tuple[str, ...], release: bool, as_json: bool) -> No
 def add(assignment: str, name: str, spec: Path | None, points: float, root: Path, as_json: bool) -> None:
     """Add an exercise on the operation NAME to ASSIGNMENT, as a notebook of its own.
 
-    NAME is a row of the table (`autolab rules`), or your own operation with --spec FILE:
+    NAME is a row of the table (`autolab rules`), an operation that a problem set builds from rows (square, gelu, concat, take,
+    permute, dropout, conv1d, conv2d, max_pool, avg_pool, attention ...), or your own with --spec FILE:
 
     \b
         from autolab.check import Spec
@@ -294,7 +295,8 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
 def export(assignment: str, root: Path, system: str, as_json: bool) -> None:
     """Print the marks of ASSIGNMENT as CSV for a learning management system.
 
-    With points given by hand, and nbgrader's late penalties.
+    With points given by hand, and nbgrader's late penalties. Names and Canvas's own IDs are those that nbgrader knows
+    (`nbgrader db student add`); students are found by their login, which their folder is named after.
 
     \b
         autolab course export ps2 --for moodle > ps2.csv
@@ -304,9 +306,9 @@ def export(assignment: str, root: Path, system: str, as_json: bool) -> None:
     from autolab.course.report import table
 
     with CourseGradebook(Course(root).database, assignment) as gradebook:
-        totals, of = gradebook.totals(), sum(gradebook.points().values())
+        totals, of, people = gradebook.totals(), sum(gradebook.points().values()), gradebook.people()
     if not totals:
         raise LookupError(NOBODY.format(assignment))
     click.echo(
-        json.dumps({"of": of, "totals": totals}) if as_json else table(assignment, totals, of, system), nl=as_json
+        json.dumps({"of": of, "totals": totals}) if as_json else table(assignment, totals, of, system, people), nl=as_json
     )

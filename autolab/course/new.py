@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from autolab.rules import TABLE
@@ -66,7 +68,7 @@ def nbgrader(root: Path, *command: str) -> str:
 
 ROW = """# {title}
 
-Write the backward rule of `{name}` for the inputs {inputs}.
+Write the backward rule of `{name}` for the inputs {inputs}{none}.
 
 ```python locked setup-{name}
 import numpy as np
@@ -79,7 +81,7 @@ from autolab.check import check
 ```python answer {name}
 class {cls}(Function):
     @staticmethod
-    def forward(ctx, {inputs}):
+    def forward(ctx, {arguments}):
         ### BEGIN SOLUTION
         raise NotImplementedError("write the solution here; `autolab course check` then proves it")
         ### END SOLUTION
@@ -136,23 +138,21 @@ check(SPEC, {name}_backward, points={points:g})
 def add_exercise(root: Path, assignment: str, name: str, spec: Path | None = None, points: float = 10.0) -> Path:
     """Write the text of an exercise and build its notebook; return the path of the text.
 
-    From a row of the table, or from a file that defines `SPEC`, a Spec whose row is an Op, and that is not shown to
-    students. Raises LookupError if there is no such row, FileExistsError if the exercise exists, ValueError for a spec
-    that is none.
+    From a row of the table or an operation of the problem sets, or from a file that defines `SPEC`, a Spec whose row is an
+    Op, and that is not shown to students. Raises LookupError if there is no such operation, FileExistsError if the exercise
+    exists, ValueError for a spec that is none.
     """
     text = root / "text" / assignment / f"{name.replace('_', '-')}.md"
     if text.exists():
         raise FileExistsError(f"{text} exists already; edit it and run `python -m autolab.course.notebook {root}`")
     title = name.replace("_", " ").capitalize()
     if spec is None:
-        if name not in TABLE:
-            raise LookupError(
-                f"no row {name!r} in the table (`autolab rules` lists them); for your own operation give --spec FILE"
-            )
-        inputs = ", ".join(TABLE[name].inputs)
+        inputs, settings = _arguments(name)
         cls = "".join(word.capitalize() for word in name.split("_"))
         points = {"visible": 0.8 * points, "hidden": 0.2 * points}
-        content = ROW.format(title=title, name=name, cls=cls, inputs=inputs, **points)
+        none = f"; backward returns None for {', '.join(settings)}" if settings else ""
+        content = ROW.format(title=title, name=name, cls=cls, inputs=", ".join(inputs), none=none,
+                             arguments=", ".join((*inputs, *settings)), **points)  # fmt: skip
     else:
         code = spec.read_text("utf-8")
         row = _spec(spec, code).row
@@ -163,6 +163,26 @@ def add_exercise(root: Path, assignment: str, name: str, spec: Path | None = Non
     text.write_text(content, "utf-8")
     build(root)
     return text
+
+
+def _arguments(name: str) -> tuple[Sequence[str], Sequence[str]]:
+    """The inputs and the settings of an operation that the checker knows."""
+    from autolab.check import BEHAVIOURS, SPECS, Reference
+    from autolab.check.specs import spec_for
+
+    if name in BEHAVIOURS:
+        raise LookupError(f"{name!r} is an exercise on behaviour; take its cells from text/ of a course that `autolab course new` makes")
+    if name not in TABLE and name not in SPECS:
+        near = difflib.get_close_matches(name, sorted({*TABLE, *SPECS}), 3)
+        meant = f" Did you mean {', '.join(near)}?" if near else ""
+        raise LookupError(
+            f"no row {name!r} in the table (`autolab rules` lists them), and no exercise of this name.{meant} "
+            "For your own operation give --spec FILE"
+        )
+    spec = spec_for(name)
+    reference = Reference.of(spec.row or spec.name)
+    spec.shapes_for(reference)
+    return reference.inputs, tuple(spec.settings[0])
 
 
 def _spec(path: Path, code: str):

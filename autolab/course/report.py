@@ -6,7 +6,8 @@ import csv
 import html
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 STYLE = """
@@ -101,15 +102,18 @@ def _histogram(values: list[float], of: float, bins: int = 10) -> str:
     return f"<svg role='img' aria-label='students by points: {said}' width='{bins * width}' height='{height + 20}'>{bars}</svg>"
 
 
-def table(assignment: str, totals: dict[str, float], of: float, system: str) -> str:
-    """A CSV for "canvas" or "moodle"."""
+def table(
+    assignment: str, totals: dict[str, float], of: float, system: str, people: Mapping[str, tuple[str, str]] = MappingProxyType({})
+) -> str:
+    """A CSV for "canvas" or "moodle"; `people` gives name and number in the learning management system where they are known."""
     out = io.StringIO()
     write = csv.writer(out, lineterminator="\n").writerow
     if system == "canvas":
         write(["Student", "ID", "SIS User ID", "SIS Login ID", "Section", assignment])
         write(["    Points Possible", "", "", "", "", f"{of:g}"])
         for student, score in sorted(totals.items()):
-            write(["", "", "", _inert(student), "", f"{score:g}"])
+            name, number = people.get(student, ("", ""))  # Canvas wants a name or a number beside the login
+            write([_inert(name or student), _inert(number), "", _inert(student), "", f"{score:g}"])
     else:
         write(["username", assignment, "maximum"])
         for student, score in sorted(totals.items()):
@@ -119,4 +123,4 @@ def table(assignment: str, totals: dict[str, float], of: float, system: str) -> 
 
 def _inert(text: str) -> str:
     # a spreadsheet would run a cell that starts like a formula
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+    return f"'{text}" if text.startswith(tuple("=+-@\t\r")) else text

@@ -25,7 +25,7 @@ from . import wire
 EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does not count
 OUTPUT = 20_000  # characters of output of one cell
 SHOWN = {"text/plain"}
-LOOPS = 2.0  # seconds of computing after which a rule, which takes milliseconds, is taken for a loop
+LOOPS = 1.0  # seconds of computing after which a rule, which takes milliseconds, is taken for a loop
 LAST = ("blank", "syntax", "time")  # faults after which the judge asks no more
 
 
@@ -52,6 +52,13 @@ def warm(autolab: Any) -> None:
             Reference.of(spec.row or spec.name)  # reads the formulas from their source
     write_shortcuts(autolab)
     forget_what_is_expected()
+
+
+def prepare(shell: Any) -> None:
+    """Make IPython's shell fit for sessions."""
+    shell.display_formatter.active_types = list(SHOWN)
+    transform = shell.transform_cell
+    shell.transform_cell = lambda cell: EMPTY.sub("", cell) if _is_python(cell) else transform(cell)
 
 
 def write_shortcuts(autolab: Any) -> None:
@@ -91,12 +98,11 @@ def forget_what_is_expected() -> None:
     from autolab import check
     from autolab.check import verdict
 
-    kept: set[str] = set()
-    for behaviour in check.BEHAVIOURS.values():
-        for scene in behaviour.scenes:
-            kept |= _reached(scene.play)
-            object.__setattr__(scene, "expect", None)
-            object.__setattr__(scene, "slips", ())
+    scenes = [scene for behaviour in check.BEHAVIOURS.values() for scene in behaviour.scenes]
+    kept = _reached([scene.play for scene in scenes])
+    for scene in scenes:
+        object.__setattr__(scene, "expect", None)
+        object.__setattr__(scene, "slips", ())
     for name, module in list(sys.modules.items()):
         if name.startswith("autolab.check.behaviours_"):
             for own, value in list(vars(module).items()):
@@ -112,22 +118,22 @@ def forget_what_is_expected() -> None:
     check.check = verdict.check = here
 
 
-def _reached(function: Any) -> set[str]:
-    """The functions of its module that a function uses, directly or not."""
-    found: set[str] = set()
-    waiting = [function]
+def _reached(waiting: list[Any]) -> set[str]:
+    """These functions and those that they use, directly or not."""
+    found: dict[int, FunctionType] = {}
     while waiting:
         f = waiting.pop()
-        if not isinstance(f, FunctionType) or (key := f"{f.__module__}.{f.__qualname__}") in found:
+        if not isinstance(f, FunctionType) or id(f) in found:
             continue
-        found.add(key)
+        found[id(f)] = f
         codes = [f.__code__]
         for code in codes:
             codes += [c for c in code.co_consts if isinstance(c, CodeType)]
-            waiting += [f.__globals__.get(n) for n in code.co_names]
-            waiting += [v for n in code.co_names if isinstance(t := f.__globals__.get(n), type) for v in vars(t).values()]
+            used = [f.__globals__.get(n) for n in code.co_names]
+            waiting += used
+            waiting += [v for t in used if isinstance(t, type) for v in vars(t).values()]
         waiting += [cell.cell_contents for cell in f.__closure__ or ()]
-    return found
+    return {f"{f.__module__}.{f.__qualname__}" for f in found.values()}
 
 
 class Capped(io.StringIO):
@@ -162,9 +168,6 @@ class Answers:
         }  # fmt: skip
         # kept here: a student may replace the module's own names, and only break what is theirs
         self._receive, self._send, self._encode, self._timer = wire.receive, wire.send, wire.encode, signal.setitimer
-        shell.display_formatter.active_types = list(SHOWN)
-        transform = shell.transform_cell
-        shell.transform_cell = lambda cell: EMPTY.sub("", cell) if _is_python(cell) else transform(cell)
 
     def loop(self) -> None:
         """Answer until the other side is gone."""

@@ -10,20 +10,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbgrader import utils
-from nbgrader.api import (
-    Assignment,
-    Comment,
-    Grade,
-    Gradebook,
-    MissingEntry,
-    Student,
-    SubmittedAssignment,
-    SubmittedNotebook,
-)
-from sqlalchemy import text
+from nbgrader.api import Comment, Grade, Gradebook, MissingEntry, Student, SubmittedAssignment, SubmittedNotebook
+from sqlalchemy import select, text, update
+from sqlalchemy.dialects.sqlite import insert
 
 from .submission import FormCell, form_of
 from .worker import Done
@@ -40,6 +32,13 @@ ON CONFLICT (assignment, notebook, student) DO UPDATE SET digest = :digest, seed
 """
 
 
+GRADE = """
+UPDATE grade SET auto_score = :score, needs_manual_grade = :score IS NULL OR manual_score IS NOT NULL
+WHERE notebook_id = :n AND cell_id = :c
+"""
+COMMENT = "UPDATE comment SET auto_comment = :said WHERE notebook_id = :n AND cell_id = :c"
+
+
 class CourseGradebook:
     """The gradebook of a course, for one assignment."""
 
@@ -47,6 +46,7 @@ class CourseGradebook:
         self.assignment = assignment
         self.gradebook = Gradebook(f"sqlite:///{path}", course)
         self.db = self.gradebook.db
+        self.id, self.known_notebooks = "", dict[str, Known]()
         for statement in (TABLE, RUNS):
             self.db.execute(text(statement))
         self.db.commit()
@@ -87,6 +87,11 @@ class CourseGradebook:
             totals[s.student_id] = max(0.0, s.score - late)
         return totals
 
+    def people(self) -> dict[str, tuple[str, str]]:
+        """Name and number in the learning management system of each student, as far as nbgrader knows them."""
+        rows = self.db.query(Student.id, Student.last_name, Student.first_name, Student.lms_user_id)
+        return {student: (", ".join(filter(None, (last, first))), number or "") for student, last, first, number in rows}
+
     def graded(self) -> dict[tuple[str, str], tuple[str, int]]:
         """(student, notebook) -> (digest, seed) of everything that is graded."""
         rows = self.db.execute(
@@ -124,61 +129,83 @@ class CourseGradebook:
     def write(self, batch: Iterable[Done], timestamps: dict[str, str | None], penalty: Any = None) -> None:
         """Save all of these, or none."""
         batch = list(batch)
-        students = {d.student for d in batch}
-        db, assignment = self.db, self.gradebook.find_assignment(self.assignment)
-        notebooks = {n.name: n for n in assignment.notebooks}
-        known = {s.id for s in db.query(Student.id).filter(Student.id.in_(students))}
         try:
-            with db.no_autoflush:
-                for student in sorted(students - known):
-                    db.add(Student(id=student))
-                db.flush()
-                found = db.query(SubmittedAssignment).filter(
-                    SubmittedAssignment.assignment_id == assignment.id, SubmittedAssignment.student_id.in_(students)
-                )
-                submissions = {s.student_id: s for s in found}
-                for student in sorted(students):
-                    if student not in submissions:
-                        submissions[student] = self._submission(assignment, student)
-                    if when := timestamps.get(student):
-                        submissions[student].timestamp = utils.parse_utc(when)
-                db.flush()
-                for done in batch:
-                    self._save(submissions[done.student], notebooks[done.notebook], done)
-                db.flush()
-                if penalty is not None:
-                    for student in students:
-                        self._late(submissions[student], penalty)
-            for done in batch:
-                row = {k: getattr(done, k) for k in ("assignment", "notebook", "student", "digest", "seed")}
-                db.execute(text(RECORD), {**row, "report": json.dumps(done.to_dict())})
-            db.commit()
+            submitted = self._submitted({d.student for d in batch}, timestamps)
+            self._save(submitted, batch)
+            if penalty is not None:
+                self._late(submitted, penalty)
+            rows = [{k: getattr(d, k) for k in ("assignment", "notebook", "student", "digest", "seed")} for d in batch]
+            self.db.execute(text(RECORD), [{**row, "report": json.dumps(d.to_dict())} for row, d in zip(rows, batch, strict=True)])
+            self.db.commit()
         except BaseException:
-            db.rollback()
+            self.db.rollback()
             raise
 
-    def _submission(self, assignment: Assignment, student: str) -> SubmittedAssignment:
-        submission = SubmittedAssignment(assignment_id=assignment.id, student_id=student)
-        for notebook in assignment.notebooks:
-            submitted = SubmittedNotebook(notebook_id=notebook.id)
-            submission.notebooks.append(submitted)
-            submitted.grades = [Grade(cell_id=c.id) for c in (*notebook.grade_cells, *notebook.task_cells)]
-            submitted.comments = [Comment(cell_id=c.id) for c in (*notebook.solution_cells, *notebook.task_cells)]
-        self.db.add(submission)
-        return submission
+    # Plain statements: a submission has fifty rows, and an object of the mapper for each takes longer than judging it.
 
-    def _save(self, submission: SubmittedAssignment, notebook: Any, done: Done) -> None:
-        submitted = next(n for n in submission.notebooks if n.notebook_id == notebook.id)
-        names = {c.id: c.name for c in (*notebook.grade_cells, *notebook.task_cells, *notebook.solution_cells)}
-        for grade in submitted.grades:
-            grade.auto_score = done.scores.get(names[grade.cell_id], 0.0)
-            grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
-        for comment in submitted.comments:
-            comment.auto_comment = "No response." if names[comment.cell_id] in done.unanswered else None
+    def _submitted(self, students: set[str], timestamps: dict[str, str | None]) -> dict[tuple[str, str], str]:
+        """(student, notebook) -> the id of nbgrader's row for it; what is not there is made, with nothing graded."""
+        db, notebooks = self.db, self._notebooks()
+        _add(db, Student, [{"id": student} for student in students])
+        _add(db, SubmittedAssignment, [{"assignment_id": self.id, "student_id": student} for student in students])
+        table = SubmittedAssignment.__table__
+        found = db.execute(
+            select(table.c.id, table.c.student_id).where(table.c.assignment_id == self.id, table.c.student_id.in_(students))
+        )
+        whose = dict(found.all())
+        for submission, student in whose.items():
+            if when := timestamps.get(student):
+                db.execute(update(table).where(table.c.id == submission).values(timestamp=utils.parse_utc(when)))
+        _add(db, SubmittedNotebook, [{"assignment_id": s, "notebook_id": n.id} for s in whose for n in notebooks.values()])
+        table, names = SubmittedNotebook.__table__, {n.id: name for name, n in notebooks.items()}
+        found = db.execute(select(table.c.id, table.c.assignment_id, table.c.notebook_id).where(table.c.assignment_id.in_(whose)))
+        ids = {(whose[submission], names[notebook]): one for one, submission, notebook in found}
+        cells = [(one, notebooks[name]) for (_, name), one in ids.items()]
+        _add(db, Grade, [{"notebook_id": one, "cell_id": c, "needs_manual_grade": True} for one, n in cells for c in n.graded])
+        _add(db, Comment, [{"notebook_id": one, "cell_id": c} for one, n in cells for c in n.commented])
+        return ids
 
-    def _late(self, submission: SubmittedAssignment, penalty: Any) -> None:
-        for notebook in submission.notebooks:
-            late = submission.total_seconds_late
-            notebook.late_submission_penalty = (
-                penalty(submission.student_id, notebook.score, late) if late > 0 else None
-            )
+    def _save(self, submitted: dict[tuple[str, str], str], batch: list[Done]) -> None:
+        grades, comments, notebooks = [], [], self._notebooks()
+        for done in batch:
+            one, known = submitted[done.student, done.notebook], notebooks[done.notebook]
+            grades += [{"n": one, "c": cell, "score": done.scores.get(name, 0.0)} for cell, name in known.graded.items()]
+            said = dict.fromkeys(done.unanswered, "No response.")
+            comments += [{"n": one, "c": cell, "said": said.get(name)} for cell, name in known.commented.items()]
+        for statement, rows in ((GRADE, grades), (COMMENT, comments)):
+            if rows:
+                self.db.execute(text(statement), rows)
+
+    def _late(self, submitted: dict[tuple[str, str], str], penalty: Any) -> None:
+        if self.gradebook.find_assignment(self.assignment).duedate is None:
+            table = SubmittedNotebook.__table__
+            self.db.execute(update(table).where(table.c.id.in_(submitted.values())).values(late_submission_penalty=None))
+            return
+        for notebook in self.db.query(SubmittedNotebook).filter(SubmittedNotebook.id.in_(submitted.values())):
+            student, late = notebook.assignment.student_id, notebook.assignment.total_seconds_late
+            notebook.late_submission_penalty = penalty(student, notebook.score, late) if late > 0 else None
+        self.db.flush()
+
+    def _notebooks(self) -> dict[str, Known]:
+        """What nbgrader knows of each notebook, read once."""
+        if not self.known_notebooks:
+            assignment = self.gradebook.find_assignment(self.assignment)
+            self.id = assignment.id
+            for n in assignment.notebooks:
+                graded, commented = (*n.grade_cells, *n.task_cells), (*n.solution_cells, *n.task_cells)
+                self.known_notebooks[n.name] = Known(n.id, {c.id: c.name for c in graded}, {c.id: c.name for c in commented})
+        return self.known_notebooks
+
+
+class Known(NamedTuple):
+    """A notebook of nbgrader's: its id, and the names of its cells by their ids."""
+
+    id: str
+    graded: dict[str, str]
+    commented: dict[str, str]
+
+
+def _add(db: Any, kind: Any, rows: list[dict[str, Any]]) -> None:
+    """Insert what is not there yet."""
+    if rows:
+        db.execute(insert(kind.__table__).on_conflict_do_nothing(), rows)

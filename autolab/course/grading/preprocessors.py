@@ -54,9 +54,9 @@ class RunInBox(NbGraderPreprocessor):
     seed = Int(-1, help="Draw the inputs of all checks from this seed; -1: a fresh one, which is recorded").tag(
         config=True
     )
-    cell_seconds = Float(10.0, help="Seconds for one cell or call").tag(config=True)
-    busy_seconds = Float(4.0, help="Seconds of computing in these, after which it is taken for a loop").tag(config=True)
-    total_seconds = Float(60.0, help="Seconds for one notebook").tag(config=True)
+    cell_seconds = Float(Limits.cell, help="Seconds for one cell or call").tag(config=True)
+    busy_seconds = Float(Limits.busy, help="Seconds of computing in these, after which it is taken for a loop").tag(config=True)
+    total_seconds = Float(Limits.total, help="Seconds for one notebook").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Fill in the outputs."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import functools
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,10 @@ from . import submission
 from .box import Limits
 from .grade import fresh_seed
 from .gradebook import CourseGradebook
-from .worker import Done, Job, grade
+from .worker import Done, Job, grade, grade_several
 
 BATCH, PATIENCE = 32, 2.0  # submissions, or seconds, until the gradebook is written
+TOGETHER = 8  # submissions in one task of a cluster, which costs its scheduler some milliseconds
 
 
 @dataclass
@@ -33,6 +35,7 @@ class Run:
     seed: int = 0
     box: str = ""
     stopped: list[str] = field(default_factory=list)
+    lanes: int = 1
     efficiency: float = 0.0
 
 
@@ -110,9 +113,9 @@ def grade_course(
     Returns
     -------
     Run
-        How many were graded and skipped, and how long it took, in seconds.
+        How many were graded and skipped, how long it took, in seconds, and what part of that its processes had something to grade.
     """
-    start, limits = time.monotonic(), limits or Limits()
+    start, limits = time.monotonic(), limits or _limits(course)
     with CourseGradebook(course.database, assignment) as gradebook:
         forms, before = gradebook.forms(), gradebook.graded()
         run = Run(seed=gradebook.start(fresh_seed() if seed is None else seed) if not regrade else seed or 0)
@@ -128,8 +131,8 @@ def grade_course(
         timestamps = {student: course.timestamp(student, assignment) for student in {j.student for j in todo}}
         batch, last, busy = [], time.monotonic(), 0.0
         progress(0, len(todo), None)
-        for done in _map(todo, jobs, scheduler):
-            run.graded, run.box, busy = run.graded + 1, done.box, busy + done.seconds
+        for done in _map(todo, jobs, scheduler, run):
+            run.graded, run.box, busy = run.graded + 1, done.box, busy + done.occupied
             run.stopped += [f"{done.student}: {note}" for note in done.notes if "was stopped" in note]
             batch.append(done)
             progress(run.graded, len(todo), done)
@@ -140,7 +143,7 @@ def grade_course(
         if not regrade:
             gradebook.finish()
     run.seconds = time.monotonic() - start
-    run.efficiency = busy / run.seconds / max(jobs, 1) if run.seconds else 0.0
+    run.efficiency = busy / run.seconds / run.lanes if run.seconds else 0.0
     return run
 
 
@@ -161,15 +164,29 @@ def _save(course: Course, gradebook: CourseGradebook, batch: list[Done], timesta
     gradebook.write(batch, timestamps, _penalty(course))
 
 
+@functools.cache
+def _config(root: Path) -> Any:
+    """What the course's nbgrader_config.py sets; None if there is none that loads."""
+    from traitlets.config import PyFileConfigLoader
+
+    with contextlib.suppress(Exception):
+        return PyFileConfigLoader("nbgrader_config.py", str(root)).load_config()
+    return None
+
+
+def _limits(course: Course) -> Limits:
+    """The seconds that plain autograde gives."""
+    said = (_config(course.root) or {}).get("RunInBox", {})
+    seconds = {name: said.get(f"{name}_seconds") for name in ("cell", "busy", "total")}
+    return Limits(**{name: float(value) for name, value in seconds.items() if isinstance(value, (int, float))})
+
+
 def _penalty(course: Course) -> Any:
     """nbgrader's plugin for late submissions, as nbgrader_config.py sets it."""
     from nbgrader.plugins import LateSubmissionPlugin
-    from traitlets.config import PyFileConfigLoader
 
     if course.root not in _PENALTIES:
-        config = None
-        with contextlib.suppress(Exception):
-            config = PyFileConfigLoader("nbgrader_config.py", str(course.root)).load_config()
+        config = _config(course.root)
         chosen = (config or {}).get("AssignLatePenalties", {}).get("plugin_class", LateSubmissionPlugin)
         _PENALTIES[course.root] = (chosen if isinstance(chosen, type) else LateSubmissionPlugin)(config=config)
     return _PENALTIES[course.root].late_submission_penalty
@@ -178,15 +195,22 @@ def _penalty(course: Course) -> Any:
 _PENALTIES: dict[Path, Any] = {}
 
 
-def _map(todo: list[Job], jobs: int, scheduler: str | None) -> Iterator[Done]:
+def _map(todo: list[Job], jobs: int, scheduler: str | None, run: Run) -> Iterator[Done]:
+    run.lanes = max(jobs, 1)
     if scheduler:
         try:
             from distributed import Client
         except ModuleNotFoundError:
             raise RuntimeError('--scheduler needs dask.distributed: pip install "autolab-grad[cluster]"') from None
         with Client(scheduler, timeout=20) as client:
-            workers = sum(client.nthreads().values())
-            yield from _all(client.get_executor(pure=False), todo, 4 * max(workers, 1), grade)
+            try:
+                client.wait_for_workers(1, timeout=60)
+            except TimeoutError:
+                raise RuntimeError(f"the scheduler at {scheduler} has no workers: start some with `dask worker {scheduler}`") from None
+            run.lanes = sum(client.nthreads().values())
+            parts = _parts(todo, run.lanes)
+            for several in _all(client.get_executor(pure=False), parts, 3 * run.lanes, grade_several):
+                yield from several
     elif jobs == 1:
         yield from map(grade, todo)
     else:
@@ -209,7 +233,16 @@ def _map(todo: list[Job], jobs: int, scheduler: str | None) -> Iterator[Done]:
         )
 
 
-def _all(executor: Any, todo: list[Job], ahead: int, function: Callable[[Job], Done]) -> Iterator[Done]:
+def _parts(todo: list[Job], lanes: int) -> Iterator[list[Job]]:
+    """The jobs in groups, which become smaller so that all lanes end at about the same time."""
+    at = 0
+    while at < len(todo):
+        size = max(1, min(TOGETHER, (len(todo) - at) // (4 * lanes)))
+        yield todo[at : at + size]
+        at += size
+
+
+def _all(executor: Any, todo: Iterable[Any], ahead: int, function: Callable[[Any], Any]) -> Iterator[Any]:
     """The results as they come; never more than `ahead` are under way, so that memory does not grow with the class."""
     waiting: set[Any] = set()
     for job in todo:

@@ -8,6 +8,7 @@ import json
 import multiprocessing.util
 import os
 import threading
+import time
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any
@@ -58,11 +59,12 @@ class Done:
     suspicious: list[str] = field(default_factory=list)
     diagnoses: list[dict[str, str]] = field(default_factory=list)
     seconds: float = 0.0
+    occupied: float = 0.0  # seconds of the process that graded it, with reading and writing
     box: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """What is kept in the gradebook: everything but the two pages."""
-        return {k: v for k, v in asdict(self).items() if k not in ("autograded", "feedback")}
+        return {k: v for k, v in asdict(self).items() if k not in ("autograded", "feedback", "occupied")}
 
 
 LOCK = threading.Lock()  # a box serves one submission at a time, and `check` is the judge's own meanwhile
@@ -71,11 +73,20 @@ LOCK = threading.Lock()  # a box serves one submission at a time, and `check` is
 def grade(job: Job) -> Done:
     """Grade one notebook. Raises nothing because of what a student wrote; a box that does not start is an error."""
     with LOCK:
-        return _grade(job)
+        box = _box(job.mode, job.limits, os.getpid())
+        box.start()
+        start = time.monotonic()
+        done = _grade(job, box)
+        done.occupied = time.monotonic() - start
+        return done
 
 
-def _grade(job: Job) -> Done:
-    box = _box(job.mode, job.limits, os.getpid())
+def grade_several(jobs: list[Job]) -> list[Done]:
+    """Grade one after the other."""
+    return [grade(job) for job in jobs]
+
+
+def _grade(job: Job, box: Box) -> Done:
     notebook, notes = (
         submission.parse(job.text, f"{job.notebook}.ipynb") if job.text is not None else submission.nothing()
     )
