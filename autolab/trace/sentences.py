@@ -124,9 +124,10 @@ def filled(formula, values, sent, axes=()):
     """
     left = fill(taken(formula, values), values)
     end = SUMMED + axes_text(axes) if axes else ""
-    result = sent.text if sent.complete and len(sent.text) <= 40 else f"{sent.dtype}{shape_text(sent.shape)}"
-    if left == result:
-        return left + end
+    size = f"{sent.dtype}{shape_text(sent.shape)}"
+    result = sent.text if sent.complete and len(sent.text) <= 40 else size
+    if left in (result, size):  # passed on as it came
+        return result + end
     return f"{left}{end} = {result}" if not end else f"{left} -> {result}{end}"
 
 
@@ -191,7 +192,7 @@ def _share(value, rule):
     if rule is None:
         return value.spoken
     rule = rule.replace(" * ", " × ").replace("np.", "")
-    if value.data is not None and len(rule) <= SPOKEN:
+    if value.data is not None and len(rule) <= SPOKEN and rule != value.text:
         return rule
     return value.spoken + sum_of(rule)
 

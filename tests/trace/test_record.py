@@ -214,6 +214,13 @@ def test_the_weights_of_a_loss_that_is_no_number():
     assert trace.steps[-1].grad.after.data == [2, 40]
 
 
+def test_a_gradient_that_is_passed_on_is_told_once():
+    x = torch.ones(4, 3, requires_grad=True)
+    trace = record((x + 1).sum(), names={"x": x})
+    assert trace.steps[1].sentence == "AddBackward0 receives a tensor [4, 3], all 1; x gets a tensor [4, 3], all 1."
+    assert trace.steps[1].outgoing[0].filled == "[4, 3], all 1"
+
+
 def test_a_hook_is_seen_in_the_numbers():
     x = leaf(2.0)
     middle = 3 * x
