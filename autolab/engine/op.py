@@ -85,9 +85,10 @@ class Op:
         )
         self._classes: dict[tuple[int, str, bool], type[OpNode]] = {}
         self.run: Callable[..., Any] = self._first_run
-        # Its shortcuts inside `grad` and `vmap`, once written; False if it has none.
+        # Its shortcuts inside `grad`, `vmap`, and one in the other, once written; False if it has none.
         self.taped: Any = None
         self.batched: Any = None
+        self.mapped: Any = None
         for function in numpy if isinstance(numpy, tuple) else (numpy,):
             NUMPY_FUNCTIONS[function] = self.as_numpy
 

@@ -122,8 +122,12 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
                 )
             settle([out])
         value = tape.take(out)
-        one = fresh(np.ones((), value.payload.dtype)[()])
-        found = unflatten(tape.pull([out], [one], boxes), form)
+        one = np.ones((), value.payload.dtype)[()]
+        if value.level and value.home.batches:  # one for each sample: nothing on the way is then shared by all
+            start = value.home.lift(one)
+        else:
+            start = fresh(one)
+        found = unflatten(tape.pull([out], [start], boxes), form)
         return (found, (value, leave(tape, aux))) if has_aux else (found, value)
 
     return gradient

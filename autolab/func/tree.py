@@ -83,28 +83,31 @@ def form_of(x: Any, leaves: list[Any]) -> Form:
 
 def unflatten(leaves: Any, form: Form) -> Any:
     """The containers again, with other leaves."""
-    return build(iter(leaves), form)
+    if form is LEAF or form.kind is None:
+        return leaves[0]
+    return filled(form, leaves) if form.flat else build(iter(leaves), form)
 
 
 def build(leaves: Any, form: Form) -> Any:
-    kind = form.kind
-    if kind is None:
+    if form is LEAF or form.kind is None:
         return next(leaves)
     if form.flat:
-        items = list(islice(leaves, form.size))
-    else:
-        items = [next(leaves) if part.kind is None else build(leaves, part) for part in form.parts]
-    if kind is list:
-        return items
-    if kind is tuple:
-        return tuple(items)
+        return filled(form, islice(leaves, form.size))
+    return filled(form, [next(leaves) if part is LEAF else build(leaves, part) for part in form.parts])
+
+
+def filled(form: Form, items: Any) -> Any:
+    """One container, of these items."""
+    kind, keys, _, _, _ = form
+    if kind is tuple or kind is list:
+        return kind(items)
     if kind is dict or kind is OrderedDict:
-        return kind(zip(form.keys, items))
+        return kind(zip(keys, items))
     if kind is defaultdict:
-        return defaultdict(form.keys[1], zip(form.keys[0], items))
+        return defaultdict(keys[1], zip(keys[0], items))
     if kind is deque:
-        return deque(items, form.keys)
-    return kind(*items)
+        return deque(items, keys)
+    return kind(*items)  # type: ignore[misc]
 
 
 def mapped(function: Callable[..., Any], x: Any) -> Any:

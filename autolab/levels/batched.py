@@ -20,33 +20,22 @@ import numpy as np
 from autolab.dtypes import result_type
 from autolab.engine.apply import apply, explained
 from autolab.engine.modes import GENERATED
-from autolab.engine.op import ELEMENTWISE, LINEAR, from_the_end
+from autolab.engine.op import ELEMENTWISE, LINEAR
 from autolab.engine.tensor import TABLE, Tensor, fresh
 from autolab.levels import crossing
 from autolab.levels.dual import call
 from autolab.levels.level import Box, Level, Settings, several
+from autolab.levels.samples import along_axes, counted
 from autolab.levels.taped import as_tensor
 from autolab.shortcuts.formula import parameters
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
 
+new = object.__new__
+
 # How often a loop over the samples stood in for a batching rule, by the name of the row.
 loops: Counter[str] = Counter()
-
-AXES = {"axis", "axis1", "axis2", "source", "destination"}
-
-
-def along_axes(op: Op, settings: Settings) -> bool:
-    """Whether a row with one input works along axes that the call names: counted from the end, they are the same in a batch."""
-    named = [settings.get(name, default) for name, default in op.settings.items() if name in AXES]
-    return len(op.inputs) == 1 and not op.variadic and bool(named) and None not in named
-
-
-def counted(settings: Settings, ndim: int) -> Settings:
-    """Settings with axes counted from the end."""
-    return {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}
-
 
 class Face:
     """What can be seen of one sample from inside vmap: its shape and dtype, but no number."""
@@ -166,22 +155,26 @@ class Batch(Level):
     """vmap over `size` samples."""
 
     box = Batched
+    batches = True
     escaped = "your tensor may have escaped from inside a function being vmapped: "
 
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size, self.randomness = size, randomness
         self.moved: dict[int, tuple[Any, Any, Any, int]] = {}  # inputs whose samples ran along another dim: box, value, tensor, dim
 
+    def around(self, array: Any) -> Any:
+        """A box around an array that the levels below need not know."""
+        box: Any = new(Batched)
+        box.edge = box.window = box.extra = box._grad = box.face = box.made = box.tensor = None
+        box.flag, box.version, box.array = False, [0], array
+        box.home, box.level = self, self.number
+        return box
+
     def put(self, value: Any) -> Any:
         """A box around a tensor of the levels below, or around an array that they need not know."""
-        box: Any = object.__new__(Batched)
-        box.edge = box.window = box.extra = box._grad = box.face = box.made = None
-        box.flag, box.version = False, [0]
-        box.home, box.level = self, self.number
+        box = self.around(value)
         if isinstance(value, Tensor):
             box.tensor, box.array = value, value.payload if unknown_below(value) else None
-        else:
-            box.tensor, box.array = None, value
         return box
 
     def input(self, value: Any) -> Batched:

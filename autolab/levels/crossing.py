@@ -6,15 +6,14 @@ rule holds entry by entry, so that a node of a tape inside vmap runs it on the a
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from autolab.dtypes import FLOATING
 from autolab.engine.apply import looks_into
-from autolab.engine.modes import GENERATED, modes
-from autolab.engine.node import F32, F64
+from autolab.engine.modes import GENERATED
 from autolab.engine.tensor import Tensor
+from autolab.levels.replay import entrywise, first_samplewise
+from autolab.levels.samples import aligned, alone, one_float
 from autolab.shortcuts.formula import inlined, parameters
 from autolab.shortcuts.row import branches, can_specialise, define, edge_lines, home_lines, node_classes
 
@@ -74,37 +73,18 @@ def apart(raw: Any, payload: Any) -> bool:
     return own.shape != payload.shape or own.dtype != payload.dtype  # type: ignore[no-any-return]
 
 
-def entrywise(node: Any, g: Any, create_graph: bool) -> Any:
-    """The gradients of an elementwise node on a tape inside `vmap`: its rules on arrays, if all of them have the shape of `g`."""
-    array = getattr(g, "array", None)
-    if array is None or g.version[0] or node.like is not None or node.saved is None or modes.watched:
-        return node.generally(g, create_graph)
-    values = []
-    for slot in node.plan.slots:
-        value = node.saved[slot.start]
-        if slot.width == 3:
-            if node.saved[slot.start + 1][0] != node.saved[slot.start + 2]:
-                return node.generally(g, create_graph)
-            if isinstance(value, Tensor):
-                own = getattr(value, "array", None)
-                if own is None or value.home is not g.home or own.shape != array.shape or own.dtype is not array.dtype:  # type: ignore[attr-defined]
-                    return node.generally(g, create_graph)
-                value = own
-        values.append(value)
-    found: list[Any] = [None] * len(node.edges)
-    for i, rule, wanted in node.plan.rules:
-        made = rule(array, *[values[k] for k in wanted])
-        found[i] = g if made is array else g.home.put(made)
-    return found
-
-
+@cache
 def taped_classes(op: Op) -> dict[str, Any]:
-    """The classes of nodes for tapes: as on level 0, and where the row is elementwise with `entrywise` in front."""
+    """The classes of nodes for tapes: as on level 0, with what is quicker inside vmap in front."""
     found = node_classes(op)
-    if op.kind == "elementwise" and not op.namer:
-        for name, cls in found.items():
-            if name.startswith("Node"):
-                found[name] = type(cls.__name__, (cls,), {"__slots__": (), "gradients": entrywise, "generally": cls.gradients})
+    def inside(cls: Any) -> Any:
+        gradients = entrywise if op.kind == "elementwise" else first_samplewise
+        members = {"__slots__": (), "gradients": gradients, "samplewise": first_samplewise, "generally": cls.gradients}
+        return type(cls.__name__, (cls,), members)
+
+    found |= {name: inside(cls) for name, cls in found.items() if name.startswith("Node")}
+    if op.namer:
+        found["node_class"] = cache(lambda mask, name: inside(op.node_class(mask, name)))
     return found
 
 
@@ -132,96 +112,66 @@ def batched_source(op: Op, names: dict[str, Any]) -> str:
             "        else:",
             f"            raw_{x} = {x}.payload",
         ]
-    raws, owns = ", ".join(f"raw_{x}" for x in xs), ", ".join(f"own_{x}" for x in xs)
-    if op.view:  # of any dtype
-        pass
-    elif len(xs) == 1:
-        lines += [f"    if raw_{xs[0]}.dtype is not F32 and raw_{xs[0]}.dtype is not F64:", "        return None"]
-    else:
-        usual = " is ".join([*(f"raw_{x}.dtype" for x in xs), "F32"])
-        arrays = " is ".join([*(f"type(raw_{x})" for x in xs), "ndarray"])
-        lines += [f"    if not ({arrays} and {usual}) and not one_float(op, ({raws},)):", "        return None"]
-    if op.batch is not None:
-        lines.append(f"    out = {batch_call(op, names)}")
-    elif op.kind == "elementwise":
-        if len(xs) > 1:
-            same = " and ".join([*(f"own_{x}" for x in xs), *(f"raw_{x}.ndim == raw_{xs[0]}.ndim" for x in xs[1:])])
-            lines += [f"    if not ({same}):", f"        {raws} = aligned(batch.size, ({raws},), ({owns},))"]
-        given = {x: f"raw_{x}" for x in xs}
-        call = None if op.settings else inlined(op.forward, given, names)
-        lines += [
-            "    try:",
-            f"        out = {call or f'forward({raws}, **settings)'}",
-            "    except ValueError as error:",
-            f"        raise explained(op, error, [{', '.join(xs)}]) from None",
-        ]
-    else:
-        led = ", ".join(f"raw_{x} if own_{x} else batch.lead(raw_{x})" for x in xs)
-        if op.kind != "linear":
-            lines += ["    if not along_axes(op, settings):", "        return None"]
-        ndim = ", ".join(f"getattr(raw_{x}, 'ndim', 0) - own_{x}" for x in xs)
-        lines.append(f"    out = forward({led}, **counted(settings, max({ndim}, 0)))")
+    lines += array_lines(op, "raw_{0}", names)
     lines += [
         "    t = new(Batched)",
         "    t.edge = t.window = t.extra = t._grad = t.face = t.made = t.tensor = None",
         "    t.flag, t.version, t.array = False, [0], out",
         "    t.home, t.level = batch, batch.number",
     ]
+    raws = ", ".join(f"raw_{x}" for x in xs)
     itself = " or ".join(f"out is raw_{x}" for x in xs)
     aside = "seen(op, t, {0}, raw_{0}, settings)".format(xs[0]) if op.view else f"alone(t, ({raws},))"
     lines += [f"    if out.base is not None or {itself}:", f"        {aside}"]
     return "\n".join([*lines, "    return t"]) + "\n"
 
 
-def batch_call(op: Op, names: dict[str, Any]) -> str:
+def array_lines(op: Op, array: str, names: dict[str, Any]) -> list[str]:
+    """`out`: the row on the arrays of all samples; or leave by `return None`. `array` is the pattern of their names."""
+    xs = op.inputs
+    raws, owns = ", ".join(array.format(x) for x in xs), ", ".join(f"own_{x}" for x in xs)
+    first, lines = array.format(xs[0]), []
+    if op.view:  # of any dtype
+        pass
+    elif len(xs) == 1:
+        lines += [f"    if {first}.dtype is not F32 and {first}.dtype is not F64:", "        return None"]
+    else:
+        usual = " is ".join([*(f"{array.format(x)}.dtype" for x in xs), "F32"])
+        arrays = " is ".join([*(f"type({array.format(x)})" for x in xs), "ndarray"])
+        lines += [f"    if not ({arrays} and {usual}) and not one_float(op, ({raws},)):", "        return None"]
+    if op.batch is not None:
+        return [*lines, f"    out = {batch_call(op, array, names)}"]
+    if op.kind == "elementwise":
+        if len(xs) > 1:
+            same = " and ".join([*(f"own_{x}" for x in xs), *(f"{array.format(x)}.ndim == {first}.ndim" for x in xs[1:])])
+            lines += [f"    if not ({same}):", f"        {raws} = aligned(batch.size, ({raws},), ({owns},))"]
+        call = None if op.settings else inlined(op.forward, {x: array.format(x) for x in xs}, names)
+        return [
+            *lines,
+            "    try:",
+            f"        out = {call or f'forward({raws}, **settings)'}",
+            "    except ValueError as error:",
+            f"        raise explained(op, error, [{', '.join(xs)}]) from None",
+        ]
+    led = ", ".join("{0} if own_{1} else batch.lead({0})".format(array.format(x), x) for x in xs)
+    if op.kind != "linear":
+        lines += ["    if not along_axes(op, settings):", "        return None"]
+    ndim = ", ".join(f"getattr({array.format(x)}, 'ndim', 0) - own_{x}" for x in xs)
+    return [*lines, f"    out = forward({led}, **counted(settings, max({ndim}, 0)))"]
+
+
+def batch_call(op: Op, array: str, names: dict[str, Any]) -> str:
     """The call of a batching rule, with what it asks for by name. All inputs get the leading axis, unless it asks which have it."""
     assert op.batch is not None
     asked = parameters(op.batch)
     names |= {"function": op.batch, "defaults": op.settings}
     given = {name: f"settings.get({name!r}, defaults[{name!r}])" for name in op.settings}
     for x in op.inputs:
-        given[x] = f"raw_{x}" if "batched" in asked else f"(raw_{x} if own_{x} else batch.lead(raw_{x}))"
+        given[x] = array.format(x) if "batched" in asked else "({0} if own_{1} else batch.lead({0}))".format(array.format(x), x)
     given |= {
         "batched": f"({', '.join(f'own_{x}' for x in op.inputs)},)", "size": "batch.size", "row": "op", "settings": "defaults | settings",
     }  # fmt: skip
     return f"function({', '.join(given[name] for name in asked)})"
-
-
-def one_float(op: Op, raws: tuple[Any, ...]) -> bool:
-    """Whether all arrays are of float32, or all of float64; integers and masks may stand beside them where they need not be joined."""
-    dtype = None
-    for i, raw in enumerate(raws):
-        own = getattr(raw, "dtype", None)
-        if own is F32 or own is F64:
-            if dtype is None:
-                dtype = own
-            elif own is not dtype:
-                return False
-        elif own is not None and (own in FLOATING or (op.promote and i in op.together)):
-            return False
-    return dtype is not None
-
-
-def aligned(size: int, raws: tuple[Any, ...], owns: tuple[bool, ...]) -> list[Any]:
-    """Arrays of fewer axes get axes of length 1 behind the leading one."""
-    most = max([getattr(raw, "ndim", 0) - own for raw, own in zip(raws, owns)])
-    ones = [(1,) * (most - raw.ndim + 1) if own else () for raw, own in zip(raws, owns)]
-    return [raw.reshape(size, *one, *raw.shape[1:]) if one else raw for raw, one in zip(raws, ones)]
-
-
-def alone(t: Any, raws: tuple[Any, ...]) -> None:
-    """Give a result memory of its own: a rule may give back an argument as it came, or a part of one."""
-    out = t.array
-    for raw in raws:
-        if type(raw) is np.ndarray and not apart_for_certain(out, raw) and looks_into(out, raw):
-            t.array = out.copy()
-            return
-
-
-def apart_for_certain(a: Any, b: Any) -> bool:
-    """Whether two arrays have different arrays below them that own their memory. To compare addresses would take longer."""
-    a, b = a if a.base is None else a.base, b if b.base is None else b.base
-    return a is not b and type(a) is type(b) is np.ndarray and a.base is None is b.base
 
 
 def seen(op: Op, t: Any, x: Any, raw: Any, settings: Any) -> None:
@@ -236,6 +186,72 @@ def compile_batched(op: Op) -> Any:
         return False
     names = {"op": op, "forward": op.forward}
     return define(op.name, batched_source(op, names), names, f"<{op.name}, batched>")
+
+
+def mapped_source(op: Op, names: dict[str, Any]) -> str:
+    """The text of `run(tape, batch, x, y, settings)`: both at once, for a tape right inside vmap; or None."""
+    xs = op.inputs
+    lines = [f"def {op.name}(tape, batch, {', '.join(xs)}, settings):", "    if not (tape.active and modes.grad):", "        return None"]
+    for x in xs:
+        lines += [
+            f"    raw_{x}, edge_{x}, own_{x}, is_{x}, kind = {x}, None, False, True, type({x})",
+            "    if kind is Taped:",
+            f"        if {x}.home is not tape:",
+            "            return None",
+            f"        if {x}.window is not None:",
+            f"            {x}.window.catch_up({x})",
+            f"        raw_{x}, edge_{x} = {x}.value, {x}.edge",
+            f"        if edge_{x} is None and {x}.flag:",
+            f"            edge_{x} = {x}.extra.accumulator() or accumulator({x})",
+            f"        kind = type(raw_{x})",
+            "    if kind is Batched:",
+            f"        if raw_{x}.home is not batch or raw_{x}.version[0]:",
+            "            return None",
+            f"        all_{x}, own_{x} = raw_{x}.array, True",
+            f"        if all_{x} is None:",
+            "            return None",
+            f"    elif isinstance(raw_{x}, Tensor):",
+            f"        if raw_{x}.flag or raw_{x}.edge is not None or raw_{x}.window is not None or raw_{x}.level:",
+            "            return None",
+            f"        all_{x} = raw_{x}.payload",
+            "    else:",
+            f"        all_{x}, is_{x} = raw_{x}, False",
+        ]
+    alls = ", ".join(f"all_{x}" for x in xs)
+    lines += [f"    if not ({' or '.join(f'own_{x}' for x in xs)}):", "        return None"]
+    if op.stretches:  # before they are aligned
+        lines.append(f"    shapes = ({', '.join(f'own_{x} and (all_{x}.shape, all_{x}.dtype)' for x in xs)},)")
+    lines += array_lines(op, "all_{0}", names)
+    lines += [
+        "    array, out = out, new(Batched)",
+        "    out.edge = out.window = out.extra = out._grad = out.face = out.made = out.tensor = None",
+        "    out.flag, out.version, out.array = False, [0], array",
+        "    out.home, out.level = batch, batch.number",
+        f"    if array.base is not None or {' or '.join(f'array is all_{x}' for x in xs)}:",
+        "        seen(op, out, raw_{0}, all_{0}, settings)".format(xs[0]) if op.view else f"        alone(out, ({alls},))",
+        "    t = new(Taped)",
+        "    t.edge = t.window = t.extra = t._grad = t.own = None",
+        "    t.flag, t.version = False, [0]",
+        "    t.home, t.level, t.value = tape, tape.number, out",
+    ]
+    if op.view:
+        lines.append(f"    tape.look_into(t, {xs[0]}, (op, settings, None))")
+    differentiable = [x for x in xs if x in op.rules]
+    if differentiable:
+        lines += [f"    if array.dtype in FLOATING and ({' or '.join(f'edge_{x} is not None' for x in differentiable)}):"]
+        if op.stretches:
+            lines += ["        like = (array.shape, array.dtype)"]
+            lines += [f"        alike, dtype = {' and '.join(f'shapes[{i}] == like' for i in range(len(xs)))}, None"]
+        lines += branches(op, differentiable, 0, "        ")
+    return "\n".join([*lines, "    return t"]) + "\n"
+
+
+def compile_mapped(op: Op) -> Any:
+    """The function written by `mapped_source`; False for rows without."""
+    if not can_specialise(op):
+        return False
+    names = {"op": op, "forward": op.forward} | taped_classes(op)
+    return define(op.name, mapped_source(op, names), names, f"<{op.name}, mapped>")
 
 
 GENERATED.setdefault("Batched", None)  # until that module is imported

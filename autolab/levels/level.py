@@ -159,14 +159,16 @@ class Level:
     active = False
     transform = False  # whether somebody called it by name, from autolab.func
     watched = False  # `modes.watched`, which takes longer to read
+    batches = False  # whether it is a vmap
     records = False  # whether recording is on when it opens: it does not depend on a no_grad around it then, only on one within
 
     def __enter__(self) -> Any:
-        levels, self.outside = modes.levels, modes.grad
+        own = modes.__dict__  # to ask a thread-local for it takes as long as for any attribute
+        levels, self.outside = own["levels"], own["grad"]
         levels.append(self)
         self.number, self.active = len(levels), True
         if self.records:
-            modes.grad = True
+            own["grad"] = True
         if self.number == 1:
             modes.settle()
         else:  # they are settled for transforms
@@ -174,9 +176,9 @@ class Level:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.active = False
-        del modes.levels[self.number - 1 :]
-        modes.grad = self.outside
+        self.active, own = False, modes.__dict__
+        del own["levels"][self.number - 1 :]
+        own["grad"] = self.outside
         if self.number == 1:
             modes.settle()
 

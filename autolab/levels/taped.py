@@ -33,6 +33,7 @@ class Tape(Level):
 
     box = Taped
     records = True
+    batch: Any = None  # the vmap right below it, if there is one
 
     def input(self, value: Any) -> Taped:
         """A leaf of this tape."""
@@ -41,7 +42,18 @@ class Tape(Level):
         box.own_extra()
         return box
 
+    def __enter__(self) -> Any:
+        below = modes.levels[-1] if modes.levels else None
+        self.batch = below if below is not None and below.batches else None
+        return super().__enter__()
+
     def apply(self, op: Op, args: Any, settings: Settings) -> Any:
+        if self.batch is not None and op.mapped is not False and not self.watched:
+            if op.mapped is None:
+                op.mapped = crossing.compile_mapped(op)
+            t = op.mapped(self, self.batch, *args, settings) if op.mapped else None
+            if t is not None:
+                return t
         if op.taped is None:
             op.taped = crossing.compile_taped(op)
         if self.watched or not op.taped:

@@ -25,7 +25,7 @@ def batch(*rows):
 
     def register(function):
         for row in rows:
-            row.batch, row.batched = function, None
+            row.batch, row.batched, row.mapped = function, None, None
         return function
 
     return register
@@ -317,7 +317,8 @@ def reduced(loss, reduction):
     """One number for each sample."""
     if reduction == "none":
         return loss
-    total = reduce.sum(loss, axis=tuple(range(1 - loss.ndim, 0)))
+    axes = tuple(range(1, loss.ndim))
+    total = np.add.reduce(loss, axes) if type(loss) is np.ndarray else reduce.sum(loss, axis=axes)
     return total / math.prod(loss.shape[1:]) if reduction == "mean" else total
 
 

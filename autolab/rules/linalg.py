@@ -34,7 +34,7 @@ outer = op(
 
 def flat(x):
     """All leading axes as one: (..., n) -> (N, n)."""
-    return x if x.ndim == 2 else np.reshape(x, (-1, x.shape[-1]))
+    return x if x.ndim == 2 else x.reshape(-1, x.shape[-1]) if type(x) is np.ndarray else np.reshape(x, (-1, x.shape[-1]))
 
 
 def linear_values(x, weight, bias):
@@ -49,7 +49,8 @@ def by_rows(x, matrix):
         return product(x, matrix)
     if x.ndim == 1:
         return vm(x, matrix)
-    return np.reshape(product(flat(x), matrix), (*x.shape[:-1], matrix.shape[-1]))
+    out, shape = product(flat(x), matrix), (*x.shape[:-1], matrix.shape[-1])
+    return out.reshape(shape) if type(out) is np.ndarray else np.reshape(out, shape)
 
 
 # The sum over all rows of the outer products of a row of x and a row of y.

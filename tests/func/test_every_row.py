@@ -111,10 +111,10 @@ def patterns(arrays):
     return [everything, *((i,) for i in everything if len(arrays) > 1)]
 
 
-def stacks(sample, case, mapped, dtype=np.float64):
-    """Inputs with samples stacked in front where mapped; in_dims; and the inputs of each sample alone."""
-    one = sample.arrays(case, dtype=dtype)
-    many = [sample.arrays(case, seed, dtype) for seed in range(SIZE)]
+def stacks(sample, case, mapped, dtype=np.float64, first=0):
+    """Inputs with samples stacked in front where mapped; in_dims; and the inputs of each sample alone. Other numbers for another `first`."""
+    one = sample.arrays(case, first, dtype)
+    many = [sample.arrays(case, seed, dtype) for seed in range(first, first + SIZE)]
     full = [np.stack([m[i] for m in many]) if i in mapped else a for i, a in enumerate(one)]
     alone = [[m[i] if i in mapped else a for i, a in enumerate(one)] for m in many]
     tensors = [autolab.tensor(a) for a in full]
@@ -137,6 +137,20 @@ def test_vmap_is_a_loop_without_a_loop(sample, case, dtype):
         one_by_one = [sample.here(autolab, *xs) for xs in alone]
         assert result.dtype == one_by_one[0].dtype
         close(result, np.stack([t.numpy() for t in one_by_one]), rtol, atol=rtol / 10)
+
+
+@pytest.mark.parametrize(("sample", "case"), [p for p in NESTED if floats(p.values[0].arrays(p.values[1]))])
+def test_what_a_rule_calls_inside_vmap_is_noted_for_any_numbers(sample, case):
+    def loss(*xs):
+        return sample.here(autolab, *xs).double().sin().sum()
+
+    places = floats(sample.arrays(case))
+    for mapped in patterns(sample.arrays(case)):
+        for first in (0, 10, 20):  # the first time the shapes are remembered, the second time the calls are noted
+            full, in_dims, alone = stacks(sample, case, mapped, first=first)
+            expected = [func.grad(loss, places)(*xs) for xs in alone]
+            for k, g in enumerate(func.vmap(func.grad(loss, places), in_dims)(*full)):
+                close(g, np.stack([e[k].numpy() for e in expected]))
 
 
 @pytest.mark.parametrize(("sample", "case"), NESTED)

@@ -412,3 +412,31 @@ def test_forward_mode_can_be_off_for_a_while():
     assert func.jvp(lambda x: func.jvp(f, (x,), (one,))[1], (x,), (one,))[1].item() == 2
     with off(False):
         assert func.jvp(autolab.exp, (one,), (one,))[1].item() == pytest.approx(2.71828, rel=1e-5)
+
+
+def per_sample_weights(act, x, **settings):
+    return func.vmap(func.grad(lambda w, x: (act(w * x, **settings) * x).sum()), (None, 0))(autolab.ones(2, 3), x)
+
+
+def test_calls_noted_for_one_setting_are_not_those_of_another():
+    x = autolab.arange(24.0).reshape(4, 2, 3) / 7
+    rows, columns = ([per_sample_weights(autolab.softmax, x, dim=d) for _ in range(4)] for d in (-1, -2))
+    assert all(g.equal(rows[0]) for g in rows) and all(g.equal(columns[0]) for g in columns)
+    assert not rows[0].equal(columns[0])
+
+
+def test_calls_noted_for_one_number_are_not_those_of_another():
+    x = autolab.arange(24.0).reshape(4, 2, 3) + 1
+    for n in (2.0, 3.0, -0.5):
+        for _ in range(4):
+            autolab.testing.assert_close(per_sample_weights(autolab.pow, x, exponent=n), n * x ** (n + 1))
+
+
+def test_noted_calls_leave_alone_what_went_in():
+    x = autolab.arange(6.0).reshape(3, 2)
+
+    def f(b, x):
+        return (autolab.nn.functional.linear(x, autolab.ones(2, 2), b) * x).sum()
+
+    doubled = func.vmap(lambda b, x: func.grad(f)(b, x).mul_(2), (None, 0))
+    assert all(doubled(autolab.zeros(2), x).equal(2 * x) for _ in range(4))
