@@ -18,10 +18,13 @@ from autolab.autograd import enable_grad
 
 from .candidate import Fault, _fault, _quiet
 from .diagnosis import Diagnosis
+from .hints import HINTS
+from .limit import SECONDS, TooLong, limit
 from .report import Report, Verdict
 
 Data = Mapping[str, Any]
 LONGEST_WORD = 400
+SHORT = 0.5  # seconds for a scene, after one did not come to an end
 
 
 @dataclass(frozen=True)
@@ -84,15 +87,20 @@ class Player(Protocol):
 class LocalPlayer:
     """The learner's code in this process."""
 
-    def __init__(self, behaviour: Behaviour, candidate: Any):
+    def __init__(self, behaviour: Behaviour, candidate: Any, seconds: float = SECONDS):
         self.scenes = {scene.name: scene for scene in behaviour.scenes}
-        self.candidate = candidate
+        self.candidate, self.seconds = candidate, seconds
 
     def play(self, scene: str, inputs: Sequence[np.ndarray]) -> Outcome:
         """Play the scene on copies of the arrays."""
         with _quiet(), enable_grad():
             try:
-                return Outcome(plain(self.scenes[scene].play(self.candidate, *(np.array(a) for a in inputs))))
+                with limit(self.seconds):
+                    return Outcome(plain(self.scenes[scene].play(self.candidate, *(np.array(a) for a in inputs))))
+            except TooLong as error:
+                found = _fault("your code", error, self.seconds)
+                self.seconds = min(self.seconds, SHORT)  # each further scene may have the same loop
+                return Outcome(None, found)
             except (Exception, SystemExit) as error:
                 return Outcome(None, _named(error))
 
@@ -187,7 +195,8 @@ def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, poin
     for scene in behaviour.scenes:
         verdict, found = _judge_scene(scene, player, [scene.inputs(rng) for _ in range(2)])
         verdicts.append(verdict)
-        if found and found.text not in [d.text for d in diagnoses]:
+        told = [d.family if d.family == "time" else d.text for d in diagnoses]
+        if found and found.text not in told and found.family not in told:
             diagnoses.append(found)
     report = Report(behaviour.name, tuple(verdicts), tuple(diagnoses), seed, time.perf_counter() - start)
     return report if points is None else report.worth(points)
@@ -202,7 +211,8 @@ def _judge_scene(scene: Scene, player: Player, draws: Sequence[tuple]) -> tuple[
             key, _, rest = found.text.partition(" ")
             text = f"{scene.says.get(key, key)} {rest}" if found.kind == "type" else found.text
             text += f" (your {found.line})" if found.line else ""
-            diagnosis = Diagnosis(found.kind, "certain", text, scene.hint, where=f"{scene.name!r}")
+            hint = HINTS["time"] if found.kind == "time" else scene.hint
+            diagnosis = Diagnosis(found.kind, "certain", text, hint, where=f"{scene.name!r}")
             return Verdict(scene.name, False, text, 0.0, scene.points), diagnosis
         seen.append((inputs, outcome.data, plain(scene.expect(*inputs))))
         if not inputs:

@@ -86,3 +86,13 @@ def test_source_text_is_judged_and_a_syntax_error_shown_with_its_line():
     (found,) = check("square", SOURCE.format(")")).diagnoses
     assert found.family == "syntax"
     assert "line 2: return 2 * g * x)" in found.text
+
+
+def test_a_loop_without_end_in_a_piece_of_an_engine_is_stopped_as_well():
+    def endless(root):
+        while True:
+            pass
+
+    report = check("topological_order", endless, seconds=0.1)
+    assert [d.family for d in report.diagnoses] == ["time"]
+    assert "did not come to an end within 0.1 seconds" in report.diagnoses[0].text
