@@ -217,7 +217,7 @@ def mapped_source(op: Op, names: dict[str, Any]) -> str:
             "    else:",
             f"        all_{x}, is_{x} = raw_{x}, False",
         ]
-    alls = ", ".join(f"all_{x}" for x in xs)
+    all_of = ", ".join(f"all_{x}" for x in xs)
     lines += [f"    if not ({' or '.join(f'own_{x}' for x in xs)}):", "        return None"]
     if op.stretches:  # before they are aligned
         lines.append(f"    shapes = ({', '.join(f'own_{x} and (all_{x}.shape, all_{x}.dtype)' for x in xs)},)")
@@ -228,7 +228,7 @@ def mapped_source(op: Op, names: dict[str, Any]) -> str:
         "    out.flag, out.version, out.array = False, [0], array",
         "    out.home, out.level = batch, batch.number",
         f"    if array.base is not None or {' or '.join(f'array is all_{x}' for x in xs)}:",
-        "        seen(op, out, raw_{0}, all_{0}, settings)".format(xs[0]) if op.view else f"        alone(out, ({alls},))",
+        "        seen(op, out, raw_{0}, all_{0}, settings)".format(xs[0]) if op.view else f"        alone(out, ({all_of},))",
         "    t = new(Taped)",
         "    t.edge = t.window = t.extra = t._grad = t.own = None",
         "    t.flag, t.version = False, [0]",
