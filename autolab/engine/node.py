@@ -194,10 +194,10 @@ class OpNode(Node):
                 out = list(rule(g, *[values[k] for k in wanted]))
             else:
                 out[i] = rule(g, *[values[k] for k in wanted])
+        like = self.like or [None] * len(out)
+        out = [gi if gi is None or one is None else fit(gi, one) for gi, one in zip(out, like)]  # sums in float32, if narrow
         if self.narrow:
-            out = [narrowed(gi, narrow_dtype) for gi in out]
-        if self.like is not None:
-            out = [gi if gi is None or like is None else fit(gi, like) for gi, like in zip(out, self.like)]
+            out = [narrowed(gi, narrow_dtype) if one is None else gi for gi, one in zip(out, like)]
         return out
 
     def unpack(self, create_graph: bool) -> list[Any]:
@@ -257,7 +257,7 @@ def column_sums(g: Any) -> Any:
         return TABLE["sum"](g, axis=-2, keepdims=False)
     known = ONES_F32 if g.dtype is F32 else ONES.get(g.dtype)
     if known is None:
-        return g.sum(-2)
+        return sum_to(g, g.shape[1:])
     ones = known.get(len(g))
     if ones is None:
         if len(known) > 64:
@@ -275,6 +275,8 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     if g.shape[extra:] != shape:
         axes += tuple(i + extra for i, length in enumerate(shape) if length == 1 and g.shape[i + extra] != 1)
     if type(g) is np.ndarray:
+        if g.dtype.itemsize == 2:  # in their own dtype, sums of 16-bit floats stop growing at 256 or 2048
+            return add_reduce(g, axes, F32).astype(g.dtype).reshape(shape)
         return add_reduce(g, axes).reshape(shape)
     total = TABLE["sum"](g, axis=tuple([axis - g.ndim for axis in axes]), keepdims=False)
     return total if total.shape == shape else np.reshape(total, shape)

@@ -48,3 +48,16 @@ def test_shapes_that_do_not_broadcast_are_named_with_both_shapes(name, shapes):
     with pytest.raises(RuntimeError, match=r"The size of tensor a \(\d\) must match the size of tensor b \(\d\) at non-singleton") as error:
         getattr(autolab, name)(*args)
     assert all(str(list(s)) in str(error.value) for s in shapes)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("stretch", [
+    lambda T, b, x: x + b, lambda T, b, x: x * b, lambda T, b, x: b.expand(5000, 3), lambda T, b, x: T.nn.functional.linear(x[:, :1] * 0, b[:, None], b),
+    lambda T, b, x: x * b[0],
+])  # fmt: skip
+def test_gradients_of_what_was_stretched_add_up_in_float32(stretch, dtype):
+    b = autolab.zeros(3, dtype=getattr(autolab, dtype), requires_grad=True)
+    x = autolab.ones(5000, 3, dtype=b.dtype)
+    stretch(autolab, b, x).backward(autolab.full((5000, 3), 0.125, dtype=b.dtype))
+    assert b.grad.dtype == b.dtype
+    assert abs(b.grad[0].item() / (625 if b.grad[1] else 1875) - 1) < 0.004
