@@ -122,7 +122,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return found
     if terms := other_terms(wrong, x):
         return Mistake(*terms)
-    if found := _as_function_of_g(wrong, x) or _near(wrong, x):
+    if found := _as_function_of_g(wrong, x) or _partly(wrong, x) or _near(wrong, x):
         return found
     return None if wrong[0].reference.elementwise else _pattern(wrong, x, weights)
 
@@ -163,6 +163,23 @@ def _is_summed_times(o: Observation, x: str, axes: tuple[int, ...], name: str) -
     return close(o.got[x], summed * value)
 
 
+def _partly(wrong: list[Observation], x: str) -> Mistake | None:
+    """Right at some places, and the same multiple of the right one at all others."""
+    ratios = []
+    for o in wrong:
+        got, want = o.got[x], o.want[x]
+        if got.shape != want.shape:
+            return None
+        off = ~np.isclose(got, want, rtol=1e-9, atol=1e-12)
+        if off.all() or not np.all(want[off]):
+            return None
+        ratios.append(got[off] / want[off])
+    ratio = np.concatenate(ratios)
+    if ratio.size < 3 or not close(ratio, np.full_like(ratio, ratio[0])):
+        return None
+    return Mistake("places", f"is right at some places, and {ratio[0]:.6g} times the right one at the others", False)
+
+
 NEAR = 0.05  # of the largest entry
 
 
@@ -179,12 +196,13 @@ def _near(wrong: list[Observation], x: str) -> Mistake | None:
 def _stacked(wrong: list[Observation], answered: list[Observation], x: str) -> Mistake | None:
     """More axes than the input has, in the calls with a stack of them: one gradient for each part, not their sum."""
     deep = [o for o in wrong if o.got[x].ndim > o.want[x].ndim]
-    if not deep or len(deep) == len(answered) or wrong[0].reference.elementwise:
+    if not deep or wrong[0].reference.elementwise:
         return None
     if all(close(o.got[x].sum(tuple(range(o.got[x].ndim - o.want[x].ndim))), o.want[x]) for o in deep):
         rest = [o for o in wrong if o not in deep]
         if not rest:
-            text = f"has a gradient of its own for each part of the stack: they are not summed to the shape of {x}"
+            axes = axes_in_words(range(deep[0].got[x].ndim - deep[0].want[x].ndim))
+            text = f"is not summed over {axes}: it has a part of its own for each entry of the batch, and not the shape of {x}"
             return Mistake("not summed", text, len(deep) > 1)
         found = _rule_mistake(rest, x)
         return found and replace(found, sure=False)

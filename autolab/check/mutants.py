@@ -88,6 +88,11 @@ def _made(formula: str, names: tuple[str, ...], spell: Callable[[ast.AST], str])
                 seen.add(_key(code))
                 yield Mutant(family, text, spell(tree)), code
             _put(parent, field, place, node)
+    if (bare := _untransposed(formula)) is not None:
+        code = compile(bare, "<mutant>", "eval")
+        if _key(code) not in seen:
+            seen.add(_key(code))
+            yield Mutant("transposed", "the right one without its transposes", spell(bare)), code
     for old, new, changed in _everywhere(tree, names):
         code = compile(changed, "<mutant>", "eval")
         if _key(code) not in seen:
@@ -100,6 +105,23 @@ def _made(formula: str, names: tuple[str, ...], spell: Callable[[ast.AST], str])
             f"along axis {axis}" if axis is not None else "over everything"
         )
         yield Mutant("axis", text, spell(changed)), code
+
+
+def _untransposed(formula: str) -> ast.Expression | None:
+    """The formula with no factor transposed, if it transposes several."""
+    found = 0
+
+    class Bare(ast.NodeTransformer):
+        def visit_Call(self, node: ast.Call) -> ast.AST:
+            nonlocal found
+            self.generic_visit(node)
+            if _called(node) not in ("mT", "swapaxes") or not node.args:
+                return node
+            found += 1
+            return node.args[0]
+
+    tree = Bare().visit(ast.parse(formula, mode="eval"))
+    return tree if found > 1 else None
 
 
 def _everywhere(tree: ast.Expression, names: Sequence[str]) -> Iterator[tuple[str, str, ast.Expression]]:
