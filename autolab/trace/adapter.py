@@ -6,6 +6,7 @@ from operator import attrgetter
 
 import numpy as np
 
+from autolab.autograd.context import FunctionNode
 from autolab.engine.backward import steps
 from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad
@@ -166,6 +167,11 @@ def watched(node):
 
 def is_leaf(node):
     return isinstance(node, AccumulateGrad)
+
+
+def is_custom(node):
+    """Whether it is the node of somebody's Function, not a row's nor one of the engine's own, such as CopySlices."""
+    return isinstance(node, FunctionNode)
 
 
 def key_of(tensor):

@@ -55,8 +55,8 @@ class Saved:
 class Node:
     """An operation that ran, or a leaf.
 
-    `kind` is "op" (a row of the table), "custom" (a Function) or "leaf"; `label` is what the caller calls its result,
-    or "". `value` is the result where something still remembers it, else None.
+    `kind` is "op" (a row of the table, or a node of the engine's own such as CopySlices), "custom" (a Function) or "leaf";
+    `label` is what the caller calls its result, or "". `value` is the result where something still remembers it, else None.
     """
 
     id: str

@@ -167,14 +167,14 @@ class _Recorder:
         value = adapter.watched(node)
         if value is None and node in self.raw and node.outputs == 1:
             value = self._value(self.raw[node])
-        kind = "leaf" if adapter.is_leaf(node) else "custom" if node.op is None else "op"
+        kind = "leaf" if adapter.is_leaf(node) else "custom" if adapter.is_custom(node) else "op"
         made = Node(self.ids[node], kind, type(node).__name__, label, value=value, outputs=node.outputs)
         if value is not None:
             made.shape, made.dtype = value.shape, value.dtype
         if kind == "leaf":
             return made
         made.saved = [self._told(name, raw) for name, raw in self.saved[node].items() if raw is not None]
-        if kind == "op":
+        if node.op is not None:
             op, settings = node.op, adapter.settings_of(node)
             made.op, made.symbol, made.forward = op.name, symbol(op.name), adapter.forward_formula(op)
             made.settings = ", ".join([f"{k}={v!r}" for k, v in settings.items() if not _is_array(v)])

@@ -474,6 +474,14 @@ def test_a_watched_custom_function_has_its_value():
     assert graph(y).node("n1").value.data == 6
 
 
+def test_a_write_through_a_view_is_no_custom_function():
+    y = torch.ones(3, requires_grad=True) * 2
+    y[0] = 5.0
+    assert {n.name: n.kind for n in record(y.sum()).nodes} == {
+        "SumBackward0": "op", "CopySlices": "op", "MulBackward0": "op", "AccumulateGrad": "leaf",
+    }  # fmt: skip
+
+
 def test_watching_ends_with_its_block():
     x = leaf(2.0)
     with watch():
