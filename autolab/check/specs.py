@@ -148,6 +148,7 @@ SPECS = {
         Spec("pow_scalar", settings=({"exponent": 3.0}, {"exponent": -2.0}), domain={"x": POSITIVE}),
         Spec("softplus", settings=({"beta": 1.0, "threshold": 20.0},), extreme={"x": LARGE}),
         Spec("silu", extreme={"x": LARGE}),
+        Spec("logaddexp", extreme={"x": LARGE}),
         Spec("std", settings=ALONG, shapes=ROWS),
         Spec("prod", settings=ALONG, shapes=ROWS),
         Spec("norm", settings=({"ord": 2, "axis": 0}, {"ord": 2, "axis": -1}), shapes=ROWS),
