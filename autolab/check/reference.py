@@ -122,7 +122,9 @@ class Reference:
                 with enable_grad():
                     tensors = [_tensor(np.array(a)) for a in arrays]
                     watched = tensors[inputs.index(x)].requires_grad_()
-                    (gradient,) = grad(function(*tensors, **settings), watched, from_numpy(np.array(g)), allow_unused=True)
+                    result, gradient = function(*tensors, **settings), None
+                    if result.requires_grad:  # not if it only depends on an input that has no gradient, such as weights of a loss
+                        (gradient,) = grad(result, watched, from_numpy(np.array(g)), allow_unused=True)
                 return np.zeros(np.shape(watched)) if gradient is None else gradient.numpy()
 
             return one
