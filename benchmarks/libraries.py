@@ -42,6 +42,7 @@ def machine_code() -> Programs:
 
 LIBRARIES: dict[str, Callable[[], Programs]] = {
     "numpy": by_hand,
+    "least": lambda: import_module("benchmarks.least_api").PROGRAMS,
     "torch": lambda: with_torch_api("torch"),
     "autolab": lambda: with_torch_api("autolab"),
     "compiled": compiled,

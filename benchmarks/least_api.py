@@ -1,0 +1,172 @@
+"""The least that an engine in Python can do: a tape on NumPy, and nothing else.
+
+No dtypes, no versions, hooks, views, modes, second derivatives or messages. What it takes is the floor for every engine that makes a node
+for each operation and calls NumPy in it; what autolab takes beyond that is the price of all the rest.
+"""
+
+from itertools import count
+from operator import attrgetter
+
+import numpy as np
+
+from benchmarks.updates import sgd
+from benchmarks.workloads import Data, Program
+
+next_number = count().__next__
+
+
+class Value:
+    """An array, and how it was made: from which values, the rule for their gradients, and what that asks for."""
+
+    __slots__ = ("array", "number", "parents", "rule", "saved")
+
+    def __mul__(self, other):
+        return made(self.array * other.array, (self, other), mul_rule, (self.array, other.array))
+
+    def __add__(self, other):
+        rule = add_rule if self.array.ndim == other.array.ndim else bias_rule
+        return made(self.array + other.array, (self, other), rule, None)
+
+    def __sub__(self, other):
+        return made(self.array - other.array, (self, other), sub_rule, None)
+
+    def __matmul__(self, other):
+        return made(self.array.dot(other.array), (self, other), matmul_rule, (self.array, other.array))
+
+
+def made(array, parents, rule, saved) -> Value:
+    value = Value()
+    value.array, value.parents, value.rule, value.saved, value.number = array, parents, rule, saved, next_number()
+    return value
+
+
+def leaf(array) -> Value:
+    return made(array, (), None, None)
+
+
+def mul_rule(g, saved):
+    x, y = saved
+    return g * y, g * x
+
+
+def add_rule(g, saved):
+    return g, g
+
+
+def bias_rule(g, saved):
+    return g, np.ones(len(g), g.dtype).dot(g)
+
+
+def sub_rule(g, saved):
+    return g, -g
+
+
+def matmul_rule(g, saved):
+    x, y = saved
+    return g.dot(y.T), x.T.dot(g)
+
+
+def tanh_rule(g, out):
+    return (g * (1 - out * out),)
+
+
+def relu_rule(g, out):
+    return (g * (out > 0),)
+
+
+def mean_of_squares_rule(g, a):
+    return (g * np.float32(2 / a.size) * a,)
+
+
+def tanh(x: Value) -> Value:
+    out = np.tanh(x.array)
+    return made(out, (x,), tanh_rule, out)
+
+
+def relu(x: Value) -> Value:
+    out = np.maximum(x.array, 0)
+    return made(out, (x,), relu_rule, out)
+
+
+def mean_of_squares(x: Value) -> Value:
+    a = x.array
+    return made(np.vdot(a, a) / np.float32(a.size), (x,), mean_of_squares_rule, a)
+
+
+def backward(root: Value) -> dict[Value, np.ndarray]:
+    """The gradient of each leaf."""
+    order, seen = [root], {root}
+    for value in order:  # it grows meanwhile
+        for parent in value.parents:
+            if parent not in seen:
+                seen.add(parent)
+                order.append(parent)
+    order.sort(key=attrgetter("number"), reverse=True)
+    pending, leaves = {root: np.ones_like(root.array)[()]}, {}
+    for value in order:
+        g = pending.pop(value)
+        if value.rule is None:
+            leaves[value] = g
+            continue
+        for parent, gi in zip(value.parents, value.rule(g, value.saved)):
+            pending[parent] = pending[parent] + gi if parent in pending else gi
+        value.saved = None
+    return leaves
+
+
+def program(data: Data, loss, update=None) -> Program:
+    arrays = {name: value.copy()[()] for name, value in data["parameters"].items()}
+    values = {name: leaf(array) for name, array in arrays.items()}
+    update = update and update(arrays, data["lr"])
+
+    def step():
+        value = loss(values)
+        found = backward(value)
+        gradients = {name: found[v] for name, v in values.items()}
+        if update:
+            update(gradients)
+        return value.array, gradients
+
+    def answer():
+        value, gradients = [step() for _ in range(3 if update else 1)][-1]
+        return {"loss": value, **(arrays if update else gradients)}
+
+    return Program(step, answer)
+
+
+def scalar_chain(data: Data) -> Program:
+    def loss(p):
+        y = p["x"]
+        for _ in range(data["rounds"]):
+            y = y * p["a"]
+            y = y + p["b"]
+            y = tanh(y)
+        return y * p["a"]
+
+    return program(data, loss)
+
+
+def small_mlp(data: Data) -> Program:
+    x, target = leaf(data["x"]), leaf(data["target"])
+
+    def loss(p):
+        h = relu(x @ p["W1"] + p["b1"])
+        h = relu(h @ p["W2"] + p["b2"])
+        return mean_of_squares(h @ p["W3"] + p["b3"] - target)
+
+    return program(data, loss, sgd)
+
+
+def rnn(data: Data) -> Program:
+    xs, target = [leaf(x) for x in data["x"]], leaf(data["target"])
+
+    def loss(p):
+        h = leaf(np.zeros_like(data["target"]))
+        for x in xs:
+            h = tanh(x @ p["Wx"] + h @ p["Wh"] + p["b"])
+        return mean_of_squares(h - target)
+
+    return program(data, loss)
+
+
+PROGRAMS = {f.__name__: f for f in (scalar_chain, small_mlp, rnn)}
