@@ -60,9 +60,10 @@ def main() -> int:
 
     reference = "torch" if "torch" in libraries else "numpy"
     print(table(results, list(libraries), reference))
-    everything = {"versions": versions([n for n in libraries if n not in ("compiled", "numba")]), "results": results, "notes": notes}
+    packages = [name for name in libraries if name not in ("compiled", "numba", "least")]  # the others are ways to use one
+    everything = {"versions": versions(packages), "results": results, "notes": notes}
     if not options.workloads or "import" in options.workloads:
-        everything["import_ms"] = measure.imports([n for n in libraries if n not in ("compiled", "numba")], min(options.rounds, 7))
+        everything["import_ms"] = measure.imports(packages, min(options.rounds, 7))
         print("import, ms: " + ", ".join(f"{name} {ms:.0f}" for name, ms in everything["import_ms"].items()))
     for library, reasons in notes.items():
         for name, reason in reasons.items():
