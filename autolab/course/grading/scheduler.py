@@ -202,7 +202,7 @@ def _map(todo: list[Job], jobs: int, scheduler: str | None, run: Run) -> Iterato
             from distributed import Client
         except ModuleNotFoundError:
             raise RuntimeError('--scheduler needs dask.distributed: pip install "autolab-grad[cluster]"') from None
-        with Client(scheduler, timeout=20, direct_to_workers=True) as client:
+        with Client(scheduler, timeout=20) as client:
             try:
                 client.wait_for_workers(1, timeout=60)
             except TimeoutError:
