@@ -129,7 +129,7 @@ def memory_against_depth(layer=None, input=None, depths=(2, 4, 8, 12, 16), segme
         slider("depth", depths, [str(d) for d in depths], start=depths[-1]),
         slider("segments", segments, ["none", *(str(s) for s in segments[1:])], start=segments[min(len(segments) - 1, 3)]),
     ]
-    return Panel("Memory against depth", controls, make, ["How", "Peak memory", "Time"], (870, 330))
+    return Panel("Memory against depth", controls, make, ["How", "Peak memory", "Time"], (870, 330), breaks=[430])
 
 
 def _peak(run):
@@ -247,7 +247,7 @@ def forward_against_reverse(make=_layer, sizes=SIZES):
         slider("inputs", sizes, [str(s) for s in sizes], start=sizes[-1]),
         slider("outputs", sizes, [str(s) for s in sizes], start=sizes[0]),
     ]
-    return Panel("Forward mode against reverse mode", controls, frame, ["Mode", "Passes", "Time"], (870, 270))
+    return Panel("Forward mode against reverse mode", controls, frame, ["Mode", "Passes", "Time"], (870, 270), breaks=[500])
 
 
 def _jacobians(f, n, m):
@@ -355,8 +355,9 @@ def fusion(f=_chain, x=None):
         reads = sum(_bytes(v) for v in s.values() if id(v) not in made)
         return f"{reads:,} read, {sum(_bytes(o) for o in s.outs if o is not None and o in last):,} written"
 
-    return Panel("Fusion: memory traffic, eager and fused", [timeline(len(calls), label="Operation")], make,
-                 ["Operation", "Eager: bytes read", "Eager: bytes written", "Fused"], (870, 110 + 44 * len(calls)))  # fmt: skip
+    columns = ["Operation", "Eager: bytes read", "Eager: bytes written", "Fused"]
+    return Panel("Fusion: memory traffic, eager and fused", [timeline(len(calls), label="Operation")], make, columns,
+                 (870, 110 + 44 * len(calls)), breaks=[505])  # fmt: skip
 
 
 def _bytes(value):

@@ -214,7 +214,7 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3)):
         return Frame(f"At x = {number(x)}: {both}.", base + marks, rows)
 
     return Panel(f"Two gradients: {names[0]} and {names[1]}", [slider("x", stops, start=stops[0] + 0.7 * (stops[-1] - stops[0]))], make,
-                 ["Function", "Value", "Gradient"], (850, 326))  # fmt: skip
+                 ["Function", "Value", "Gradient"], (850, 326), breaks=[425])  # fmt: skip
 
 
 # -- 1: forward and back ---------------------------------------------------------------------------

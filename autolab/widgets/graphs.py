@@ -305,7 +305,7 @@ def version_counter(f=torch.exp, values=(0.0, 1.0)):
     def actions(state):
         return [] if len(state) > 6 else list(WRITES)
 
-    return Machine("Version counter", (), lambda s, a: (*s, a), show, actions, ["Tensor", "Values", "Version"], (860, 225))
+    return Machine("Version counter", (), lambda s, a: (*s, a), show, actions, ["Tensor", "Values", "Version"], (860, 225), breaks=[455])
 
 
 # -- 16: two worlds --------------------------------------------------------------------------------

@@ -73,6 +73,7 @@ class Panel(Explorable):
     past = traitlets.List(help="earlier positions, for undo").tag(sync=True)
     columns = traitlets.List().tag(sync=True)
     size = traitlets.List().tag(sync=True)
+    breaks = traitlets.List(help="on a narrow screen what is right of these x goes below").tag(sync=True)
     parts = traitlets.List(help="pieces of pictures, each once").tag(sync=True)
     frames = traitlets.Dict(help="frames computed in advance, by the indices of the controls").tag(sync=True)
     frame = traitlets.Dict(help="the frame that Python was asked for last").tag(sync=True)

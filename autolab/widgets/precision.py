@@ -105,6 +105,7 @@ def underflow(gradients=None, history=None):
         make,
         ["Size", "How many", "In float16"],
         (870, 310),
+        breaks=[565],
     )
 
 

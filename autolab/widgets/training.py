@@ -89,7 +89,8 @@ def accumulation(f=square, w=3.0, lr=0.1):
     first = act((float(w), None, 0.0, ""), BACKWARD)
     scale = max(abs(first[1]), 1e-12) * 4
     title = f"The bucket of gradients of {called(f)}"
-    return Machine(title, (float(w), None, 0.0, ""), act, show, lambda s: [BACKWARD, ZERO, STEP], ["What", "Number"], (720, 300))
+    begin, actions = (float(w), None, 0.0, ""), [BACKWARD, ZERO, STEP]
+    return Machine(title, begin, act, show, lambda s: actions, ["What", "Number"], (720, 300), breaks=[280])
 
 
 def _bucket(value, grad, added, scale):
@@ -260,7 +261,8 @@ class TrainingRoom(Panel):
         self._every = max(-(-steps // LOOKS), 1)
         self._axes()
         self._look()
-        super().__init__(title, [timeline(-(-steps // self._every), label="Look")], self._frame_at, ["What", "Number"], (860, 350))
+        looks = timeline(-(-steps // self._every), label="Look")
+        super().__init__(title, [looks], self._frame_at, ["What", "Number"], (860, 350), breaks=[435])
 
     def _axes(self):
         points = self._data[0].numpy()

@@ -74,6 +74,16 @@ def test_a_page_goes_there_and_back_and_violates_no_wcag_rule(open_page, name, d
     assert page.evaluate("document.documentElement.scrollWidth") <= 320
 
 
+@pytest.mark.parametrize(("width", "rows"), [(1100, 1), (420, 2)])
+def test_on_a_narrow_screen_the_halves_of_a_picture_stand_below_each_other_in_full(open_page, width, rows):
+    page = open_page(widgets.two_gradients())
+    page.set_viewport_size({"width": width, "height": 800})
+    halves = [half.bounding_box() for half in page.locator(".al-graph > svg").all()]
+    right = max(half["x"] + half["width"] for half in halves)
+    assert len(halves) == 2 and len({round(half["y"]) for half in halves}) == rows
+    assert right <= page.locator(".al-root").bounding_box()["x"] + page.locator(".al-root").bounding_box()["width"]
+
+
 def test_a_page_plays_by_the_space_bar_and_goes_to_either_end(open_page, drive):
     page = open_page(widgets.forward_and_back())
     driven = drive(page, NAMES[0])

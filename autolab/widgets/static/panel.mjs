@@ -3,6 +3,7 @@
 // Controls over frames that Python computed: a slider, a choice, a timeline or buttons for actions move between them.
 function panel(model, el) {
   const controls = model.get("controls"), [width, height] = model.get("size");
+  const edges = [0, ...model.get("breaks"), width];
   const steps = controls.find((c) => c.kind === "steps"), machine = controls.find((c) => c.kind === "actions");
   const known = new Map();
   const keyOf = (at) => controls.map((c) => at[c.name]).join(",");
@@ -116,10 +117,14 @@ function panel(model, el) {
     const parts = model.get("parts");
     if (status.textContent !== frame.sentence) status.textContent = frame.sentence;
     status.classList.toggle("al-error", Boolean(frame.error));
-    place.innerHTML = `<svg xmlns="http://www.w3.org/2000/svg" class="al-svg al-plot" viewBox="0 0 ${width} ${height}" width="${width}"
-      height="${height}" role="img">${frame.picture.map((i) => parts[i]).join("")}</svg>`;
+    const drawn = frame.picture.map((i) => parts[i]).join("");
+    place.innerHTML = edges.slice(1).map((right, i) => {
+      const wide = right - edges[i];
+      return `<svg xmlns="http://www.w3.org/2000/svg" class="al-svg al-plot" viewBox="${edges[i]} 0 ${wide} ${height}" width="${wide}"
+        height="${height}" ${i ? 'aria-hidden="true"' : 'role="img"'} style="flex: ${wide} 1 ${0.75 * wide}px; max-width: ${wide}px;
+        min-width: ${0.75 * Math.min(wide, 700)}px">${drawn}</svg>`;
+    }).join("");
     place.firstElementChild.setAttribute("aria-label", frame.sentence);
-    place.firstElementChild.style.minWidth = `${0.8 * Math.min(width, 700)}px`;
     place.hidden = !frame.picture.length;
     listing.hidden = !frame.code;
     listing.textContent = frame.code || "";
