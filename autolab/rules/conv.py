@@ -13,6 +13,10 @@ from numpy.lib.stride_tricks import as_strided
 from autolab.engine.op import BILINEAR, GENERAL, LINEAR, op
 
 ENTRIES = 2**20  # of the columns at a time: what does not fit into the cache is not laid out all at once
+LONG = 16  # entries in a row of the result: from here on what a tap sees are long runs in each sample, too
+# A kernel of few weights is multiplied in pieces of so many products: for these OpenBLAS does not lay the matrices out anew first, which
+# takes longer than the product of a thin one.
+FEW_WEIGHTS, PRODUCTS = 2**10, 10**6
 
 
 def places(n, k, stride, padding, dilation):
@@ -35,21 +39,62 @@ def samples_last(x):
     return np.ascontiguousarray(np.moveaxis(x, 0, -1))
 
 
+def windows(x, first, kernel, stride, dilation):
+    """A view of x, whose spatial axes start at `first`: in their place one axis of taps for each, then one of the places that they see."""
+    end = first + len(kernel)
+    out = [places(m, k, s, 0, d) for m, k, s, d in zip(x.shape[first:end], kernel, stride, dilation)]
+    steps = x.strides[first:end]
+    return as_strided(
+        x, (*x.shape[:first], *kernel, *out, *x.shape[end:]),
+        (*x.strides[:first], *(t * d for t, d in zip(steps, dilation)), *(t * s for t, s in zip(steps, stride)), *x.strides[end:]),
+        writeable=False,
+    )  # fmt: skip
+
+
 def columns(x, kernel, stride, dilation):
     """What the taps see, for x (C, *S, N): (C * taps, places * N), a copy unless each tap sees everything."""
-    channels, *size, n = x.shape
-    out = [places(m, k, s, 0, d) for m, k, s, d in zip(size, kernel, stride, dilation)]
-    first, *steps, last = x.strides
-    seen = as_strided(
-        x, (channels, *kernel, *out, n),
-        (first, *(t * d for t, d in zip(steps, dilation)), *(t * s for t, s in zip(steps, stride)), last), writeable=False,
-    )  # fmt: skip
-    return np.ascontiguousarray(seen).reshape(channels * math.prod(kernel), math.prod(out) * n)
+    seen = np.ascontiguousarray(windows(x, 1, kernel, stride, dilation))
+    return seen.reshape(x.shape[0] * math.prod(kernel), math.prod(seen.shape[1 + len(kernel) :]))
+
+
+def columns_of_each(x, kernel, stride, dilation):
+    """The same for x (N, C, *S), sample by sample: (N, C * taps, places)."""
+    seen = np.ascontiguousarray(windows(x, 2, kernel, stride, dilation))
+    return seen.reshape(*x.shape[:1], x.shape[1] * math.prod(kernel), math.prod(seen.shape[2 + len(kernel) :]))
+
+
+def places_in_a_row(g):
+    """(N, O, *L) -> (N, O, places)."""
+    return g.reshape(*g.shape[:2], math.prod(g.shape[2:]))
 
 
 def by_group(matrix, groups):
     """A matrix for each group, stacked, if there are several."""
-    return matrix if groups == 1 else matrix.reshape(groups, matrix.shape[0] // groups, matrix.shape[1])
+    *lead, rows, width = matrix.shape
+    return matrix if groups == 1 else matrix.reshape(*lead, groups, rows // groups, width)
+
+
+def pieces(weights, length):
+    """Slices of the columns, to be multiplied one after the other."""
+    step = PRODUCTS // max(weights, 1) if weights <= FEW_WEIGHTS else length
+    return [slice(a, a + step) for a in range(0, length, step)]
+
+
+def times(w, seen):
+    """w @ seen, for matrices or stacks of them."""
+    some = pieces(w.size, seen.shape[-1])
+    if len(some) == 1:
+        return np.matmul(w, seen)
+    out = np.empty((*w.shape[:-1], seen.shape[-1]), np.result_type(w, seen))
+    for k in some:
+        np.matmul(w, seen[..., k], out=out[..., k])
+    return out
+
+
+def against(g, seen):
+    """g @ seen.mT, the larger matrix first: BLAS is faster so."""
+    rows, width = g.shape[-2], seen.shape[-2]
+    return sum(np.matmul(seen[..., k], g[..., k].mT) for k in pieces(rows * width, seen.shape[-1])).mT
 
 
 def flat(weight):
@@ -69,11 +114,16 @@ def conv_values(x, weight, bias, *, stride, padding, dilation, groups):
     w = by_group(flat(weight), groups)
     out = np.empty((x.shape[0], weight.shape[0], *size), np.result_type(x, weight))
     for some in parts(x.shape[0], x.shape[1] * math.prod(kernel) * math.prod(size)):
-        seen = columns(samples_last(padded(x[some], padding)), kernel, stride, dilation)
-        made = np.matmul(w, by_group(seen, groups)).reshape(weight.shape[0], -1)
-        if bias is not None:
-            made += bias[:, None]
-        out[some] = np.moveaxis(made.reshape(*out.shape[1:], -1), -1, 0)
+        inside = padded(x[some], padding)
+        if size[-1] >= LONG:
+            seen = columns_of_each(inside, kernel, stride, dilation)
+            np.matmul(w, by_group(seen, groups), out=by_group(places_in_a_row(out[some]), groups))
+        else:
+            seen = columns(samples_last(inside), kernel, stride, dilation)
+            made = times(w, by_group(seen, groups)).reshape(*out.shape[1:], -1)
+            out[some] = np.moveaxis(made, -1, 0)
+    if bias is not None:
+        out += bias.reshape(-1, *(1,) * len(size))
     return out
 
 
@@ -87,12 +137,10 @@ def conv_input_values(g, weight, *, shape, stride, padding, dilation, groups):
     for some in parts(n, channels * math.prod(size) * (1 if alone else math.prod(kernel))):
         last = samples_last(g[some])
         whole = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), last.shape[-1]), out.dtype)
-        if alone:
-            for t, part in seen_by_taps(whole, kernel, size, stride, dilation):
-                part += beside(w[:, t, 0], last) * last
-        else:
-            seen = np.matmul(w, by_group(last.reshape(g.shape[1], -1), groups))
-            add_taps(whole, seen.reshape(channels, math.prod(kernel), *size, last.shape[-1]), kernel, stride, dilation)
+        if not alone:
+            seen = times(w, by_group(last.reshape(g.shape[1], -1), groups)).reshape(channels, -1, *last.shape[1:])
+        for t, part in seen_by_taps(whole, kernel, size, stride, dilation):
+            part += beside(w[:, t, 0], last) * last if alone else seen[:, t]
         out[some] = np.moveaxis(whole[(slice(None), *(slice(p, p + m) for p, m in zip(padding, shape)))], -1, 0)
     return out
 
@@ -113,12 +161,6 @@ def beside(w, x):
     return w.reshape(-1, *(1,) * (x.ndim - 1))
 
 
-def add_taps(out, seen, kernel, stride, dilation):
-    """Add to what each tap saw: `seen` (C, taps, *L, N)."""
-    for t, tap in enumerate(np.ndindex(*kernel)):
-        out[(slice(None), *reach(tap, seen.shape[2:-1], stride, dilation))] += seen[:, t]
-
-
 def reach(tap, size, stride, dilation):
     """The entries that one tap sees from all places."""
     return tuple(slice(a * d, a * d + (m - 1) * s + 1, s) for a, d, m, s in zip(tap, dilation, size, stride))
@@ -131,13 +173,19 @@ def conv_weight_values(g, x, *, kernel, stride, padding, dilation, groups):
     out = np.zeros((rows, width) if groups == 1 else (groups, rows // groups, width), np.result_type(g, x))
     alone = is_depthwise((rows, x.shape[1] // groups), groups)
     for some in parts(g.shape[0], x.shape[1] * math.prod(g.shape[2:]) * (1 if alone else math.prod(kernel))):
-        last, own = samples_last(padded(x[some], padding)[used]), samples_last(g[some])
+        inside = padded(x[some], padding)[used]
+        if g.shape[-1] >= LONG and not alone:
+            seen = by_group(columns_of_each(inside, kernel, stride, dilation), groups)
+            own = by_group(places_in_a_row(g[some]), groups)
+            out += np.matmul(seen, own.mT).sum(0).mT
+            continue
+        last, own = samples_last(inside), samples_last(g[some])
         if alone:
             for t, part in seen_by_taps(last, kernel, g.shape[2:], stride, dilation):
                 out[:, 0, t] += (own * part).reshape(rows, -1).sum(1)
         else:
             seen = columns(last, kernel, stride, dilation)
-            out += np.matmul(by_group(own.reshape(rows, -1), groups), by_group(seen, groups).mT)
+            out += against(by_group(own.reshape(rows, -1), groups), by_group(seen, groups))
     return out.reshape(rows, x.shape[1] // groups, *kernel)
 
 
@@ -248,7 +296,8 @@ def fold_values(g, *, shape, kernel, stride, padding, dilation):
     channels = g.shape[-2] // taps
     seen = samples_last(g.reshape(math.prod(lead), channels, taps, *size))
     out = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), seen.shape[-1]), g.dtype)
-    add_taps(out, seen, kernel, stride, dilation)
+    for t, part in seen_by_taps(out, kernel, size, stride, dilation):
+        part += seen[:, t]
     inner = out[(slice(None), *(slice(p, p + m) for p, m in zip(padding, shape)))]
     return np.ascontiguousarray(np.moveaxis(inner, -1, 0)).reshape(*lead, channels, *shape)
 

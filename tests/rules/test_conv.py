@@ -1,0 +1,30 @@
+"""Convolutions lay out what their taps see in one of several ways: they all say the same."""
+
+import numpy as np
+import pytest
+
+from autolab.rules import conv as rows
+
+SETTINGS = {"stride": (2, 1), "padding": (1, 2), "dilation": (1, 2), "groups": 2}
+
+
+def by_definition(x, weight):
+    """Sums over windows, group by group; and the windows."""
+    x = np.pad(x, ((0, 0), (0, 0), (1, 1), (2, 2)))
+    seen = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))[:, :, ::2, :, :, ::2]
+    seen, weight = seen.reshape(len(x), 2, -1, *seen.shape[2:]), weight.reshape(2, -1, *weight.shape[1:])
+    return np.einsum("ngcyxij,gocij->ngoyx", seen, weight).reshape(len(x), -1, *seen.shape[3:5]), seen
+
+
+@pytest.mark.parametrize(("long", "products"), [(1, 10**6), (100, 10**6), (100, 300)])
+def test_a_convolution_and_its_gradients_do_not_depend_on_the_layout(rng, monkeypatch, long, products):
+    monkeypatch.setattr(rows, "LONG", long)
+    monkeypatch.setattr(rows, "PRODUCTS", products)
+    x, other, weight = rng.normal(size=(3, 4, 9, 7)), rng.normal(size=(3, 4, 9, 7)), rng.normal(size=(6, 2, 3, 2))
+    expected, seen = by_definition(x, weight)
+    g = rng.normal(size=expected.shape)
+    np.testing.assert_allclose(rows.conv(x, weight, np.arange(6.0), **SETTINGS), expected + np.arange(6.0)[:, None, None])
+    gw = np.einsum("ngcyxij,ngoyx->gocij", seen, g.reshape(3, 2, 3, *g.shape[2:])).reshape(weight.shape)
+    np.testing.assert_allclose(rows.conv_weight(g, x, kernel=(3, 2), **SETTINGS), gw)
+    gx = rows.conv_input(g, weight, shape=(9, 7), **SETTINGS)
+    assert np.sum(gx * other) == pytest.approx(np.sum(g * by_definition(other, weight)[0]))
