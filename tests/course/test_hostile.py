@@ -130,6 +130,20 @@ def test_an_answer_may_import_what_nobody_has_yet():
 
 
 @isolated
+def test_packages_that_were_installed_for_one_user_are_there(monkeypatch, tmp_path):
+    package = tmp_path / "home" / "site-packages" / "lonely"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("x = 4711")
+    monkeypatch.syspath_prepend(package.parent)
+    monkeypatch.setattr("autolab.course.grading.box.NEEDED", ("numpy", "lonely"))
+    with Box("bubblewrap", LIMITS) as box:
+        session = box.open()
+        said = session.ask("run", "import lonely; print(lonely.x)", "a")
+        session.close()
+    assert said["text"] == "4711\n"
+
+
+@isolated
 def test_the_solutions_that_come_with_the_package_are_not_in_the_box(monkeypatch):
     folder = Path(autolab.__file__).parent / "draw"
     monkeypatch.setattr("autolab.course.grading.box.SOLVED", folder)

@@ -125,6 +125,12 @@ def test_a_damaged_notebook_has_its_form_again(name):
 RIGHT_TEXT = json.loads(changed(lambda n: None))
 
 
+def test_of_what_was_handed_in_as_it_was_released_nothing_is_said():
+    notebook, notes = repaired(changed(lambda n: None))
+    assert "HIDDEN-CASE" in next(c.source for c in notebook.cells if c.id == "square-hidden")
+    assert notes == []
+
+
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_what_cannot_be_read_is_blank_with_a_reason(name):
     text, said = UNREADABLE[name]

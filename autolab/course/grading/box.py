@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
 import json
 import os
 import shutil
@@ -36,6 +37,7 @@ SOLVED = Path(autolab.__file__).parent / "course" / "exercises"  # in a wheel: t
 STRANGER, EACH = 210_000, 500  # users from here on own nothing and nobody; so many for each box
 # Where memory runs out, the kernel is to end the box and not the judge.
 SACRIFICE = ["/bin/sh", "-c", 'echo 1000 2>/dev/null > /proc/self/oom_score_adj; exec "$@"', "box"] if os.name == "posix" else []
+NEEDED = ("numpy", "ml_dtypes", "IPython")  # they need not lie beside Python: pip puts them into a home where it may not write there
 ENGINES = ("docker", "podman")
 IMAGE = os.environ.get("AUTOLAB_IMAGE", "autolab-box")  # built as docs/instructors.md says: Python and autolab
 START = 60.0  # seconds for the imports
@@ -337,14 +339,21 @@ def _readable() -> list[str]:
         sys.base_prefix,
         str(Path(autolab.__file__).parent),
         *(sysconfig.get_paths()[k] for k in ("purelib", "platlib")),
+        *_sites(),
     }
     wanted |= {str(Path(p).resolve()) for p in wanted}
     wanted = {p for p in wanted if p not in ("/", "/usr") and not p.startswith("/usr/")}
     return sorted(p for p in wanted if not any(p != q and p.startswith(q + "/") for q in wanted))
 
 
+def _sites() -> list[str]:
+    """The folders that the packages which a session needs were imported from."""
+    found = (importlib.util.find_spec(name) for name in NEEDED)
+    return list(dict.fromkeys(str(Path(spec.origin).parent.parent) for spec in found if spec and spec.origin))
+
+
 def _python_path() -> str:
-    return str(Path(autolab.__file__).parent.parent)
+    return os.pathsep.join(dict.fromkeys([str(Path(autolab.__file__).parent.parent), *_sites()]))
 
 
 @functools.cache
