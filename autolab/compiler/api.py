@@ -257,6 +257,7 @@ class Compiled:
             result = self.call(*args, **kwargs)
             tracer.finish()
         reason = tracer.broken
+        guards.look_up_names()  # again, for what was loaded by its first use
         after = Guards(self.call, args, kwargs)
         if not reason and after.conditions != guards.conditions and plain(after) != plain(guards):
             reason = "it changes a setting, a list or an attribute outside of itself"
@@ -281,9 +282,9 @@ def chains(backend: Any) -> Any:
     return Machine
 
 
-def plain(guards: Guards) -> list[str]:
+def plain(guards: Guards) -> set[str]:
     """The conditions about values, without those that only name objects."""
-    return [c for c in guards.conditions if " == " in c or " is True" in c or " is False" in c or " is None" in c]
+    return {c for c in guards.conditions if " == " in c or " is True" in c or " is False" in c or " is None" in c}
 
 
 def named(call: Any) -> str:

@@ -1,8 +1,9 @@
 """2. When a program may be used again: everything that the call could see is as it was.
 
-What a function can see is found by looking: its arguments, its closure, the globals that its code names, and whatever hangs on
-those (modules with their settings and parameters, lists, plain objects), for the functions it calls as well. Numbers and flags are
-compared by value, tensors by shape, dtype and requires_grad, all else by identity. The test is written out as one Python function.
+What a function can see is found by looking: its arguments, its closure, the globals that its code names, what modules and classes
+hold under those names, and whatever hangs on all that (modules with their settings and parameters, lists, plain objects), for the
+functions it calls as well. Numbers and flags are compared by value, tensors by shape, dtype and requires_grad, all else by identity.
+The test is written out as one Python function.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import functools
 import random
 import re
 import sys
+import sysconfig
 import types
 from collections import deque
 from collections.abc import Callable
@@ -23,10 +25,16 @@ from autolab.engine.tensor import Tensor
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None))
 OURS = "autolab"
-IMPURE = {"print", "input", "open", "next", "random", "time", "perf_counter", "monotonic", "datetime", "urandom", "default_rng"}
+IMPURE = set(
+    "print input open next random default_rng urandom uuid4 datetime now today time time_ns perf_counter perf_counter_ns "
+    "monotonic process_time sleep environ getenv".split()
+)
+UNNAMED = {"forward", "__call__", "__getitem__", "__getattr__", "__contains__", "__iter__", "__len__", "__bool__"}  # called without a name
+LIBRARIES = {OURS, "numpy", *sys.stdlib_module_names}  # whose functions are taken to depend on their arguments alone
 LARGEST_ARRAY = 1 << 20  # entries of a NumPy array outside: all of them are compared at each call
 # kinds of objects that do not change
 FIXED = (type, types.ModuleType, types.BuiltinFunctionType, range, slice, np.dtype, np.ufunc, re.Pattern, enum.Enum)
+FUNCTIONS = (types.FunctionType, staticmethod, classmethod, property)
 
 
 class Guards:
@@ -40,6 +48,8 @@ class Guards:
         self.places: list[str] = []  # how each input is reached from args and kwargs
         self.outside: list[Tensor] = []
         self.seen: set[int] = set()
+        self.code_names = set(UNNAMED)
+        self.owners: dict[int, tuple[Any, Any]] = {}  # modules and classes, with what they hold
         self.impure = ""
         self.arguments = True
         hooks = sys.modules.get("autolab.nn.modules.hooks")
@@ -55,6 +65,7 @@ class Guards:
             self.look(a, f"kwargs[{name!r}]")
         self.arguments = False
         self.look_into_function(function)
+        self.look_up_names()
 
     def name(self, value: Any) -> str:
         """A name under which the test can speak of an object."""
@@ -134,6 +145,7 @@ class Guards:
             if twin is None:
                 self.inputs.append(t)
                 self.places.append(place)
+                self.look_at_attributes(t, place)
             return
         self.conditions.append(f"{place} is {self.name(t)}")
         twin = next((i for i, other in enumerate(self.inputs) if other is t), None)
@@ -148,6 +160,29 @@ class Guards:
         wanted = f"{own}.flag is {t.flag} and ({own}.edge is None) is {t.edge is None} and not hooked({own})"
         alike = f"({own}.payload.shape == {t.payload.shape} and {own}.payload.dtype is {dtype})"
         self.conditions.append(f"({own}.payload is {numbers} or {alike}) and {wanted}")
+        self.look_at_attributes(t, own)
+
+    def look_at_attributes(self, t: Tensor, place: str) -> None:
+        """What a user hung on a tensor."""
+        for key, item in list(t.__dict__.items()):
+            self.look(item, f"{place}.__dict__[{key!r}]", 1)
+
+    def look_up_names(self) -> None:
+        """What modules and classes hold under the names that code uses: a function there may be replaced, and sees a world of its own."""
+        known = -1
+        while known != len(self.seen):
+            known = len(self.seen)
+            for owner, fields in list(self.owners.values()):
+                theirs = own_library(owner) or installed(owner)
+                for n in sorted(self.code_names & fields.keys()):
+                    item = fields[n]
+                    place = f"{self.name(fields)}[{n!r}]"
+                    if type(item) in PLAIN or not (theirs or isinstance(item, (*FIXED, *FUNCTIONS))):
+                        self.look(item, place)
+                        continue
+                    self.conditions.append(f"{place} is {self.name(item)}")
+                    if isinstance(item, types.ModuleType) or not theirs:
+                        self.look_into_function(getattr(item, "__func__", None) or getattr(item, "fget", None) or item)
 
     def look_into(self, value: Any, name: str, depth: int) -> None:
         """What hangs on an object: a function's world, a module's parameters and settings, an object's attributes."""
@@ -160,7 +195,7 @@ class Guards:
         module = type(value).__module__ or ""
         fields = getattr(value, "__dict__", None)
         slots = [n for cls in type(value).__mro__ for n in slots_of(cls) if hasattr(value, n)]
-        if isinstance(value, np.random.Generator | np.random.RandomState | random.Random) or hasattr(value, "__next__"):
+        if isinstance(value, np.random.Generator | np.random.RandomState | random.Random) or hasattr(type(value), "__next__"):
             self.impure = self.impure or f"uses a {type(value).__name__}, which gives something else at each call"
         elif isinstance(value, FIXED) or (module.startswith(OURS) and fields is None):
             return
@@ -191,24 +226,29 @@ class Guards:
                 for key, item in vars(cls).items() if not cls.__module__.startswith((OURS, "builtins")) else ():
                     if type(item) in PLAIN and not key.startswith("__"):
                         self.look(item, f"{name}.{key}", depth + 1)
-            self.look_into_function(type(value).__dict__.get("forward") or type(value).__dict__.get("__call__"))
+                self.look_into_function(cls)
 
     def look_into_function(self, function: Any) -> None:
         """The closure, defaults and globals of a function that a user wrote, and of those it names."""
         if isinstance(function, types.MethodType):
             self.look(function.__self__, self.name(function.__self__))
             function = function.__func__
+        if isinstance(function, types.ModuleType) or (isinstance(function, type) and not own_library(function)):
+            self.seen.add(id(function))
+            self.owners[id(function)] = function, vars(function)
+            return
         if not isinstance(function, types.FunctionType):
             if hasattr(function, "__dict__") and not isinstance(function, type | types.ModuleType) and function is not None:
                 self.look_into(function, self.name(function), 0)
             return
-        if (function.__module__ or "").partition(".")[0] == OURS or id(function) in self.seen:
+        if own_library(function) or id(function) in self.seen:
             return
         self.seen.add(id(function))
+        self.code_names.update(every_name(function.__code__))
         own = self.name(function)
         impure = sorted(IMPURE & set(every_name(function.__code__)))
         if impure and not self.impure:
-            self.impure = f"calls {impure[0]}(), which would happen once only"
+            self.impure = f"uses {impure[0]}, which would happen once only"
         for i, cell in enumerate(function.__closure__ or ()):
             try:
                 value = cell.cell_contents
@@ -218,7 +258,7 @@ class Guards:
             del i
         world = self.name(function.__globals__)
         for n in every_name(function.__code__):
-            if n in function.__globals__ and not isinstance(function.__globals__[n], types.ModuleType):
+            if n in function.__globals__:
                 self.look(function.__globals__[n], f"{world}[{n!r}]")
         for i, default in enumerate(function.__defaults__ or ()):
             self.look(default, f"{own}.__defaults__[{i}]")
@@ -237,6 +277,22 @@ class Guards:
 
 def same_array(a: Any, known: Any) -> bool:
     return type(a) is type(known) and a.dtype == known.dtype and a.shape == known.shape and a.tobytes() == known.tobytes()
+
+
+def own_library(thing: Any) -> bool:
+    """Whether a function, class or module is ours, Python's or NumPy's."""
+    return package(thing) in LIBRARIES
+
+
+def installed(thing: Any) -> bool:
+    """Whether it is of a package that was installed beside ours. What hangs on its functions is not looked for: it would be all of it."""
+    file = getattr(sys.modules.get(package(thing)), "__file__", None) or ""
+    return file.startswith((sysconfig.get_path("purelib"), sysconfig.get_path("platlib")))
+
+
+def package(thing: Any) -> str:
+    name = thing.__name__ if isinstance(thing, types.ModuleType) else thing.__module__
+    return (name or "").partition(".")[0]
 
 
 def hooked(t: Tensor) -> bool:

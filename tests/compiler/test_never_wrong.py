@@ -1,6 +1,7 @@
 """What a traced call does not say by itself: each of these was once replayed wrongly, or could have been."""
 
 import collections
+import os
 import types
 
 import numpy as np
@@ -100,6 +101,69 @@ def test_what_hangs_on_an_argument_is_read_from_that_argument():
     f = torch.compile(lambda o: o.t * 2)
     first, second = types.SimpleNamespace(t=ones(1)), types.SimpleNamespace(t=ones(1) * 5)
     assert [f(first).item(), f(second).item(), f(first).item()] == [2, 10, 2]
+
+
+# -- what may be replaced -----------------------------------------------------------------------------
+
+
+class Doubling:
+    @staticmethod
+    def of(x):
+        return x * 2
+
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return self.block(x)
+
+    def block(self, x):
+        return x * factor
+
+
+factor = 2.0
+
+
+def user_module():
+    module = types.ModuleType("helpers")
+    exec("k = 2.0\ndef f(x): return x * k", vars(module))
+    return module
+
+
+REPLACED = {
+    "a function of ours": (torch.nn.functional, lambda o, x: o.relu(x), lambda o, patch: patch.setattr(o, "relu", lambda x: x * 9)),
+    "a static method": (Doubling, lambda o, x: o.of(x), lambda o, patch: patch.setattr(o, "of", staticmethod(lambda x: x * 9))),
+    "the forward of a class": (Net(), lambda o, x: o(x), lambda o, patch: patch.setattr(Net, "forward", lambda self, x: x * 9)),
+    "a method that forward calls": (Net(), lambda o, x: o(x), lambda o, patch: patch.setattr(Net, "block", lambda self, x: x * 9)),
+    "a global that a method reads": (Net(), lambda o, x: o(x), lambda o, patch: patch.setitem(globals(), "factor", 9.0)),
+    "a function of a user's module": (user_module(), lambda o, x: o.f(x), lambda o, patch: patch.setattr(o, "f", lambda x: x * 9)),
+    "a global of a user's module": (user_module(), lambda o, x: o.f(x), lambda o, patch: patch.setattr(o, "k", 9.0)),
+}
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_what_is_replaced_later_is_called(name, monkeypatch):
+    owner, call, replace = REPLACED[name]
+    f = torch.compile(lambda x: call(owner, x))
+    before = [f(ones(1)).item() for _ in range(2)]
+    assert "left to eager mode" not in str(explain(f))
+    replace(owner, monkeypatch)
+    assert f(ones(1)).item() == 9 != before[-1]
+
+
+def test_an_attribute_hung_on_a_tensor_is_read_anew():
+    x = ones(1)
+    x.k = 2.0
+    f = torch.compile(lambda x: x * x.k)
+    before = [f(x).item() for _ in range(2)]
+    x.k = 3.0
+    assert [*before, f(x).item()] == [2, 2, 3]
+
+
+def test_the_environment_is_read_anew(monkeypatch):
+    f = torch.compile(lambda x: x * float(os.environ.get("FACTOR", "2")))
+    before = [f(ones(1)).item() for _ in range(2)]
+    monkeypatch.setenv("FACTOR", "3")
+    assert [*before, f(ones(1)).item()] == [2, 2, 3]
 
 
 # -- hooks --------------------------------------------------------------------------------------------
