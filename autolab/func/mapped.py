@@ -8,8 +8,8 @@ from typing import Any
 
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import name_of
-from autolab.func.tree import Form, flatten, mapped, spread, unflatten
-from autolab.levels.batched import Batch
+from autolab.func.tree import Form, arguments, flatten, mapped, spread, unflatten
+from autolab.levels.batched import Batch, Batched
 from autolab.rules import batch as _  # noqa: F401 - gives the rows their batching rules
 from autolab.surface.generator import get_rng_state, set_rng_state
 from autolab.surface.index import narrow
@@ -98,8 +98,12 @@ def inputs_of(name: str, in_dims: Any, args: tuple[Any, ...]) -> tuple[list[Any]
             f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no "
             "inputs. The latter is unsupported."
         )
-    leaves, form = flatten(args)
-    dims = spread(in_dims, form)
+    dims: Any = in_dims if type(in_dims) is tuple else (in_dims,) * len(args)
+    if len(dims) == len(args) and all(d is None or isinstance(a, Tensor) for a, d in zip(args, dims)):
+        leaves, form = list(args), arguments(len(args))  # what all samples share is handed on as it is
+    else:
+        leaves, form = flatten(args)
+        dims = spread(in_dims, form)
     if dims is None:
         raise ValueError(
             f"{where()}: in_dims is not compatible with the structure of `inputs`. in_dims has structure {flatten(in_dims)[1]} but inputs "
@@ -171,7 +175,7 @@ def bring_out(name: str, level: Batch, out: Any, dim: int | None) -> Any:
         raise ValueError(
             f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(out)}. Did you mean to set out_dims= to None for output?"
         )
-    value = (out if level.owns(out) else level.lift(out)).value
+    value = (out if type(out) is Batched and out.home is level else level.lift(out)).value
     if dim == 0:
         return value
     if not -value.ndim <= dim < value.ndim:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
+from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -39,6 +40,12 @@ class Form(NamedTuple):
 
 
 LEAF = Form()
+
+
+@cache
+def arguments(count: int) -> Form:
+    """A tuple of so many leaves."""
+    return Form(tuple, None, (LEAF,) * count, count, True)
 
 
 class Sorts(dict[type, Any]):

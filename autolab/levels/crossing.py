@@ -1,7 +1,7 @@
 """Shortcuts inside transforms, written out for each row of fixed inputs and one result, as `autolab.shortcuts.row` does for level 0.
 
 `taped_source` spells out `Tape.run`, and `batched_source` spells out `Batch.run` where the levels below take no interest. An elementwise
-rule holds entry by entry, so that a node of a tape inside vmap runs it on the arrays of all samples at once (`entrywise`).
+rule holds entry by entry, so that a node of a tape inside vmap runs it on the arrays of all samples at once (`entrywise_source`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from autolab.engine.apply import looks_into
 from autolab.engine.modes import GENERATED
 from autolab.engine.tensor import Tensor
-from autolab.levels.replay import entrywise, first_samplewise
+from autolab.levels.replay import first_entrywise, first_samplewise
 from autolab.levels.samples import aligned, alone, one_float
 from autolab.shortcuts.formula import inlined, parameters
 from autolab.shortcuts.row import branches, can_specialise, define, edge_lines, home_lines, node_classes
@@ -78,7 +78,7 @@ def taped_classes(op: Op) -> dict[str, Any]:
     """The classes of nodes for tapes: as on level 0, with what is quicker inside vmap in front."""
     found = node_classes(op)
     def inside(cls: Any) -> Any:
-        gradients = entrywise if op.kind == "elementwise" else first_samplewise
+        gradients = first_entrywise if op.kind == "elementwise" else first_samplewise
         members = {"__slots__": (), "gradients": gradients, "samplewise": first_samplewise, "generally": cls.gradients}
         return type(cls.__name__, (cls,), members)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autolab.engine.modes import GENERATED, modes
+from autolab.engine.modes import GENERATED
 from autolab.engine.tensor import Tensor, fresh
 from autolab.levels.samples import aligned, alone, counted
 from autolab.shortcuts.formula import inlined, parameters
@@ -25,28 +25,49 @@ PLAIN = (int, float, str, bool, type(None), np.dtype)
 SEEN = "seen once"
 
 
-def entrywise(node: Any, g: Any, create_graph: bool) -> Any:
-    """The gradients of an elementwise node on a tape inside `vmap`: its rules on arrays, if all of them have the shape of `g`."""
-    array = getattr(g, "array", None)
-    if array is None or g.version[0] or node.like is not None or node.saved is None or modes.watched:
-        return node.samplewise(g, create_graph)
-    values = []
-    for slot in node.plan.slots:
-        value = node.saved[slot.start]
+def entrywise_source(op: Op, plan: Any, names: dict[str, Any]) -> str:
+    """The text of `gradients` of an elementwise node on a tape inside vmap: its rules on arrays, if all of them have the shape of `g`."""
+    otherwise = "return node.samplewise(g, create_graph)"
+    lines = [
+        "def gradients(node, g, create_graph):",
+        "    if type(g) is not Batched or g.array is None or g.version[0] or g.home.watched:",
+        f"        {otherwise}",
+        "    if node.like is not None or node.saved is None:",
+        f"        {otherwise}",
+        "    array, batch = g.array, g.home",
+    ]
+    targets, values = [], []
+    for k, slot in enumerate(plan.slots):
+        targets.append(f"v{k}")
         if slot.width == 3:
-            if node.saved[slot.start + 1][0] != node.saved[slot.start + 2]:
-                return node.samplewise(g, create_graph)
-            if isinstance(value, Tensor):
-                own = getattr(value, "array", None)
-                if own is None or value.home is not g.home or own.shape != array.shape or own.dtype is not array.dtype:  # type: ignore[attr-defined]
-                    return node.samplewise(g, create_graph)
-                value = own
-        values.append(value)
-    found: list[Any] = [None] * len(node.edges)
-    for i, rule, wanted in node.plan.rules:
-        made = rule(array, *[values[k] for k in wanted])
-        found[i] = g if made is array else g.home.around(made)
-    return found
+            targets += [f"version{k}", f"at{k}"]
+            values += [
+                f"    if version{k}[0] != at{k}:",
+                f"        {otherwise}",
+                f"    if isinstance(v{k}, Tensor):",
+                f"        own = v{k}.array if type(v{k}) is Batched and v{k}.home is batch else None",
+                "        if own is None or own.shape != array.shape or own.dtype is not array.dtype:",
+                f"            {otherwise}",
+                f"        v{k} = own",
+            ]
+    if targets:
+        lines.append(f"    {', '.join(targets)}, = node.saved")
+    returned = ["None"] * len(op.inputs)
+    for i, rule, wanted in plan.rules:
+        needs = op.rules[op.inputs[i]]
+        given = dict(zip((needs.incoming, *needs.needs), ("array", *(f"v{k}" for k in wanted))))
+        text = inlined(rule, given, names) or f"rule{i}({', '.join(given.values())})"
+        names[f"rule{i}"] = rule
+        values += [f"    made = {text}", f"    g{i} = g if made is array else batch.around(made)"]
+        returned[i] = f"g{i}"
+    return "\n".join([*lines, *values, f"    return {', '.join(returned)},"]) + "\n"
+
+
+def first_entrywise(node: Any, g: Any, create_graph: bool) -> Any:
+    """Called once, in place of `gradients`: write it for this class of nodes."""
+    cls, names = type(node), dict[str, Any]()
+    cls.gradients = define("gradients", entrywise_source(node.op, node.plan, names), names, f"<entrywise gradients of {node.op.name}>")
+    return cls.gradients(node, g, create_graph)
 
 
 def samplewise_source(op: Op, plan: Any) -> str:
@@ -174,7 +195,7 @@ def noted(node: Any, batch: Any, arrays: list[Any]) -> Any:
                 "    t.edge = t.window = t.extra = t._grad = t.face = t.made = t.tensor = None",
                 f"    t.flag, t.version, t.array = False, [0], {text}",
                 "    t.home, t.level = batch, batch.number",
-                f"    if {text}.base is not None:",
+                f"    if {text}.base is not None or {' or '.join(f'{text} is {x}' for x in given)}:",
                 f"        alone(t, ({', '.join(given)},))",
             ]
     returned = ", ".join("g" if text == "x0" else text if text == "None" else f"b{text}" for text in results)
