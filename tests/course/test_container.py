@@ -46,6 +46,7 @@ def test_the_command_gives_a_container_nothing():
     command = " ".join(container("docker", "box-1", {"disk": 1 << 20, "processes": 8, "memory": 1 << 30, "user": 210_001}))
     for words in ("--network none", "--read-only", "--cap-drop ALL", "no-new-privileges", "--pids-limit 12", "--memory 1073741824", "--ipc private"):
         assert words in command
+    assert "--shm-size 1048576" in command
     assert "--volume" not in command and "-v " not in command and "--mount" not in command
 
 
@@ -70,3 +71,18 @@ def test_a_real_container():
     mode = next(e for e in boxes.ENGINES if works(e))
     with Box(mode, Limits(cell=8.0)) as box:
         assert score(box, WRONG)["square-check"] < 8.0
+        session = box.open()
+        said = session.ask("run", PLACES, "a")
+        session.close()
+    assert said["text"].split() == ["/scratch"]
+
+
+PLACES = """
+for place in ("", "/tmp", "/var/tmp", "/run", "/usr", "/root", "/scratch"):
+    try:
+        with open(place + "/x", "w") as file:
+            print(place or "/", file=file)
+            print(place or "/")
+    except OSError:
+        pass
+"""

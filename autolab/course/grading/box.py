@@ -307,6 +307,7 @@ def container(engine: str, name: str, order: dict[str, Any]) -> list[str]:
     """
     return [
         engine, "run", "--rm", "--interactive", "--name", name, "--network", "none", "--read-only", "--ipc", "private",
+        *(["--read-only-tmpfs=false"] if engine == "podman" else []), "--shm-size", str(order["disk"]),  # podman: /tmp, /run, /var/tmp
         "--tmpfs", f"/scratch:rw,mode=1777,size={order['disk']}", "--workdir", "/scratch", "--hostname", "box",
         "--cap-drop", "ALL", "--cap-add", "SETUID", "--cap-add", "SETGID", "--security-opt", "no-new-privileges",
         "--pids-limit", str(order["processes"] + 4), "--memory", str(order["memory"]), "--memory-swap", str(order["memory"]),
