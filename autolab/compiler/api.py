@@ -46,7 +46,11 @@ class CompiledFunctionBackward(Node):
         if create_graph:
             return self.recorded(gs)
         filled = [np.zeros(*like) if one is None else one for one, like in zip(gs, self.shapes)]
-        return self.program.back(*filled, *self.saved)
+        found = self.program.back(*filled, *self.saved)
+        if any(one is None for one in gs):  # what no gradient leads to has none, rather than zeros
+            led = set().union(*(leaves for leaves, one in zip(self.program.leads, gs) if one is not None))
+            found = [gi if k in led else None for k, gi in enumerate(found)]
+        return found
 
     def recorded(self, gs: Any) -> Any:
         """The gradients with a history of their own: from the function itself, run again in eager mode."""
@@ -143,6 +147,8 @@ class Program:
         made = {id(t) for k, t in enumerate(tracer.tensors) if k in tracer.made}
         leaves = [(n, t) for n, t in enumerate(tracer.tensors) if id(t) not in made and n in grads and edge_of(t) is not None]
         self.sources = [t for _, t in leaves]
+        below = [builder.below(n) for n, needs in zip(numbers, self.needs) if needs]
+        self.leads = [{k for k, (n, _) in enumerate(leaves) if n in reached} for reached in below]  # from each output to its leaves
         found = [grads[n] for n, _ in leaves]
         steps, back = to.steps[:mark], useful(to.steps[mark:], [g for g in found if g is not None])
         fresh_values = {o for s in back for o in getattr(s, "outs", ()) if o is not None}

@@ -207,6 +207,15 @@ class Builder:
                     pending[a] = g if a not in pending else self.to.emit(np.add, (pending[a], g))
         return pending
 
+    def below(self, n: int) -> set[int]:
+        """The tensors that a gradient of tensor `n` leads to, by number."""
+        reached = {n}
+        for record in reversed(self.records):
+            event = record.operation
+            if not reached.isdisjoint(event.results):
+                reached.update(a for a, needs in zip(event.args, event.needs) if needs)
+        return reached
+
     def of_arguments(self, record: Recorded, g: Any) -> list[Any]:
         """What the rules of one operation give for its arguments."""
         event, op = record.operation, record.operation.op

@@ -103,6 +103,16 @@ def test_what_hangs_on_an_argument_is_read_from_that_argument():
     assert [f(first).item(), f(second).item(), f(first).item()] == [2, 10, 2]
 
 
+def test_what_the_gradient_of_one_result_does_not_lead_to_gets_none():
+    v, w = ones(2, grad=True), ones(2, grad=True)
+    f = torch.compile(lambda x: (v * x, v * w * x))
+    for _ in range(2):
+        f(ones(2))[0].sum().backward()
+    assert w.grad is None and v.grad.tolist() == [2, 2]
+    f(ones(2))[1].sum().backward()
+    assert w.grad.tolist() == [1, 1]
+
+
 # -- what may be replaced -----------------------------------------------------------------------------
 
 
