@@ -1,7 +1,8 @@
 """The least that an engine in Python can do: a tape on NumPy, and nothing else.
 
-No dtypes, no versions, hooks, views, modes, second derivatives or messages. What it takes is the floor for every engine that makes a node
-for each operation and calls NumPy in it; what autolab takes beyond that is the price of all the rest.
+No dtypes, no versions, hooks, views, modes, second derivatives or messages; constants are plain arrays, and get no gradients. What it
+takes is the floor for every engine that makes a node for each operation and calls NumPy in it; what autolab takes beyond that is the price
+of all the rest.
 """
 
 from itertools import count
@@ -19,6 +20,7 @@ class Value:
     """An array, and how it was made: from which values, the rule for their gradients, and what that asks for."""
 
     __slots__ = ("array", "number", "parents", "rule", "saved")
+    __array_ufunc__ = None  # NumPy leaves `array @ value` to us
 
     def __mul__(self, other):
         return made(self.array * other.array, (self, other), mul_rule, (self.array, other.array))
@@ -27,11 +29,14 @@ class Value:
         rule = add_rule if self.array.ndim == other.array.ndim else bias_rule
         return made(self.array + other.array, (self, other), rule, None)
 
-    def __sub__(self, other):
-        return made(self.array - other.array, (self, other), sub_rule, None)
+    def __sub__(self, constant):
+        return made(self.array - constant, (self,), same_rule, None)
 
     def __matmul__(self, other):
         return made(self.array.dot(other.array), (self, other), matmul_rule, (self.array, other.array))
+
+    def __rmatmul__(self, constant):
+        return made(constant.dot(self.array), (self,), after_constant_rule, constant)
 
 
 def made(array, parents, rule, saved) -> Value:
@@ -57,13 +62,17 @@ def bias_rule(g, saved):
     return g, np.ones(len(g), g.dtype).dot(g)
 
 
-def sub_rule(g, saved):
-    return g, -g
+def same_rule(g, saved):
+    return (g,)
 
 
 def matmul_rule(g, saved):
     x, y = saved
     return g.dot(y.T), x.T.dot(g)
+
+
+def after_constant_rule(g, x):
+    return (x.T.dot(g),)
 
 
 def tanh_rule(g, out):
@@ -147,7 +156,7 @@ def scalar_chain(data: Data) -> Program:
 
 
 def small_mlp(data: Data) -> Program:
-    x, target = leaf(data["x"]), leaf(data["target"])
+    x, target = data["x"], data["target"]
 
     def loss(p):
         h = relu(x @ p["W1"] + p["b1"])
@@ -158,10 +167,10 @@ def small_mlp(data: Data) -> Program:
 
 
 def rnn(data: Data) -> Program:
-    xs, target = [leaf(x) for x in data["x"]], leaf(data["target"])
+    xs, target = list(data["x"]), data["target"]
 
     def loss(p):
-        h = leaf(np.zeros_like(data["target"]))
+        h = np.zeros_like(target)
         for x in xs:
             h = tanh(x @ p["Wx"] + h @ p["Wh"] + p["b"])
         return mean_of_squares(h - target)

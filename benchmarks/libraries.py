@@ -23,6 +23,12 @@ def with_torch_api(name: str) -> Programs:
     return programs(module)
 
 
+def least() -> Programs:
+    from benchmarks import least_api, least_twice
+
+    return {**least_api.PROGRAMS, "hvp": least_twice.hvp}
+
+
 def compiled() -> Programs:
     """autolab again, each step through autolab.compile (deep stays in eager mode: it has too many operations)."""
     import autolab
@@ -42,7 +48,7 @@ def machine_code() -> Programs:
 
 LIBRARIES: dict[str, Callable[[], Programs]] = {
     "numpy": by_hand,
-    "least": lambda: import_module("benchmarks.least_api").PROGRAMS,
+    "least": least,
     "torch": lambda: with_torch_api("torch"),
     "autolab": lambda: with_torch_api("autolab"),
     "compiled": compiled,
