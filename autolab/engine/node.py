@@ -87,7 +87,9 @@ class Node:
     _metadata: dict[Any, Any]
 
     def name(self) -> str:
-        return type(self).__name__
+        """The name of its class, but for those that PyTorch writes by hand, which bear no number."""
+        name = type(self).__name__
+        return name if self.op is None or name[-1].isdigit() else f"torch::autograd::{name}"
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:

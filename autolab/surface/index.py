@@ -73,7 +73,7 @@ def expand_key(self: Tensor, key: Key) -> list[Any]:
     key = tuple(as_index(k) for k in key)
     if sum(k is ... for k in key) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
-    if self.ndim == 0 and any(type(k) is int for k in key):
+    if self.ndim == 0 and len(key) == 1 and type(key[0]) is int:
         raise IndexError(
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
             "tensor to a number"

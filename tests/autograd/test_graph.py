@@ -30,6 +30,11 @@ def test_an_accumulator_is_named_as_pytorch_names_it(lib, x):
     assert type(accumulator).__name__ == "AccumulateGrad"
 
 
+def test_a_copy_is_named_as_pytorch_names_it(lib, x):
+    node = lib.zeros(3).copy_(x).grad_fn
+    assert node.name() == "torch::autograd::CopyBackwards" and type(node).__name__ == "CopyBackwards"
+
+
 def test_a_node_can_be_run_by_hand(lib, x):
     node = (x * 2).grad_fn
     with lib.no_grad():
