@@ -121,7 +121,12 @@ class Batched(Box):
         return self.array
 
 
-GENERATED.update({"Batched": Batched, "along_axes": along_axes, "counted": counted})
+def unknown_below(t: Tensor) -> bool:
+    """Whether no level below and no graph has to hear what happens to a tensor."""
+    return not t.level and t.edge is None and not t.flag and (t.window is None or not t.requires_grad)
+
+
+GENERATED.update({"Batched": Batched, "along_axes": along_axes, "counted": counted, "unknown_below": unknown_below})
 
 
 def in_vmap(t: Any) -> bool:
@@ -144,11 +149,6 @@ def looked_into(t: Any) -> Any:
         made = t.made if isinstance(t, Batched) else None
         t = made[1] if made is not None else t.window.base if t.window is not None else t.value
     return t
-
-
-def unknown_below(t: Tensor) -> bool:
-    """Whether no level below and no graph has to hear what happens to a tensor."""
-    return not t.level and t.edge is None and not t.flag and (t.window is None or not t.requires_grad)
 
 
 class Batch(Level):
@@ -229,6 +229,8 @@ class Batch(Level):
         if op.batched is None:
             op.batched = crossing.compile_batched(op)
         box = op.batched(self, *args, settings) if op.batched and not self.watched else None
+        if box is None and not self.watched:
+            box = crossing.compile_lifted(op)(self, *args, settings)
         return super().apply(op, args, settings) if box is None else box
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:

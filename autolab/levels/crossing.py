@@ -1,12 +1,14 @@
 """Shortcuts inside transforms, written out for each row of fixed inputs and one result, as `autolab.shortcuts.row` does for level 0.
 
-`taped_source` spells out `Tape.run`, and `batched_source` spells out `Batch.run` where the levels below take no interest. An elementwise
-rule holds entry by entry, so that a node of a tape inside vmap runs it on the arrays of all samples at once (`entrywise_source`).
+`taped_source` spells out `Tape.run`; `batched_source` spells out `Batch.run` where the levels below take no interest, `lifted_source` where
+they do. An elementwise rule holds entry by entry, so that a node of a tape inside vmap runs it on the arrays of all samples at once
+(`entrywise_source`).
 """
 
 from __future__ import annotations
 
 from functools import cache
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from autolab.engine.apply import looks_into
@@ -186,6 +188,48 @@ def compile_batched(op: Op) -> Any:
         return False
     names = {"op": op, "forward": op.forward}
     return define(op.name, batched_source(op, names), names, f"<{op.name}, batched>")
+
+
+def lifted_source(op: Op, names: dict[str, Any]) -> str:
+    """The text of `run(batch, x, y, settings)`: the row on tensors of the levels below, which record; or None if there is more to do."""
+    xs = op.inputs
+    lines = [f"def {op.name}(batch, {', '.join(xs)}, settings):"]
+    for x in xs:
+        lines += [
+            f"    own_{x} = type({x}) is Batched and {x}.home is batch",
+            f"    raw_{x} = ({x}.value if {x}.tensor is None else {x}.tensor) if own_{x} else {x}",
+        ]
+    raws = ", ".join(f"raw_{x}" for x in xs)
+    led = ", ".join(f"raw_{x} if own_{x} else batch.lead(raw_{x})" for x in xs)
+    if op.batch is not None:
+        lines.append(f"    out = {batch_call(op, 'raw_{0}', names)}")
+    elif op.kind == "elementwise":
+        known = [f"(own_{x} or type({x}) is int or type({x}) is float)" for x in xs]
+        known += [f"not (own_{x} and own_{y} and raw_{x}.payload.ndim != raw_{y}.payload.ndim)" for x, y in combinations(xs, 2)]
+        lines += [f"    if not ({' and '.join(known)}):", "        return None"]
+        lines += ["    try:", f"        out = op.run({raws}, settings)", "    except (RuntimeError, ValueError):", "        return None"]
+    else:
+        ndim = ", ".join(f"raw_{x}.payload.ndim - 1 if own_{x} else 0" for x in xs)
+        if op.kind != "linear":
+            lines += ["    if not along_axes(op, settings):", "        return None"]
+        lines.append(f"    out = op.run({led}, counted(settings, max({ndim}, 0)))")
+    itself = " or ".join(f"out is raw_{x}" for x in xs)
+    lines += [f"    if {itself} or not isinstance(out, Tensor):", "        return None"]
+    lines += [
+        "    t = new(Batched)",
+        "    t.edge = t.window = t.extra = t._grad = t.face = t.made = None",
+        f"    t.flag, t.version, t.tensor = False, {f'{xs[0]}.version' if op.view else '[0]'}, out",
+        "    t.array = out.payload if out.edge is None and unknown_below(out) else None",
+        "    t.home, t.level = batch, batch.number",
+    ]
+    return "\n".join([*lines, "    return t"]) + "\n"
+
+
+@cache
+def compile_lifted(op: Op) -> Any:
+    """The function written by `lifted_source`; one that leaves all to the general way for rows without."""
+    names = {"op": op}
+    return define(op.name, lifted_source(op, names), names, f"<{op.name}, lifted>") if can_specialise(op) else lambda *args: None
 
 
 def mapped_source(op: Op, names: dict[str, Any]) -> str:

@@ -418,11 +418,17 @@ def per_sample_weights(act, x, **settings):
     return func.vmap(func.grad(lambda w, x: (act(w * x, **settings) * x).sum()), (None, 0))(autolab.ones(2, 3), x)
 
 
-def test_calls_noted_for_one_setting_are_not_those_of_another():
-    x = autolab.arange(24.0).reshape(4, 2, 3) / 7
-    rows, columns = ([per_sample_weights(autolab.softmax, x, dim=d) for _ in range(4)] for d in (-1, -2))
-    assert all(g.equal(rows[0]) for g in rows) and all(g.equal(columns[0]) for g in columns)
-    assert not rows[0].equal(columns[0])
+@pytest.mark.parametrize("act", [autolab.softmax, autolab.cumsum])
+def test_calls_noted_for_one_setting_are_not_those_of_another(act):
+    xs = autolab.arange(36.0).reshape(4, 3, 3) / 7
+    for d in (-1, -2) * 3:
+        gradient = func.grad(lambda x, d=d: (act(x, dim=d) * xs[0]).sum())
+        autolab.testing.assert_close(func.vmap(gradient)(xs), autolab.stack([gradient(x) for x in xs]))
+
+
+def test_calls_noted_for_one_shape_are_not_those_of_another():
+    for shape in ((4, 2, 3), (4, 6)) * 3:
+        assert func.vmap(func.grad(lambda x: x.mean()))(autolab.ones(shape)).equal(autolab.ones(shape) / 6)
 
 
 def test_calls_noted_for_one_number_are_not_those_of_another():
@@ -440,3 +446,18 @@ def test_noted_calls_leave_alone_what_went_in():
 
     doubled = func.vmap(lambda b, x: func.grad(f)(b, x).mul_(2), (None, 0))
     assert all(doubled(autolab.zeros(2), x).equal(2 * x) for _ in range(4))
+
+
+def test_backward_goes_through_gradients_for_each_sample():
+    w, xs = autolab.tensor([[0.5, -1.0], [2.0, 0.25]], requires_grad=True), autolab.arange(6.0).reshape(3, 2) / 5
+    gradient = func.grad(lambda w, x: ((autolab.nn.functional.linear(x.unsqueeze(0), w, w[0]).tanh() - x) ** 2).mean())
+    together, alone = func.vmap(gradient, (None, 0))(w, xs), autolab.stack([gradient(w, x) for x in xs])
+    autolab.testing.assert_close(together, alone)
+    both = [autolab.autograd.grad((g * autolab.arange(12.0).reshape(3, 2, 2)).sum(), w)[0] for g in (together, alone)]
+    autolab.testing.assert_close(*both)
+
+
+def test_shapes_that_do_not_fit_are_told_for_one_sample_also_where_a_graph_is_recorded():
+    x, w = autolab.ones(5, 3), autolab.ones(5, 2, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"The shapes are \[3\] and \[2\]"):
+        func.vmap(lambda x, w: x * w)(x, w)
