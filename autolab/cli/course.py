@@ -45,7 +45,9 @@ def course_command(function: Callable) -> Callable:
             raise Failed(
                 MISSING if (error.name or "").startswith(("nbgrader", "nbformat", "nbconvert")) else str(error)
             ) from error
-        except (LookupError, OSError, ValueError, RuntimeError) as error:
+        except OSError as error:
+            raise Failed(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)) from error
+        except (LookupError, ValueError, RuntimeError) as error:
             raise Failed(str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)) from error
 
     return run
@@ -103,7 +105,7 @@ def new(folder: Path, sets: tuple[str, ...], release: bool, as_json: bool) -> No
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="For your own operation: a file that defines SPEC.",
 )
-@click.option("--points", default=10.0, show_default=True, help="What the exercise is worth.")
+@click.option("--points", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True, help="What the exercise is worth.")
 @FOLDER
 @JSON
 @course_command
@@ -123,8 +125,10 @@ def add(assignment: str, name: str, spec: Path | None, points: float, root: Path
 
     The file is part of the hidden test and not shown to students.
     """
+    from autolab.course.grading.scheduler import Course
     from autolab.course.new import add_exercise
 
+    Course(root)
     text = add_exercise(root, assignment, name, spec, points)
     click.echo(
         json.dumps({"text": str(text)})
@@ -153,7 +157,9 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
         autolab course check --json | jq '.[].problems'
     """
     from autolab.course.grading.prove import prove
+    from autolab.course.grading.scheduler import Course
 
+    Course(root)
     chosen = assignments or tuple(sorted(p.name for p in (root / "source").iterdir() if p.is_dir()))
     paths = [p for a in chosen for p in sorted((root / "source" / a).glob("*.ipynb"))]
     if not paths:
@@ -180,7 +186,7 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
 @course.command()
 @click.argument("assignment")
 @FOLDER
-@click.option("--jobs", "-j", default=1, show_default=True, help="Processes on this machine.")
+@click.option("--jobs", "-j", type=click.IntRange(min=1), default=1, show_default=True, help="Processes on this machine.")
 @click.option("--scheduler", metavar="ADDRESS", help="Grade on a dask.distributed cluster, such as tcp://host:8786.")
 @click.option("--seed", type=int, help="Draw all inputs from this seed instead of a fresh one.")
 @click.option("--regrade", is_flag=True, help="Grade what is graded again, with the seed it was graded with.")
@@ -246,6 +252,8 @@ def grade(
     if as_json:
         click.echo(json.dumps(vars(run)))
         return
+    if not run.graded + run.skipped:
+        raise LookupError(f"nobody handed in {assignment}: there is no folder {place.root / 'submitted'}/STUDENT/{assignment}")
     each = f", {run.seconds / run.graded:.2f} s each" if run.graded else ""
     click.echo(
         f"{assignment}: {run.graded} graded in {run.seconds:.1f} s{each}; {run.skipped} unchanged. Box: {run.box or 'not needed'}."
@@ -290,16 +298,20 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
 @click.argument("assignment")
 @FOLDER
 @click.option("--for", "system", type=click.Choice(["canvas", "moodle"]), default="canvas", show_default=True)
+@click.option("--column", metavar="NAME", help="What the assignment is called there, if not ASSIGNMENT.")
+@click.option("--out", type=click.Path(path_type=Path), help="The file to write, in UTF-8 as Excel, too, reads it; printed if not given.")
 @JSON
 @course_command
-def export(assignment: str, root: Path, system: str, as_json: bool) -> None:
+def export(assignment: str, root: Path, system: str, column: str | None, out: Path | None, as_json: bool) -> None:
     """Print the marks of ASSIGNMENT as CSV for a learning management system.
 
     With points given by hand, and nbgrader's late penalties. Names and Canvas's own IDs are those that nbgrader knows
-    (`nbgrader db student add`); students are found by their login, which their folder is named after.
+    (`nbgrader db student add`); students are found by their login, which their folder is named after. Who handed nothing in
+    has no row, so that nothing is overwritten.
 
     \b
-        autolab course export ps2 --for moodle > ps2.csv
+        autolab course export ps2 --for moodle --out ps2.csv
+        autolab course export ps2 --column "Problem set 2 (4711)" --out ps2.csv
     """
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.scheduler import Course
@@ -307,8 +319,17 @@ def export(assignment: str, root: Path, system: str, as_json: bool) -> None:
 
     with CourseGradebook(Course(root).database, assignment) as gradebook:
         totals, of, people = gradebook.totals(), sum(gradebook.points().values()), gradebook.people()
+        unread = gradebook.unread()
     if not totals:
         raise LookupError(NOBODY.format(assignment))
-    click.echo(
-        json.dumps({"of": of, "totals": totals}) if as_json else table(assignment, totals, of, system, people), nl=as_json
-    )
+    if unread:
+        click.echo(f"{len(unread)} of {len(totals)} students have answers that nobody has read yet, counted as 0: {', '.join(unread[:10])}"
+                   f"{' ...' if len(unread) > 10 else ''}. Formgrader's Manual Grading shows them.", err=True)  # fmt: skip
+    if as_json:
+        content = json.dumps({"of": of, "totals": totals, "unread": unread}) + "\n"
+    else:
+        content = table(column or assignment, totals, of, system, people)
+    if out is None:
+        click.echo(content, nl=False)
+    else:  # without a mark at its beginning Excel takes umlauts for something else; Canvas and Moodle pass over it
+        out.write_bytes(content.encode("utf-8" if as_json else "utf-8-sig"))

@@ -13,6 +13,7 @@ from typing import Any
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
 table{border-collapse:collapse;margin:.5rem 0 1.5rem}td,th{padding:.15rem 1rem .15rem 0;text-align:left;vertical-align:top}
+td{overflow-wrap:anywhere;min-width:3rem}svg{max-width:100%;height:auto}
 .bar{fill:#2a6f97}text{font-size:12px;fill:currentColor}
 @media (prefers-color-scheme:dark){body{color:#eee;background:#181818}.bar{fill:#61a5c2}}
 """
@@ -21,9 +22,10 @@ table{border-collapse:collapse;margin:.5rem 0 1.5rem}td,th{padding:.15rem 1rem .
 def summary(reports: Sequence[dict[str, Any]], totals: dict[str, float], points: dict[str, float]) -> dict[str, Any]:
     """What a class did: `reports` as the gradebook keeps them, the points of each student, the points of each cell."""
     cells: dict[str, list[float]] = {}
+    by_hand = {name for report in reports for name, score in report["scores"].items() if score is None}
     for report in reports:
         for name, score in report["scores"].items():
-            if score is not None:
+            if name not in by_hand:  # what a person reads has points for blanks alone here
                 cells.setdefault(name, []).append(score)
     hardest = [
         {"cell": name, "mean": sum(scores) / len(scores), "of": points.get(name, 0.0), "graded": len(scores)}
@@ -99,7 +101,8 @@ def _histogram(values: list[float], of: float, bins: int = 10) -> str:
         for i in range(bins)
     )
     said = ", ".join(f"{counts[i]} from {i * of / bins:g}" for i in range(bins) if counts[i])
-    return f"<svg role='img' aria-label='students by points: {said}' width='{bins * width}' height='{height + 20}'>{bars}</svg>"
+    size = f"width='{bins * width}' height='{height + 20}' viewBox='0 0 {bins * width} {height + 20}'"
+    return f"<svg role='img' aria-label='students by points: {said}' {size}>{bars}</svg>"
 
 
 def table(
@@ -115,9 +118,9 @@ def table(
             name, number = people.get(student, ("", ""))  # Canvas wants a name or a number beside the login
             write([_inert(name or student), _inert(number), "", _inert(student), "", f"{score:g}"])
     else:
-        write(["username", assignment, "maximum"])
+        write(["username", assignment, f"{assignment} percent"])  # a new column in Moodle has a maximum of 100
         for student, score in sorted(totals.items()):
-            write([_inert(student), f"{score:g}", f"{of:g}"])
+            write([_inert(student), f"{score:g}", f"{100 * score / of if of else 0.0:g}"])
     return out.getvalue()
 
 

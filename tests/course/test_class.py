@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -188,8 +189,44 @@ def test_marks_go_to_a_learning_management_system(graded, system, column):
     assert {r[column]: float(r["ps"]) for r in rows if r[column]} == totals(course)
 
 
-def test_commands_that_cannot_run_say_why(graded):
+def test_marks_in_a_file_are_what_a_spreadsheet_reads_too(graded, tmp_path):
     course, *_ = graded
+    with CourseGradebook(course.database, "ps") as gradebook:
+        gradebook.gradebook.update_or_create_student("s0", first_name='Jörg "J"', last_name="Müller", lms_user_id="17")
+    printed = autolab(course, "export", "ps", "--column", "Übung 2 (4711)")
+    autolab(course, "export", "ps", "--column", "Übung 2 (4711)", "--out", str(tmp_path / "ps.csv"))
+    data = (tmp_path / "ps.csv").read_bytes()
+    assert data == b"\xef\xbb\xbf" + printed.encode()
+    rows = list(csv.reader(io.StringIO(printed)))
+    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Übung 2 (4711)"]
+    assert rows[1][0].strip() == "Points Possible" and {len(row) for row in rows} == {6}
+    assert rows[2] == ['Müller, Jörg "J"', "17", "", "s0", "", "20"]
+
+
+def test_who_exports_is_told_of_answers_that_nobody_has_read(graded):
+    course, *_ = graded
+    command = [sys.executable, "-m", "autolab.cli", "course", "export", "ps", "--json", "--course", str(course.root)]
+    assert subprocess.run(command, env=ENV, capture_output=True, text=True, check=True).stderr == ""
+    with CourseGradebook(course.database, "ps") as gradebook:
+        grade = gradebook.gradebook.find_grade("square-check", "n", "ps", "s1")
+        before, grade.auto_score = grade.auto_score, None
+        gradebook.db.commit()
+        said = subprocess.run(command, env=ENV, capture_output=True, text=True, check=True)
+        grade.auto_score = before
+        gradebook.db.commit()
+    assert "1 of 9 students have answers that nobody has read yet, counted as 0: s1. " in said.stderr
+    assert json.loads(said.stdout)["unread"] == ["s1"]
+
+
+def test_commands_that_cannot_run_say_why(graded, tmp_path):
+    course, *_ = graded
+    (course.root / "source" / "ps7").mkdir()
+    (course.root / "source" / "ps7" / "n.ipynb").write_bytes((course.root / "source" / "ps" / "n.ipynb").read_bytes())
+    assert "nobody handed in ps7: there is no folder" in autolab(course, "grade", "ps7", code=2)
+    assert "0 is not in the range x>=1" in autolab(course, "grade", "ps", "--jobs", "0", code=2)
+    assert f"{tmp_path / 'no' / 'x.html'}: No such file" in autolab(course, "report", "ps", "--out", str(tmp_path / "no" / "x.html"), code=2)
+    for words in (["check"], ["add", "ps9", "tanh"]):
+        assert f"{tmp_path} is no course" in autolab(SimpleNamespace(root=tmp_path), *words, code=2)
     assert "has no assignment 'ps9'" in autolab(course, "grade", "ps9", code=2)
     assert "does not know 'ps9'" in autolab(course, "report", "ps9", code=2)
     assert "no row 'sofsign' in the table" in autolab(course, "add", "ps", "sofsign", code=2)

@@ -5,7 +5,7 @@ import pytest
 from autolab.course.grading.box import Limits
 from autolab.course.grading.scheduler import Course, _limits
 from autolab.course.new import add_exercise
-from autolab.course.report import table
+from autolab.course.report import summary, table
 
 
 def test_an_exercise_can_be_on_an_operation_that_a_problem_set_builds_from_rows(tmp_path):
@@ -33,3 +33,22 @@ def test_both_ways_to_grade_read_the_seconds_from_the_same_place(tmp_path):
     (tmp_path / "source").mkdir()
     (tmp_path / "nbgrader_config.py").write_text("c = get_config()\nc.RunInBox.busy_seconds = 7\n")
     assert _limits(Course(tmp_path)) == Limits(busy=7.0)
+
+
+@pytest.mark.parametrize(("assignment", "name"), [("ps9", "so ft"), ("../evil", "tanh"), ("ps9/x", "tanh"), ("ps9", "9")])
+def test_a_name_that_is_none_leaves_nothing_behind(tmp_path, assignment, name):
+    (tmp_path / "course").mkdir()
+    with pytest.raises(ValueError, match="names a"):
+        add_exercise(tmp_path / "course", assignment, name)
+    assert [p.name for p in tmp_path.rglob("*")] == ["course"]
+
+
+def test_a_column_that_is_new_in_moodle_is_in_percent():
+    lines = table("ps2", {"ada": 43.0, "eve": 0.0}, 86.0, "moodle").splitlines()
+    assert lines == ["username,ps2,ps2 percent", "ada,43,50", "eve,0,0"]
+
+
+def test_what_a_person_reads_is_not_among_the_hardest_before_it_is_read():
+    reports = [{"student": s, "notebook": "n", "scores": {"sum": 1.0, "why": why}, "seconds": 1.0, "diagnoses": [], "suspicious": [],
+                "notes": [], "seed": 1, "box": "b"} for s, why in (("ada", None), ("eve", 0.0))]  # fmt: skip
+    assert [row["cell"] for row in summary(reports, {"ada": 1.0, "eve": 1.0}, {"sum": 2.0, "why": 4.0})["hardest"]] == ["sum"]

@@ -25,6 +25,7 @@ body{font:16px/1.5 system-ui,sans-serif;max-width:56rem;margin:2rem auto;padding
 pre{background:#f4f4f4;padding:.6rem .8rem;overflow-x:auto;font-size:14px}
 .out pre{background:none;border-left:3px solid #ccc}.error pre{border-left-color:#b00}
 .points{font-weight:bold;border-top:1px solid #ccc;padding-top:.4rem}
+a{color:inherit}body{overflow-wrap:anywhere}.out{overflow-x:auto}
 table{border-collapse:collapse}td,th{padding:.2rem .8rem .2rem 0;text-align:left}
 @media (prefers-color-scheme:dark){body{color:#eee;background:#181818}pre{background:#242424}}
 """

@@ -87,6 +87,13 @@ class CourseGradebook:
             totals[s.student_id] = max(0.0, s.score - late)
         return totals
 
+    def unread(self) -> list[str]:
+        """The students with an answer that waits for a person."""
+        notebooks = self.db.query(SubmittedNotebook.id, SubmittedAssignment.student_id).join(SubmittedNotebook.assignment)
+        of = notebooks.filter(SubmittedAssignment.assignment_id == self.gradebook.find_assignment(self.assignment).id)
+        waiting = self.db.query(Grade.notebook_id).filter(Grade.auto_score.is_(None), Grade.manual_score.is_(None))
+        return sorted({student for _, student in of.filter(SubmittedNotebook.id.in_(waiting))})
+
     def people(self) -> dict[str, tuple[str, str]]:
         """Name and number in the learning management system of each student, as far as nbgrader knows them."""
         rows = self.db.query(Student.id, Student.last_name, Student.first_name, Student.lms_user_id)
