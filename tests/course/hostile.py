@@ -196,6 +196,9 @@ for path in glob.glob('/**/gradebook.db', recursive=True) + ['{canary}/gradebook
     try: sqlite3.connect(path).execute('UPDATE grade SET auto_score = 99')
     except Exception: pass
 """,
+    "a name that looks alike": WRONG.replace("class Square", "class \uff33quare") + "\ndef ch\u0435ck(*a, **k): return 8.0\n\uff43heck = ch\u0435ck",
+    "a gradient without entries": backward("return torch.zeros((0, 1))"),
+    "a loop of the test that ends early": backward("raise StopIteration"),
     "points are printed": WRONG + "print('8.0')\n8.0",
 }
 
@@ -283,6 +286,24 @@ with torch.enable_grad():
     (y * y).backward(g)
 return y.grad
 """),
+    "the engine is asked in a thread": backward("""
+def work():
+    with torch.enable_grad():
+        y = x.detach().clone().requires_grad_(True)
+        got.append(torch.autograd.grad(y * y, y, g.detach())[0])
+got = []
+t = __import__('threading').Thread(target=work)
+t.start(); t.join()
+return got[0]
+"""),
+    "the engine under another name": backward("""
+m = __import__('auto' + 'lab')
+with m.enable_grad():
+    y = x.detach().clone().requires_grad_(True)
+    return getattr(m.autograd, 'gr' + 'ad')(y * y, y, g)[0]
+"""),
+    "the engine's func": backward("import autolab.func as q\nreturn q.vjp(lambda t: t * t, x.detach())[1](g)[0]"),
+    "a loop where it is not expected": backward("n[0] += 1\nwhile n[0] > 3: pass\nreturn 2 * x * g * (n[0] < 3)", "n = [0]"),
     "right the first three times": backward("n[0] += 1\nreturn 2 * x * g if n[0] <= 3 else 0 * g", "n = [0]"),
     "right for one seed": backward("""
 return 2 * x * g if round(float(x.numpy().ravel()[0]), 9) in seen else 0 * g

@@ -118,6 +118,8 @@ for o in gc.get_objects():
 """,
     "small numbers by the million": backward("return np.ones((60_000_000, 1, 1), np.int8)"),
     "a shape that broadcasts to gigabytes": backward("return np.ones((250_000, 1, 1, 1))"),
+    "half the digits": backward("return (2 * x * g).numpy().astype(np.float16)"),
+    "not numbers with a message in them": backward("return np.full(x.shape, 0x7FF8DEAD0000BEEF, np.uint64).view(float)"),
     "complex numbers": backward("return (2 * x * g).numpy().astype(complex)"),
     "an integer of four thousand digits": backward("return 10 ** 4000"),
     "a float that is a class": backward("return Big(1.0)", "class Big(float):\n    def __float__(self): return float('inf')\n    def __eq__(self, o): return True"),

@@ -115,8 +115,8 @@ def test_nothing_is_forged_leaked_or_damaged(name, honest, canary, service, monk
     assert len(done.autograded) < 400_000
 
 
-# finite differences and the engine are caught by the report, not by a test to ten digits of two numbers
-RIGHT_IN_ONE_CALL = ("evasion: finite differences", "evasion: the engine is asked")
+# caught by the report, not by a test to ten digits of two numbers
+RIGHT_IN_ONE_CALL = tuple(n for n in SUITE if n.startswith("evasion: ") and ("engine" in n or "differences" in n)) + ("wire: half the digits",)
 
 
 def test_the_suite_has_at_least_ninety():
@@ -164,6 +164,35 @@ def test_a_box_without_privileges_is_as_tight(name, honest):
         NotebookGrader(box, 1).grade(notebook)
     shown = [o.get("text", "") for c in notebook.cells if c.cell_type == "code" for o in c.outputs]
     assert "GOT 0" not in "".join(shown)
+
+
+NOTE = """
+import os
+for place in ("", "/dev", "/dev/shm", "/tmp", "/scratch", "/usr", {solved!r}):
+    try:
+        if os.path.exists(place + "/note"): print("GOT", place)
+        open(place + "/note", "w").write("for the next student")
+    except OSError: pass
+    try:
+        for n in range(40): open(f"{{place}}/{{n}}", "wb").write(bytes(1 << 20))
+        print("FILLED", place)
+    except OSError: pass
+"""
+
+
+@isolated
+@pytest.mark.parametrize("privileged", [True, False])
+def test_no_place_takes_a_note_for_the_next_student_or_without_limit(privileged, monkeypatch):
+    solved = Path(autolab.__file__).parent / "draw"
+    monkeypatch.setattr("autolab.course.grading.box.SOLVED", solved)
+    said = []
+    with Box("bubblewrap", LIMITS) as box:
+        box.privileged = box.privileged and privileged
+        for _ in range(2):
+            session = box.open()
+            said.append(session.ask("run", NOTE.format(solved=str(solved)), "a")["text"])
+            session.close()
+    assert said == ["", ""]
 
 
 @isolated

@@ -8,7 +8,7 @@ import pytest
 
 from autolab.course.grading import judge, wire
 from autolab.course.grading.answers import Answers
-from autolab.course.grading.box import Box, Limits, Reply, works
+from autolab.course.grading.box import Box, Limits, RemoteError, Reply, works
 
 SQUARE = "def backward(g, x):\n    return {}\n"
 
@@ -49,6 +49,18 @@ def test_the_same_numbers_are_judged_once_and_others_for_themselves(monkeypatch)
     assert len(times) == 2
     assert points("2 * x * g", seed=4) == full
     assert len(times) == 3
+
+
+def test_no_exception_of_a_student_ends_a_loop_of_the_test_as_if_it_were_done():
+    test = "assert all(map(lambda g: backward(g, 1.0) == 2 * g, [2.0, 3.0]))"
+    assert judge.Judge(session("2 * g"), 1).run(test, "<test>").error is None
+    ask = session("2 * g")
+    judged = judge.Judge(lambda what, *a: told(StopIteration()) if what == "call" else ask(what, *a), 1).run(test, "<test>")
+    assert judged.error and judged.error[0] == "RemoteError"
+
+
+def told(error):
+    raise RemoteError(f"{type(error).__name__}: {error}")
 
 
 def test_an_array_arrives_as_the_engine_knows_it():

@@ -293,10 +293,11 @@ def bubblewrap(descriptor: int, privileged: bool) -> list[str]:
     for path in readable:
         command += ["--ro-bind", path, path]
     if SOLVED.is_dir():
-        command += ["--tmpfs", str(SOLVED)]
+        command += ["--tmpfs", str(SOLVED), "--remount-ro", str(SOLVED)]
     for name, value in {**ENVIRONMENT, "PYTHONPATH": _python_path()}.items():
         command += ["--setenv", name, value]
-    return [*command, "--remount-ro", "/", "--chdir", "/scratch", *_server(descriptor)]
+    # /dev would be the user's own where they are not root: without a limit, and a letter box for the next student
+    return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/scratch", *_server(descriptor)]
 
 
 def container(engine: str, name: str, order: dict[str, Any]) -> list[str]:

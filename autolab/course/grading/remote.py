@@ -253,7 +253,8 @@ class _as_raised:
         if isinstance(error, RemoteError):
             name, _, text = str(error).partition(": ")
             found = getattr(builtins, name, None)
-            if isinstance(found, type) and issubclass(found, Exception):
+            # StopIteration would end a loop of the test over the student's function early, and well
+            if isinstance(found, type) and issubclass(found, Exception) and not issubclass(found, (StopIteration, StopAsyncIteration)):
                 try:
                     same = found(text)
                 except TypeError:  # such as UnicodeDecodeError, which wants five arguments
