@@ -6,8 +6,8 @@ import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
 from autolab.rules import refuse, steps
-from autolab.rules.blocks import clip, in_blocks
-from autolab.rules.elementwise import erf, keep, sigmoid
+from autolab.rules.blocks import clip, horner, in_blocks
+from autolab.rules.elementwise import erf, keep, keep_values, sigmoid
 from autolab.rules.special import erf as erf_values
 
 E = ELEMENTWISE
@@ -40,11 +40,11 @@ hardswish = op(
     x=lambda g, x: np.where(x < 3, keep(g * (x / 3 + 0.5), x > -3), g),
 )  # fmt: skip
 hardshrink = op(
-    "hardshrink", lambda x, *, lambd: np.where((x >= -lambd) & (x <= lambd), 0, x)[()], E, refuse=refuse.integers("hardshrink_cpu"),
+    "hardshrink", lambda x, *, lambd: keep_values(x, ~((x >= -lambd) & (x <= lambd))), E, refuse=refuse.integers("hardshrink_cpu"),
     x=lambda g, x, lambd: keep(g, ~((x >= -lambd) & (x <= lambd))),
 )  # fmt: skip
 softshrink = op(
-    "softshrink", lambda x, *, lambd: np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0))[()], E,
+    "softshrink", lambda x, *, lambd: in_blocks(lambda x: x - np.clip(x, -lambd, lambd), x), E,
     refuse=refuse.integers("softshrink_cpu"),
     x=lambda g, x, lambd: keep(g, ~((x >= -lambd) & (x <= lambd))),
 )  # fmt: skip
@@ -74,7 +74,7 @@ def gelu_rule(g, x):
 # log(Phi(-x) / Phi(x)) is nearly a cubic and bends gently: x P(x**2) / Q(x**2) with these, of the lowest degrees that give Phi to
 # 2e-9. A rational Chebyshev approximation, as in W. J. Cody, Math. Comp. 23 (1969), but fitted to |x| < 6, for float32.
 P = [np.float32(c) for c in (-39564.555, -4904.6675, -373.03763, -9.4995241)]
-Q = [np.float32(c) for c in (24793.408, 1944.4576, 146.36139)]
+Q = [np.float32(c) for c in (24793.408, 1944.4576, 146.36139, 1)]
 FAR = np.float32(15)  # 1 / Phi(-15) is inf in float32
 
 
@@ -82,17 +82,10 @@ def one_over_phi_into(x, out):
     """1 / Phi(x) = 1 + Phi(-x) / Phi(x), for float32."""
     near = clip(x, -FAR, FAR)
     square = near * near
-    np.multiply(square, P[3], out)
-    for c in P[2:0:-1]:
-        out += c
-        out *= square
-    out += P[0]
+    horner(P, square, out)
     out *= near
-    below = np.add(square, Q[2], near)
-    for c in Q[1::-1]:
-        below *= square
-        below += c
-    out /= below
+    horner(Q, square, near)
+    out /= near
     with np.errstate(over="ignore"):
         np.exp(out, out)
     out += 1
@@ -201,6 +194,10 @@ rrelu = op(
     x=lambda g, x, slope: np.where(x > 0, g, g * slope),
 )  # fmt: skip
 
+steps.written_out(threshold, steps.threshold)
+steps.written_out(hardtanh, lambda x, low, high, out: clip(x, low, high, out), steps.hardtanh_rule)
+steps.written_out(hardsigmoid, steps.hardsigmoid, steps.hardsigmoid_rule)
+steps.written_out(hardswish, steps.hardswish, steps.hardswish_rule)
 steps.written_out(elu, steps.elu, steps.elu_rule)
 steps.written_out(log_sigmoid, steps.log_sigmoid, steps.log_sigmoid_rule)
 steps.written_out(mish, steps.mish, steps.mish_rule)

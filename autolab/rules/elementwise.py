@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
-from autolab.rules import refuse
+from autolab.rules import refuse, wide
 from autolab.rules.special import erf as erf_values
 
 E = ELEMENTWISE
@@ -73,19 +73,19 @@ pow = op(
 float_floor = op("floor", lambda x: np.floor(x), E, numpy=np.floor, refuse=refuse.bools("floor_vml_cpu"), x=lambda g: np.zeros_like(g))
 ceil = op("ceil", lambda x: np.ceil(x), E, numpy=np.ceil, refuse=refuse.bools("ceil_vml_cpu"), x=lambda g: np.zeros_like(g))
 round = op(
-    "round", lambda x, *, decimals=0: np.round(x, decimals), E, x=lambda g: np.zeros_like(g),
+    "round", lambda x, *, decimals=0: np.round(x, decimals), E, numpy=np.round, x=lambda g: np.zeros_like(g),
     node=lambda x, *, decimals=0: f"RoundBackward{1 if decimals else 0}",
 )  # fmt: skip
 trunc = op("trunc", lambda x: np.trunc(x), E, numpy=np.trunc, refuse=refuse.bools("trunc_vml_cpu"), x=lambda g: np.zeros_like(g))
 floor_divide = op(
-    "floor_divide", lambda x, y: np.floor_divide(x, y), E, numpy=np.floor_divide, node="DivBackward2",
+    "floor_divide", lambda x, y: wide.floor_divide(x, y), E, numpy=np.floor_divide, node="DivBackward2",
     refuse=refuse.whole_division_by_zero("div_floor_cpu"),
     x=lambda g: np.zeros_like(g), y=lambda g: np.zeros_like(g),
 )  # fmt: skip
 remainder = op(
-    "remainder", lambda x, y: np.remainder(x, y), E, numpy=np.remainder, refuse=refuse.whole_division_by_zero("remainder_cpu"),
+    "remainder", lambda x, y: wide.remainder(x, y), E, numpy=np.remainder, refuse=refuse.whole_division_by_zero("remainder_cpu"),
     node=lambda x, y: f"RemainderBackward{0 if is_number(y) else 1}",
-    x=lambda g: g, y=lambda g, x, y: -g * np.floor_divide(x, y),
+    x=lambda g: g, y=lambda g, x, y: -g * wide.floor_divide(x, y),
 )  # fmt: skip
 
 

@@ -1,5 +1,7 @@
 """Rows that pick entries out of an array, and their transposes, which put them back."""
 
+import math
+
 import numpy as np
 
 from autolab.engine.op import LINEAR, op
@@ -66,6 +68,15 @@ def add_flat(out, positions, g):
     return out
 
 
+WIDE = 256  # entries: from here on rows are added one by one
+
+
+def add_rows(out, index, g):
+    """Add row after row of g to the row of out that the index names."""
+    for i, row in zip(index.reshape(-1).tolist(), g):
+        out[i] += row
+
+
 def grid(index, axis):
     """The full key of a gather: `index` along `axis`, every other axis where it is."""
     axis = axis % max(index.ndim, 1)
@@ -110,6 +121,11 @@ index_select = op(
 def index_add_values(x, index, src, *, axis):
     if not x.ndim:
         return x + np.sum(src, dtype=x.dtype)
+    behind = math.prod(x.shape[x.ndim + axis + 1 :]) if axis < 0 else 0
+    if behind >= WIDE:
+        out = np.array(x, order="C")
+        add_rows(np.moveaxis(out, axis, 0), index, np.moveaxis(src, axis, 0))
+        return out
     positions = np.take(np.arange(x.size).reshape(x.shape), index, axis)
     return add_flat(np.array(x, order="C"), positions, src)
 
@@ -123,6 +139,10 @@ index_add = op(
 def embedding_back_values(g, index, *, rows):
     """Row i of the result is the sum of the gradients of all places that looked up row i."""
     width = g.shape[-1]
+    if width >= WIDE:
+        out = np.zeros((rows, width), g.dtype)
+        add_rows(out, index, g.reshape(-1, width))
+        return out
     return add_flat(np.zeros((rows, width), g.dtype), index.reshape(-1, 1) * width + np.arange(width), g)
 
 

@@ -7,10 +7,12 @@ import numpy as np
 
 from autolab.engine.node import sum_to
 from autolab.engine.op import ELEMENTWISE, GENERAL, op
+from autolab.rules.blocks import clip, in_blocks
 from autolab.rules.elementwise import sigmoid
 from autolab.rules.index import embedding
 from autolab.rules.reduce import count, put_along_axis
 from autolab.rules.steps import log1p_exp
+from autolab.shortcuts.large import STEPS
 
 # -- sums, of arrays by BLAS and einsum, in a third of the time ---------------------------------
 
@@ -160,6 +162,40 @@ mse_loss = op(
     x=lambda g, x, y, reduction: share(2 * g, x.shape, reduction) * (x - y),
     y=lambda g, x, y, reduction: share(2 * g, x.shape, reduction) * (y - x),
 )  # fmt: skip
+
+
+def huber_values(x, y, delta):
+    """With c the smaller of |x - y| and delta: c**2 / 2 nearby, delta * (|x - y| - delta / 2) far out."""
+    size = np.abs(x - y)
+    c = np.minimum(size, delta)
+    return c * (size - 0.5 * c)
+
+
+def huber_into(x, y, delta, out):
+    size = x - y
+    np.abs(size, size)
+    np.minimum(size, delta, out=out)
+    size -= 0.5 * out
+    out *= size
+
+
+def huber_slope(x, y, delta):
+    """x - y, held between -delta and delta; flat at the bounds."""
+    d = x - y
+    return np.where(np.abs(d) < delta, d, delta * np.sign(d))
+
+
+def huber(x, y, *, delta):
+    large = type(x) is np.ndarray and x.size > MANY and x.dtype.kind == "f"
+    return in_blocks(huber_values, x, y, delta, into=huber_into) if large else huber_values(x, y, delta)
+
+
+huber_loss = op(
+    "huber_loss", huber, ELEMENTWISE,
+    x=lambda g, x, y, delta: g * huber_slope(x, y, delta), y=lambda g, x, y, delta: -g * huber_slope(x, y, delta),
+)  # fmt: skip
+STEPS[huber_loss.rules["x"].function] = lambda g, x, y, delta, out: np.multiply(g, clip(x - y, -delta, delta), out)
+STEPS[huber_loss.rules["y"].function] = lambda g, x, y, delta, out: np.multiply(g, clip(y - x, -delta, delta), out)
 
 
 def class_weights(target, weight, ignore_index):

@@ -236,9 +236,12 @@ def prod_rule(g, x, axis, keepdims):
     return np.moveaxis(others(np.moveaxis(x, one, -1)), -1, one) * restore(g, x.shape, axis, keepdims)
 
 
+def prod_values(x, *, axis=None, keepdims=False):
+    return np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+
+
 prod = op(
-    "prod", lambda x, *, axis=None, keepdims=False: np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype), GENERAL, numpy=np.prod,
-    node=by_axis("Prod"), x=prod_rule,
+    "prod", prod_values, GENERAL, numpy=np.prod, node=by_axis("Prod"), x=prod_rule,
 )  # fmt: skip
 cumsum = op(
     "cumsum", lambda x, *, axis: np.cumsum(x, axis=axis).astype(x.dtype) if x.ndim else x, LINEAR, numpy=np.cumsum,

@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from autolab.rules.blocks import clip, horner, in_blocks
+
 # erf is its Taylor series about the nearest of these centres, 1/64 apart; from 6 on it is 1 to the last digit.
 CENTRES = np.arange(6 * 64 + 1) / 64
 BLOCK = 8192  # entries at a time, so that the steps of the series stay in the cache
@@ -23,17 +25,33 @@ def erf_series():
 
 
 # |t| <= 1/128: the first term left out is below the rounding of the result.
-ERF_SERIES = {np.dtype(np.float64): erf_series()}
-ERF_SERIES[np.dtype(np.float32)] = [row.astype(np.float32) for row in ERF_SERIES[np.dtype(np.float64)][:4]]
+ERF_SERIES = erf_series()
+
+# For float32 erf(x) is x P(x**2) / Q(x**2), good to 2e-8 of it, up to where it rounds to 1: a rational Chebyshev approximation as in
+# W. J. Cody, Math. Comp. 23 (1969). It is computed in float64, at half the speed of float32, and rounded once.
+ONE = 3.925
+P = (1.12837915, 0.190553212, 0.0527640625, 0.00377087025, 0.000284814819, 2.0464342e-06)
+Q = (1, 0.502206123, 0.114166082, 0.0149797967, 0.00116346953, 3.805055e-05)
+
+
+def erf_into(x, out):
+    near = clip(x, -ONE, ONE).astype(np.float64)
+    square, found = near * near, np.empty_like(near)
+    horner(P, square, found)
+    found *= near
+    horner(Q, square, near)
+    np.divide(found, near, out, casting="same_kind")
 
 
 def erf(x):
     """The error function, within two units in the last place of math.erf (float16 and bfloat16: of float32)."""
-    if x.dtype not in ERF_SERIES:
+    if x.dtype not in (np.float32, np.float64):
         return erf(x.astype(np.float32)).astype(x.dtype)
     if x.ndim == 0:
         return x.dtype.type(math.erf(x))
-    series = ERF_SERIES[x.dtype]
+    if x.dtype == np.float32 and x.size:
+        return in_blocks(erf, np.ascontiguousarray(x), into=erf_into)
+    series = ERF_SERIES
     flat = x.reshape(-1)
     out = np.empty_like(flat)
     for start in range(0, flat.size, BLOCK):

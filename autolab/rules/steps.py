@@ -11,7 +11,7 @@ import numpy as np
 
 from autolab.rules import elementwise as rows
 from autolab.rules import reduce
-from autolab.rules.blocks import clip, in_blocks
+from autolab.rules.blocks import clip, horner, in_blocks
 from autolab.shortcuts.large import MANY, STEPS
 
 # log(1 + u) = 2 artanh(s) for s = u / (2 + u): s times these powers of s**2, for s**2 up to 1/9. They are those of the series, 2, 2/3, 2/5
@@ -27,11 +27,7 @@ def log1p_into(u, out):
     s = u + 2
     np.divide(u, s, s)
     square = s * s
-    np.multiply(square, ARTANH[4], out)
-    for c in ARTANH[3:0:-1]:
-        out += c
-        out *= square
-    out += ARTANH[0]
+    horner(ARTANH, square, out)
     out *= s
 
 
@@ -54,6 +50,16 @@ def log1p_exp_values(x):
     return np.log1p(np.exp(-np.abs(x)))
 
 
+def logaddexp(x, y, out):
+    """The larger of the two, and log(1 + exp(-|x - y|)); of equal infinities just that."""
+    apart = x - y
+    broken = apart != apart
+    if broken.any():
+        apart[broken] = np.where(x[broken] == y[broken], 0, np.nan)
+    log1p_exp_into(apart, out)
+    out += np.maximum(x, y)
+
+
 def relu(x, out):
     clip(x, 0, math.inf, out)
 
@@ -66,6 +72,10 @@ def relu_rule(g, value, out):
 
 def leaky_relu(x, slope, out):
     """max(x, 0) + slope * min(x, 0)"""
+    if 0 < slope <= 1:
+        np.multiply(x, slope, out)
+        np.maximum(x, out, out=out)
+        return
     clip(x, -math.inf, 0, out)
     out *= slope
     out += clip(x, 0, math.inf)
@@ -142,6 +152,54 @@ def power_rule(g, x, exponent, out):
         power(x, exponent - 1, slope)
         slope *= exponent
     np.multiply(g, slope, out)
+
+
+def threshold(x, threshold, value, out):
+    """The bits of x or of the value, each times 1 or 0."""
+    if x.dtype.kind != "f":
+        out[...] = np.where(x <= threshold, x.dtype.type(value), x)
+        return
+    bits, below = rows.BITS[out.dtype.itemsize], x <= threshold
+    np.multiply(x.view(bits), ~below, out.view(bits))
+    out.view(bits)[...] += below * x.dtype.type(value).view(bits)
+
+
+def hardsigmoid(x, out):
+    np.add(x, 3, out)
+    clip(out, 0, 6, out)
+    out /= 6
+
+
+def hardsigmoid_rule(g, x, out):
+    inside = x > -3
+    inside &= x < 3
+    np.divide(g, 6, out)
+    bits = rows.BITS[out.dtype.itemsize]
+    np.multiply(out.view(bits), inside, out.view(bits))
+
+
+def hardswish(x, out):
+    np.add(x, 3, out)
+    clip(out, 0, 6, out)
+    out *= x
+    out /= 6
+
+
+def hardswish_rule(g, x, out):
+    """g times x / 3 + 0.5 within the bounds, 0 on the left, 1 on the right."""
+    left, right = x > -3, x < 3
+    slope = x / 3
+    slope += 0.5
+    slope = rows.keep_values(slope, left & right)
+    slope += ~right
+    np.multiply(g, slope, out)
+
+
+def hardtanh_rule(g, x, low, high, out):
+    inside = x > low
+    inside &= x < high
+    bits = rows.BITS[out.dtype.itemsize]
+    np.multiply(g.view(bits), inside, out.view(bits))
 
 
 def elu(x, alpha, scale, rate, out):
@@ -234,6 +292,30 @@ def total(x, axis, keepdims):
     return np.full((1,) * x.ndim, found, np.float32) if keepdims else np.float32(found)
 
 
+def norm(x, ord, axis, keepdims):
+    """The root of the sum of squares, likewise."""
+    if ord != 2 or x.dtype != np.float32 or x.size < LONG or not (axis is None or len(axis) == x.ndim):
+        return reduce.norm_values(x, ord=ord, axis=axis, keepdims=keepdims)
+    flat = x.reshape(-1)
+    whole = flat.size - flat.size % ONES.size
+    lines, rest = flat[:whole].reshape(-1, ONES.size), flat[whole:]
+    found = math.sqrt(np.add.reduce(np.vecdot(lines, lines), dtype=np.float64) + rest.dot(rest))
+    return np.full((1,) * x.ndim, found, np.float32) if keepdims else np.float32(found)
+
+
+def prod(x, axis, keepdims):
+    """The product of all entries, of columns first: side by side they take a third of the time."""
+    if x.dtype.kind != "f" or x.size < LONG or axis is not None:
+        return reduce.prod_values(x, axis=axis, keepdims=keepdims)
+    flat = x.reshape(-1)
+    whole = flat.size - flat.size % LINE
+    found = np.multiply.reduce(np.multiply.reduce(flat[:whole].reshape(-1, LINE), 0)) * np.multiply.reduce(flat[whole:])
+    return np.full((1,) * x.ndim, found, x.dtype) if keepdims else found
+
+
+LINE = 1024
+
+
 def mean(x, axis, keepdims):
     return total(x, axis, keepdims) / reduce.count(x.shape, axis)
 
@@ -252,3 +334,5 @@ written_out(rows.softplus, softplus, softplus_rule)
 written_out(rows.pow_scalar, power, power_rule)
 written_out(reduce.sum, total)
 written_out(reduce.mean, mean)
+written_out(reduce.norm, norm)
+written_out(reduce.prod, prod)

@@ -62,6 +62,8 @@ LOSSES = [
     *(Sample("binary_cross_entropy", f("binary_cross_entropy", reduction=r), "34 34; . .", (probabilities, probabilities),
              named="reduced by a node of its own")
       for r in ("mean", "sum", "none")),
+    Sample("huber_loss", f("huber_loss", delta=0.7, reduction="none"), "34 34; . .", (normal, normal)),
+    Sample("huber_loss", f("smooth_l1_loss", reduction="none"), "34 34", (normal, normal), named="PyTorch's is SmoothL1LossBackward0"),
 ]  # fmt: skip
 
 WRITTEN_OUT = "PyTorch has kernels for the whole of attention"

@@ -1,5 +1,7 @@
 """Rows that go another way for large arrays give what they give for small ones."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,9 @@ SETTINGS = {
     "leaky_relu": ({"negative_slope": 0.01}, {"negative_slope": -2.0}, {"negative_slope": 0.0}),
     "softplus": ({"beta": 1.0, "threshold": 20.0}, {"beta": -2.0, "threshold": 1.0}),
     "pow_scalar": ({"exponent": 2}, {"exponent": 3}, {"exponent": 3.0}, {"exponent": 4}, {"exponent": 0}, {"exponent": 0.5}, {"exponent": -1}),
+    "threshold": ({"threshold": 0.1, "value": -3.0}, {"threshold": -1.0, "value": math.inf}),
+    "hardtanh": ({"low": -1.0, "high": 1.0}, {"low": 0.5, "high": 0.5}),
+    "nan_to_num": ({"nan": 0.0, "posinf": None, "neginf": None}, {"nan": 7.0, "posinf": 1.0, "neginf": -2.0}),
     "elu": ({"alpha": 1.0, "scale": 1.0, "rate": 1.0}, {"alpha": 1.5, "scale": 2.0, "rate": 0.5}),
 }  # fmt: skip
 
@@ -92,6 +97,8 @@ SETTINGS = {
 def test_what_is_written_out_is_the_formula(name, settings, dtype, rng):
     row, ends = ROWS[name], [0, -0.0, 1e-30, -1e-30, -1e-4, 30, -30, 1000, -1000, np.inf, -np.inf, np.nan]
     x = np.concatenate([rng.standard_normal(5000) * 5, rng.standard_normal(5000), ends]).astype(dtype)
+    if name == "nan_to_num":
+        x[np.isinf(x)] = 5  # which are the largest of their dtype: float64's are not float32's
     near = {"rtol": 2e-6, "atol": 1e-30} if dtype is np.float32 else {"rtol": 1e-12, "atol": 1e-30}
     with np.errstate(all="ignore"):
         wide = row.forward(x.astype(np.float64), **settings)
@@ -124,3 +131,48 @@ def test_sums_of_many_are_as_exact_as_pytorchs(reduce, settings, rng, torch):
 def test_cubes_of_bools_and_of_whole_numbers_stay_what_they_are():
     assert (autolab.arange(5000) ** 3).tolist()[-1] == 4999**3
     assert ((autolab.arange(5000) % 2).bool() ** 3).dtype == autolab.int64
+
+
+@pytest.mark.parametrize("settings", [{}, {"dim": (0, 1)}, {"dim": (0, 1), "keepdim": True}, {"dim": 1}, {"p": 3}])
+def test_norms_of_many_are_as_exact_as_pytorchs(settings, rng, torch):
+    x = rng.standard_normal((301, 1003)).astype(np.float32)
+    ours, theirs = (lib.tensor(x).norm(**settings) for lib in (autolab, torch))
+    right = torch.tensor(x).double().norm(**settings).numpy()
+    assert ours.dtype == autolab.float32 and ours.shape == theirs.shape
+    np.testing.assert_allclose(ours.numpy(), right, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [70_000, 65_536 + 1024])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+def test_products_of_many(n, dtype, rng, torch):
+    x = np.ones(n, dtype) if dtype == "int64" else (1 + rng.standard_normal(n) / 1000).astype(dtype)
+    x[[5, -3]] = 3
+    ours, theirs = (lib.tensor(x).prod() for lib in (autolab, torch))
+    assert str(ours.dtype) == str(theirs.dtype)
+    np.testing.assert_allclose(ours.numpy(), theirs.numpy(), rtol=2e-4 if dtype == "float32" else 1e-11)
+
+
+@pytest.mark.parametrize("name", ["huber_loss", "smooth_l1_loss"])
+@pytest.mark.parametrize("settings", [{}, {"delta": 0.5}, {"delta": 3.0}])
+def test_losses_that_grow_straight_are_pytorchs(name, settings, rng, torch):
+    x, y = rng.standard_normal((2, 5000)) * 3
+    x[:3] = y[:3] + [0, 1, 0.5]  # on the corners
+    if name == "smooth_l1_loss":
+        settings = {"beta" if k == "delta" else k: v for k, v in settings.items()}
+    found = []
+    for lib in (autolab, torch):
+        a, b = (lib.tensor(v, requires_grad=True) for v in (x, y))
+        loss = getattr(lib.nn.functional, name)(a, b, reduction="none", **settings)
+        found.append([loss, *lib.autograd.grad(loss, (a, b), lib.tensor(y))])
+    for ours, theirs in zip(*found):
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-12, atol=1e-14)
+
+
+def test_a_loss_that_grows_straight_has_no_curvature_at_its_corner(torch):
+    slopes = []
+    for lib in (autolab, torch):
+        x = lib.tensor([1.0, 0.2, -4.0], dtype=lib.float64, requires_grad=True)
+        loss = lib.nn.functional.huber_loss(x, lib.zeros(3, dtype=lib.float64), reduction="sum")
+        (slope,) = lib.autograd.grad(loss, x, create_graph=True)
+        slopes.append(lib.autograd.grad(slope.sum(), x)[0].tolist())
+    assert slopes[0] == slopes[1] == [0, 1, 0]

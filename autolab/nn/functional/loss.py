@@ -95,8 +95,10 @@ def smooth_l1_loss(
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    d = pointwise.abs(input - target)  # type: ignore[operator]
-    return reduced(pointwise.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)  # type: ignore[no-any-return,operator]
+    if not (is_floating(input) or is_floating(target)):
+        raise not_implemented("smooth_l1_cpu", input)
+    loss = apply(nn.huber_loss, (input, target), {"delta": beta})
+    return reduced(loss if beta == 1 else loss / beta, reduction)  # type: ignore[no-any-return]
 
 
 def huber_loss(
@@ -109,8 +111,9 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     input, target = _alike(input, target)
-    d = pointwise.abs(input - target)  # type: ignore[operator]
-    loss = pointwise.where(d <= delta, d * d * 0.5, (d - 0.5 * delta) * delta)  # type: ignore[operator]
+    if not (is_floating(input) or is_floating(target)):
+        raise not_implemented("huber_cpu", input)
+    loss = apply(nn.huber_loss, (input, target), {"delta": delta})
     return reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)  # type: ignore[no-any-return]
 
 
