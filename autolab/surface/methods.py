@@ -125,6 +125,8 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "__pow__": _pow, "__rpow__": reflected(rows.pow), "__matmul__": _matmul_first, "__rmatmul__": _rmatmul,
     "__and__": bits(pointwise.bitwise_and), "__rand__": bits(pointwise.bitwise_and), "__or__": bits(pointwise.bitwise_or),
     "__ror__": bits(pointwise.bitwise_or), "__xor__": bits(pointwise.bitwise_xor), "__rxor__": bits(pointwise.bitwise_xor),
+    "__lshift__": bits(functions.bitwise_left_shift), "__rlshift__": bits(lambda x, y: functions.bitwise_left_shift(y, x)),
+    "__rshift__": bits(functions.bitwise_right_shift), "__rrshift__": bits(lambda x, y: functions.bitwise_right_shift(y, x)),
     "__neg__": pointwise.neg, "__pos__": lambda self: self, "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
     **{name: inplace.augmented(function.__name__, function) for name, function in AUGMENTED.items()},
     "__getitem__": index.getitem, "__setitem__": inplace.setitem,

@@ -37,8 +37,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     dims = len(pad) // 2
     if dims not in (1, 2, 3) or input.ndim not in (dims + 1, dims + 2):
         raise NotImplementedError(
-            "Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now; got an input of "
-            f"{input.ndim} dims and padding {pad}"
+            f"Padding size {len(pad)} is not supported for {input.ndim}D input tensor. Two numbers for each of the last one, two or three "
+            f"dims, of a tensor with one or two more dims than that; got {list(pad)}."
         )
     out = input
     for k in range(dims):
