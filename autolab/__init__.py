@@ -43,6 +43,7 @@ globals().update({_name: _with_out(globals()[_name], creates=True) for _name in 
 for _module in _MODULES:  # PyTorch's functions, a module a family
     globals().update({_name: _with_numpy_names(getattr(_module, _name)) for _name in _module.FUNCTIONS.split()})
     globals().update({_name: _with_out(getattr(_module, _name)) for _name in getattr(_module, "OUT", "").split()})
+    globals().update({_name: _with_out(getattr(_module, _name), creates=True) for _name in getattr(_module, "CREATE", "").split()})
     globals().update({_alias: globals()[_name] for _alias, _name in getattr(_module, "ALIASES", {}).items()})
 
 globals().update({_name: getattr(Tensor, _name) for _name in _inplace.AS_FUNCTIONS.split()})

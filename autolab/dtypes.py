@@ -101,9 +101,12 @@ def of(numpy_dtype: np.dtype[Any]) -> dtype:
 
 
 def to_numpy(like: Any) -> np.dtype[Any]:
-    """The NumPy dtype of an autolab dtype, a Python type or a NumPy dtype."""
+    """The NumPy dtype of an autolab dtype, a type such as `torch.FloatTensor`, a Python type or a NumPy dtype."""
     if type(like) is dtype:
         return like.numpy
+    of_type = getattr(like, "dtype", None)
+    if type(of_type) is dtype:
+        return of_type.numpy
     return of(np.dtype(like)).numpy
 
 

@@ -68,6 +68,11 @@ def into(out: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> A
         _check_memory(o, inputs, name)
     result = function(*args, **kwargs)
     if isinstance(result, Tensor):
+        if in_vmap(result):  # and no input is: it was drawn
+            raise RuntimeError(
+                "vmap: We do not support calling out variants of random operations inside of vmap. Please use non-out variants as a "
+                f"workaround: y = {name}(...)"
+            )
         return _store(outs[0], result, name)
     stored = [_store(o, r, name) for o, r in zip(outs, result, strict=True)]
     return type(result)(*stored) if hasattr(result, "_fields") else tuple(stored)

@@ -20,6 +20,7 @@ FUNCTIONS = (
     "_sample_dirichlet _standard_gamma bernoulli binomial multinomial normal poisson rand rand_like randint randint_like randn "
     "randn_like randperm"
 )
+CREATE = "rand randint randn randperm"  # what takes `out=`, and is drawn in its dtype
 OUT = "multinomial normal"  # what takes `out=`
 METHODS = "bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_ uniform_"
 
@@ -29,7 +30,7 @@ METHODS = "bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ mult
 
 @sampled
 def rand(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-         generator: Any = None, **unused: Any) -> Tensor:  # fmt: skip
+         generator: Any = None, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Uniform in [0, 1)."""
     array = np.asarray(source(generator).random(lengths_of(sizes, "rand", size)))
     return finish(_below_one(array, _only_floats(dtype, "check_uniform_bounds")), requires_grad, device)
@@ -44,7 +45,7 @@ def _below_one(array: Any, dtype: Any) -> Any:
 
 @sampled
 def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-          generator: Any = None, **unused: Any) -> Tensor:  # fmt: skip
+          generator: Any = None, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Normal with mean 0 and variance 1."""
     array = np.asarray(source(generator).standard_normal(lengths_of(sizes, "randn", size)))
     return finish(array.astype(_only_floats(dtype, "normal_kernel_cpu")), requires_grad, device)

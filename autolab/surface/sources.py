@@ -22,6 +22,7 @@ FUNCTIONS = (
     "asarray bartlett_window blackman_window empty_permuted empty_strided frombuffer hamming_window hann_window kaiser_window range "
     "scalar_tensor"
 )
+CREATE = "range"  # what takes `out=`, and is made in its dtype
 METHODS = ""
 
 
@@ -83,7 +84,8 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     return t.requires_grad_() if requires_grad else t
 
 
-def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **unused: Any) -> Tensor:
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+                  layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Uninitialised memory, with a stride in entries for each dim."""
     lengths = lengths_of((tuple(size),), "empty_strided")
     if len(lengths) != len(stride):
@@ -94,7 +96,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = No
 
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-                      **unused: Any) -> Tensor:  # fmt: skip
+                      layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Uninitialised memory with a stride in entries for each dim, in this tensor's dtype; inside vmap each sample gets its own."""
     lengths, steps = lengths_of((tuple(size),), "new_empty_strided"), tuple(stride)
     homes = []
@@ -118,7 +120,7 @@ def extent(size: Any, stride: Any) -> int:
 
 
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-                   **unused: Any) -> Tensor:  # fmt: skip
+                   layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Uninitialised memory whose dims lie in it in the order physical_layout, the last the densest."""
     lengths = lengths_of((tuple(size),), "empty_permuted")
     if len(physical_layout) != len(lengths):

@@ -26,6 +26,20 @@ def test_the_result_is_written_there_and_given_back(torch, name):
     np.testing.assert_allclose(*outs, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("name", "args"), {"rand": (3,), "randn": (3,), "randint": (5, 9, (3,)), "randperm": (3,)}.items())
+def test_random_numbers_are_drawn_into_it_in_its_dtype(name, args, torch):
+    for T in (autolab, torch):
+        out = T.full((3,), -1.0, dtype=T.float64)
+        assert getattr(T, name)(*args, out=out) is out
+        assert (out != -1).any() and out.dtype is T.float64
+
+
+def test_a_keyword_that_nobody_knows_is_refused(torch):
+    for T in (autolab, torch):
+        with pytest.raises(TypeError, match="dtyp"):
+            T.randn(3, dtyp=T.float64)
+
+
 def test_two_results_go_into_two_tensors():
     values, indices = autolab.zeros(2), autolab.zeros(2, dtype=autolab.int64)
     result = autolab.sort(autolab.tensor([2.0, 1.0]), out=(values, indices))
