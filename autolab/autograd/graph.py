@@ -20,7 +20,7 @@ from autolab.engine.tensor import Tensor
 
 __all__ = [
     "GradientEdge", "Node", "SavedTensor", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
-    "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
+    "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks", "set_warn_on_accumulate_grad_stream_mismatch",
 ]  # fmt: skip
 
 
@@ -168,3 +168,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
 
     hook = all_of_them if mode == "all" else any_of_them
     return Handles(tuple(t.register_hook(functools.partial(hook, i)) for i, t in enumerate(tensors)))
+
+
+def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
+    """Changes nothing: there are no streams, so none can differ."""

@@ -67,7 +67,12 @@ class Box(Tensor):
         box.version = self.version
         return box
 
-    data = property(detach)
+    def replace(self, new: Any) -> None:
+        raise RuntimeError(
+            "mutating directly with `.data` inside functorch transform is not allowed. Write into the tensor instead: x.copy_(new)."
+        )
+
+    data = property(detach, replace)
     requires_grad = property(lambda self: self.flag or self.edge is not None or self.value.requires_grad)
 
     def varies(self) -> bool:

@@ -263,3 +263,20 @@ def test_out_and_equal_have_no_batching_rule():
 def test_a_sample_that_is_no_matrix_is_refused_as_such(name):
     with pytest.raises(RuntimeError, match="dimension"):
         vmap(getattr(autolab.linalg, name))(autolab.ones(3, 3))
+
+
+def test_what_differs_between_samples_is_not_drawn_into_one_tensor():
+    out = autolab.zeros(3)
+    with pytest.raises(RuntimeError, match="vmap: We do not support calling out variants of random operations inside of vmap"):
+        vmap(lambda x: autolab.randn(3, out=out), randomness="different")(X)
+    assert out.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("transform", [grad, vmap])
+def test_numbers_are_not_exchanged_inside_a_transform(transform):
+    def f(x):
+        x.data = x * 2
+        return x.sum()
+
+    with pytest.raises(RuntimeError, match=r"mutating directly with `.data` inside functorch transform is not allowed"):
+        transform(f)(X)
