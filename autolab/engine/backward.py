@@ -57,9 +57,13 @@ def steps(
     wanted: dict[Node, list[Edge]] = {}
     for target in inputs or ():
         wanted.setdefault(target[0], []).append(target)
-    needed = paths_to(wanted, order) if wanted else set()
-    if wanted:
+    needed: set[Node] = set()
+    partly = bool(wanted) and not (waiting and waiting.keys() <= wanted.keys())  # else all leaves are wanted: everything leads to one
+    if partly:
+        needed = paths_to(wanted, order)
         order = [node for node in order if node in needed or node in wanted]
+    elif wanted:
+        needed = set(order)
     if accumulate:
         needed.update(wanted)
     goal = needed.union(wanted)
@@ -71,7 +75,8 @@ def steps(
             yield leaf, (finish(leaf, pending.pop(leaf), wanted, captured, accumulate, create_graph),), ()
 
     take, usual = pending.pop, not modes.anomaly
-    plain, in_place = usual and not wanted, quiet and not create_graph
+    plain = usual and all(type(target) is AccumulateGrad for target in wanted)
+    in_place = quiet and not create_graph
     for node in order:
         g = take(node, None)
         several = node.outputs != 1
@@ -96,10 +101,10 @@ def steps(
             else:
                 node.saved = None  # what `release` does for a row, without the call
         edges = node.edges
-        if wanted:
+        if partly:
             edges = tuple([edge if (edge[0] if type(edge) is tuple else edge) in goal else None for edge in edges])
         if not quiet:
-            if wanted:
+            if partly:
                 outgoing = [None if edge is None else gi for edge, gi in zip(edges, outgoing)]
             yield node, (g if several else (g,)), outgoing
         ready: tuple[Any, ...] = ()
@@ -114,16 +119,17 @@ def steps(
                     pending[edge] = gi
                 elif edge in sums:
                     pending[edge] += gi
+                elif type(gi) is not ndarray:
+                    pending[edge] = pending[edge] + gi
                 else:
                     there = take(edge)
-                    if in_place and type(gi) is ndarray and gi.size >= LARGE:
+                    if in_place and gi.size >= LARGE:
                         free, other = ours(there), ours(gi, 1)  # `outgoing` holds gi too
                         pending[edge] = added(there, gi, free, other)
                     else:
                         pending[edge] = there + gi
                     there = None
-                    if type(pending[edge]) is ndarray:
-                        sums.add(edge)
+                    sums.add(edge)
             if edge in waiting:  # an accumulator
                 left = waiting[edge] = waiting[edge] - 1
                 if not left:
