@@ -155,7 +155,7 @@ def test_products_of_many(n, dtype, rng, torch):
 @pytest.mark.parametrize("name", ["huber_loss", "smooth_l1_loss"])
 @pytest.mark.parametrize("settings", [{}, {"delta": 0.5}, {"delta": 3.0}])
 def test_losses_that_grow_straight_are_pytorchs(name, settings, rng, torch):
-    x, y = rng.standard_normal((2, 5000)) * 3
+    x, y = rng.standard_normal((2, 70_000)) * 3
     x[:3] = y[:3] + [0, 1, 0.5]  # on the corners
     if name == "smooth_l1_loss":
         settings = {"beta" if k == "delta" else k: v for k, v in settings.items()}
@@ -163,7 +163,8 @@ def test_losses_that_grow_straight_are_pytorchs(name, settings, rng, torch):
     for lib in (autolab, torch):
         a, b = (lib.tensor(v, requires_grad=True) for v in (x, y))
         loss = getattr(lib.nn.functional, name)(a, b, reduction="none", **settings)
-        found.append([loss, *lib.autograd.grad(loss, (a, b), lib.tensor(y))])
+        (loss * lib.tensor(y)).sum().backward()
+        found.append([loss, a.grad, b.grad])
     for ours, theirs in zip(*found):
         np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=1e-12, atol=1e-14)
 
