@@ -8,6 +8,7 @@ import nbformat
 import pytest
 
 from autolab.course.grading import submission
+from autolab.course.grading.scheduler import Course
 from autolab.course.grading.submission import parse, read, repair
 
 from .hostile import TEXT
@@ -152,6 +153,17 @@ def test_an_old_format_is_converted():
     notebook, notes = repaired(json.dumps(old))
     assert notes[0] == "n.ipynb is in an old format, and was converted"
     assert notebook.cells[0].source == "1 + 1"
+
+
+def test_a_notebook_under_another_name_is_named(tmp_path):
+    (tmp_path / "source").mkdir()
+    for student, name in (("ada", "n.ipynb"), ("bob", "n (1).ipynb"), ("eve", "<b>.txt")):
+        folder = tmp_path / "submitted" / student / "ps"
+        folder.mkdir(parents=True)
+        (folder / name).write_text("{}")
+    said = {job.student: job.notes for job in Course(tmp_path).jobs("ps", {"n": FORM}, 1, LIMITS, None)}
+    assert said["ada"] == () and said["eve"] == ("n.ipynb was not handed in",)
+    assert said["bob"][1] == "instead there is 'n (1).ipynb': what is to be graded keeps its name"
 
 
 def test_a_link_is_not_followed(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import functools
+import itertools
 import multiprocessing
 import os
 import time
@@ -82,7 +83,17 @@ class Course:
                     text, notes = None, [f"{assignment} is a link, which is not followed"]
                 else:
                     text, notes = submission.read_text(folder / f"{notebook}.ipynb")
+                    if text is None and (others := _others(folder, forms)):
+                        notes = [*notes, f"instead there is {', '.join(others)}: what is to be graded keeps its name"]
                 yield Job(student, assignment, notebook, text, tuple(notes), form, seed, limits, mode)
+
+
+def _others(folder: Path, forms: dict) -> list[str]:
+    """Notebooks under other names than those that were released, as `n (1).ipynb` or `n_solved.ipynb`."""
+    with contextlib.suppress(OSError):
+        found = itertools.islice((p.name for p in folder.iterdir() if p.suffix == ".ipynb" and p.stem not in forms), 1000)
+        return [ascii(name)[:80] for name in sorted(found)[:3]]
+    return []
 
 
 def grade_course(
