@@ -177,7 +177,11 @@ def noted(node: Any, batch: Any, arrays: list[Any]) -> Any:
         if can_specialise(op) and box.tensor is None and None not in known and plain(tuple(settings.values())):
             k = len(lines)
             texts[id(box)] = f"y{k}"
-            lines.append(f"    y{k} = {call_on_arrays(op, batch, args, known, settings, names, k)}")
+            if op.name in ("expand", "reshape") and args[0].level and args[0].array.size == box.array.size:  # other axes, nothing repeated
+                text = f"{known[0]}.reshape({box.array.shape})"
+            else:
+                text = call_on_arrays(op, batch, args, known, settings, names, k)
+            lines.append(f"    y{k} = {text}")
         return box
 
     batch.apply = note
