@@ -89,6 +89,7 @@ def new(folder: Path, sets: tuple[str, ...], release: bool, as_json: bool) -> No
 
     made = new_course(folder, sets)
     for name in made if release else ():
+        click.echo(f"{name}: making what students get", err=True)
         nbgrader(folder, "generate_assignment", name)
     if as_json:
         click.echo(json.dumps({"folder": str(folder), "sets": made, "released": release}))
