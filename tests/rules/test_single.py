@@ -42,7 +42,7 @@ def pairs(rng):
     x = (10 ** rng.uniform(-4, 4, 40_000) * rng.choice([-1, 1], 40_000)).astype(np.float32)
     whole = y * np.round(rng.uniform(-999, 999, 40_000)).astype(np.float32)
     beside = np.nextafter(whole, np.float32(rng.choice([-np.inf, np.inf])))
-    huge = x * np.float32(1e20)
+    huge = x * np.float32(1e9)
     broken, by = x.copy(), y.copy()
     broken[[3, 5]], by[[3, 39_000, 7]] = [np.inf, np.nan], [2, 0, np.inf]
     return [(x, y), (np.round(x), np.round(y) / 4 + np.float32(0.25)), (whole, y), (beside, y), (huge, y), (broken, by)]
