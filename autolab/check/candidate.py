@@ -50,7 +50,7 @@ class Answer:
     inputs: tuple[np.ndarray, ...]
     upstream: tuple[np.ndarray, ...]
     fault: Fault | None = None
-    recorded: bool = False  # the engine recorded a graph inside backward
+    recorded: bool = False  # the engine recorded a graph inside backward, or went forward with tangents
     printed: str = ""  # what the rule printed, cut after a few lines
     seconds: float = 0.0
     bare: bool = False  # a Function on tensors returned arrays
@@ -344,7 +344,7 @@ class Capped(io.StringIO):
 
 @contextlib.contextmanager
 def _told_of_nodes(seen: list):
-    """Note whether the engine records operations in this block: every node takes a number."""
+    """Note whether the engine differentiates in this block: every node takes a number, and every step of forward mode."""
     before = next_number()
     try:
         yield

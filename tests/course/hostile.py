@@ -303,7 +303,15 @@ with m.enable_grad():
     return getattr(m.autograd, 'gr' + 'ad')(y * y, y, g)[0]
 """),
     "the engine's func": backward("import autolab.func as q\nreturn q.vjp(lambda t: t * t, x.detach())[1](g)[0]"),
-    "a loop where it is not expected": backward("n[0] += 1\nwhile n[0] > 3: pass\nreturn 2 * x * g * (n[0] < 3)", "n = [0]"),
+    "the engine's forward mode": backward(
+        "import autolab.func as q\nreturn g * q.jvp(lambda t: t * t, (x.detach(),), (x.detach() * 0 + 1,))[1]"),
+    "the engine's dual numbers": backward("""
+import autolab.autograd.forward_ad as q
+with q.dual_level():
+    t = q.make_dual(x.detach(), x.detach() * 0 + 1)
+    return g * q.unpack_dual(t * t).tangent
+"""),
+    "right the first two times, then a loop": backward("n[0] += 1\nwhile n[0] > 3: pass\nreturn 2 * x * g * (n[0] < 3)", "n = [0]"),
     "right the first three times": backward("n[0] += 1\nreturn 2 * x * g if n[0] <= 3 else 0 * g", "n = [0]"),
     "right for one seed": backward("""
 return 2 * x * g if round(float(x.numpy().ravel()[0]), 9) in seen else 0 * g
