@@ -37,7 +37,18 @@ def is_here(need):
     return importlib.util.find_spec("playwright") is not None and chromium_path() is not None
 
 
+def quick_about_failures():
+    """Hypothesis explains a failure by tracing lines, which with Python 3.11 once went on for ever after the browser's tests."""
+    if importlib.util.find_spec("hypothesis") is None:
+        return
+    from hypothesis import Phase, settings
+
+    settings.register_profile("autolab", phases=[p for p in Phase if p is not Phase.explain])
+    settings.load_profile("autolab")
+
+
 def pytest_configure(config):
+    quick_about_failures()
     os.environ.setdefault("AUTOLAB_HOME", "off")  # tests are nobody's attempts
     required = [name.strip() for name in os.environ.get("AUTOLAB_REQUIRE", "").split(",") if name.strip()]
     for need in required:
