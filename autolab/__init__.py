@@ -9,7 +9,7 @@ import warnings as _warnings
 # As in PyTorch, log(0) is -inf and 0/0 is nan without a word. NumPy's warnings about them point into our rules, not at user code.
 _warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autolab\.")
 
-from autolab.engine.memory import keep_freed_memory as _keep_freed_memory
+from autolab.memory import keep_freed_memory as _keep_freed_memory
 
 _keep_freed_memory()
 

@@ -21,10 +21,10 @@ from autolab.autograd.context import (
     signature,
 )
 from autolab.dtypes import FLOATING
-from autolab.engine import anomaly
+from autolab.engine.hooks import RemovableHandle
 from autolab.engine.inplace import FUNCTION, SEVERAL, View, check_may_write, rebase
 from autolab.engine.modes import modes, recording
-from autolab.engine.node import Edge, RemovableHandle, edge_of
+from autolab.engine.node import Edge, edge_of
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.overriding import as_subclass, overrides
 
@@ -308,8 +308,8 @@ def connect(node: FunctionNode, args: tuple[Any, ...], outs: tuple[Any, ...], re
     call.saved = [remembered(i, t, call, node.edges, args, outs) for i, t in enumerate(to_save)]
     if modes.watch is not None:
         modes.watch(node, results)
-    if modes.anomaly:
-        anomaly.remember(node)
+    if modes.anomaly is not None:
+        modes.anomaly.remember(node)
 
 
 def remembered(

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autolab.dtypes import FLOATING, NARROW, narrowed, promote, widened
-from autolab.engine import anomaly
 from autolab.engine.inplace import View
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of, next_number
@@ -181,8 +180,8 @@ def record(
             result.edge = (node, k) if k else node
     if modes.watch is not None:
         modes.watch(node, results)
-    if modes.anomaly:
-        anomaly.remember(node)
+    if modes.anomaly is not None:
+        modes.anomaly.remember(node)
 
 
 def stretched(args: Any, raw: list[Any], result: Tensor) -> Any:

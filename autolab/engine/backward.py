@@ -20,10 +20,10 @@ from typing import Any
 
 from numpy import ndarray
 
-from autolab.engine import anomaly
+from autolab.engine.hooks import after, arrive, before, run_tensor_hooks
 from autolab.engine.modes import modes, recording
-from autolab.engine.node import AccumulateGrad, Edge, Node, added, check_replacement, edge_of, ours, run_tensor_hooks
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.node import AccumulateGrad, Edge, Node, added, edge_of, ours
+from autolab.engine.tensor import Tensor
 
 Step = tuple[Node, tuple[Any, ...], Any]
 next_pass = itertools.count().__next__
@@ -53,7 +53,7 @@ def steps(
     pending: dict[Any, Any] = {}  # gradients on their way, by node (first output) or by edge (further outputs)
     sums: set[Any] = set()  # those of them that are arrays made here, by adding: more can be added in place
     number, node = next_pass(), None  # noqa: F841  for `running`
-    order, waiting = schedule([start[0] for start in starts])
+    order, edges_of, waiting = schedule([start[0] for start in starts])
     wanted: dict[Node, list[Edge]] = {}
     for target in inputs or ():
         wanted.setdefault(target[0], []).append(target)
@@ -74,7 +74,7 @@ def steps(
             node = leaf
             yield leaf, (finish(leaf, pending.pop(leaf), wanted, captured, accumulate, create_graph),), ()
 
-    take, usual = pending.pop, not modes.anomaly
+    take, usual, free = pending.pop, modes.anomaly is None, not retain_graph
     plain = usual and all(type(target) is AccumulateGrad for target in wanted)
     in_place = quiet and not create_graph
     for node in order:
@@ -85,22 +85,19 @@ def steps(
         if node.hooks is None and (plain or (usual and node not in wanted)):
             if type(g) is ndarray and g.size >= LARGE and in_place:
                 outgoing = gi = None  # let go of them, and count before g is on its way to another function
-                free = ours(g)
-                outgoing = node.large(g, free)
+                mine = ours(g)
+                outgoing = node.large(g, mine)
+                if free:
+                    node.release()
             else:
-                outgoing = node.gradients(g, create_graph)
-            if node.hooks is not None:  # hung on by a hook that unpacked a value for it; as in PyTorch it does not see what came in
-                outgoing = after(node, (None,) * node.outputs if several else None, outgoing, create_graph)
+                outgoing = node.fire(g, create_graph, free)
         else:
             g, outgoing = attended(node, g, wanted, needed, captured, create_graph)
             if outgoing is None:
                 continue
-        if not retain_graph and node.holds_values:
-            if node.op is None:
+            if free:
                 node.release()
-            else:
-                node.saved = None  # what `release` does for a row, without the call
-        edges = node.edges
+        edges = edges_of[node]
         if partly:
             edges = tuple([edge if (edge[0] if type(edge) is tuple else edge) in goal else None for edge in edges])
         if not quiet:
@@ -124,8 +121,8 @@ def steps(
                 else:
                     there = take(edge)
                     if in_place and gi.size >= LARGE:
-                        free, other = ours(there), ours(gi, 1)  # `outgoing` holds gi too
-                        pending[edge] = added(there, gi, free, other)
+                        mine, other = ours(there), ours(gi, 1)  # `outgoing` holds gi too
+                        pending[edge] = added(there, gi, mine, other)
                     else:
                         pending[edge] = there + gi
                     there = None
@@ -217,24 +214,23 @@ def queue_callback(callback: Callable[[], Any]) -> None:
     now["afterwards"].append(callback)
 
 
-def schedule(roots: list[Node]) -> tuple[list[Node], dict[Any, int]]:
-    """The nodes below the roots, latest first, and for each accumulator how many edges lead into it."""
+def schedule(roots: list[Node]) -> tuple[list[Node], dict[Node, tuple[Edge | None, ...]], dict[Any, int]]:
+    """The nodes below the roots, latest first; the edges of each; and for each accumulator how many of them lead into it."""
     waiting: dict[Any, int] = {root: 0 for root in roots if type(root) is AccumulateGrad}
-    order = list(dict.fromkeys(root for root in roots if type(root) is not AccumulateGrad))
-    seen: set[Any] = set(order)
-    found, remember = order.append, seen.add
+    edges_of = {root: root.edges for root in roots if type(root) is not AccumulateGrad}
+    order = list(edges_of)
     for node in order:  # it grows meanwhile
-        for edge in node.edges:
+        for edge in edges_of[node]:
             kind = type(edge)
             if kind is AccumulateGrad:
                 waiting[edge] = waiting.get(edge, 0) + 1
             elif edge is not None:
                 child: Any = edge[0] if kind is tuple else edge
-                if child not in seen:
-                    remember(child)
-                    found(child)
+                if child not in edges_of:
+                    edges_of[child] = child.edges
+                    order.append(child)
     order.sort(key=attrgetter("seq"), reverse=True)
-    return in_turn(order) if Node.renumbered else order, waiting
+    return in_turn(order) if Node.renumbered else order, edges_of, waiting
 
 
 def in_turn(nodes: list[Node]) -> list[Node]:
@@ -309,71 +305,10 @@ def attended(node: Node, g: Any, wanted: Any, needed: Any, captured: Any, create
         return g, None
     if node.hooks is not None:
         g = before(node, g, create_graph)
-    outgoing = anomaly.watched(node, g, create_graph) if modes.anomaly else node.gradients(g, create_graph)
+    outgoing = node.fire(g, create_graph) if modes.anomaly is None else modes.anomaly.gradients(node, g, create_graph)
     if node.hooks is None:
         return g, outgoing
     if wanted and node.op is not None:  # a row computes only what the pass needs; one of any number of inputs all or nothing
         leads = [e is not None and (e[0] in needed or e[0] in wanted) for e in node.edges]
         outgoing = tuple(gi if on or (node.op.variadic and any(leads)) else None for gi, on in zip(outgoing, leads))
     return g, after(node, g, outgoing, create_graph)
-
-
-def arrive(node: Node, g: Any, create_graph: bool) -> Any:
-    """What was hung on a node's output tensors: their hooks, then the gradients to retain."""
-    hooks = node.hooks
-    assert hooks is not None
-    gs = list(g) if node.outputs != 1 else [g]
-    for number, on_tensor in hooks.tensor.items():
-        gs[number] = run_tensor_hooks(on_tensor, gs[number], create_graph)
-    for number, reference in hooks.retain.items():
-        tensor = reference()
-        if tensor is not None and gs[number] is not None:
-            mine: Any = gs[number].clone() if create_graph else fresh(gs[number].copy())
-            tensor._grad = mine if tensor._grad is None else mine + tensor._grad
-    return tuple(gs) if node.outputs != 1 else gs[0]
-
-
-def before(node: Node, g: Any, create_graph: bool) -> Any:
-    """The hooks before a node: hook(grad_outputs) may replace them."""
-    gs = g if node.outputs != 1 else (g,)
-    assert node.hooks is not None
-    for hook in list(node.hooks.pre.values()):
-        given = tensors(gs)
-        with recording(create_graph):
-            result = hook(given)
-        gs = gs if result is None else raws(hook, result, given, create_graph)
-    return gs if node.outputs != 1 else gs[0]
-
-
-def after(node: Node, g: Any, outgoing: Any, create_graph: bool) -> Any:
-    """The hooks after a node: hook(grad_inputs, grad_outputs) may replace grad_inputs."""
-    assert node.hooks is not None
-    incoming = tensors(g if node.outputs != 1 else (g,))
-    for hook in list(node.hooks.post.values()):
-        given = tensors(outgoing)
-        with recording(create_graph):
-            result = hook(given, incoming)
-        outgoing = outgoing if result is None else raws(hook, result, given, create_graph)
-    return outgoing
-
-
-def tensors(gs: Any) -> tuple[Any, ...]:
-    return tuple(g if g is None or isinstance(g, Tensor) else fresh(g) for g in gs)
-
-
-def raws(hook: Any, result: Any, given: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:
-    """What a node's hook returned, checked, as the engine wants it."""
-    if isinstance(result, Tensor):
-        result = (result,)
-    name = getattr(hook, "__name__", type(hook).__name__)
-    if not isinstance(result, tuple | list):
-        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
-    if len(result) != len(given):
-        raise RuntimeError(
-            f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {len(given)})"
-        )
-    for before_hook, after_hook in zip(given, result):
-        if after_hook is not None and not isinstance(after_hook, Tensor):
-            raise TypeError(f"expected Variable, but hook returned '{type(after_hook).__name__}'")
-        check_replacement(hook, before_hook, after_hook)
-    return tuple(r if r is None or create_graph or r.level else r.payload for r in result)

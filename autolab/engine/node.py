@@ -18,6 +18,7 @@ import numpy as np
 
 from autolab.dtypes import narrowed, widened
 from autolab.dtypes import of as dtype_of
+from autolab.engine.hooks import Hooks, RemovableHandle, after
 from autolab.engine.modes import modes, recording
 from autolab.engine.saved import FREED, Saved
 from autolab.engine.tensor import SAME, TABLE, Size, Tensor, fresh
@@ -29,37 +30,6 @@ Edge = Union["Node", tuple["Node", int]]
 
 add_reduce = np.add.reduce  # np.sum without its wrapper, which costs as much as a small sum
 next_number = itertools.count().__next__
-hook_number = itertools.count().__next__
-
-
-class Hooks:
-    """What a user hung on one node: hooks on its outputs (`tensor`), before it (`pre`) and after it (`post`) runs."""
-
-    __slots__ = ("post", "pre", "retain", "tensor")
-
-    def __init__(self) -> None:
-        self.tensor: dict[int, dict[int, Callable[..., Any]]] = {}
-        self.retain: dict[int, weakref.ref[Tensor]] = {}
-        self.pre: dict[int, Callable[..., Any]] = {}
-        self.post: dict[int, Callable[..., Any]] = {}
-
-
-class RemovableHandle:
-    """Given back by every `register_..._hook`; `.remove()` takes the hook away again."""
-
-    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
-        self.id = hook_number()
-        self._hooks = hooks
-        hooks[self.id] = hook
-
-    def remove(self) -> None:
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
 
 
 class Like(NamedTuple):
@@ -137,9 +107,19 @@ class Node:
         """The gradients for each edge, from the gradient of the output (a tuple of them when there are several)."""
         raise NotImplementedError
 
+    def fire(self, g: Any, create_graph: bool, free: bool = False) -> Any:
+        """What the backward pass calls: `gradients`, and `release` if it is to `free` what was saved. Rows have it written out."""
+        hooks = self.hooks
+        found = self.gradients(g, create_graph)
+        if self.hooks is not hooks:  # hung on by a hook that unpacked a value for it; as in PyTorch it does not see what came in
+            found = after(self, (None,) * self.outputs if self.outputs != 1 else None, found, create_graph)
+        if free:
+            self.release()
+        return found
+
     def large(self, g: Any, ours: bool) -> Any:
         """The same without a graph, for a g of many entries. It may be written over if it is `ours`: if nobody else will look at it."""
-        return self.gradients(g, False)
+        return self.fire(g, False)
 
     def release(self) -> None:
         """Forget the saved values."""
@@ -209,7 +189,8 @@ class OpNode(Node):
         return [slot.unpack(self, create_graph) for slot in self.plan.slots]
 
     def release(self) -> None:
-        self.saved = None
+        if self.holds_values:
+            self.saved = None
 
     def is_freed(self) -> bool:
         return self.saved is None
@@ -379,32 +360,3 @@ def edge_of(t: Tensor) -> Edge | None:
     if edge is None and t.flag:
         return accumulator(t)
     return edge
-
-
-def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], g: Any, create_graph: bool) -> Any:
-    """Pass a gradient (None if none arrived) through a tensor's hooks; each may return a replacement."""
-    inside = isinstance(g, Tensor)  # also on the tape of a transform, whose lower levels may record
-    with recording(create_graph or (inside and modes.grad)):
-        for hook in list(hooks.values()):
-            t = g if g is None or isinstance(g, Tensor) else fresh(g)
-            result = hook(t)
-            if result is None:
-                result = t  # the hook may still have written into it
-            elif not isinstance(result, Tensor):
-                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-            check_replacement(hook, t, result)
-            g = result if create_graph or result is None or inside else result.payload
-    return g
-
-
-def check_replacement(hook: Callable[..., Any], before: Any, after: Any) -> None:
-    """What a hook puts in place of a gradient must have its shape and dtype."""
-    if before is None or after is None:
-        return
-    name = getattr(hook, "__name__", type(hook).__name__)
-    if before.payload.shape != after.payload.shape:
-        raise RuntimeError(
-            f"hook '{name}' has changed the size of value: expected shape {list(before.shape)}, got {list(after.shape)}"
-        )
-    if before.payload.dtype != after.payload.dtype:
-        raise RuntimeError(f"hook '{name}' has changed the type of value (was {before.dtype} got {after.dtype})")

@@ -25,7 +25,7 @@ ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "g
 
 
 NO_SETTINGS: dict[str, Any] = {}
-# What writes things out for a row: "run", "gradients" and "large" as Python functions, for speed, or None; "formula" as text, to read.
+# What writes things out for a row: "run", "fire" and "large" as Python functions, for speed, or None; "formula" as text, to read.
 # Filled by autolab.shortcuts. "attributes", the names under which nodes show what they keep, comes from autolab.autograd.saved.
 WRITERS: dict[str, Callable[..., Any]] = {}
 
@@ -146,9 +146,9 @@ class Op:
                 "__module__": __name__,
                 **WRITERS["attributes"](self, plan),
             }
-            written = None if narrow else WRITERS["gradients"](self, plan)
+            written = None if narrow else WRITERS["fire"](self, plan)
             if written is not None:
-                members |= {"gradients": written, "large": self._first_large}
+                members |= {"fire": written, "large": self._first_large}
             if not self.settings:
                 members["settings"] = {}  # of the class: saves a write for each node
             if not self.stretches:

@@ -15,8 +15,9 @@ from autolab import dtypes
 from autolab.engine.modes import Untracked, modes
 
 if TYPE_CHECKING:
+    from autolab.engine.hooks import RemovableHandle
     from autolab.engine.inplace import View
-    from autolab.engine.node import AccumulateGrad, Edge, RemovableHandle
+    from autolab.engine.node import AccumulateGrad, Edge
     from autolab.engine.op import Op
 
 # NumPy functions that know a row: filled by op(); looked up when np.exp, np.sum ... meet a Tensor.
@@ -245,7 +246,7 @@ class Tensor:
 
         Raises RuntimeError if this tensor does not require grad.
         """
-        from autolab.engine.node import RemovableHandle
+        from autolab.engine.hooks import RemovableHandle
 
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -256,7 +257,7 @@ class Tensor:
 
     def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(leaf) after a gradient has been added to its .grad."""
-        from autolab.engine.node import RemovableHandle
+        from autolab.engine.hooks import RemovableHandle
 
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")

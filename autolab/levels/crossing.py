@@ -80,8 +80,8 @@ def taped_classes(op: Op) -> dict[str, Any]:
     """The classes of nodes for tapes: as on level 0, with what is quicker inside vmap in front."""
     found = node_classes(op)
     def inside(cls: Any) -> Any:
-        gradients = first_entrywise if op.kind == "elementwise" else first_samplewise
-        members = {"__slots__": (), "gradients": gradients, "samplewise": first_samplewise, "generally": cls.gradients}
+        fire = first_entrywise if op.kind == "elementwise" else first_samplewise
+        members = {"__slots__": (), "fire": fire, "samplewise": first_samplewise, "generally": cls.fire}
         return type(cls.__name__, (cls,), members)
 
     found |= {name: inside(cls) for name, cls in found.items() if name.startswith("Node")}

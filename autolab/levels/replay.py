@@ -15,7 +15,7 @@ from autolab.engine.modes import GENERATED
 from autolab.engine.tensor import Tensor, fresh
 from autolab.levels.samples import aligned, alone, counted
 from autolab.shortcuts.formula import inlined, parameters
-from autolab.shortcuts.row import can_specialise, define
+from autolab.shortcuts.row import can_specialise, define, let_go
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
@@ -26,10 +26,10 @@ SEEN = "seen once"
 
 
 def entrywise_source(op: Op, plan: Any, names: dict[str, Any]) -> str:
-    """The text of `gradients` of an elementwise node on a tape inside vmap: its rules on arrays, if all of them have the shape of `g`."""
-    otherwise = "return node.samplewise(g, create_graph)"
+    """The text of `fire` of an elementwise node on a tape inside vmap: its rules on arrays, if all of them have the shape of `g`."""
+    otherwise = "return node.samplewise(g, create_graph, free)"
     lines = [
-        "def gradients(node, g, create_graph):",
+        "def fire(node, g, create_graph, free=False):",
         "    if type(g) is not Batched or g.array is None or g.version[0] or g.home.watched:",
         f"        {otherwise}",
         "    if node.like is not None or node.saved is None:",
@@ -60,22 +60,22 @@ def entrywise_source(op: Op, plan: Any, names: dict[str, Any]) -> str:
         names[f"rule{i}"] = rule
         values += [f"    made = {text}", f"    g{i} = g if made is array else batch.around(made)"]
         returned[i] = f"g{i}"
-    return "\n".join([*lines, *values, f"    return {', '.join(returned)},"]) + "\n"
+    return "\n".join([*lines, *values, *let_go(plan), f"    return {', '.join(returned)},"]) + "\n"
 
 
-def first_entrywise(node: Any, g: Any, create_graph: bool) -> Any:
-    """Called once, in place of `gradients`: write it for this class of nodes."""
+def first_entrywise(node: Any, g: Any, create_graph: bool, free: bool = False) -> Any:
+    """Called once, in place of `fire`: write it for this class of nodes."""
     cls, names = type(node), dict[str, Any]()
-    cls.gradients = define("gradients", entrywise_source(node.op, node.plan, names), names, f"<entrywise gradients of {node.op.name}>")
-    return cls.gradients(node, g, create_graph)
+    cls.fire = define("fire", entrywise_source(node.op, node.plan, names), names, f"<entrywise gradients of {node.op.name}>")
+    return cls.fire(node, g, create_graph, free)
 
 
 def samplewise_source(op: Op, plan: Any) -> str:
-    """The text of `samplewise(node, g, create_graph)`: the gradients of a node on a tape inside vmap, on arrays if its calls are known."""
+    """The text of `samplewise(node, g, create_graph, free)`: what a node on a tape inside vmap does, on arrays if its calls are known."""
     lines = [
-        "def samplewise(node, g, create_graph):",
+        "def samplewise(node, g, create_graph, free=False):",
         "    if type(g) is not Batched or g.array is None or g.version[0] or node.saved is None or g.home.watched:",
-        "        return node.generally(g, create_graph)",
+        "        return node.generally(g, create_graph, free)",
         "    batch, array = g.home, g.array",
     ]
     targets, guards, key, arrays = [], [], ["array.shape", "array.dtype.num"], ["array"]
@@ -90,10 +90,10 @@ def samplewise_source(op: Op, plan: Any) -> str:
             values += [
                 f"    if type(v{k}) is Batched:",
                 f"        if v{k}.home is not batch or v{k}.version[0] or v{k}.array is None:",
-                "            return node.generally(g, create_graph)",
+                "            return node.generally(g, create_graph, free)",
                 f"        a{k}, own{k} = v{k}.array, True",
                 f"    elif not isinstance(v{k}, Tensor) or v{k}.level or v{k}.flag or v{k}.edge is not None or v{k}.window is not None:",
-                "        return node.generally(g, create_graph)",
+                "        return node.generally(g, create_graph, free)",
                 "    else:",
                 f"        a{k}, own{k} = v{k}.payload, False",
             ]
@@ -104,19 +104,19 @@ def samplewise_source(op: Op, plan: Any) -> str:
     if targets:
         lines.append(f"    {', '.join(targets)}, = node.saved")
     if guards:
-        lines += [f"    if {' or '.join(guards)}:", "        return node.generally(g, create_graph)"]
+        lines += [f"    if {' or '.join(guards)}:", "        return node.generally(g, create_graph, free)"]
     return "\n".join([
         *lines, *values,
         f"    key = ({', '.join(key)})",
         "    try:",
         "        known = known_calls.get(key)",
         "    except TypeError:  # a setting that is an array",
-        "        return node.generally(g, create_graph)",
+        "        return node.generally(g, create_graph, free)",
         "    if known is None or known is SEEN:",
         "        if not meet(known_calls, key):",
-        "            return node.generally(g, create_graph)",
+        "            return node.generally(g, create_graph, free)",
         f"        known = known_calls[key] = noted(node, batch, [{', '.join(arrays)}])",
-        "    return known(node, g, create_graph, batch, " + ", ".join(arrays) + ")",
+        "    return known(node, g, create_graph, free, batch, " + ", ".join(arrays) + ")",
     ]) + "\n"  # fmt: skip
 
 
@@ -135,18 +135,18 @@ def plain(value: Any) -> bool:
     return all(map(plain, value)) if isinstance(value, tuple) else isinstance(value, PLAIN)
 
 
-def generally(node: Any, g: Any, create_graph: bool, *given: Any) -> Any:
+def generally(node: Any, g: Any, create_graph: bool, free: bool, *given: Any) -> Any:
     """What stands for calls that cannot be noted."""
-    return node.generally(g, create_graph)
+    return node.generally(g, create_graph, free)
 
 
-def first_samplewise(node: Any, g: Any, create_graph: bool) -> Any:
+def first_samplewise(node: Any, g: Any, create_graph: bool, free: bool = False) -> Any:
     """Called once, in place of `samplewise`: write it for this class of nodes."""
     cls, op = type(node), node.op
     cls.samplewise = define("samplewise", samplewise_source(op, node.plan), {"known_calls": {}}, f"<samplewise of {op.name}>")
-    if cls.gradients is first_samplewise:
-        cls.gradients = cls.samplewise
-    return cls.samplewise(node, g, create_graph)
+    if cls.fire is first_samplewise:
+        cls.fire = cls.samplewise
+    return cls.samplewise(node, g, create_graph, free)
 
 
 def noted(node: Any, batch: Any, arrays: list[Any]) -> Any:
@@ -203,8 +203,9 @@ def noted(node: Any, batch: Any, arrays: list[Any]) -> Any:
                 f"        alone(t, ({', '.join(given)},))",
             ]
     returned = ", ".join("g" if text == "x0" else text if text == "None" else f"b{text}" for text in results)
-    head = f"def replay(node, g, create_graph, batch, {', '.join(given)}):"
-    return define("replay", "\n".join([head, *lines, f"    return {returned},"]) + "\n", names, f"<replay of {node.op.name}>")
+    head = f"def replay(node, g, create_graph, free, batch, {', '.join(given)}):"
+    text = "\n".join([head, *lines, *let_go(node.plan), f"    return {returned},"]) + "\n"
+    return define("replay", text, names, f"<replay of {node.op.name}>")
 
 
 def call_on_arrays(op: Op, batch: Any, args: Any, texts: list[Any], settings: dict[str, Any], names: dict[str, Any], k: int) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
+from autolab.engine.hooks import RemovableHandle
 from autolab.engine.modes import modes, recording
-from autolab.engine.node import RemovableHandle
 from autolab.engine.tensor import Tensor, fresh
 
 EVERYWHERE: tuple[dict[int, Any], dict[int, Any]] = OrderedDict(), OrderedDict()  # hooks before and after any optimizer's step

@@ -44,11 +44,11 @@ def compile_large(op: Op, plan: Plan) -> Callable[..., Any] | None:
     last = None if any(rule.steps == 0 for _, rule, _ in rules) else rules[-1][0]
 
     def large(node: OpNode, g: Any, ours: bool) -> Any:
-        """What `node.gradients(g, False)` gives, for a large g; in its memory if it is `ours`."""
+        """What `node.fire(g, False)` gives, for a large g; in its memory if it is `ours`."""
         values = node.unpack(False) if node.like is None and (g.dtype is F32 or g.dtype is F64) else None
         same = g.base is not None and not any(g.strides)  # one number, in the shape of all that were added up
         if values is None or not (same or g.flags.c_contiguous) or not all(stands_beside(v, g) for v in values):
-            return node.gradients(g, False)
+            return node.fire(g, False)
         found: list[Any] = [None] * len(node.edges)
         if node.edges[0] is node.edges[-1] and len(rules) == 2 and say_the_same(rules, values):  # z * z
             i, rule, wanted = rules[0]

@@ -36,7 +36,7 @@ GENERATED.update(
         "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
         "MANY": MANY, "by_steps": by_steps, "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "revive": revive,
         "Tensor": Tensor, "View": View, "accumulator": accumulator, "explained": explained,
-        "f32": np.float32, "f64": np.float64, "fit": fit, "general_gradients": OpNode.gradients, "generally": generally,
+        "f32": np.float32, "f64": np.float64, "fit": fit, "general_fire": OpNode.fire, "generally": generally,
         "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__,
         "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "product": product, "shape_of": np.shape,
         "stretched": stretched,
@@ -276,12 +276,12 @@ def with_history(slot: Slot, k: int) -> str:
     return ""
 
 
-def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
-    """The text of a node's `gradients`: check the saved values, run the rules, undo broadcasting; fills `names`."""
+def fire_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
+    """The text of a node's `fire`: check the saved values, run the rules, undo broadcasting; fills `names`."""
     lines = [
-        "def gradients(node, g, create_graph):",
+        "def fire(node, g, create_graph, free=False):",
         "    if g is None:",
-        "        return general_gradients(node, g, create_graph)",
+        "        return general_fire(node, g, create_graph, free)",
     ]
     targets, guards, values = [], [], []
     for k, slot in enumerate(plan.slots):
@@ -294,7 +294,7 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         lines += ["    try:", f"        {', '.join(targets)}, = node.saved"]
         lines += ["    except TypeError:  # None", "        raise RuntimeError(FREED) from None"]
     if guards:
-        lines += [f"    if {' or '.join(guards)}:", "        return general_gradients(node, g, create_graph)"]
+        lines += [f"    if {' or '.join(guards)}:", "        return general_fire(node, g, create_graph, free)"]
     revived = [f"        v{k} = {text}" for k, slot in enumerate(plan.slots) if (text := with_history(slot, k))]
     if revived:
         lines += ["    if create_graph:", *revived]
@@ -322,8 +322,12 @@ def gradients_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         for i, _, _ in plan.rules:
             x = op.inputs[i]
             lines += [f"        if like_{x} is not None:", f"            g_{x} = fit(g_{x}, like_{x})"]
-    lines.append(f"    return {', '.join(returned)},")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *let_go(plan), f"    return {', '.join(returned)},"]) + "\n"
+
+
+def let_go(plan: Plan) -> list[str]:
+    """Release what was kept, if so asked."""
+    return ["    if free:", "        node.saved = None"] if plan.holds_values else []
 
 
 def arrays_of(op: Op, names: Any) -> set[str]:
@@ -331,13 +335,13 @@ def arrays_of(op: Op, names: Any) -> set[str]:
     return {name for name in names if name not in op.settings and name not in op.shared and not name.endswith("_shape")}
 
 
-def compile_gradients(op: Op, plan: Plan) -> Callable[..., Any] | None:
-    """The function written by `gradients_source`; None if this row goes the general way."""
+def compile_fire(op: Op, plan: Plan) -> Callable[..., Any] | None:
+    """The function written by `fire_source`; None if this row goes the general way."""
     if not can_specialise(op):
         return None
     names = {f"rule_{op.inputs[i]}": rule for i, rule, _ in plan.rules}
     names |= {f"shared_{k}": function for k, (function, _) in enumerate(plan.shared)}
-    return define("gradients", gradients_source(op, plan, names), names, f"<gradients of {op.name}>")
+    return define("fire", fire_source(op, plan, names), names, f"<gradients of {op.name}>")
 
 
 def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any] | None:
@@ -428,9 +432,9 @@ def source(op: Op) -> str:
         return f"# {op.name} has {'any number of inputs' if op.variadic else 'several results'}: it takes the general way.\n"
     masks = [m for m in range(1, 1 << len(op.inputs)) if not m & ~op.mask]
     return "\n\n".join(
-        [forward_source(op, {}), *(f"# needs {m:b}\n{gradients_source(op, op.plan(m), {})}" for m in masks)]
+        [forward_source(op, {}), *(f"# needs {m:b}\n{fire_source(op, op.plan(m), {})}" for m in masks)]
     )
 
 
 GENERATED["two_matrices"] = two_matrices
-WRITERS.update(run=compile_forward, gradients=compile_gradients, large=compile_large, formula=body)
+WRITERS.update(run=compile_forward, fire=compile_fire, large=compile_large, formula=body)

@@ -14,7 +14,6 @@ class Underived(Node):
     """The node of a function without a derivative."""
 
     __slots__ = ("function",)
-    holds_values = False
 
     def gradients(self, g: Any, create_graph: bool) -> NoReturn:
         raise NotImplementedError(f"the derivative for '{self.function}' is not implemented. detach() what it is given if none is wanted.")

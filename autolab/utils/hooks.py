@@ -1,5 +1,5 @@
 """What every `register_..._hook` gives back, where PyTorch keeps it."""
 
-from autolab.engine.node import RemovableHandle
+from autolab.engine.hooks import RemovableHandle
 
 __all__ = ["RemovableHandle"]

@@ -201,7 +201,7 @@ def test_a_thousand_steps_of_training_leave_no_garbage(x):
 
 def malloc(setting):
     """What keep_freed_memory says in a process of its own."""
-    program = "from autolab.engine.memory import keep_freed_memory; print(keep_freed_memory())"
+    program = "from autolab.memory import keep_freed_memory; print(keep_freed_memory())"
     environment = {**os.environ, "AUTOLAB_MALLOC": setting}
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=environment, check=True).stdout.strip()
 

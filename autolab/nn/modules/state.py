@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from autolab.engine.hooks import RemovableHandle
 from autolab.engine.modes import recording
-from autolab.engine.node import RemovableHandle
 from autolab.engine.tensor import Tensor
 from autolab.nn.parameter import Parameter, is_lazy
 
