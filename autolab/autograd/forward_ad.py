@@ -236,8 +236,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     before = modes.grad
     open_level.__exit__()
     _set_current_level(-1)
-    modes.grad = before  # a no_grad around the exit goes on
-    modes.settle()
+    modes.record(before)  # a no_grad around the exit goes on
 
 
 class dual_level:

@@ -33,12 +33,10 @@ class _GradMode:
 
     def __enter__(self) -> None:
         self._before.append(modes.grad)
-        modes.grad = self.value
-        modes.settle()
+        modes.record(self.value)
 
     def __exit__(self, *exc: object) -> None:
-        modes.grad = self._before.pop()
-        modes.settle()
+        modes.record(self._before.pop())
 
     def _again(self) -> _GradMode:
         return type(self)()
@@ -160,20 +158,17 @@ class set_grad_enabled(_GradMode):
         super().__init__()
         self.value = bool(mode)
         self._at_call = modes.grad
-        modes.grad = self.value
-        modes.settle()
+        modes.record(self.value)
 
     def __enter__(self) -> None:
         self._before.append(self._at_call)
-        modes.grad = self.value
-        modes.settle()
+        modes.record(self.value)
 
     def _again(self) -> _GradMode:
         return set_grad_enabled(self.value)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        modes.grad = self._at_call  # as a decorator it changes nothing outside the function
-        modes.settle()
+        modes.record(self._at_call)  # as a decorator it changes nothing outside the function
         return super().__call__(function)
 
 

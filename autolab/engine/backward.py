@@ -67,16 +67,18 @@ def steps(
     if accumulate:
         needed.update(wanted)
     goal = needed.union(wanted)
+    asked = captured if wanted or not accumulate else None
     for start, g in zip(starts, gradients):
         pending[start] = pending[start] + g if start in pending else g
     for leaf in [leaf for leaf, count in waiting.items() if not count]:  # a root that is itself a leaf
         if inputs is None or leaf in wanted:
             node = leaf
-            yield leaf, (finish(leaf, pending.pop(leaf), wanted, captured, accumulate, create_graph),), ()
+            yield leaf, (finish(leaf, pending.pop(leaf), asked, accumulate, create_graph),), ()
 
     take, usual, free = pending.pop, modes.anomaly is None, not retain_graph
     plain = usual and all(type(target) is AccumulateGrad for target in wanted)
     in_place = quiet and not create_graph
+    ready: tuple[Any, ...] = ()
     for node in order:
         g = take(node, None)
         several = node.outputs != 1
@@ -104,7 +106,6 @@ def steps(
             if partly:
                 outgoing = [None if edge is None else gi for edge, gi in zip(edges, outgoing)]
             yield node, (g if several else (g,)), outgoing
-        ready: tuple[Any, ...] = ()
         k = -1
         for edge in edges:  # counted by hand: on a pair of two, zip takes longer than all the rest
             k += 1
@@ -135,10 +136,11 @@ def steps(
             g = gi = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
             for node in ready:
                 if inputs is None or node in wanted:
-                    g = finish(node, take(node, None), wanted, captured, accumulate, create_graph)
+                    g = finish(node, take(node, None), asked, accumulate, create_graph)
                     if not quiet:
                         yield node, (g,), ()
                     g = None
+            ready = ()
 
 
 def run(roots: list[Any], gradients: list[Any], **options: Any) -> None:
@@ -270,12 +272,12 @@ def paths_to(targets: Any, order: list[Node]) -> set[Node]:
     return found
 
 
-def finish(leaf: Any, g: Any, wanted: Any, captured: Any, accumulate: bool, create_graph: bool) -> Any:
+def finish(leaf: Any, g: Any, captured: Any, accumulate: bool, create_graph: bool) -> Any:
     """Let an accumulator fire: through the leaf's hooks, then into `captured` if it is wanted, and into `.grad`."""
     extra = leaf.variable.extra
     if extra is not None and extra.hooks:
         g = run_tensor_hooks(extra.hooks, g, create_graph)
-    if captured is not None and (wanted or not accumulate):
+    if captured is not None:
         captured[leaf] = g
     if accumulate:
         if leaf.hooks is not None:

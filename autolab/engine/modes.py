@@ -51,7 +51,13 @@ class Modes(threading.local):
             level.watched = watched
         own["watched"] = watched
         own["fast"] = not (watched or levels)
-        usual = own["fast"] and own["grad"]
+        self.record(own["grad"])
+
+    def record(self, on: bool) -> None:
+        """Record operations from now on, or do not."""
+        own = self.__dict__
+        own["grad"] = on
+        usual = own["fast"] and on
         if usual != own["usual"]:
             own["usual"] = usual
             with _counting:
@@ -85,13 +91,11 @@ class recording:
     def __enter__(self) -> None:
         self.before = modes.grad
         if self.on != self.before:
-            modes.grad = self.on
-            modes.settle()
+            modes.record(self.on)
 
     def __exit__(self, *exc: object) -> None:
         if modes.grad != self.before:
-            modes.grad = self.before
-            modes.settle()
+            modes.record(self.before)
 
 
 def untracked(args: Any, counter: list[int]) -> list[int]:

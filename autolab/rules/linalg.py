@@ -46,7 +46,7 @@ def linear_values(x, weight, bias):
 def by_rows(x, matrix):
     """x @ matrix with all leading axes of x as one: one large product is faster than many small ones."""
     if x.ndim == 2:
-        return product(x, matrix)
+        return x.dot(matrix) if type(x) is type(matrix) is np.ndarray else x @ matrix
     if x.ndim == 1:
         return vm(x, matrix)
     out, shape = product(flat(x), matrix), (*x.shape[:-1], matrix.shape[-1])

@@ -166,7 +166,7 @@ def promotion(op: Op) -> list[str]:
     generally = f"return generally(op, ({', '.join(op.inputs)},), settings)"
     number = "kind_{0} is float or kind_{0} is int"
     array_or_number = "kind_{0} is ndarray or kind_{0} is f32 or kind_{0} is f64"  # an array, or a 0-d result
-    arrays = "".join(f" and ({number.format(x)} or (({array_or_number.format(x)}) and raw_{x}.dtype is dtype))" for x in others)
+    arrays = "".join(f" and ((({array_or_number.format(x)}) and raw_{x}.dtype is dtype) or {number.format(x)})" for x in others)
     scalars = "".join(f" and (kind_{x} is kind_{first} or {number.format(x)})" for x in others)
     whole = len(watched) == len(op.inputs)  # else the inputs left out (masks) may stretch the others
     same = " and ".join(f"shape_{x} == shape_{first}" for x in others) or "True"
