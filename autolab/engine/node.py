@@ -270,13 +270,8 @@ class AccumulateGrad(Node):
 
     __slots__ = ("variable",)
 
+    variable: Tensor
     lock = threading.Lock()  # two threads may add to one leaf
-
-    def __init__(self, variable: Tensor) -> None:
-        self.variable = variable
-        self.edges = ()
-        self.hooks = None
-        self.seq = next_number()
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"  # as PyTorch writes it
@@ -285,7 +280,8 @@ class AccumulateGrad(Node):
         leaf = self.variable
         if not leaf.flag:  # it was told since to require no grad
             return
-        wanted = leaf.extra.grad_dtype  # type: ignore[union-attr]
+        extra: Any = leaf.extra
+        wanted = extra.grad_dtype
         if wanted is not SAME and wanted is not None and g.dtype != wanted.numpy:
             g = g.astype(wanted.numpy)
         with self.lock:
@@ -296,8 +292,7 @@ class AccumulateGrad(Node):
                 leaf._grad = fresh(g if type(g) is not np.ndarray or ours(g, 1) else g.copy())  # the caller has a name for it too
             else:
                 add_into(leaf._grad, g)
-        extra = leaf.extra
-        if extra is not None and extra.post_hooks:
+        if extra.post_hooks:
             with recording(create_graph):
                 for hook in list(extra.post_hooks.values()):
                     result = hook(leaf)
@@ -344,10 +339,11 @@ SOLE = _count_references()
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
     """The accumulator of a leaf: one, for as long as a graph holds it."""
-    extra = leaf.own_extra()
+    extra = leaf.extra or leaf.own_extra()
     node = extra.accumulator()
     if node is None:
-        node = AccumulateGrad(leaf)
+        node = AccumulateGrad()
+        node.variable, node.edges, node.hooks, node.seq = leaf, (), None, next_number()
         extra.accumulator = weakref.ref(node)
     return node
 

@@ -12,6 +12,8 @@ from autolab.optim.moving import add_scaled, toward
 from autolab.optim.optimizer import Optimizer
 from autolab.optim.settings import settings
 
+SMALL = 1 << 12  # entries: up to here fresh memory costs less than to look for some that was used before
+
 
 class SGD(Optimizer):
     """p -= lr * g; with momentum, g is replaced by a running sum v = momentum * v + (1 - dampening) * g, which starts as g.
@@ -37,7 +39,10 @@ class SGD(Optimizer):
 
     def update(self, p: Tensor, x: Any, g: Any, group: dict[str, Any]) -> None:
         """x -= lr * g, with what the settings put in the place of g."""
-        g, u, momentum = self.regularized(x, g, group), self.scratch(x), group["momentum"]
+        if group["weight_decay"] or group["maximize"]:
+            g = self.regularized(x, g, group)
+        momentum = group["momentum"]
+        u = self.scratch(x) if momentum or x.size > SMALL else None
         if momentum:
             state = self.state[p]
             if state.get("momentum_buffer") is None:
@@ -53,8 +58,7 @@ class SGD(Optimizer):
                 g = u
             else:
                 g = v
-        np.multiply(g, self.number(group["lr"], x), u)
-        x -= u
+        x -= np.multiply(g, self.number(group["lr"], x), u)
 
 
 class ASGD(Optimizer):
