@@ -126,7 +126,7 @@ def warn_of_cycle() -> None:
 
 
 def run_backward(tensors: Tensors, grad_tensors: Any, retain_graph: bool | None, create_graph: bool, inputs: Any) -> None:
-    outputs = as_tuple(tensors)
+    outputs = tuple(getattr(t, "in_reverse", t) for t in as_tuple(tensors))
     check_differentiable(outputs)
     given = as_tuple(grad_tensors) if grad_tensors is not None else (None,) * len(outputs)
     only = None
@@ -151,7 +151,7 @@ def run_backward(tensors: Tensors, grad_tensors: Any, retain_graph: bool | None,
 def required_edge(t: Tensor | GradientEdge) -> Edge:
     if isinstance(t, GradientEdge):
         return t.edge
-    edge = edge_of(t)
+    edge = edge_of(getattr(t, "in_reverse", t))
     if edge is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return edge
@@ -192,7 +192,7 @@ def grad(
         from autolab.autograd import forward_ad
 
         if any(isinstance(t, forward_ad.Carried) for t in (*outputs, *wanted)):
-            return forward_ad.gradients(grad, outputs, wanted, grad_outputs, create_graph, options)
+            return forward_ad.gradients(grad, outputs, wanted, grad_outputs, retain_graph, create_graph, options)
     if materialize_grads:
         if allow_unused is False:
             raise ValueError(

@@ -29,7 +29,8 @@ class Call:
     """What is known about one call of a Function: all that its ctx and its node have in common."""
 
     __slots__ = (
-        "dirty", "function", "inputs", "materialize", "node", "non_differentiable", "saved", "shown", "to_save", "to_save_forward", "token",
+        "dirty", "function", "inputs", "materialize", "moving", "node", "non_differentiable", "saved", "shown", "to_save",
+        "to_save_forward", "token",
     )  # fmt: skip
 
     def __init__(self, function: type[Function], inputs: tuple[Any, ...]) -> None:
@@ -45,6 +46,7 @@ class Call:
         self.non_differentiable: tuple[Tensor, ...] = ()
         self.dirty: tuple[Tensor, ...] = ()
         self.materialize = True
+        self.moving: Callable[[Any], Any] | None = None  # in a pass over duals: gives a saved tensor with its tangent
 
     def name(self) -> str:
         return f"{self.function.__name__}Backward"
@@ -214,6 +216,8 @@ class FunctionCtx:
         if call.saved is None:
             raise RuntimeError(FREED)
         found = tuple(one.tensor(call) for one in call.saved)
+        if call.moving is not None:
+            found = tuple(call.moving(t) for t in found)
         if call.function.clear_saved_tensors_on_access:
             call.saved, call.shown = [], True
         return found

@@ -6,7 +6,8 @@
         forward_ad.unpack_dual(y).tangent
 
 It is the level behind `func.jvp`, opened by hand. Reverse mode goes on below it: `autograd.grad(y, x)` of duals is a dual, whose
-tangent is a product with the second derivative.
+tangent is a product with the second derivative. For that the backward pass runs on duals: nodes are those of the values, and the level
+remembers how what they saved moves.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autolab.autograd.context import FunctionNode
 from autolab.dtypes import FLOATING
 from autolab.engine.apply import highest
 from autolab.engine.inplace import layout_of
 from autolab.engine.modes import modes
+from autolab.engine.op import Out, Value, Values
 from autolab.engine.tensor import TABLE, Tensor, fresh
 from autolab.levels.dual import Dual, Push
 from autolab.levels.level import Level, Look, shaped, zeros
@@ -73,6 +76,8 @@ class Carried(Dual):
     __slots__ = ()
 
     is_leaf = property(lambda self: self.value.is_leaf)
+    grad_fn = property(lambda self: self.value.grad_fn)
+    in_reverse = property(lambda self: self.value)  # what a backward pass starts from, or leads to
     grad = property(lambda self: self.value.grad)
     _version = property(lambda self: self.value._version)
 
@@ -109,6 +114,8 @@ class Forward(Push):
 
     def __init__(self) -> None:
         self.boxes: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+        # By node of the values: the tangents of what it was made from, and of its results.
+        self.along: weakref.WeakKeyDictionary[Any, tuple[list[Moving], list[Moving]]] = weakref.WeakKeyDictionary()
 
     def put(self, value: Any) -> Any:
         box = super().put(value)
@@ -120,6 +127,11 @@ class Forward(Push):
 
     def constant(self, t: Tensor) -> Any:
         return t
+
+    def recorded(self, results: Any, args: Any) -> None:
+        edge = next((r.value.edge for r in results if self.owns(r) and r.value.edge is not None), None)
+        if edge is not None:
+            self.along[edge[0]] = [Moving.of(a) for a in args], [Moving.of(r) for r in results]
 
     def take_in(self, target: Any) -> None:
         """A tensor that is written to with a dual becomes one, and so does what it looks into."""
@@ -305,21 +317,86 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     return UnpackedDualTensor(TABLE["alias"](tensor.value), tensor.tangent)
 
 
-def gradients(grad: Any, outputs: Any, inputs: Any, grad_outputs: Any, create_graph: bool, options: dict[str, Any]) -> tuple[Any, ...]:
-    """`autograd.grad` of dual tensors, by `grad` of ordinary ones: d/dx of the value, and as its tangent d/dx of the tangent."""
+class Moving(NamedTuple):
+    """What a node may have saved of an argument or a result: its numbers, its tangent, and the version of that; None for what is still."""
+
+    payload: Any
+    tangent: Any
+    version: int
+
+    @classmethod
+    def of(cls, t: Any) -> Moving | None:
+        if not isinstance(t, Carried) or t.tangent is None:
+            return None
+        return cls(t.value.payload, t.tangent, t.tangent.version[0])
+
+    def around(self, level: Forward, value: Any) -> Any:
+        """A saved value with its tangent."""
+        if self.tangent.version[0] != self.version:
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: the tangent of "
+                f"shape {list(self.tangent.shape)} was written over since. Use the out-of-place form inside a dual level."
+            )
+        return level.input(value if isinstance(value, Tensor) else fresh(value), self.tangent)
+
+
+class Along:
+    """Stands in `modes.anomaly` during a pass over duals: runs the nodes, with what they saved moving as it did when they were made."""
+
+    def __init__(self, level: Forward) -> None:
+        self.level, self.outer = level, modes.anomaly
+
+    def remember(self, node: Any) -> None:
+        if self.outer is not None:
+            self.outer.remember(node)
+
+    def gradients(self, node: Any, g: Any, create_graph: bool) -> Any:
+        args, results = self.level.along.get(node, ((), ()))
+        if isinstance(node, FunctionNode):
+            node.call.moving = lambda t: self.known(t, (*args, *results))
+            try:
+                return node.fire(g, create_graph)
+            finally:
+                node.call.moving = None
+        if not args or node.op is None:
+            return node.fire(g, create_graph)
+        return node.gradients(g, create_graph, [
+            self.moved(slot, value, args, results) for slot, value in zip(node.plan.slots, node.unpack(create_graph))
+        ])  # fmt: skip
+
+    def inside(self, node: Any) -> Any:
+        return lambda g, create_graph: self.gradients(node, g, create_graph)
+
+    def moved(self, slot: Any, value: Any, args: Any, results: Any) -> Any:
+        """What was saved in a slot, as a dual if it moved."""
+        if isinstance(slot, Values):
+            return [v if m is None else m.around(self.level, v) for v, m in zip(value, args)]
+        m = args[slot.index] if isinstance(slot, Value) else results[slot.index] if isinstance(slot, Out) else None
+        return value if m is None else m.around(self.level, value)
+
+    def known(self, t: Any, moving: Any) -> Any:
+        """What a Function saved, as a dual if it is an argument or a result that moved."""
+        m = next((m for m in moving if m is not None and t is not None and t.payload is m.payload), None)
+        return t if m is None else m.around(self.level, t)
+
+
+def gradients(
+    grad: Any, outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool | None, create_graph: bool, options: dict[str, Any]
+) -> tuple[Any, ...]:  # fmt: skip
+    """`autograd.grad` of dual tensors: the pass over the values, on duals. Hooks see duals, and results have the tangents of gradients."""
     level: Any = current()
     outs, xs = [level.take(o) for o in outputs], [level.take(x) for x in inputs]
-    given = [None] * len(outs) if grad_outputs is None else list(grad_outputs)
-    values = grad(outs, xs, [level.take(g) for g in given], retain_graph=True, create_graph=create_graph, **options)
-    parts = []
-    for o, g in zip(outputs, given):
-        moving = [(o.tangent, level.take(g))] if level.owns(o) and o.tangent is not None else []
-        moving += [(level.take(o), g.tangent)] if level.owns(g) and g.tangent is not None else []
-        for out, weight in moving:
-            if out.requires_grad:
-                parts.append(grad(out, xs, weight, retain_graph=True, create_graph=create_graph, allow_unused=True))
-    results = []
-    for k, value in enumerate(values):
-        terms = [part[k] for part in parts if part[k] is not None]
-        results.append(value if value is None or not terms else level.input(value, sum(terms[1:], terms[0])))
-    return tuple(results)
+    modes.anomaly, before = Along(level), modes.anomaly
+    try:
+        found = grad(
+            outs, xs, grad_outputs, retain_graph=create_graph if retain_graph is None else retain_graph, create_graph=True, **options
+        )
+    finally:
+        modes.anomaly = before
+    return tuple(found) if create_graph else tuple([g if g is None else without_history(level, g) for g in found])
+
+
+def without_history(level: Forward, g: Tensor) -> Tensor:
+    if not isinstance(g, Carried):
+        return g.detach()  # type: ignore[attr-defined,no-any-return]
+    return level.input(g.value.detach(), None if g.tangent is None else g.tangent.detach())

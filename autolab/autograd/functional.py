@@ -302,15 +302,21 @@ def _construct_standard_basis_for(tensors: tuple[Tensor, ...], tensor_numels: tu
 
 
 def by_columns(func: Function, inputs: tuple[Tensor, ...], several: bool, create_graph: bool) -> Any:
-    """The Jacobian by products with unit vectors, one for each entry of the inputs."""
+    """The Jacobian by products with unit vectors, one for each entry of the inputs, in forward mode."""
+    from autolab.autograd import forward_ad
+
     counts = tuple(x.shape.numel() for x in inputs)
     columns: list[Any] = []
     for rows in zip(*_construct_standard_basis_for(inputs, counts)):
         v = tuple(row.reshape(tuple(x.shape)) for row, x in zip(rows, inputs))  # type: ignore[attr-defined]
-        columns.append(jvp(func, inputs, v, create_graph=create_graph)[1])
-    several_outputs = isinstance(columns[0], tuple)
+        with enable_grad(), forward_ad.dual_level():
+            duals = tuple(forward_ad.make_dual(x, t) for x, t in zip(ready(inputs, create_graph), v))
+            several_outputs, outputs = as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
+            tangents = [forward_ad.unpack_dual(out).tangent for out in outputs]
+            columns.append([creation.zeros_like(out) if t is None else t for out, t in zip(outputs, tangents)])
+        columns[-1] = given_back(tuple(columns[-1]), create_graph)
     found = []
-    for blocks in zip(*columns) if several_outputs else [columns]:
+    for blocks in zip(*columns):
         parts = shape.split(shape.stack(blocks, -1), list(counts), -1)
         found.append(one_or_all(several, tuple(p.reshape((*p.shape[:-1], *x.shape)) for p, x in zip(parts, inputs))))  # type: ignore[attr-defined]
     return one_or_all(several_outputs, tuple(found))

@@ -54,7 +54,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
     Raises RuntimeError for a tensor that does not require grad.
     """
-    edge = edge_of(tensor)
+    edge = edge_of(getattr(tensor, "in_reverse", tensor))
     if edge is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     return GradientEdge(edge[0], edge[1], Like(tuple(tensor.shape), tensor.payload.dtype))

@@ -83,6 +83,7 @@ def pushed(function: type[Function], level: Push, args: tuple[Any, ...]) -> Any:
         else:
             results.append(level.moving(out, t))
     call.forget_marks()
+    level.recorded(results, args)
     return tuple(results) if isinstance(outputs, tuple | list) else results[0]
 
 

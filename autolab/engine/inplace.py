@@ -154,7 +154,8 @@ class CopySlices(Node):
         there = TABLE["as_strided"](g, part=self.part)
         if type(there) is np.ndarray:
             there = there.copy()
-        old, *others = (None, there) if self.node is None else self.node.fire(there, create_graph)
+        fire = self.node and (self.node.fire if modes.anomaly is None else modes.anomaly.inside(self.node))
+        old, *others = fire(there, create_graph) if fire else (None, there)
         if self.edges[0] is None:
             return [None, *others]
         if old is None:

@@ -26,7 +26,7 @@ class Modes(threading.local):
         self.saved_hooks: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
         self.passes = 0  # backward passes that are under way, one within the other
         self.hooks_disabled: str | None = None  # why no saved-tensor hooks may be set
-        self.anomaly: Any = None  # told of each node that is made (`remember`), and runs it (`gradients`), to say which line failed
+        self.anomaly: Any = None  # told of each node that is made (`remember`), and runs it (`gradients`): to say which line failed
         self.check_nan = True  # in anomaly mode: also refuse gradients that are nan
         self.multithreading = True  # only for those who ask: a pass runs in one thread
         self.watch: Callable[[Any, Any], None] | None = None  # told of each node and its results, as they are recorded

@@ -159,11 +159,12 @@ class OpNode(Node):
     # (shape, dtype) of each input that was broadcast or cast on the way in, None for one that was not; None when none was.
     like: tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...] | None
 
-    def gradients(self, g: Any, create_graph: bool) -> list[Any]:
+    def gradients(self, g: Any, create_graph: bool, values: list[Any] | None = None) -> list[Any]:
+        """values: in place of those that were saved."""
         out: list[Any] = [None] * len(self.edges)
         if g is None:
             return out
-        values = self.unpack(create_graph)
+        values = self.unpack(create_graph) if values is None else values
         if self.narrow:
             several = isinstance(g, tuple)
             narrow_dtype = np.dtype((g[0] if several else g).dtype)
@@ -209,14 +210,14 @@ class MultiOpNode(OpNode):
     outputs: int
     outputs_like: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
 
-    def gradients(self, g: Any, create_graph: bool) -> list[Any]:
+    def gradients(self, g: Any, create_graph: bool, values: list[Any] | None = None) -> list[Any]:
         if self.outputs == 1:  # a split into one piece
             g = (g,)
         if all(gk is None for gk in g):
             return [None] * len(self.edges)
         zeros = (np.zeros(shape, dtype) for shape, dtype in self.outputs_like)  # an output that nobody used
         whole = tuple((fresh(z) if create_graph else z) if gk is None else gk for gk, z in zip(g, zeros))
-        return super().gradients(whole, create_graph)
+        return super().gradients(whole, create_graph, values)
 
 
 def fit(g: Any, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Any:

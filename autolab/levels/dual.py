@@ -75,7 +75,12 @@ class Push(Level):
             raise NotImplementedError(
                 f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet: {error}"
             ) from None
-        return tuple([self.moving(out, t) for out, t in zip(outputs, moved)])
+        results = tuple([self.moving(out, t) for out, t in zip(outputs, moved)])
+        self.recorded(results, args)
+        return results
+
+    def recorded(self, results: Any, args: Any) -> None:
+        """Told of results, and of what they were computed from."""
 
     def moving(self, out: Any, tangent: Any) -> Dual:
         """A result with its tangent, in the result's shape and dtype: it may come from an input that was stretched or cast."""
