@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from autolab.autograd.context import FunctionCtx
 from autolab.autograd.mutation import allow_mutation_on_saved_tensors, increment_version
 from autolab.autograd.saved import SavedTensor
-from autolab.engine.backward import running, will_run
+from autolab.engine.backward import running
 from autolab.engine.hooks import RemovableHandle
 from autolab.engine.modes import modes
 from autolab.engine.node import Edge, Like, edge_of
@@ -58,6 +58,13 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     if edge is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
     return GradientEdge(edge[0], edge[1], Like(tuple(tensor.shape), tensor.payload.dtype))
+
+
+def will_run(node: EngineNode, now: dict[str, Any]) -> bool:
+    """Whether the pass `now` runs a node, or would pass its tensor hooks: not if no path leads there, or to a wanted input."""
+    if now["inputs"] is not None:
+        return (node in now["needed"] or node in now["wanted"]) and (node in now["waiting"] or node in now["order"])
+    return node in now["waiting"] or node in now["order"]
 
 
 # -- hooks on saved tensors ------------------------------------------------------------------------------

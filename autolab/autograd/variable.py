@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from autolab.engine.backward import queue_callback
+from autolab.engine.backward import run, running
 from autolab.engine.tensor import Tensor
 
 __all__ = ["Variable"]
@@ -13,7 +14,13 @@ __all__ = ["Variable"]
 class _Engine:
     """`Variable._execution_engine`: the door to the running backward pass."""
 
-    queue_callback = staticmethod(queue_callback)
+    @staticmethod
+    def queue_callback(callback: Callable[[], Any]) -> None:
+        """Call callback() when the running pass has ended. Raises RuntimeError outside of a pass."""
+        now = running(run)
+        if now is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        now["afterwards"].append(callback)
 
 
 class _AsTensor(type):

@@ -54,34 +54,22 @@ def at_work(op: Op, args: Any, settings: dict[str, Any]) -> Any:
         raw = join(op, raw)
     if op.view:
         raw[0] = args[0].box()
-    narrow = narrowest(op, raw)
+    narrow, several = narrowest(op, raw), op.outputs != 1
     try:
         outputs = op.forward(*(raw if narrow is None else widened(raw)), **settings)
     except ValueError as error:
         raise explained(op, error, raw) from None
-    if narrow is not None:
-        outputs = narrowed(outputs, narrow) if op.outputs == 1 else [narrowed(out, narrow) for out in outputs]
-    if op.outputs == 1:
-        result = fresh(outputs)
+    results = tuple([fresh(out if narrow is None else narrowed(out, narrow)) for out in (outputs if several else (outputs,))])
+    recorded = modes.grad
+    for result in results:
         if modes.counter is not None:
             result.version = modes.counter(args, result.version)
-        if op.view and looks_into(outputs, raw[0]):
-            result.window, result.version = View.of(args[0]), args[0].version
-            if result.window is None:  # of an inference tensor: one too
-                return result
-        if modes.grad:
-            record(op, args, raw, settings, (result,), narrow=narrow is not None)
-        return result
-    results = tuple(fresh(out) for out in outputs)
-    if modes.counter is not None:
-        for result in results:
-            result.version = modes.counter(args, result.version)
-    if op.view:
-        for result in results:
-            result.window, result.version = View.of(args[0], several=True), args[0].version
-    if modes.grad and not (op.view and results[0].window is None):
+        if op.view and (several or looks_into(result.payload, raw[0])):
+            result.window, result.version = View.of(args[0], several), args[0].version
+            recorded = recorded and result.window is not None  # a view of an inference tensor is one too
+    if recorded:
         record(op, args, raw, settings, results, narrow=narrow is not None)
-    return results
+    return results if several else results[0]
 
 
 def highest(args: Any) -> Any:

@@ -201,21 +201,6 @@ def running(function: Callable[..., Any] = steps) -> dict[str, Any] | None:
     return None if frame is None else frame.f_locals
 
 
-def will_run(node: Node, now: dict[str, Any]) -> bool:
-    """Whether the pass `now` runs a node, or would pass its tensor hooks: not if no path leads there, or to a wanted input."""
-    if now["inputs"] is not None:
-        return (node in now["needed"] or node in now["wanted"]) and (node in now["waiting"] or node in now["order"])
-    return node in now["waiting"] or node in now["order"]
-
-
-def queue_callback(callback: Callable[[], Any]) -> None:
-    """Call callback() when the running pass has ended. Raises RuntimeError outside of a pass."""
-    now = running(run)
-    if now is None:
-        raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    now["afterwards"].append(callback)
-
-
 def schedule(roots: list[Node]) -> tuple[list[Node], dict[Node, tuple[Edge | None, ...]], dict[Any, int]]:
     """The nodes below the roots, latest first; the edges of each; and for each accumulator how many of them lead into it."""
     waiting: dict[Any, int] = {root: 0 for root in roots if type(root) is AccumulateGrad}
