@@ -20,7 +20,7 @@ from typing import Any
 
 from numpy import ndarray
 
-from autolab.engine.hooks import after, arrive, before, run_tensor_hooks
+from autolab.engine.hooks import after, arrive, before
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import AccumulateGrad, Edge, Node, added, edge_of, ours
 from autolab.engine.tensor import Tensor
@@ -53,7 +53,7 @@ def steps(
     pending: dict[Any, Any] = {}  # gradients on their way, by node (first output) or by edge (further outputs)
     sums: set[Any] = set()  # those of them that are arrays made here, by adding: more can be added in place
     number, node = next_pass(), None  # noqa: F841  for `running`
-    order, edges_of, waiting = schedule([start[0] for start in starts])
+    order, edges_of, waiting = schedule(starts)
     wanted: dict[Node, list[Edge]] = {}
     for target in inputs or ():
         wanted.setdefault(target[0], []).append(target)
@@ -62,21 +62,21 @@ def steps(
     if partly:
         needed = paths_to(wanted, order)
         order = [node for node in order if node in needed or node in wanted]
+        goal = needed.union(wanted)
     elif wanted:
         needed = set(order)
-    if accumulate:
+    if accumulate and wanted:
         needed.update(wanted)
-    goal = needed.union(wanted)
     asked = captured if wanted or not accumulate else None
     for start, g in zip(starts, gradients):
         pending[start] = pending[start] + g if start in pending else g
-    for leaf in [leaf for leaf, count in waiting.items() if not count]:  # a root that is itself a leaf
+    for leaf in [leaf for leaf, count in waiting.items() if not count] if 0 in waiting.values() else ():  # a root that is itself a leaf
         if inputs is None or leaf in wanted:
             node = leaf
-            yield leaf, (finish(leaf, pending.pop(leaf), asked, accumulate, create_graph),), ()
+            yield leaf, (leaf.finish(pending.pop(leaf), asked, accumulate, create_graph),), ()
 
     take, usual, free = pending.pop, modes.anomaly is None, not retain_graph
-    plain = usual and all(type(target) is AccumulateGrad for target in wanted)
+    plain = usual and (not wanted or all(type(target) is AccumulateGrad for target in wanted))
     in_place = quiet and not create_graph
     ready: tuple[Any, ...] = ()
     for node in order:
@@ -136,7 +136,7 @@ def steps(
             g = gi = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
             for node in ready:
                 if inputs is None or node in wanted:
-                    g = finish(node, take(node, None), asked, accumulate, create_graph)
+                    g = node.finish(take(node, None), asked, accumulate, create_graph)
                     if not quiet:
                         yield node, (g,), ()
                     g = None
@@ -201,10 +201,16 @@ def running(function: Callable[..., Any] = steps) -> dict[str, Any] | None:
     return None if frame is None else frame.f_locals
 
 
-def schedule(roots: list[Node]) -> tuple[list[Node], dict[Node, tuple[Edge | None, ...]], dict[Any, int]]:
-    """The nodes below the roots, latest first; the edges of each; and for each accumulator how many of them lead into it."""
-    waiting: dict[Any, int] = {root: 0 for root in roots if type(root) is AccumulateGrad}
-    edges_of = {root: root.edges for root in roots if type(root) is not AccumulateGrad}
+def schedule(starts: list[Edge]) -> tuple[list[Node], dict[Node, tuple[Edge | None, ...]], dict[Any, int]]:
+    """The nodes below some edges, latest first; the edges of each; and for each accumulator how many of them lead into it."""
+    waiting: dict[Any, int] = {}
+    edges_of: dict[Node, tuple[Edge | None, ...]] = {}
+    for start in starts:
+        root = start[0] if type(start) is tuple else start
+        if type(root) is AccumulateGrad:
+            waiting[root] = 0
+        else:
+            edges_of[root] = root.edges  # type: ignore[index,union-attr]
     order = list(edges_of)
     for node in order:  # it grows meanwhile
         for edge in edges_of[node]:
@@ -255,23 +261,6 @@ def paths_to(targets: Any, order: list[Node]) -> set[Node]:
                 found.add(node)
                 break
     return found
-
-
-def finish(leaf: Any, g: Any, captured: Any, accumulate: bool, create_graph: bool) -> Any:
-    """Let an accumulator fire: through the leaf's hooks, then into `captured` if it is wanted, and into `.grad`."""
-    extra = leaf.variable.extra
-    if extra is not None and extra.hooks:
-        g = run_tensor_hooks(extra.hooks, g, create_graph)
-    if captured is not None:
-        captured[leaf] = g
-    if accumulate:
-        if leaf.hooks is not None:
-            g = before(leaf, g, create_graph)
-        if g is not None:
-            leaf.add(g, create_graph)
-        if leaf.hooks is not None:
-            after(leaf, g, (), create_graph)
-    return g
 
 
 # -- hooks: on a tensor, before a node, after a node ---------------------------------------------

@@ -66,6 +66,17 @@ def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], g: Any, create_graph:
     return g
 
 
+def run_post_hooks(leaf: Tensor, hooks: dict[int, Callable[..., Any]], create_graph: bool) -> None:
+    """Call the hooks that wait for a leaf's `.grad`."""
+    with recording(create_graph):
+        for hook in list(hooks.values()):
+            result = hook(leaf)
+            if result is not None and not isinstance(result, Tensor):
+                raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+            if result is not None and result is not leaf:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
 def arrive(node: Node, g: Any, create_graph: bool) -> Any:
     """What was hung on a node's output tensors: their hooks, then the gradients to retain."""
     hooks = node.hooks

@@ -18,8 +18,8 @@ import numpy as np
 
 from autolab.dtypes import narrowed, widened
 from autolab.dtypes import of as dtype_of
-from autolab.engine.hooks import Hooks, RemovableHandle, after
-from autolab.engine.modes import modes, recording
+from autolab.engine.hooks import Hooks, RemovableHandle, after, before, run_post_hooks, run_tensor_hooks
+from autolab.engine.modes import modes
 from autolab.engine.saved import FREED, Saved
 from autolab.engine.tensor import SAME, TABLE, Size, Tensor, fresh
 
@@ -277,30 +277,38 @@ class AccumulateGrad(Node):
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"  # as PyTorch writes it
 
-    def add(self, g: Any, create_graph: bool) -> None:
-        leaf = self.variable
-        if not leaf.flag:  # it was told since to require no grad
-            return
-        extra: Any = leaf.extra
-        wanted = extra.grad_dtype
-        if wanted is not SAME and wanted is not None and g.dtype != wanted.numpy:
-            g = g.astype(wanted.numpy)
-        with self.lock:
-            if create_graph:
-                # As in PyTorch, the first is a copy into new memory.
-                leaf._grad = TABLE["copy"](fresh(np.empty_like(g.payload)), g) if leaf._grad is None else g + leaf._grad
-            elif leaf._grad is None:
-                leaf._grad = fresh(g if type(g) is not np.ndarray or ours(g, 1) else g.copy())  # the caller has a name for it too
-            else:
-                add_into(leaf._grad, g)
-        if extra.post_hooks:
-            with recording(create_graph):
-                for hook in list(extra.post_hooks.values()):
-                    result = hook(leaf)
-                    if result is not None and not isinstance(result, Tensor):
-                        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-                    if result is not None and result is not leaf:
-                        raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+    def finish(self, g: Any, captured: dict[Any, Any] | None, accumulate: bool, create_graph: bool) -> Any:
+        """Let it fire: g goes through the leaf's hooks, into `captured` if given, and into `.grad` if the pass is to `accumulate`."""
+        leaf, extra = self.variable, self.variable.extra
+        if extra is not None and extra.hooks:
+            g = run_tensor_hooks(extra.hooks, g, create_graph)
+        if captured is not None:
+            captured[self] = g
+        if not accumulate:
+            return g
+        if self.hooks is not None:
+            g = before(self, g, create_graph)
+        if g is not None and leaf.flag:  # it may have been told since to require no grad
+            assert extra is not None
+            mine = g if extra.grad_dtype is SAME else in_dtype(g, extra.grad_dtype)
+            with self.lock:
+                if create_graph:
+                    # As in PyTorch, the first is a copy into new memory.
+                    leaf._grad = TABLE["copy"](fresh(np.empty_like(mine.payload)), mine) if leaf._grad is None else mine + leaf._grad
+                elif leaf._grad is None:
+                    leaf._grad = fresh(mine if type(mine) is not np.ndarray or ours(mine, 1) else mine.copy())  # 1: it is g as well
+                else:
+                    add_into(leaf._grad, mine)
+            if extra.post_hooks:
+                run_post_hooks(leaf, extra.post_hooks, create_graph)
+        if self.hooks is not None:
+            after(self, g, (), create_graph)
+        return g
+
+
+def in_dtype(g: Any, wanted: Any) -> Any:
+    """A gradient as the leaf wants it; None takes any as it comes."""
+    return g if wanted is None or g.dtype == wanted.numpy else g.astype(wanted.numpy)
 
 
 def add_into(total: Tensor, g: Any) -> None:
