@@ -263,9 +263,6 @@ def paths_to(targets: Any, order: list[Node]) -> set[Node]:
     return found
 
 
-# -- hooks: on a tensor, before a node, after a node ---------------------------------------------
-
-
 def attended(node: Node, g: Any, wanted: Any, needed: Any, captured: Any, create_graph: bool) -> tuple[Any, Any]:
     """Let a node fire that has hooks, in a pass for named `inputs`, or in anomaly mode. (g, None) if nothing needs it to fire.
 
