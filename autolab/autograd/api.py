@@ -15,19 +15,24 @@ from autolab.engine.backward import run
 from autolab.engine.modes import modes
 from autolab.engine.node import Edge, Like, edge_of
 from autolab.engine.tensor import Size, Tensor, fresh
+from autolab.surface import overriding
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 
 
 def as_tuple(x: Any) -> tuple[Any, ...]:
-    return (x,) if isinstance(x, Tensor | GradientEdge) or x is None else tuple(x)
+    one = isinstance(x, Tensor | GradientEdge) or x is None or (overriding.watching and hasattr(x, "__torch_function__"))
+    return (x,) if one else tuple(x)
 
 
-def inputs_of(x: Any) -> tuple[Any, ...]:
-    """The inputs that were named: one, several, or the values of a dict."""
+def inputs_of(x: Any, asker: str) -> tuple[Any, ...]:
+    """The inputs that were named to `asker`: one, several, or the values of a dict."""
     if isinstance(x, Mapping):
         if type(x) is not dict:
-            raise TypeError(f"inputs must be a dict, not a {type(x).__name__}, or a sequence of tensors.")
+            raise TypeError(
+                f"`inputs` argument to `{asker}()` must be a dict, not {type(x).__name__}. Other Mapping types are not supported: "
+                "pass dict(inputs), or a sequence of tensors."
+            )
         return tuple(x.values())
     return as_tuple(x)
 
@@ -101,15 +106,30 @@ def backward(
     grad_tensors: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    grad_variables: Any = None,
     inputs: Any = None,
 ) -> None:
     """Add to `.grad` of every leaf below `tensors` the gradient of their sum (weighted by `grad_tensors`).
 
     tensors: one or several; those that are not scalars need a grad_tensor of the same shape.
     retain_graph: keep the saved values for another pass (default: as create_graph). create_graph: record the pass itself.
-    inputs: the only leaves to give gradients to.
+    inputs: the only leaves to give gradients to. grad_variables: the old name of grad_tensors.
     Raises RuntimeError if there is nothing to differentiate, or the graph was freed by an earlier pass.
     """
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use `grad_tensors`."
+            )
+        grad_tensors = grad_variables
+    if overriding.watching:
+        outputs, wanted = as_tuple(tensors), None if inputs is None else inputs_of(inputs, "backward")
+        asked = overriding.asked((*outputs, *(wanted or ())))
+        if asked is not None:
+            options = {"grad_tensors": grad_tensors, "retain_graph": retain_graph, "create_graph": create_graph, "inputs": wanted}
+            overriding.ask(backward, asked, (outputs,), options)
+            return
     if create_graph:
         warn_of_cycle()
     run_backward(tensors, grad_tensors, retain_graph, create_graph, inputs)
@@ -131,7 +151,7 @@ def run_backward(tensors: Tensors, grad_tensors: Any, retain_graph: bool | None,
     given = as_tuple(grad_tensors) if grad_tensors is not None else (None,) * len(outputs)
     only = None
     if inputs is not None:
-        inputs = inputs_of(inputs)
+        inputs = inputs_of(inputs, "backward")
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
         for t in inputs:
@@ -179,12 +199,18 @@ def grad(
     >>> grad(x * x, x)
     (tensor(6.),)
     """
-    outputs, wanted = as_tuple(outputs), inputs_of(inputs)
+    outputs, wanted = as_tuple(outputs), inputs_of(inputs, "grad")
     if isinstance(inputs, dict):
         found = grad(
             outputs, wanted, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads
         )
         return dict(zip(inputs, found))
+    if overriding.watching:
+        asked = overriding.asked((*outputs, *wanted))
+        if asked is not None:
+            named = {"grad_outputs": grad_outputs, "retain_graph": retain_graph, "create_graph": create_graph, "only_inputs": only_inputs}
+            named |= {"allow_unused": allow_unused, "is_grads_batched": is_grads_batched, "materialize_grads": materialize_grads}
+            return overriding.ask(grad, asked, (outputs, wanted), named)
     if is_grads_batched or modes.levels:
         options = {"allow_unused": allow_unused, "materialize_grads": materialize_grads}
         if is_grads_batched:
@@ -270,4 +296,7 @@ def tensor_backward(
     run_backward(self, gradient, retain_graph, create_graph, inputs)
 
 
+# What a `__torch_function__` is told that they are.
+tensor_backward.__name__, tensor_backward.__qualname__ = "backward", "Tensor.backward"
+backward.known_as, grad.known_as = "torch.autograd.backward", "torch.autograd.grad"  # type: ignore[attr-defined]
 Tensor.backward = tensor_backward  # type: ignore[attr-defined]

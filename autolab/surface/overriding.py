@@ -3,7 +3,8 @@
 A subclass of Tensor stays what it is through every function (`__torch_function__` of Tensor), and may say otherwise with one of its
 own; so may a class that is no tensor, and a mode, which sees all calls of a block. Who looks for them pays for it, and nobody else:
 a subclass gets methods that ask it first when it is made, and with the first of them (or when `autolab.overrides` is loaded) the
-functions of the package are replaced by such that look at their arguments.
+functions of the package are replaced by such that look at their arguments. `autograd.backward` and `grad` look by themselves, for
+programs import them by name, and before they define a class.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ class State(threading.local):
 
 
 state = State()
+watching = False  # whether there may be somebody who wants to be asked
 
 
 class DisableTorchFunctionSubclass:
@@ -123,6 +125,14 @@ def relevant(arguments: Iterable[Any]) -> list[Any]:
     return found
 
 
+def asked(arguments: Iterable[Any]) -> list[Any] | None:
+    """Whom to ask about a call with these arguments; None if nobody wants to be."""
+    if state.off:
+        return None
+    found = relevant(arguments)
+    return found if found or state.modes else None
+
+
 def ask(func: Callable[..., Any], found: Sequence[Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """Let the innermost mode, or the classes in turn, say what func gives. Raises TypeError if all say NotImplemented."""
     kinds = tuple(type(a) for a in found)
@@ -139,7 +149,7 @@ def ask(func: Callable[..., Any], found: Sequence[Any], args: Any, kwargs: dict[
         if result is not NotImplemented:
             return result
     name = getattr(func, "known_as", f"torch.Tensor.{getattr(func, '__name__', func)}")
-    if ".functional." in name:
+    if ".functional." in name or ".autograd." in name:
         raise TypeError(f"no implementation found for '{name}' on types that implement __torch_function__: {list(kinds)}")
     asked = "".join(f"\n  - mode {mode}" for mode in state.modes[-1:]) + "".join(f"\n  - tensor subclass {kind}" for kind in kinds)
     raise TypeError(f"Multiple dispatch failed for '{name}'; all __torch_function__ handlers returned NotImplemented:\n{asked}")
@@ -150,10 +160,9 @@ def asking(function: Callable[..., Any], func: Callable[..., Any] | None = None)
 
     @functools.wraps(function)
     def asks(*args: Any, **kwargs: Any) -> Any:
-        if not state.off:
-            found = relevant((*args, *kwargs.values()))
-            if found or state.modes:
-                return ask(func or asks, found, args, kwargs)
+        found = asked((*args, *kwargs.values()))
+        if found is not None:
+            return ask(func or asks, found, args, kwargs)
         return function(*args, **kwargs)
 
     asks.asks = True  # type: ignore[attr-defined]
@@ -168,10 +177,9 @@ def method(name: str, there: Any) -> Any:
 
     @functools.wraps(there)
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        if not state.off:
-            found = relevant((self, *args, *kwargs.values()))
-            if found or state.modes:
-                return ask(getattr(Tensor, OPERATORS.get(name, name)), found, (self, *args), kwargs)
+        found = asked((self, *args, *kwargs.values()))
+        if found is not None:
+            return ask(getattr(Tensor, OPERATORS.get(name, name)), found, (self, *args), kwargs)
         return there(self, *args, **kwargs)
 
     return call
@@ -206,6 +214,8 @@ def init_subclass(cls: Any, **kwargs: Any) -> None:
 @functools.cache
 def watch_functions() -> None:
     """From now on the functions of the package ask their arguments, those that are loaded later too."""
+    global watching
+    watching = True
     for home in HOMES:
         module = importlib.import_module(home)
         vars(module).update({name: watched(home, name, found) for name, found in vars(module).items()})

@@ -103,6 +103,55 @@ def test_a_mode_sees_all_calls_of_its_block(lib, overrides):
     assert total == 4 and names == ["torch.ones", "torch.Tensor.add", "torch.sum"]
 
 
+def noting(lib, seen):
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        seen.append((func, args, kwargs))
+        return super(kind, cls).__torch_function__(func, types, args, kwargs or {})
+
+    kind = type("Noting", (lib.Tensor,), {"__torch_function__": classmethod(__torch_function__)})
+    return kind
+
+
+def test_backward_and_grad_ask_their_tensors_also_under_names_taken_before(lib):
+    backward, grad, seen = lib.autograd.backward, lib.autograd.grad, []
+    x = lib.ones(2, requires_grad=True)
+    y = (x * 2).as_subclass(noting(lib, seen))
+    grad([y], x, lib.ones(2), retain_graph=True)
+    backward(y, lib.ones(2))
+    assert [func for func, _, _ in seen] == [grad, backward] and x.grad.tolist() == [2, 2]
+    assert seen[0][1] == ((y,), (x,)) and seen[1][1] == ((y,),) and seen[1][2]["inputs"] is None
+
+
+def test_backward_and_grad_ask_the_inputs_that_are_named(lib):
+    seen = []
+    x = noting(lib, seen)([1.0]).requires_grad_()
+    y = (x * 2).as_subclass(lib.Tensor)
+    del seen[:]
+    found = lib.autograd.grad(y, {"x": x}, retain_graph=True)
+    lib.autograd.backward(y, inputs={"x": x})
+    assert [func for func, _, _ in seen] == [lib.autograd.grad, lib.autograd.backward] and type(found["x"]) is type(x)
+
+
+def test_a_mode_sees_each_backward_pass_under_its_name(lib, overrides):
+    class Log(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            names.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    names, x = [], lib.ones(2, requires_grad=True)
+    y = (x * 2).sum()
+    with Log():
+        lib.autograd.grad(y, x, retain_graph=True)
+        y.backward()
+    assert names == ["grad", "backward"]
+
+
+def test_what_cannot_be_differentiated_by_those_asked_is_refused(lib, overrides):
+    other = type("Other", (), {"__torch_function__": classmethod(lambda *about, **named: NotImplemented)})
+    with pytest.raises(TypeError, match="no implementation found for 'torch.autograd.backward' on types that implement __torch_function__"):
+        lib.autograd.backward(other())
+
+
 def test_a_function_of_ones_own_can_ask(lib, overrides):
     @overrides.wrap_torch_function(lambda x: (x,))
     def size(x):
