@@ -82,6 +82,20 @@ floor_divide = op(
     refuse=refuse.whole_division_by_zero("div_floor_cpu"),
     x=lambda g: np.zeros_like(g), y=lambda g: np.zeros_like(g),
 )  # fmt: skip
+trunc_divide = op(
+    "trunc_divide", lambda x, y: quotient_towards_zero(x, y), E, node="DivBackward2", refuse=refuse.whole_division_by_zero("div_trunc_cpu"),
+    x=lambda g: np.zeros_like(g), y=lambda g: np.zeros_like(g),
+)  # fmt: skip
+
+
+def quotient_towards_zero(x, y):
+    """Rounded down, a negative quotient of integers that is not whole is one too small."""
+    if np.result_type(x, y).kind not in "iu":
+        return np.trunc(x / y)
+    quotient = x // y
+    return quotient + ((quotient < 0) & (quotient * y != x))
+
+
 remainder = op(
     "remainder", lambda x, y: wide.remainder(x, y), E, numpy=np.remainder, refuse=refuse.whole_division_by_zero("remainder_cpu"),
     node=lambda x, y: f"RemainderBackward{0 if is_number(y) else 1}",

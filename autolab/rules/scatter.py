@@ -104,8 +104,8 @@ def product_src(g, x, index, src, out, axis, include_self):
     single = np.logical_and(zero, zeros == 1)
     if getattr(src, "requires_grad", False) and (zeros.all_numbers() > 1).any():  # this rule is itself to be differentiated
         raise RuntimeError(
-            "Double backward is unsupported for src when >1 zeros in src are scattered to the same position in self: the product of "
-            "the others is 0 here, but its derivative is not known."
+            "scatter_reduce(): Double backward is unsupported for src when >1 zeros in src are scattered to the same position in self: the "
+            "product of the others is 0 here, but its derivative is not known."
         )
     others = scatter_prod(x, index, np.where(single, 1, part), axis=axis, include_self=include_self)
     alone = gather(g * others, index, axis=axis)

@@ -195,11 +195,8 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
         return apply(rows.div, (input, other), NONE)  # type: ignore[no-any-return]
     if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
-    quotient = floor_divide(input, other)
-    if rounding_mode == "floor":
-        return quotient  # type: ignore[no-any-return]
-    # Rounded down, a negative quotient that is not whole is one too small.
-    return where((quotient < 0) & (quotient * other != input), quotient + 1, quotient)  # type: ignore[no-any-return]
+    row = rows.floor_divide if rounding_mode == "floor" else rows.trunc_divide
+    return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
 
 
 def pow(input: Any, exponent: Any) -> Tensor:

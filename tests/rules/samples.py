@@ -108,6 +108,7 @@ ARITHMETIC = [
     Sample("trunc", lambda T, x: T.trunc(x), UNARY),
     Sample("floor_divide", lambda T, x, y: T.floor_divide(x, y), BINARY, (integers, naturals)),
     Sample("floor_divide", lambda T, x, y: T.div(x, y, rounding_mode="floor"), BINARY, (normal, positive)),
+    Sample("trunc_divide", lambda T, x, y: T.div(x, y, rounding_mode="trunc"), BINARY, (normal, positive)),
     Sample("remainder", lambda T, x, y: T.remainder(x, y), BINARY, (normal, positive)),
     Sample("remainder", lambda T, x: x % 0.7, UNARY),
     Sample("sign", lambda T, x: T.sign(x), UNARY),
