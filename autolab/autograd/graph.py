@@ -87,6 +87,11 @@ class saved_tensors_hooks:
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
 
     def __enter__(self) -> Any:
+        if not (callable(self.pack_hook) and callable(self.unpack_hook)):
+            raise TypeError(
+                "_push_saved_tensors_default_hooks(): incompatible function arguments. saved_tensors_hooks takes two functions, "
+                f"pack_hook and unpack_hook; got {type(self.pack_hook).__name__} and {type(self.unpack_hook).__name__}."
+            )
         if modes.hooks_disabled is not None:
             raise RuntimeError(modes.hooks_disabled)
         modes.saved_hooks.append((self.pack_hook, self.unpack_hook))
@@ -141,11 +146,16 @@ class Handles:
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> Handles:
     """Call fn once in each backward pass: with all gradients when the last has arrived, or ("any") with the first.
 
-    In mode "all" it gets a list, with None for tensors that the pass does not reach. Nothing that it returns is used.
-    Raises ValueError for another mode.
+    In mode "all" it gets a list, with None for tensors that the pass does not reach; in mode "any" tensors that do not require grad
+    are left out. Nothing that it returns is used. Raises ValueError for another mode, AssertionError ("all") for a tensor that does
+    not require grad.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    if mode == "any":
+        tensors = [t for t in tensors if t.requires_grad]
+    elif not all(t.requires_grad for t in tensors):
+        raise AssertionError("Expected gradient function to be set: one of the tensors does not require grad")
     nodes = [get_gradient_edge(t).node for t in tensors]
     arrived: dict[int, list[Any]] = {}  # by pass: the gradients so far, and how many are still to come
     fired: set[int] = set()

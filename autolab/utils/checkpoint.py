@@ -19,6 +19,7 @@ from typing import Any
 from autolab import dtypes
 from autolab.autograd.api import backward as run_backward
 from autolab.autograd.function import Function
+from autolab.autograd.graph import saved_tensors_hooks
 from autolab.engine.backward import running
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
@@ -53,8 +54,9 @@ ONCE = (
     "handed out once in a backward pass: if you are calling ctx.saved_tensors in backward, make sure to do so only once."
 )
 OVERLAP = (
-    "torch.utils.checkpoint: Performing two backward calls that overlap (i.e. need the same saved values) in the same GraphExecGroup is "
-    "not allowed, also with retain_graph=True. Each segment runs again once in a group."
+    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. Performing two backward calls that "
+    "overlap (i.e. need the same saved values) in the same GraphExecGroup is not allowed, also with retain_graph=True. Each segment "
+    "runs again once in a group."
 )
 
 
@@ -65,16 +67,21 @@ class CheckpointError(RuntimeError):
 class GraphExecGroup:
     """Within it, several backward calls over parts of one graph count as one: each segment runs again once for all of them.
 
-    Raises CheckpointError in a call that needs a value which an earlier one of the group has used.
+    Raises CheckpointError in a call that needs a value which an earlier one of the group has used, RuntimeError inside another group.
     """
 
     current: GraphExecGroup | None = None
 
-    def __enter__(self) -> None:
-        self.before, GraphExecGroup.current = GraphExecGroup.current, self
+    def __enter__(self) -> GraphExecGroup:
+        if GraphExecGroup.current is not None:
+            raise RuntimeError(
+                f"GraphExecGroup contexts cannot be nested. Already inside group {GraphExecGroup.current}: its passes count as one already."
+            )
+        GraphExecGroup.current = self
+        return self
 
     def __exit__(self, *exc: object) -> None:
-        GraphExecGroup.current = self.before
+        GraphExecGroup.current = None
 
 
 class _Enough(Exception):
@@ -163,7 +170,7 @@ def checkpoint(
             return function(*args, **kwargs)
     segment = Segment(again, early_stop if _early_stop is None else _early_stop, CHECKS[determinism_check], log)
     segment.keep_inputs(args, kwargs)
-    with hooks(segment.give_ticket, segment.take_ticket), first:
+    with saved_tensors_hooks(segment.give_ticket, segment.take_ticket), first:
         result = function(*args, **kwargs)
         segment.first_run_is_over = True
     if not segment.first_run_is_over:
@@ -180,18 +187,6 @@ def run_again(function: Any, context: Any, rng_state: Any, autocast: Any, args: 
         if rng_state is not None:
             set_rng_state(rng_state)
         return function(*args, **kwargs)
-
-
-@contextlib.contextmanager
-def hooks(pack: Callable[[Any], Any], unpack: Callable[[Any], Any]) -> Iterator[None]:
-    """Values saved in the block go through pack, and come back through unpack."""
-    modes.saved_hooks.append((pack, unpack))
-    modes.settle()
-    try:
-        yield
-    finally:
-        modes.saved_hooks.pop()
-        modes.settle()
 
 
 @contextlib.contextmanager
@@ -262,7 +257,7 @@ class Segment:
     def fill_tickets(self) -> None:
         self.count, self.saved_more = 0, False
         args, kwargs = self.inputs()
-        with contextlib.suppress(_Enough), hooks(self.fill_next, lambda x: x):
+        with contextlib.suppress(_Enough), saved_tensors_hooks(self.fill_next, lambda x: x):
             self.again(args, kwargs)
         if not self.saved_more and self.count != len(self.tickets):
             raise CheckpointError(

@@ -468,8 +468,23 @@ def test_passes_of_a_group_may_not_overlap(lib, point):
     y = point.checkpoint(lambda x: x.sin().cos(), lib.tensor([0.3], requires_grad=True), use_reentrant=False)
     with point.GraphExecGroup():
         y.backward(retain_graph=True)
-        with pytest.raises(RuntimeError, match="Performing two backward calls that overlap"):
+        with pytest.raises(RuntimeError, match="Unpack is being triggered for a tensor that was already unpacked once. Performing two"):
             y.backward()
+
+
+def test_groups_do_not_nest(lib, point):
+    with point.GraphExecGroup() as group:
+        assert isinstance(group, point.GraphExecGroup)
+        with pytest.raises(RuntimeError, match="GraphExecGroup contexts cannot be nested. Already inside group"):
+            point.GraphExecGroup().__enter__()
+    with point.GraphExecGroup():
+        pass
+
+
+def test_where_hooks_on_saved_tensors_are_forbidden_nothing_can_be_checkpointed(lib, point):
+    x = lib.tensor([0.3], requires_grad=True)
+    with lib.autograd.graph.disable_saved_tensors_hooks("not here"), pytest.raises(RuntimeError, match="not here"):
+        point.checkpoint(lib.exp, x, use_reentrant=False)
 
 
 class Twice:
