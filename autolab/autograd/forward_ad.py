@@ -24,7 +24,7 @@ from autolab.engine.inplace import layout_of
 from autolab.engine.modes import modes
 from autolab.engine.op import Out, Value, Values
 from autolab.engine.tensor import TABLE, Tensor, fresh
-from autolab.levels.dual import Dual, Push
+from autolab.levels.dual import Dual, Push, check_tangent
 from autolab.levels.level import Level, Look, shaped, zeros
 from autolab.rules.strided import owned, window
 from autolab.surface.inplace import copy_
@@ -94,6 +94,9 @@ class Carried(Dual):
 
     def retain_grad(self) -> None:
         self.value.retain_grad()
+
+    def numpy(self, *, force: bool = False) -> Any:
+        return self.value.numpy(force=force)
 
     def detach_(self) -> Tensor:
         """Forget the history and the tangent."""
@@ -241,6 +244,8 @@ def enter_dual_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """Close the dual level. Tensors keep their values and lose their tangents. Raises RuntimeError if none is open."""
     open_level = current()
+    if open_level is None and level is None:
+        raise RuntimeError("Dual level must be a positive number. None is open: exit_dual_level() closes what enter_dual_level() opened.")
     if open_level is None or level not in (None, 0):
         raise RuntimeError(
             "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
@@ -270,12 +275,14 @@ class dual_level:
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
-    """A tensor with the numbers of `tensor` that moves along `tangent`, of the same shape and dtype.
+    """A tensor with the numbers of `tensor` that moves along `tangent`, of the same shape. level: the open one, 0.
 
+    A tangent of another dtype is kept as it is; operations bring it to that of their results.
     Raises RuntimeError outside of a dual level, and for a tangent of another shape, ValueError for what is no floating point.
     """
     open_level = current()
-    if open_level is None:
+    check_level("_make_dual", level)
+    if open_level is None or level == -1:
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")
     for name, t in (("primal", tensor), ("tangent", tangent)):
         if not isinstance(t, Tensor):
@@ -287,18 +294,15 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise RuntimeError(
                 f"{what} has a forward gradient at the same level 0 is not supported: unpack_dual() it first and use its primal."
             )
-    if tangent.shape != tensor.shape:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
-            f"Tensor is of size {list(tensor.shape)} while the given forward gradient is of size {list(tangent.shape)}."
-        )
-    if tangent.dtype != tensor.dtype:
-        raise RuntimeError(
-            f"Expected the tangent to have the dtype of the primal, {tensor.dtype}, but got {tangent.dtype}. Convert it: "
-            f".to({tensor.dtype})."
-        )
+    check_tangent(tensor, tangent)
     primal, tangent = open_level.take(tensor), open_level.take(tangent)
     return open_level.input(TABLE["alias"](primal), tangent if alike(primal, tangent) else laid_out_as(primal, tangent))
+
+
+def check_level(asker: str, level: int | None) -> None:
+    """Only one dual level can be open: 0; -1 means none."""
+    if level not in (None, 0, -1):
+        raise RuntimeError(f"Invalid level given to {asker}: {level}. Dual levels do not nest, so that the open one is 0: leave it out.")
 
 
 class UnpackedDualTensor(NamedTuple):
@@ -310,6 +314,7 @@ class UnpackedDualTensor(NamedTuple):
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
     """The numbers of a dual tensor and its tangent (None if it has none, or after the dual level has ended)."""
+    check_level("_fw_primal", level)
     if current() is not None:
         highest((tensor,))  # it may look into what has become a dual
     if not isinstance(tensor, Carried):

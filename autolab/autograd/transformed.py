@@ -11,7 +11,7 @@ from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
 from autolab.func.tree import flatten, spread, unflatten
 from autolab.levels.batched import Batch
-from autolab.levels.dual import Push
+from autolab.levels.dual import Push, check_tangent
 from autolab.levels.level import zeros
 from autolab.surface.reduce import sum as sum_over
 from autolab.surface.shape import movedim
@@ -65,8 +65,8 @@ def pushed(function: type[Function], level: Push, args: tuple[Any, ...]) -> Any:
             call.saved = for_backward
     if len(moved) != len(outs):
         raise RuntimeError(
-            f"Function {function.__name__}Backward returned an incorrect number of forward gradients (expected {len(outs)}, got "
-            f"{len(moved)}): jvp returns one tangent, or None, for each output."
+            f"Function's jvp returned an invalid number of forward gradients (expected {len(outs)} but got {len(moved)}): "
+            f"{function.__name__}.jvp returns one tangent, or None, for each output."
         )
     results = []
     for i, (out, t) in enumerate(zip(outs, moved)):
@@ -81,7 +81,7 @@ def pushed(function: type[Function], level: Push, args: tuple[Any, ...]) -> Any:
             args[k].moved = t
             results.append(args[k])
         else:
-            results.append(level.moving(out, t))
+            results.append(level.input(out, t))
     call.forget_marks()
     level.recorded(results, args)
     return tuple(results) if isinstance(outputs, tuple | list) else results[0]
@@ -128,16 +128,19 @@ def checked(function: type[Function], i: int, out: Tensor, tangent: Any, fixed: 
     """A tangent that a user's jvp returned, if it fits the output."""
     if tangent is None:
         return None
+    if not isinstance(tangent, Tensor):
+        raise RuntimeError(
+            f"expected Variable or None (got {type(tangent).__name__}) for grad output {i}. {function.__name__}.jvp must return Tensors."
+        )
     if fixed or out.payload.dtype not in FLOATING:
         raise RuntimeError(
-            f"{function.__name__}.jvp returned a tangent for output {i}, which is not differentiable. You should return None at that "
-            "position instead."
+            f"Function's jvp returned a gradient at position {i}, but the corresponding forward output is not a differentiable Tensor. "
+            f"You should return None at that position instead, in {function.__name__}.jvp."
         )
-    if not isinstance(tangent, Tensor):
-        raise RuntimeError(f"{function.__name__}.jvp must return Tensors or None, got {type(tangent).__name__} for output {i}")
-    if tangent.shape != out.shape:
+    check_tangent(out, tangent)
+    if tangent.payload.dtype not in FLOATING:
         raise RuntimeError(
-            f"{function.__name__}.jvp returned a tangent of shape {list(tangent.shape)} for output {i}, which has shape {list(out.shape)}"
+            f"Expected both tensor and its forward grad to be floating point or complex: {function.__name__}.jvp returned {tangent.dtype}."
         )
     return tangent
 

@@ -108,6 +108,15 @@ class Push(Level):
         box.moved = None if whole is None else look.through(whole)
 
 
+def check_tangent(value: Any, tangent: Any) -> None:
+    """A tangent has the shape of what moves along it."""
+    if tangent.shape != value.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+            f"Tensor is of size {list(value.shape)} while the given forward gradient is of size {list(tangent.shape)}."
+        )
+
+
 def tangents(op: Op, values: list[Any], given: list[Any], outputs: tuple[Any, ...], settings: Settings) -> Any:
     """The tangents of the results from those of the arguments; None for what does not move."""
     next_number()  # as a node does, so that whoever counts them sees that derivatives are taken

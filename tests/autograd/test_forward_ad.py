@@ -206,10 +206,12 @@ def inside(call):
 
 REFUSALS = [
     (lambda: make_dual(X, V), RuntimeError, "Trying to create a dual Tensor for forward AD but no level exists"),
-    (forward_ad.exit_dual_level, RuntimeError, "Trying to exit a forward AD level"),
+    (forward_ad.exit_dual_level, RuntimeError, "Dual level must be a positive number"),
+    (lambda: forward_ad.exit_dual_level(level=0), RuntimeError, "Trying to exit a forward AD level"),
     (inside(lambda: forward_ad.enter_dual_level()), RuntimeError, "Nested forward mode AD is not supported at the moment"),
     (inside(lambda: make_dual(X, V[:2])), RuntimeError, "forward gradient that has a different size"),
-    (inside(lambda: make_dual(X, V.float())), RuntimeError, "dtype of the primal, torch.float64, but got torch.float32"),
+    (inside(lambda: make_dual(X, V, level=1)), RuntimeError, "Invalid level given to _make_dual"),
+    (inside(lambda: unpack_dual(X, level=1)), RuntimeError, "Invalid level given to _fw_primal"),
     (inside(lambda: make_dual(X.long(), V)), ValueError, "Expected primal to be floating point or complex, but got: torch.int64"),
     (inside(lambda: make_dual(X, V.long())), ValueError, "Expected tangent to be floating point or complex, but got: torch.int64"),
     (inside(lambda: make_dual(make_dual(X, V), V)), RuntimeError, "already has a forward gradient at the same level"),
@@ -225,6 +227,55 @@ def test_what_is_refused(call, kind, phrase):
         call()
     assert phrase in str(caught.value)
     assert not autolab.engine.modes.modes.levels
+
+
+def test_a_tangent_may_have_another_dtype(lib):
+    ad = lib.autograd.forward_ad
+    with ad.dual_level():
+        dual = ad.make_dual(lib.ones(2), lib.tensor([2.0, 3.0], dtype=lib.float64))
+        assert ad.unpack_dual(dual).tangent.dtype is lib.float64 and (dual * 2).dtype is lib.float32
+        assert ad.unpack_dual(dual * 2).tangent.tolist() == [4.0, 6.0]
+
+
+def test_the_numbers_of_a_dual_are_those_of_its_primal(lib):
+    ad = lib.autograd.forward_ad
+    with ad.dual_level():
+        assert ad.make_dual(lib.ones(2), lib.ones(2)).numpy().tolist() == [1.0, 1.0]
+        with pytest.raises(RuntimeError, match="Can't call numpy\\(\\) on Tensor that requires grad"):
+            ad.make_dual(lib.ones(2, requires_grad=True), lib.ones(2)).numpy()
+
+
+def with_jvp(lib, forward, jvp):
+    return type("Mine", (lib.autograd.Function,), {"forward": staticmethod(forward), "jvp": staticmethod(jvp)})
+
+
+def two(ctx, x):
+    return x * 2, x.long()
+
+
+JVPS = [
+    (lambda ctx, x: x * 2, lambda ctx, t: (t, t), "Function's jvp returned an invalid number of forward gradients (expected 1 but got 2)"),
+    (lambda ctx, x: x * 2, lambda ctx, t: t[:1], "Trying to set a forward gradient that has a different size than that of the original"),
+    (lambda ctx, x: x * 2, lambda ctx, t: 3.0, "expected Variable or None (got float) for grad output 0."),
+    (lambda ctx, x: x * 2, lambda ctx, t: t.long(), ""),
+    (two, lambda ctx, t: (t, t), "Function's jvp returned a gradient at position 1, but"),
+    (two, lambda ctx, t: (t, 3.0), "expected Variable or None (got float) for grad output 1."),
+]
+
+
+@pytest.mark.parametrize(("forward", "jvp", "opening"), JVPS)
+def test_a_jvp_that_does_not_fit_is_refused_in_pytorchs_opening_words(lib, forward, jvp, opening):
+    ad = lib.autograd.forward_ad
+    with ad.dual_level(), pytest.raises(RuntimeError) as caught:
+        with_jvp(lib, forward, jvp).apply(ad.make_dual(lib.ones(2), lib.ones(2)))
+    assert str(caught.value).startswith(opening)
+
+
+def test_a_jvp_may_give_a_tangent_of_another_dtype(lib):
+    ad = lib.autograd.forward_ad
+    with ad.dual_level():
+        y = with_jvp(lib, lambda ctx, x: x * 2, lambda ctx, t: t.double()).apply(ad.make_dual(lib.ones(2), lib.ones(2)))
+        assert ad.unpack_dual(y).tangent.dtype is lib.float64
 
 
 def test_a_write_changes_numbers_and_tangent_of_those_who_gave_them(lib):

@@ -163,9 +163,9 @@ def test_tensors_made_inside_a_forward_belong_to_the_level_of_its_inputs():
 @pytest.mark.parametrize(
     ("jvp", "phrase"),
     [
-        (lambda ctx, t: (t, t), r"incorrect number of forward gradients \(expected 1, got 2\)"),
-        (lambda ctx, t: t[:1], r"tangent of shape \[1\] for output 0, which has shape \[3\]"),
-        (lambda ctx, t: 3.0, "must return Tensors or None, got float"),
+        (lambda ctx, t: (t, t), r"Function's jvp returned an invalid number of forward gradients \(expected 1 but got 2\)"),
+        (lambda ctx, t: t[:1], r"Tensor is of size \[3\] while the given forward gradient is of size \[1\]"),
+        (lambda ctx, t: 3.0, r"expected Variable or None \(got float\) for grad output 0"),
     ],
 )
 def test_a_jvp_that_does_not_fit_is_refused(jvp, phrase):
