@@ -184,22 +184,31 @@ class FunctionCtx:
         self._autograd_call.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for jvp, where `ctx.saved_tensors` gives them back. Raises TypeError for anything but Tensors and None."""
+        """Keep tensors for jvp, where `ctx.saved_tensors` gives them back. Raises AssertionError for anything but Tensors and None."""
         for i, t in enumerate(tensors):
             if t is not None and not isinstance(t, Tensor):
-                raise TypeError(f"save_for_forward expects all arguments to be tensors; argument {i} is a {type(t).__name__}")
+                raise AssertionError(
+                    "save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx. "
+                    f"Argument {i} is of type {type(t).__name__}."
+                )
         self._autograd_call.to_save_forward = tensors
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """These outputs get no gradient."""
+        """These outputs get no gradient. Raises RuntimeError for anything but Tensors."""
+        only_tensors("mark_non_differentiable only accepts variable arguments, but got {kind} as argument {i}", tensors)
         self._autograd_call.non_differentiable = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
-        """These inputs were written to; forward must return them."""
+        """These inputs were written to; forward must return them. Raises RuntimeError for anything but Tensors."""
+        only_tensors("mark_dirty can only accept variables, but argument {i} is of type {kind}", tensors)
         self._autograd_call.dirty = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether a missing gradient arrives in backward as zeros (the default) or as None."""
+        """Whether a missing gradient arrives in backward as zeros (the default) or as None. Raises TypeError for anything but a bool."""
+        if type(value) is not bool:
+            raise TypeError(
+                f"set_materialize_grads received an invalid combination of arguments - got ({type(value).__name__}), but expected (bool)"
+            )
         self._autograd_call.materialize = value
 
     # -- what a backward may ask -------------------------------------------------------------------
@@ -237,6 +246,13 @@ class FunctionCtx:
                 f"'{call.name()}' object has no attribute '{name}'. What backward needs, forward sets: `ctx.{name} = ...`."
             )
         return getattr(node, name)
+
+
+def only_tensors(message: str, values: tuple[Any, ...]) -> None:
+    """Raise for a value that is no Tensor."""
+    for i, value in enumerate(values):
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"{message.format(i=i, kind=type(value).__name__)}. Pass the tensors themselves, one argument for each.")
 
 
 class FunctionNode(Node):

@@ -439,6 +439,16 @@ def dirty_but_not_returned(lib):
     function(lib, forward, lambda ctx, g: g).apply(h)
 
 
+def telling(lib, tell):
+    """A Function whose forward tells ctx something."""
+
+    def forward(ctx, x):
+        tell(ctx)
+        return x * 2
+
+    return run(lib, forward, lambda ctx, g: g)
+
+
 # what is done; error; phrases that both say; phrases that only autolab adds
 MESSAGES = [
     (lambda lib: run(lib, scaled, lambda ctx, g: g, 3), RuntimeError,
@@ -469,6 +479,14 @@ MESSAGES = [
      ["You must implement the forward function for custom autograd.Function"], []),
     (lambda lib: run(lib, doubled, lambda ctx, g: g * ctx.factor), AttributeError,
      ["'MyBackward' object has no attribute 'factor'"], ["ctx.factor = ..."]),
+    (lambda lib: telling(lib, lambda ctx: ctx.mark_dirty(3)), RuntimeError,
+     ["mark_dirty can only accept variables, but argument"], ["0 is of type int"]),
+    (lambda lib: telling(lib, lambda ctx: ctx.mark_non_differentiable([lib.ones(2)])), RuntimeError,
+     ["mark_non_differentiable only accepts variable arguments, but got"], ["list as argument 0"]),
+    (lambda lib: telling(lib, lambda ctx: ctx.set_materialize_grads(0)), TypeError,
+     ["set_materialize_grads received an invalid combination of arguments", "but expected (bool)"], ["got (int)"]),
+    (lambda lib: telling(lib, lambda ctx: ctx.save_for_forward(3)), AssertionError,
+     ["save_for_forward expects all arguments to be tensors; you should save non-tensors as attributes on ctx."], ["type int"]),
 ]  # fmt: skip
 
 
