@@ -15,7 +15,7 @@ from autolab.dtypes import FLOATING, NARROW, narrowed, promote, widened
 from autolab.engine.inplace import View
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of, next_number
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, apart, fresh
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
@@ -113,16 +113,7 @@ def join(op: Op, raw: list[Any]) -> list[Any]:
 
 def explained(op: Op, error: Exception, raw: list[Any]) -> Exception:
     """NumPy's complaint about shapes that do not broadcast in PyTorch's words, with both shapes and what to do; else as it is."""
-    shapes = [np.shape(a) for a in raw]
-    for a, b in itertools.combinations(shapes if op.kind == "elementwise" else [], 2):
-        for back, (m, n) in enumerate(zip(reversed(a), reversed(b)), 1):
-            if m != n and 1 not in (m, n):
-                return RuntimeError(
-                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
-                    f"{max(len(a), len(b)) - back}. The shapes are {list(a)} and {list(b)}: they are compared from the right, and "
-                    "two lengths fit if they are equal or one of them is 1. unsqueeze or reshape one of them."
-                )
-    return error
+    return (apart([np.shape(a) for a in raw]) if op.kind == "elementwise" else None) or error
 
 
 def looks_into(out: Any, raw: np.ndarray[Any, Any]) -> bool:

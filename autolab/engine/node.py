@@ -21,7 +21,7 @@ from autolab.dtypes import of as dtype_of
 from autolab.engine.hooks import Hooks, RemovableHandle, after, before, run_post_hooks, run_tensor_hooks
 from autolab.engine.modes import modes
 from autolab.engine.saved import FREED, Saved
-from autolab.engine.tensor import SAME, TABLE, Size, Tensor, fresh
+from autolab.engine.tensor import SAME, TABLE, Size, Tensor, apart, fresh
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op, Plan
@@ -314,7 +314,12 @@ def in_dtype(g: Any, wanted: Any) -> Any:
 def add_into(total: Tensor, g: Any) -> None:
     """total += g on the raw array, as PyTorch accumulates when no graph is wanted: other names for `total` see it too."""
     if type(total.payload) is np.ndarray:
-        np.add(total.payload, g, out=total.payload)
+        try:
+            np.add(total.payload, g, out=total.payload)
+        except ValueError:  # .data was given another shape since
+            shapes = [total.payload.shape, g.shape]
+            said = f"output with shape {list(shapes[0])} doesn't match the broadcast shape {list(shapes[1])}. Set .grad to None first."
+            raise apart(shapes) or RuntimeError(said) from None
     else:
         total.payload = total.payload + g
     total.version[0] += 1

@@ -6,6 +6,7 @@ of `autolab.func`, another tensor. Everything named `dim` or `keepdim`, and ever
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -353,6 +354,19 @@ class Tensor:
         if ours is None:
             raise TypeError(f"numpy.{function.__name__} has no differentiation rule")
         return ours(*args, **kwargs)
+
+
+def apart(shapes: list[tuple[int, ...]]) -> RuntimeError | None:
+    """Two among these shapes that do not broadcast, as an error."""
+    for a, b in itertools.combinations(shapes, 2):
+        for back, (m, n) in enumerate(zip(reversed(a), reversed(b)), 1):
+            if m != n and 1 not in (m, n):
+                return RuntimeError(
+                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
+                    f"{max(len(a), len(b)) - back}. The shapes are {list(a)} and {list(b)}: they are compared from the right, and "
+                    "two lengths fit if they are equal or one of them is 1. unsqueeze or reshape one of them."
+                )
+    return None
 
 
 def fresh(payload: Any) -> Tensor:

@@ -20,6 +20,22 @@ def test_gradients_add_from_one_backward_to_the_next(lib):
     assert x.grad.item() == 7.0
 
 
+def test_a_gradient_does_not_fit_one_of_another_shape(lib):
+    w = lib.ones(2, requires_grad=True)
+    (w * w).sum().backward()
+    w.data = lib.zeros(3)
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton dimension 0"):
+        (w * w).sum().backward()
+
+
+def test_a_gradient_is_not_stretched_to_one_of_another_shape(lib):
+    w = lib.ones(1, requires_grad=True)
+    (w * w).sum().backward()
+    w.data = lib.zeros(3)
+    with pytest.raises(RuntimeError, match=r"output with shape \[1\] doesn't match the broadcast shape \[3\]"):
+        (w * w).sum().backward()
+
+
 def test_a_diamond_of_24_storeys_is_walked_once_and_not_2_to_the_24_times(lib):
     x = lib.tensor(1.0, requires_grad=True)
     y = x
