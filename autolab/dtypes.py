@@ -47,8 +47,11 @@ class dtype:
 
 
 def c_name(d: dtype) -> str:
-    """The name in PyTorch's messages about gradients, which is C++'s."""
-    return {"float32": "float", "float64": "double"}.get(d.name, d.title)
+    """What C++ calls it, as PyTorch's messages about gradients do."""
+    return {
+        "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "uint8": "unsigned char",
+        "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
+    }.get(d.name, d.name)  # fmt: skip
 
 
 float16 = dtype("float16", "Half", np.float16, True)

@@ -136,17 +136,24 @@ class Tensor:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if type(value) is not bool:
+            raise RuntimeError(f"requires_grad must be a bool, not {type(value).__name__}")
+        if value:
+            must_be_floating(self, "only Tensors of floating point and complex dtype can require gradients")
         self.requires_grad_(value)
 
     @requires_grad.deleter
     def requires_grad(self) -> None:
-        raise RuntimeError("cannot delete requires_grad: set it to False")
+        raise RuntimeError("requires_grad must be a bool: it cannot be deleted, set it to False")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Ask for (or stop asking for) gradients of this leaf, in place.
 
-        Raises RuntimeError for integers and for results of recorded operations.
+        Raises RuntimeError for integers and for results of recorded operations, TypeError for what is no bool.
         """
+        if type(requires_grad) is not bool:
+            kind = type(requires_grad).__name__
+            raise TypeError(f"requires_grad_(): argument 'requires_grad' (position 1) must be bool, not {kind}")
         if self.grad_fn is not None:
             if not requires_grad:
                 raise RuntimeError(
@@ -156,14 +163,10 @@ class Tensor:
             return self
         if requires_grad and self.is_inference() and not modes.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
-        if requires_grad and self.payload.dtype not in dtypes.FLOATING:
-            raise RuntimeError(
-                "only Tensors of floating point and complex dtype can require gradients; this one is "
-                f"{self.dtype}. Make it floating point first: tensor(..., dtype=torch.float32) or t.float()."
-            )
-        self.flag = bool(requires_grad)
         if requires_grad:
+            must_be_floating(self, "only Tensors of floating point dtype can require gradients")
             self.own_extra()
+        self.flag = bool(requires_grad)
         return self
 
     # -- its gradient --------------------------------------------------------------------------
@@ -205,7 +208,7 @@ class Tensor:
             if wanted is not None and value.payload.dtype != wanted.numpy:
                 raise RuntimeError(
                     f"attempting to assign a gradient with dtype '{dtypes.c_name(value.dtype)}' to a tensor with grad_dtype "
-                    f"'{dtypes.c_name(wanted)}'. The gradient must match: convert it with .to({wanted})."
+                    f"'{wanted.title}'. The gradient must match the tensor's grad_dtype: convert it with .to({wanted})."
                 )
         self._grad = value
 
@@ -228,7 +231,7 @@ class Tensor:
             raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(dtype).__name__}")
         if dtype is not None and self._grad is not None and self._grad.dtype is not dtype:
             raise RuntimeError(
-                f"Cannot set grad_dtype to '{dtypes.c_name(dtype)}' because there is already a gradient with dtype "
+                f"Cannot set grad_dtype to '{dtype.title}' because there is already a gradient with dtype "
                 f"'{dtypes.c_name(self._grad.dtype)}'. Please clear the gradient (.grad = None) before changing grad_dtype."
             )
         self.own_extra().grad_dtype = dtype
@@ -323,7 +326,7 @@ class Tensor:
 
     @data.deleter
     def data(self) -> None:
-        raise RuntimeError("cannot delete a tensor's data")
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def box(self) -> Any:
         """The payload as an array that can be written to and looked into; a 0-d scalar becomes a 0-d array, once."""
@@ -367,6 +370,13 @@ def apart(shapes: list[tuple[int, ...]]) -> RuntimeError | None:
                     "two lengths fit if they are equal or one of them is 1. unsqueeze or reshape one of them."
                 )
     return None
+
+
+def must_be_floating(t: Tensor, opening: str) -> None:
+    """Raise, with these opening words, for a tensor that can have no gradient."""
+    if t.payload.dtype not in dtypes.FLOATING:
+        advice = "Make it floating point first: tensor(..., dtype=torch.float32) or t.float()."
+        raise RuntimeError(f"{opening}; this one is {t.dtype}. {advice}")
 
 
 def fresh(payload: Any) -> Tensor:

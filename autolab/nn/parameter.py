@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, fresh, must_be_floating
 from autolab.surface.overriding import _disabled_torch_function_impl
 from autolab.surface.printing import tensor_repr
 
@@ -25,6 +25,8 @@ class Parameter(Tensor):
         if not isinstance(data, Tensor) and not (isinstance(data, tuple) and not data):
             raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach': a Parameter is made of a tensor")
         t = super().__new__(cls, data)
+        if requires_grad:
+            must_be_floating(t, "Only Tensors of floating point and complex dtype can require gradients")
         return t.requires_grad_(requires_grad)
 
     def __repr__(self) -> str:

@@ -1,6 +1,7 @@
 """The graph: what it is made of, how long it can be used, which part of it a pass walks."""
 
 import warnings
+from collections import UserDict
 
 import pytest
 
@@ -257,7 +258,7 @@ def test_backward_with_create_graph_warns_of_the_cycle_it_makes():
 def ask(lib, **more):
     """Names for the snippets below."""
     return {
-        "torch": lib, "backward": lib.autograd.backward, "grad": lib.autograd.grad, "c": lib.tensor(2.0),
+        "torch": lib, "UserDict": UserDict, "backward": lib.autograd.backward, "grad": lib.autograd.grad, "c": lib.tensor(2.0),
         "s": lib.tensor(2.0, requires_grad=True), "w": lib.tensor(3.0, requires_grad=True),
         "x": lib.tensor([2.0, 3.0], requires_grad=True), "i": lib.tensor([1, 2]),
     }  # fmt: skip
@@ -294,7 +295,7 @@ MESSAGES = [
     ("torch.tensor([1, 2], requires_grad=True)", RuntimeError,
      "Only Tensors of floating point and complex dtype can require gradients", []),
     ("i.requires_grad_()", RuntimeError,
-     "only Tensors of floating point", ["int64", "float"]),
+     "only Tensors of floating point dtype can require gradients", ["int64", "float"]),
     ("(x * 2).requires_grad_(False)", RuntimeError,
      "you can only change requires_grad flags of leaf variables", ["detach"]),
     ("x.numpy()", RuntimeError,
@@ -306,7 +307,25 @@ MESSAGES = [
     ("setattr(x, 'grad', torch.ones(3))", RuntimeError,
      "attempting to assign a gradient of size '[3]' to a tensor of size '[2]'", []),
     ("setattr(x, 'grad', torch.ones(2, dtype=torch.float64))", RuntimeError,
-     "attempting to assign a gradient with dtype", []),
+     "attempting to assign a gradient with dtype 'double' to a tensor with grad_dtype 'Float'. The gradient must match the tensor's", []),
+    ("setattr(x, 'grad', torch.tensor([1, 2]))", RuntimeError,
+     "attempting to assign a gradient with dtype 'long int' to a tensor with grad_dtype 'Float'", []),
+    ("setattr(x, 'requires_grad', 3)", RuntimeError,
+     "requires_grad must be a bool", ["int"]),
+    ("x.requires_grad_(3)", TypeError,
+     "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not int", []),
+    ("setattr(i, 'requires_grad', True)", RuntimeError,
+     "only Tensors of floating point and complex dtype can require gradients", ["int64"]),
+    ("torch.nn.Parameter(i)", RuntimeError,
+     "Only Tensors of floating point and complex dtype can require gradients", ["int64"]),
+    ("delattr(x, 'requires_grad')", RuntimeError,
+     "requires_grad must be a bool", []),
+    ("delattr(x, 'data')", RuntimeError,
+     "Deleting tensor data is not allowed. Delete tensor instead!", []),
+    ("backward(s * 2, inputs=UserDict(s=s))", TypeError,
+     "`inputs` argument to `backward()` must be a dict, not UserDict. Other Mapping types are not supported", ["dict(inputs)"]),
+    ("grad(s * 2, UserDict(s=s))", TypeError,
+     "`inputs` argument to `grad()` must be a dict, not UserDict. Other Mapping types are not supported", []),
 ]  # fmt: skip
 
 
@@ -316,6 +335,15 @@ def test_what_cannot_be_asked_is_refused_in_pytorchs_opening_words(lib, snippet,
         eval(snippet, ask(lib))
     assert str(caught.value).startswith(opening)
     assert lib.__name__ == "torch" or [p for p in more if p not in str(caught.value)] == []
+
+
+def test_grad_variables_is_the_old_name_of_grad_tensors(lib):
+    x = lib.ones(2, requires_grad=True)
+    with pytest.warns(FutureWarning, match="`grad_variables` is deprecated. Use `grad_tensors` instead."):
+        lib.autograd.backward(x * 2, grad_variables=lib.ones(2))
+    assert x.grad.tolist() == [2.0, 2.0]
+    with pytest.warns(FutureWarning), pytest.raises(RuntimeError, match="arguments both passed to `backward"):
+        lib.autograd.backward(x * 2, lib.ones(2), grad_variables=lib.ones(2))
 
 
 def test_asking_a_result_for_its_gradient_warns(lib):
