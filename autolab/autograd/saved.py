@@ -10,6 +10,8 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from autolab.engine.node import Node
 from autolab.engine.op import WRITERS, Op, Out, Plan, Slot, Value, Values
 from autolab.engine.saved import FREED, NEVER, Packed, bring_back, check, packed
@@ -67,9 +69,9 @@ class SavedTensor:
 
     @property
     def data(self) -> Any:
-        """What is kept: the tensor, or what `pack` made of it."""
-        kept = self.read() or (None, NEVER, 0)
-        return kept[0].ticket if type(kept[0]) is Packed else self.unpack()
+        """What is kept: the tensor, or what `pack` made of it; None once freed."""
+        kept = self.read() or (None,)
+        return kept[0].ticket if type(kept[0]) is Packed else None if kept[0] is None else self.unpack()
 
     @property
     def unpack_hook(self) -> Any:
@@ -85,8 +87,8 @@ class SavedTensor:
         if kept[0] is None:
             return None
         raw, version = check(self.node, self.name, kept)
-        if isinstance(raw, int | float | bool):
-            return raw
+        if version is NEVER:  # no tensor: a number as it is, an array that stands for what nobody gave as None
+            return raw if isinstance(raw, int | float | bool) else None
         own_result = self.edge is not None and self.edge[0] is self.node
         found = None if own_result else still_there(raw, self.edge, version)
         return with_history(raw, self.edge, version) if found is None else found
@@ -100,7 +102,8 @@ PYTORCHS_NAMES = {
 }  # fmt: skip
 OF_ONE_ROW = {
     ("mm", "y"): "mat2", ("bmm", "y"): "mat2", ("mv", "y"): "vec", ("dot", "y"): "tensor", ("mse_loss", "y"): "target",
-    ("embedding", "index"): "indices", ("swapaxes", "axis1"): "dim0", ("swapaxes", "axis2"): "dim1", ("split", "out_1"): "out_1",
+    ("embedding", "index"): "indices", ("index", "key"): "indices", ("index_put", "key"): "indices",
+    ("swapaxes", "axis1"): "dim0", ("swapaxes", "axis2"): "dim1", ("split", "out_1"): "out_1",
 }  # fmt: skip
 SEVERAL_DIMS = {"sum", "mean", "amax", "amin", "var", "std", "logsumexp", "norm", "flip"}
 
@@ -122,20 +125,30 @@ def attributes(row: Op, plan: Plan) -> dict[str, Any]:
 
 def not_kept(node: Any, slot: Any, raw: bool = False) -> Any:
     """`node._saved_self` where the rules that run need no self."""
-    if node.saved is None:
+    if node.saved is None and not raw:
         raise RuntimeError(FREED)
     return SavedTensor(node, slot.name, None, lambda: (None, NEVER, 0), lambda kept: None) if raw else None
 
 
 def look_up(node: Any, slot: Any, raw: bool = False) -> Any:
-    """`node._saved_self` and its kin. Raises RuntimeError once freed."""
-    if node.saved is None:
-        raise RuntimeError(FREED)
+    """`node._saved_self` and its kin. Raises RuntimeError once freed, but for the handles."""
     if isinstance(slot, Value | Out | Values):
         found = [handle if raw else handle.unpack() for handle in handles(slot, node)]
         return tuple(found) if slot.width == 1 else found[0]
+    if node.saved is None:
+        raise RuntimeError(FREED)
     kept = slot.kept(node)[0]
+    if slot.name == "key" and node.op.holds:
+        return indices(kept)
     return from_the_front(node, kept) if slot.name in ("axis", "axes") else kept
+
+
+def indices(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What picks entries, as PyTorch keeps it: a tensor for each axis, None for one taken as a whole, up to the last tensor."""
+    found = [fresh(k) if isinstance(k, np.ndarray) else None for k in key]
+    while found and found[-1] is None:
+        found.pop()
+    return tuple(found)
 
 
 def handles(slot: Slot, node: Any) -> list[SavedTensor]:

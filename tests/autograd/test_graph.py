@@ -35,6 +35,14 @@ def test_a_copy_is_named_as_pytorch_names_it(lib, x):
     assert node.name() == "torch::autograd::CopyBackwards" and type(node).__name__ == "CopyBackwards"
 
 
+def test_quotients_that_are_rounded_are_named_as_pytorch_names_them(lib, x):
+    for other in (2.0, lib.ones(3)):
+        for mode in ("trunc", "floor"):
+            y = lib.div(x, other, rounding_mode=mode)
+            assert y.grad_fn.name() == "DivBackward2"
+            assert lib.autograd.grad(y.sum(), x)[0].tolist() == [0.0, 0.0, 0.0]
+
+
 def test_a_node_can_be_run_by_hand(lib, x):
     node = (x * 2).grad_fn
     with lib.no_grad():
@@ -76,6 +84,21 @@ def test_what_is_freed_cannot_be_looked_at(lib, x):
     y.sum().backward()
     with pytest.raises(RuntimeError, match="directly access saved tensors after they have already been freed"):
         y.grad_fn._saved_self  # noqa: B018
+    handle = y.grad_fn._raw_saved_self
+    assert handle.data is None
+    with pytest.raises(RuntimeError, match="Calling register_hooks on a saved tensor after it has been freed"):
+        handle.register_hooks(lambda t: t, lambda t: t)
+
+
+def test_an_index_is_kept_as_a_tensor_for_each_axis(lib, x):
+    whole, indices = x.reshape(1, 3, 1)[:, lib.tensor([0, 2])].grad_fn._saved_indices
+    assert whole is None and indices.tolist() == [0, 2]
+
+
+def test_weights_that_nobody_gave_are_none(lib, x):
+    loss = lib.nn.functional.nll_loss
+    assert loss(x.reshape(1, 3), lib.tensor([1])).grad_fn._saved_weight is None
+    assert loss(x.reshape(1, 3), lib.tensor([1]), lib.ones(3)).grad_fn._saved_weight.tolist() == [1.0, 1.0, 1.0]
 
 
 # -- edges ---------------------------------------------------------------------------------------------
@@ -174,6 +197,29 @@ def test_an_unpack_hook_must_give_a_tensor(lib, x):
         y.sum().backward()
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float16"])
+@pytest.mark.parametrize("function", [lambda x: x * x, lambda x: x.sqrt(), lambda x: x / (x * 2)], ids=["mul", "sqrt", "div"])
+def test_a_gradient_has_its_inputs_dtype_whatever_an_unpack_hook_brings_back(lib, x, dtype, function):
+    with lib.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t.to(getattr(lib, dtype))):
+        y = function(x).sum()
+    (g,) = lib.autograd.grad(y, x, create_graph=True)
+    y.backward()
+    assert g.dtype is x.grad.dtype is lib.float32
+
+
+def test_an_unpack_hook_that_brings_back_another_shape_is_told_so(lib, x):
+    with lib.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: lib.ones(2)):
+        y = (x * x).sum()
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(3\) must match the size of tensor b \(2\) at non-singleton dimension 0"):
+        y.backward()
+
+
+def test_hooks_on_saved_tensors_are_functions(lib):
+    with pytest.raises(TypeError, match=r"_push_saved_tensors_default_hooks\(\): incompatible function arguments"):
+        with lib.autograd.graph.saved_tensors_hooks(3, 4):
+            pass
+
+
 def test_errors_of_hooks_arrive_as_they_are_and_leave_nothing_behind(lib, x):
     class Mine(Exception):
         pass
@@ -265,6 +311,15 @@ def test_a_hook_on_any_of_several_is_called_once_a_pass(lib, x):
     (a + b * 3).sum().backward(retain_graph=True)
     (a + b).sum().backward()
     assert len(seen) == 2
+
+
+def test_a_hook_on_several_that_do_not_require_grad(lib, x):
+    register, seen = lib.autograd.graph.register_multi_grad_hook, []
+    with pytest.raises(AssertionError, match="Expected gradient function to be set"):
+        register((x, lib.ones(3)), print)
+    register((lib.ones(3), x), seen.append, mode="any")
+    (x * 2).sum().backward()
+    assert len(seen) == 1
 
 
 def test_a_failed_pass_does_not_count_for_a_hook_on_several(lib, x):
