@@ -53,7 +53,7 @@ def steps(
     pending: dict[Any, Any] = {}  # gradients on their way, by node (first output) or by edge (further outputs)
     sums: set[Any] = set()  # those of them that are arrays made here, by adding: more can be added in place
     number, node = next_pass(), None  # noqa: F841  for `running`
-    order, edges_of, waiting = schedule(starts)
+    order, waiting = schedule(starts)
     wanted: dict[Node, list[Edge]] = {}
     for target in inputs or ():
         wanted.setdefault(target[0], []).append(target)
@@ -99,7 +99,7 @@ def steps(
                 continue
             if free:
                 node.release()
-        edges = edges_of[node]
+        edges = node.edges
         if partly:
             edges = tuple([edge if (edge[0] if type(edge) is tuple else edge) in goal else None for edge in edges])
         if not quiet:
@@ -201,29 +201,25 @@ def running(function: Callable[..., Any] = steps) -> dict[str, Any] | None:
     return None if frame is None else frame.f_locals
 
 
-def schedule(starts: list[Edge]) -> tuple[list[Node], dict[Node, tuple[Edge | None, ...]], dict[Any, int]]:
-    """The nodes below some edges, latest first; the edges of each; and for each accumulator how many of them lead into it."""
-    waiting: dict[Any, int] = {}
-    edges_of: dict[Node, tuple[Edge | None, ...]] = {}
-    for start in starts:
-        root = start[0] if type(start) is tuple else start
-        if type(root) is AccumulateGrad:
-            waiting[root] = 0
-        else:
-            edges_of[root] = root.edges  # type: ignore[index,union-attr]
-    order = list(edges_of)
+def schedule(starts: list[Edge]) -> tuple[list[Node], dict[Any, int]]:
+    """The nodes below some edges, latest first, and for each accumulator how many edges lead into it."""
+    roots = dict.fromkeys(start[0] if type(start) is tuple else start for start in starts)
+    waiting: dict[Any, int] = {root: 0 for root in roots if type(root) is AccumulateGrad}
+    order: list[Any] = [root for root in roots if root not in waiting] if waiting else list(roots)
+    seen: set[Any] = set(order)
+    found, remember = order.append, seen.add
     for node in order:  # it grows meanwhile
-        for edge in edges_of[node]:
+        for edge in node.edges:
             kind = type(edge)
             if kind is AccumulateGrad:
                 waiting[edge] = waiting.get(edge, 0) + 1
             elif edge is not None:
                 child: Any = edge[0] if kind is tuple else edge
-                if child not in edges_of:
-                    edges_of[child] = child.edges
-                    order.append(child)
+                if child not in seen:
+                    remember(child)
+                    found(child)
     order.sort(key=attrgetter("seq"), reverse=True)
-    return in_turn(order) if Node.renumbered else order, edges_of, waiting
+    return in_turn(order) if Node.renumbered else order, waiting
 
 
 def in_turn(nodes: list[Node]) -> list[Node]:
