@@ -270,6 +270,10 @@ class FunctionNode(Node):
         self.outputs_like: list[Any] = [(r.payload.shape, r.payload.dtype) if isinstance(r, Tensor) else None for r in results]
         self.call.node = weakref.ref(self)
 
+    @property
+    def shown(self) -> tuple[int, ...]:  # type: ignore[override]
+        return tuple(i for i, like in enumerate(self.call.inputs) if not isinstance(like, type))
+
     def __getattr__(self, name: str) -> Any:
         # PyTorch's ctx is the node, so what was set on ctx can be read here.
         if name in ("saved_tensors", "saved_variables", "needs_input_grad"):

@@ -109,10 +109,13 @@ def after(node: Node, g: Any, outgoing: Any, create_graph: bool) -> Any:
     assert node.hooks is not None
     incoming = tensors(g if node.outputs != 1 else (g,))
     for hook in list(node.hooks.post.values()):
-        given = tensors(outgoing)
+        given = tensors(node.seen(outgoing))
         with recording(create_graph):
             result = hook(given, incoming)
-        outgoing = outgoing if result is None else raws(hook, result, given, create_graph)
+        if result is not None:
+            changed = raws(hook, result, given, create_graph)
+            by_input = dict(zip(node.shown or range(len(changed)), changed))
+            outgoing = tuple([by_input.get(i) for i in range(len(outgoing))])
     return outgoing
 
 

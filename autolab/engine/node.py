@@ -49,6 +49,7 @@ class Node:
     renumbered = False  # whether the number of any node was set by hand
     requires_grad = True
     holds_values = True  # whether there is something to release
+    shown: tuple[int, ...] | None = None  # the inputs that users see, if not all: those that could have a gradient
     edges: tuple[Edge | None, ...]
     hooks: Hooks | None
     saved: Any  # of those that have an `op`
@@ -63,7 +64,11 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        return tuple((None, 0) if edge is None else (edge[0], edge[1]) for edge in self.edges)
+        return tuple((None, 0) if edge is None else (edge[0], edge[1]) for edge in self.seen(self.edges))
+
+    def seen(self, of_each: Any) -> Any:
+        """Of what there is one of for each edge, those that users see."""
+        return of_each if self.shown is None else tuple([of_each[i] for i in self.shown])
 
     def __iter__(self) -> Iterator[Any]:
         """As an edge, a node is the pair (node, 0)."""
@@ -100,7 +105,7 @@ class Node:
             raise TypeError(f"expected {self.outputs} arguments, got {len(grads)} instead")
         given = [g if g is None or modes.grad else g.payload for g in grads]
         found = self.gradients(tuple(given) if self.outputs != 1 else given[0], modes.grad)
-        results = tuple([g if g is None or isinstance(g, Tensor) else fresh(g) for g in found])
+        results = tuple([g if g is None or isinstance(g, Tensor) else fresh(g) for g in self.seen(found)])
         return results[0] if len(results) == 1 else results
 
     def gradients(self, g: Any, create_graph: bool) -> Any:

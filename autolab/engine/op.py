@@ -62,6 +62,7 @@ class Op:
         batch: Callable[..., Any] | None = None,
         refuse: Callable[..., None] | None = None,
         shared: dict[str, Callable[..., Any]] | None = None,
+        number: dict[str, str] | None = None,
         **rules: Callable[..., Any],
     ) -> None:
         self.name, self.forward, self.kind = name, forward, kind
@@ -80,6 +81,7 @@ class Op:
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
         self.plans: dict[int, Plan] = {}
         self.namer = node if callable(node) else None
+        self.number = number or {}
         self.node_name = (
             node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"
         )
@@ -143,6 +145,7 @@ class Op:
                 "plan": plan,
                 "holds_values": plan.holds_values,
                 "narrow": narrow,
+                "shown": self.shown(name),
                 "__module__": __name__,
                 **WRITERS["attributes"](self, plan),
             }
@@ -155,6 +158,11 @@ class Op:
                 members["like"] = None
             cls = self._classes[mask, name, narrow] = type(name, (base,), members)
         return cls
+
+    def shown(self, name: str) -> tuple[int, ...] | None:
+        """The inputs that a node of this name shows: neither an index or a mask, nor what is a number under that name; None for all."""
+        shown = tuple(i for i, n in enumerate(self.inputs) if n in self.rules and n != self.number.get(name))
+        return None if self.variadic or len(shown) == len(self.inputs) else shown
 
     @staticmethod
     def _first_large(node: OpNode, g: Any, ours: bool) -> Any:
@@ -354,6 +362,7 @@ def op(name: str, forward: Callable[..., Any], kind: str = GENERAL, **details: A
     `node` PyTorch's name for the node (or a function of the call that gives it); `numpy` the NumPy function(s) that mean this
     row; `promote` "join" brings the inputs named in `together` (default all) to one dtype, "float" also takes integers to the
     default float; `outputs` how many results, -1 if it depends on the call; `view` the result looks into the input's memory;
+    `number` under which of its names which input is a number, without an edge that users see;
     `matrices` the row is a product of two matrices; `holds` its settings may be arrays (an index), and are freed as saved values are;
     `jvp` and `batch` are for GENERAL rows that want more than what follows from the rules; `shared` names what several rules ask for
     and is computed once for all of them, `{"xhat": lambda x, axes: ...}`; `refuse` is called on the raw

@@ -13,13 +13,13 @@ E = ELEMENTWISE
 
 fmod = op(
     "fmod", lambda x, y: wide.fmod(x, y), E, numpy=np.fmod, refuse=refuse.whole_division_by_zero("fmod_cpu"),
-    node=lambda x, y: f"FmodBackward{0 if is_number(y) else 1}",
+    node=lambda x, y: f"FmodBackward{0 if is_number(y) else 1}", number={"FmodBackward0": "y"},
     x=lambda g: g, y=lambda g, x, y: -g * np.trunc(x / y),
 )  # fmt: skip
 frac = op("frac", lambda x: x - np.trunc(x), E, refuse=refuse.integers("frac_cpu"), x=lambda g: g)
 copysign = op(
     "copysign", lambda x, y: np.copysign(x, y), E, numpy=np.copysign, promote="float",
-    node=lambda x, y: f"CopysignBackward{1 if is_number(y) else 0}",
+    node=lambda x, y: f"CopysignBackward{1 if is_number(y) else 0}", number={"CopysignBackward1": "y"},
     x=lambda g, x, out: g * np.where(x == 0, 0, out / or_one(x)), y=lambda g: np.zeros_like(g),
 )  # fmt: skip
 sgn = op("sgn", lambda x: np.sign(x), E, x=lambda g: np.zeros_like(g))
@@ -102,7 +102,7 @@ def lerp_values(x, y, weight):
 
 # From the nearer end, so that weight 1 gives exactly y.
 lerp = op(
-    "lerp", lerp_values, E, node=lambda x, y, weight: f"LerpBackward{0 if is_number(weight) else 1}",
+    "lerp", lerp_values, E, node=lambda x, y, weight: f"LerpBackward{0 if is_number(weight) else 1}", number={"LerpBackward0": "weight"},
     x=lambda g, weight: g * (1 - weight), y=lambda g, weight: g * weight, weight=lambda g, x, y: g * (y - x),
 )  # fmt: skip
 addcmul = op(

@@ -35,7 +35,8 @@ sub = op(
     "sub", lambda x, y: x - y, E, numpy=np.subtract, refuse=refuse.bools_to_subtract, x=lambda g: g, y=lambda g: -g
 )  # fmt: skip
 rsub = op(
-    "rsub", lambda x, y: y - x, E, node="RsubBackward1", refuse=refuse.bools_to_subtract, x=lambda g: -g, y=lambda g: g
+    "rsub", lambda x, y: y - x, E, node="RsubBackward1", number={"RsubBackward1": "y"}, refuse=refuse.bools_to_subtract,
+    x=lambda g: -g, y=lambda g: g,
 )  # fmt: skip
 mul = op("mul", lambda x, y: x * y, E, numpy=np.multiply, x=lambda g, y: g * y, y=lambda g, x: g * x)
 div = op("div", lambda x, y: x / y, E, numpy=np.divide, promote="float", x=lambda g, y: g / y, y=lambda g, x, y: -g * (x / y) / y)
@@ -66,7 +67,7 @@ def power(x, y):
 
 pow = op(
     "pow", power, E, numpy=np.power, refuse=refuse.bools("pow"),
-    node=lambda x, y: "PowBackward2" if is_number(x) else "PowBackward1",
+    node=lambda x, y: "PowBackward2" if is_number(x) else "PowBackward1", number={"PowBackward2": "x"},
     x=lambda g, x, y: np.where(y == 0, 0, g * (y * x ** np.where(y == 0, 1, y - 1))),
     y=lambda g, x, y, out: g * (out * log_of_base(x, y)),
 )  # fmt: skip
@@ -98,7 +99,7 @@ def quotient_towards_zero(x, y):
 
 remainder = op(
     "remainder", lambda x, y: wide.remainder(x, y), E, numpy=np.remainder, refuse=refuse.whole_division_by_zero("remainder_cpu"),
-    node=lambda x, y: f"RemainderBackward{0 if is_number(y) else 1}",
+    node=lambda x, y: f"RemainderBackward{0 if is_number(y) else 1}", number={"RemainderBackward0": "y"},
     x=lambda g: g, y=lambda g, x, y: -g * wide.floor_divide(x, y),
 )  # fmt: skip
 
@@ -193,7 +194,7 @@ where = op(
 )  # fmt: skip
 masked_fill = op(
     "masked_fill", lambda x, mask, value: np.where(mask, value, x)[()], E, together=("x", "value"),
-    node=lambda x, mask, value: f"MaskedFillBackward{0 if is_number(value) else 1}",
+    node=lambda x, mask, value: f"MaskedFillBackward{0 if is_number(value) else 1}", number={"MaskedFillBackward0": "value"},
     x=lambda g, mask: keep(g, ~mask), value=lambda g, mask: keep(g, mask),
 )  # fmt: skip
 
@@ -211,7 +212,8 @@ to = op(
 copy = op("copy", lambda x, y: np.broadcast_to(y, x.shape).astype(x.dtype)[()], E, node="CopyBackwards", promote="",
           x=lambda g: np.zeros_like(g), y=lambda g: g)  # fmt: skip
 fill = op("fill", lambda x, y: np.full(x.shape, y, x.dtype)[()], E, promote="", x=lambda g: np.zeros_like(g), y=lambda g: g,
-          node=lambda x, y: f"FillBackward{2 if is_number(y) else 3}")  # fmt: skip
+          node=lambda x, y: f"FillBackward{2 if is_number(y) else 3}",
+          number={"FillBackward2": "y", "ZeroBackward0": "y"})  # fmt: skip
 
 
 # -- comparisons: no gradient --------------------------------------------------------------------

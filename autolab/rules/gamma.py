@@ -265,6 +265,7 @@ digamma = op("digamma", lambda x: digamma_values(x), E, promote="float", x=lambd
 polygamma = op("polygamma", lambda x, *, n: polygamma_values(x, n=n), E, promote="float", x=lambda g, x, n: g * polygamma(x, n=n + 1))
 zeta = op("zeta", lambda x, q: zeta_values(x, q), E, promote="float",
           node=lambda x, q: f"SpecialZetaBackward{1 if is_number(x) else 2 if is_number(q) else 0}",
+          number={"SpecialZetaBackward1": "x", "SpecialZetaBackward2": "q"},
           q=lambda g, x, q: g * (-x * zeta(x + 1, q)))  # fmt: skip
 # Nobody has a formula for the derivative with respect to a.
 igamma = op("igamma", lambda a, x: lower_part(a, x), E, promote="float", a=lambda g: refuse.derivative("igamma: input"),

@@ -54,12 +54,12 @@ def first_gradient(loss, gradient):
 
 
 def nodes_below(loss):
-    """Every node of the graph -> its `next_functions`: operations from the newest to the oldest, then leaves in the order they were met."""
+    """Every node of the graph -> its edges, one for each input: operations from the newest to the oldest, then leaves in the order they were met."""
     found, stack = {}, [loss.grad_fn]
     while stack:
         node = stack.pop()
         if node not in found:
-            found[node] = node.next_functions
+            found[node] = tuple((None, 0) if edge is None else tuple(edge) for edge in node.edges)
             stack.extend(child for child, _ in found[node] if child is not None)
     ops = sorted([n for n in found if not is_leaf(n)], key=attrgetter("seq"), reverse=True)
     leaves = {child: None for node in ops for child, _ in found[node] if child is not None and is_leaf(child)}
@@ -186,9 +186,9 @@ def key_of(tensor):
 def input_names(node):
     """A name for each edge: the row's argument names; numbered for a variadic row and for a Function."""
     if node.op is None:
-        return tuple(f"input {i}" for i in range(len(node.next_functions)))
+        return tuple(f"input {i}" for i in range(len(node.edges)))
     if node.op.variadic:
-        return tuple(f"{node.op.inputs[0]}[{i}]" for i in range(len(node.next_functions)))
+        return tuple(f"{node.op.inputs[0]}[{i}]" for i in range(len(node.edges)))
     return tuple(node.op.inputs)
 
 

@@ -42,6 +42,16 @@ def test_a_function_is_a_node_like_any_other(x, square):
     assert x.grad.tolist() == [2.0, 4.0]
 
 
+def test_a_functions_node_has_an_edge_for_each_tensor_and_none_for_a_number(lib, x):
+    scale = function(lib, lambda ctx, n, x, y: x * n, lambda ctx, g: (None, g * 2, None), "Scale")
+    y, given = scale.apply(2, x, lib.ones(2)), []
+    assert [child is not None for child, _ in y.grad_fn.next_functions] == [True, False]
+    y.grad_fn.register_hook(lambda inputs, outputs: given.append(inputs) or (inputs[0] * 10, None))
+    y.sum().backward()
+    assert [g if g is None else g.tolist() for g in given[0]] == [[2.0, 2.0], None]
+    assert x.grad.tolist() == [20.0, 20.0]
+
+
 def test_what_is_set_on_ctx_can_be_read_from_the_node(lib, x):
     def forward(ctx, x):
         ctx.save_for_backward(x)

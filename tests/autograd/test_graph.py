@@ -52,6 +52,38 @@ def test_a_node_can_be_run_by_hand(lib, x):
         node(lib.ones(3), lib.ones(3))
 
 
+# One edge, or None for what needs no gradient, for each Tensor that could have one: not for an index, a mask or a number.
+EDGES = {
+    "a product": (lambda lib, x: x * 2, [True, False]),
+    "where": (lambda lib, x: lib.where(x > 2, x, 0.0), [True, False]),
+    "masked_fill": (lambda lib, x: x.masked_fill(x > 2, 0.0), [True]),
+    "masked_fill by a tensor": (lambda lib, x: x.masked_fill(x > 2, lib.tensor(0.0)), [True, False]),
+    "gather": (lambda lib, x: x.gather(0, lib.tensor([0])), [True]),
+    "index_select": (lambda lib, x: x.index_select(0, lib.tensor([0])), [True]),
+    "scatter_add": (lambda lib, x: x.scatter_add(0, lib.tensor([0]), lib.ones(1)), [True, False]),
+    "embedding": (lambda lib, x: lib.nn.functional.embedding(lib.tensor([0]), x.reshape(3, 1)), [True]),
+    "nll_loss": (lambda lib, x: lib.nn.functional.nll_loss(x.reshape(1, 3), lib.tensor([0])), [True]),
+    "a number to a power": (lambda lib, x: 2**x, [True]),
+    "a number to a power, from a tensor": (lambda lib, x: lib.tensor(2.0) ** x, [False, True]),
+    "from a number": (lambda lib, x: 1 - x, [True]),
+    "remainder": (lambda lib, x: x % 2, [True]),
+    "lerp": (lambda lib, x: lib.lerp(x, lib.ones(3), 0.5), [True, False]),
+    "zero_": (lambda lib, x: x.clone().zero_(), [True]),
+    "copy_": (lambda lib, x: lib.zeros(3).copy_(x), [False, True]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_a_node_shows_an_edge_for_each_tensor_that_could_have_a_gradient(lib, x, name):
+    make, edges = EDGES[name]
+    assert [child is not None for child, _ in make(lib, x).grad_fn.next_functions] == edges
+    y = make(lib, x)
+    y.grad_fn.register_hook(lambda grad_inputs, grad_outputs: tuple(g if g is None else g * 10 for g in grad_inputs))
+    (ten,) = lib.autograd.grad(y.sum(), x)
+    (once,) = lib.autograd.grad(make(lib, x).sum(), x)
+    assert lib.equal(ten, once * 10)
+
+
 KEPT = {
     "mul": (lambda lib, x: x * (x + 1), {"self": [1.0, 2.0, 3.0], "other": [2.0, 3.0, 4.0]}),
     "exp": (lambda lib, x: (x * 0).exp(), {"result": [1.0, 1.0, 1.0]}),
