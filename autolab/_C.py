@@ -139,7 +139,7 @@ def _saved_tensors_hooks_is_enabled() -> bool:
 def _unsafe_set_version_counter(tensors: tuple[Tensor, ...], versions: tuple[int, ...]) -> None:
     for t, version in zip(tensors, versions):
         if version < 0:
-            raise RuntimeError(f"Cannot set a version_counter to a negative value: {version}")
+            raise RuntimeError(f"Cannot set a version_counter to a value below 0: {version}")
         t.version[0] = version
 
 

@@ -103,6 +103,8 @@ class set_detect_anomaly:
     """Turn anomaly mode on or off: at once when called, until the end of the block when used as a context manager."""
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        if type(mode) is not bool:
+            raise TypeError(f"set_anomaly_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
         self.before = modes.anomaly, modes.check_nan
         modes.anomaly, modes.check_nan = Anomaly() if mode else None, bool(check_nan)
         modes.settle()

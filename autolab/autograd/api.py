@@ -41,7 +41,7 @@ def like_of(out: Any) -> Like | None:
     """The shape and dtype of a root; None for an edge that does not say."""
     if isinstance(out, Tensor):
         return Like(out.payload.shape, out.payload.dtype)
-    return out.ownership_token if isinstance(out.ownership_token, Like) else None
+    return out.like  # type: ignore[no-any-return]
 
 
 def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], create_graph: bool) -> list[Any]:
@@ -93,7 +93,7 @@ def check_differentiable(outputs: tuple[Tensor, ...]) -> None:
         if isinstance(out, GradientEdge):
             continue
         if not isinstance(out, Tensor):
-            raise TypeError(f"element {i} of tensors is not a Tensor but {type(out).__name__}")
+            raise AssertionError(f"Expected output to be a torch.Tensor: element {i} of tensors is of type {type(out).__name__}")
         if not out.requires_grad:
             raise RuntimeError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn. Nothing it was computed from has "
@@ -171,6 +171,8 @@ def run_backward(tensors: Tensors, grad_tensors: Any, retain_graph: bool | None,
 def required_edge(t: Tensor | GradientEdge) -> Edge:
     if isinstance(t, GradientEdge):
         return t.edge
+    if not isinstance(t, Tensor):
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
     edge = edge_of(getattr(t, "in_reverse", t))
     if edge is None:
         raise RuntimeError("One of the differentiated Tensors does not require grad")

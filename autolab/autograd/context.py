@@ -287,6 +287,9 @@ class FunctionNode(Node):
         rule = self.call.function.rule()
         return rule(self.ctx, list(grads)) if self.call.function.boxed_grads_call else rule(self.ctx, *grads)
 
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
     # -- what the engine asks ------------------------------------------------------------------------
 
     def gradients(self, g: Any, create_graph: bool) -> tuple[Any, ...]:

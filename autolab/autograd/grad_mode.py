@@ -156,7 +156,9 @@ class set_grad_enabled(_GradMode):
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
-        self.value = bool(mode)
+        if type(mode) is not bool:
+            raise TypeError(f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}")
+        self.value = mode
         self._at_call = modes.grad
         modes.record(self.value)
 
@@ -170,6 +172,9 @@ class set_grad_enabled(_GradMode):
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         modes.record(self._at_call)  # as a decorator it changes nothing outside the function
         return super().__call__(function)
+
+    def __repr__(self) -> str:
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.value})"
 
 
 def is_inference(input: Tensor) -> bool:

@@ -41,12 +41,21 @@ class GradientEdge(NamedTuple):
 
     node: Any
     output_nr: int
-    ownership_token: Any = None
+    ownership_token: Any = None  # in PyTorch, keeps the thing alive that keeps the node alive; here the edge does
 
     @property
     def edge(self) -> Edge:
         """The same as the engine has it."""
         return (self.node, self.output_nr) if self.output_nr else self.node
+
+    @property
+    def like(self) -> Like | None:
+        """The shape and dtype of the gradient; None as long as nobody has asked for the `grad_fn` of the result."""
+        try:
+            shape, dtype = self.node._input_metadata[self.output_nr]
+        except AttributeError:
+            return None
+        return Like(tuple(shape), dtype.numpy)
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
@@ -57,7 +66,7 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     edge = edge_of(getattr(tensor, "in_reverse", tensor))
     if edge is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    return GradientEdge(edge[0], edge[1], Like(tuple(tensor.shape), tensor.payload.dtype))
+    return GradientEdge(tensor.grad_fn or edge[0], edge[1])  # a node asked for in this way knows the shape of its result
 
 
 def will_run(node: EngineNode, now: dict[str, Any]) -> bool:

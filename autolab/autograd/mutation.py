@@ -20,6 +20,8 @@ def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     >>> x._version
     1
     """
+    if not isinstance(tensor, Tensor | Iterable):
+        raise RuntimeError(f"increment_version expect a Iterable[Tensor] as input, not {type(tensor).__name__}")
     for t in [tensor] if isinstance(tensor, Tensor) else tensor:
         if not t.is_inference():
             t.version[0] += 1

@@ -89,7 +89,7 @@ class Node:
     def _input_metadata(self) -> tuple[Like, ...]:
         """Shape and dtype of each gradient that comes in. A node of one result learns them from it: `y.grad_fn._input_metadata`."""
         likes = getattr(self, "outputs_like", None) or [self.result_like]
-        return tuple(Like(Size(shape), dtype_of(dtype)) for shape, dtype in likes)
+        return tuple(like and Like(Size(like[0]), dtype_of(like[1])) for like in likes)
 
     def _sequence_nr(self) -> int:
         return self.seq
@@ -149,7 +149,7 @@ class Node:
         return RemovableHandle(self._own_hooks().pre, hook)
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
 class OpNode(Node):
@@ -281,6 +281,10 @@ class AccumulateGrad(Node):
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"  # as PyTorch writes it
+
+    @property
+    def outputs_like(self) -> list[Any]:
+        return [(self.variable.payload.shape, self.variable.payload.dtype)]
 
     def finish(self, g: Any, captured: dict[Any, Any] | None, accumulate: bool, create_graph: bool) -> Any:
         """Let it fire: g goes through the leaf's hooks, into `captured` if given, and into `.grad` if the pass is to `accumulate`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 import warnings
 from functools import reduce
 from typing import Any
@@ -88,15 +89,19 @@ def numpy_dtype(dtype: Any, function: str) -> Any:
 
 def _from_lists(data: Any, wanted: Any) -> Any:
     """Nested lists as an array, in PyTorch's choice of dtype unless one is wanted; then as precise as NumPy has it."""
-    sample = data
+    sample, dims = data, 0
     while isinstance(sample, list | tuple | range) and len(sample):
-        sample = sample[0]
-    if isinstance(sample, Tensor) and isinstance(data, list | tuple):
-        data = _unwrap(data)
+        sample, dims = sample[0], dims + 1
+    if isinstance(sample, Tensor):
+        data = _entries(data, dims, wanted)
     try:
         array = np.asarray(data)
     except ValueError:
-        raise ValueError(_raggedness(data, 0)) from None
+        data = _entries(data, dims + np.ndim(sample), wanted)  # there may be tensors behind the first entry
+        said = _raggedness(data, 0)
+        if said:
+            raise ValueError(said) from None
+        array, sample = np.asarray(data), np.asarray(sample)
     except OverflowError:
         raise ValueError(_OVERFLOW) from None
     if array.dtype.kind in "OUSMmc":
@@ -131,7 +136,7 @@ _OVERFLOW = "Overflow when unpacking long long: an integer is beyond 64 bits. Wr
 
 def _raggedness(data: Any, depth: int) -> str:
     """PyTorch's words for lists that do not form a block."""
-    lengths = [len(d) if isinstance(d, list | tuple | range) else None for d in data]
+    lengths = [len(d) if isinstance(d, list | tuple | range | np.ndarray) else None for d in data]
     for n in lengths:
         if n != lengths[0]:
             found = "a number" if n is None else n
@@ -153,7 +158,7 @@ def _not_numbers(data: Any, sample: Any) -> Exception:
         d = stack.pop()
         if isinstance(d, list | tuple):
             stack.extend(reversed(d))
-        elif not isinstance(d, int | float):
+        elif not isinstance(d, int | float | np.generic):
             flat = [d]
             break
     name = type(flat[0]).__name__
@@ -166,10 +171,15 @@ def _not_numbers(data: Any, sample: Any) -> Exception:
     return RuntimeError(f"Could not infer dtype of {name}. A tensor holds numbers.")
 
 
-def _unwrap(data: Any) -> Any:
-    if isinstance(data, Tensor):
-        return np.asarray(data.payload)
-    return [_unwrap(d) for d in data] if isinstance(data, list | tuple) else data
+def _entries(data: Any, dims: int, wanted: Any) -> Any:
+    """Nested sequences, among them tensors, as lists of `dims` levels; what is a tensor below them becomes a number."""
+    if dims and (isinstance(data, list | tuple | range) or (isinstance(data, Tensor) and data.ndim)):
+        return [_entries(d, dims - 1, wanted) for d in data]  # type: ignore[attr-defined]
+    if not isinstance(data, Tensor):
+        return data
+    if wanted is not None and wanted.kind in "iu":
+        return wanted.type(operator.index(data))  # type: ignore[call-overload]
+    return data.payload.dtype.type(builtins.float(data) if data.payload.dtype in dtypes.FLOATING else int(data))  # type: ignore[arg-type]
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -353,5 +363,5 @@ def is_tensor(obj: Any) -> bool:
 def new(like: Tensor, make: Any, sizes: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """What new_zeros and its kin do: `make` with another tensor's dtype; inside vmap each sample gets its own."""
     options = {"dtype": like.dtype, **options}
-    size = lengths_of(sizes, make.__name__, options.pop("size", None))
-    return shaped(like, size, lambda *size: make(*size, **options))
+    size = lengths_of(sizes, f"new_{make.__name__}", options.pop("size", None))
+    return shaped(like, size, lambda *size: make(size, **options))

@@ -80,7 +80,12 @@ def _is_whole(n: Any) -> bool:
 
 
 def lengths_of(args: tuple[Any, ...], function: str, named: Any = None) -> tuple[int, ...]:
-    """The sizes of a new tensor. Raises RuntimeError for a negative one."""
+    """The sizes of a new tensor. Raises TypeError if there are none, not even `()`, and RuntimeError for a negative one."""
+    if not args and named is None:
+        said = "received an invalid combination of arguments - got (), but expected a size" if function.startswith("rand") else (
+            'missing 1 required positional arguments: "size"'
+        )  # fmt: skip
+        raise TypeError(f"{function}() {said}. That of a number is ().")
     sizes = sizes_of(args, function, named=named)
     for n in sizes:
         if n < 0:

@@ -54,7 +54,7 @@ def first_gradient(loss, gradient):
 
 
 def nodes_below(loss):
-    """Every node of the graph -> its edges, one for each input: operations from the newest to the oldest, then leaves in the order they were met."""
+    """Every node of the graph -> its edges, one for each input: operations, the newest first, then leaves in the order they were met."""
     found, stack = {}, [loss.grad_fn]
     while stack:
         node = stack.pop()

@@ -24,6 +24,13 @@ def test_every_node_is_a_node(lib, x):
     assert not isinstance(x, node_type) and issubclass(type(y.grad_fn), node_type)
 
 
+def test_a_node_is_printed_by_the_name_of_its_class(lib, x):
+    y = x.clone()
+    y[0].mul_(2)
+    assert repr(y.grad_fn).startswith("<CopySlices object at 0x")
+    assert repr(x.clone().grad_fn.next_functions[0][0]).startswith("<AccumulateGrad object at 0x")
+
+
 def test_an_accumulator_is_named_as_pytorch_names_it(lib, x):
     accumulator = (x * 2).grad_fn.next_functions[0][0]
     assert accumulator.name() == "torch::autograd::AccumulateGrad"
@@ -82,6 +89,31 @@ def test_a_node_shows_an_edge_for_each_tensor_that_could_have_a_gradient(lib, x,
     (ten,) = lib.autograd.grad(y.sum(), x)
     (once,) = lib.autograd.grad(make(lib, x).sum(), x)
     assert lib.equal(ten, once * 10)
+
+
+def test_edges_that_lead_to_one_place_are_equal(lib, x):
+    edge, graph = lib.autograd.graph.GradientEdge, lib.autograd.graph
+    y, (first, second) = x * 2, x.reshape(3, 1).expand(3, 2).unbind(1)
+    assert graph.get_gradient_edge(y) == edge(y.grad_fn, 0) and graph.get_gradient_edge(second) == edge(first.grad_fn, 1)
+    assert {graph.get_gradient_edge(y): "y"}[edge(y.grad_fn, y.output_nr)] == "y"
+
+
+def test_a_pass_may_begin_at_an_edge_made_by_hand(lib, x):
+    lib.autograd.backward(lib.autograd.graph.GradientEdge((x * 2).sum().grad_fn, 0))
+    assert x.grad.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_pass_leads_from_tensors_to_tensors_and_edges(lib, x):
+    for inputs in ("x", [3], [None]):
+        with pytest.raises(RuntimeError, match="all inputs have to be Tensors or GradientEdges, but got (str|int|NoneType)"):
+            lib.autograd.grad(x.sum(), inputs)
+        with pytest.raises(RuntimeError, match="all inputs have to be Tensors or GradientEdges, but got (str|int|NoneType)"):
+            x.sum().backward(inputs=inputs)
+    for outputs in ("x", [3], [None]):
+        with pytest.raises(AssertionError, match="Expected output to be a torch.Tensor"):
+            lib.autograd.grad(outputs, x)
+        with pytest.raises(AssertionError, match="Expected output to be a torch.Tensor"):
+            lib.autograd.backward(outputs)
 
 
 KEPT = {

@@ -30,6 +30,16 @@ def test_enable_grad_records_within_no_grad(lib):
         assert not (x * 2).requires_grad
 
 
+def test_a_mode_is_true_or_false(lib):
+    for mode in ("False", 1, None):
+        with pytest.raises(TypeError, match=r"set_grad_enabled\(\): argument 'enabled' \(position 1\) must be bool, not "):
+            lib.set_grad_enabled(mode)
+        with pytest.raises(TypeError, match=r"set_anomaly_enabled\(\): argument 'enabled' \(position 1\) must be bool, not "):
+            lib.autograd.set_detect_anomaly(mode)
+    assert lib.is_grad_enabled() and not lib.is_anomaly_enabled()
+    assert repr(lib.set_grad_enabled(True)) == "torch.autograd.grad_mode.set_grad_enabled(mode=True)"
+
+
 def test_set_grad_enabled_as_a_block_ends_with_the_block(lib):
     with lib.set_grad_enabled(False):
         assert not lib.is_grad_enabled()

@@ -28,6 +28,44 @@ def test_the_result_is_pytorchs(torch, call):
     assert repr(call(autolab)) == repr(call(torch))
 
 
+LISTS = {
+    "of tensors with dims": (lambda T: [T.ones(1), T.ones(1, 1)], [1.0, 1.0]),
+    "of lists of tensors": (lambda T: [[T.ones(1)], [T.ones(1)]], [[1.0], [1.0]]),
+    "of a tensor and a number": (lambda T: [T.ones(1), 2.0], [1.0, 2.0]),
+    "of a number and a tensor": (lambda T: [2.0, T.ones(1)], [2.0, 1.0]),
+    "of a list and a tensor of its length": (lambda T: [[1.0, 2.0], T.ones(2)], [[1.0, 2.0], [1.0, 1.0]]),
+    "of several dtypes": (lambda T: [T.tensor(1), T.tensor(2.5)], [1.0, 2.5]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", LISTS)
+def test_a_list_takes_the_number_of_each_tensor_in_it(lib, which):
+    make, numbers = LISTS[which]
+    for found in (lib.tensor(make(lib)), lib.as_tensor(make(lib)), lib.FloatTensor(make(lib)), lib.ones(1).new_tensor(make(lib))):
+        assert found.tolist() == numbers and found.dtype == lib.float32
+
+
+def test_a_list_refuses_tensors_that_are_no_numbers(lib):
+    for data in ([lib.ones(2), lib.ones(2)], [lib.ones(2)], [1.0, lib.ones(3)], [lib.ones(2), [1.0, 2.0]]):
+        with pytest.raises(ValueError, match="only one element tensors can be converted to Python scalars"):
+            lib.tensor(data)
+    with pytest.raises(ValueError, match=r"expected sequence of length 3 at dim 1 \(got 2\)"):
+        lib.tensor([[1.0, 2.0, 3.0], lib.ones(2)])
+    with pytest.raises(TypeError, match="only integer tensors of a single element can be converted to an index"):
+        lib.tensor([lib.ones(1)], dtype=lib.int64)
+
+
+def test_a_tensor_without_a_size_is_refused(lib):
+    for make in (lib.ones, lib.zeros, lib.empty, lib.ones(1).new_zeros):
+        with pytest.raises(TypeError, match=r'missing 1 required positional arguments: "size"'):
+            make()
+        assert make(()).shape == make(size=()).shape == ()
+    for make in (lib.rand, lib.randn):
+        with pytest.raises(TypeError, match=r"received an invalid combination of arguments - got \(\), but expected"):
+            make()
+        assert make(()).shape == ()
+
+
 @pytest.mark.parametrize("name", ["hann", "hamming", "blackman", "bartlett", "kaiser"])
 @pytest.mark.parametrize("n", [0, 1, 2, 5, 8])
 @pytest.mark.parametrize("periodic", [True, False])
