@@ -240,7 +240,7 @@ def check_saved(call: Call, args: tuple[Any, ...], outs: tuple[Any, ...]) -> Non
 def check_dirty(call: Call, args: tuple[Any, ...], outs: tuple[Any, ...], recorded: bool) -> None:
     """What mark_dirty was told must be inputs that are outputs too, and may be written to."""
     for t in call.dirty:
-        if not is_in(t, args):
+        if not is_in(t, args) and is_in(t, outs):
             said = (
                 "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
                 "ctx.mark_dirty()."

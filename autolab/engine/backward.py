@@ -277,7 +277,8 @@ def attended(node: Node, g: Any, wanted: Any, needed: Any, captured: Any, create
     outgoing = node.fire(g, create_graph) if modes.anomaly is None else modes.anomaly.gradients(node, g, create_graph)
     if node.hooks is None:
         return g, outgoing
-    if wanted and node.op is not None:  # a row computes only what the pass needs; one of any number of inputs all or nothing
+    if wanted and node.sparing:
         leads = [e is not None and (e[0] in needed or e[0] in wanted) for e in node.edges]
-        outgoing = tuple(gi if on or (node.op.variadic and any(leads)) else None for gi, on in zip(outgoing, leads))
+        all_or_nothing = node.op is not None and node.op.variadic and any(leads)
+        outgoing = tuple(gi if on or all_or_nothing else None for gi, on in zip(outgoing, leads))
     return g, after(node, g, outgoing, create_graph)

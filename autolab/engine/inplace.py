@@ -135,6 +135,8 @@ class CopySlices(Node):
 
     __slots__ = ("freed", "node", "part")
 
+    sparing = True
+
     def __init__(self, base: Tensor, part: Part, written: Edge | None, inside: bool) -> None:
         self.part = part
         self.node = written[0] if inside and written is not None else None

@@ -49,6 +49,7 @@ class Node:
     renumbered = False  # whether the number of any node was set by hand
     requires_grad = True
     holds_values = True  # whether there is something to release
+    sparing = False  # whether it computes only what a pass for named `inputs` needs
     shown: tuple[int, ...] | None = None  # the inputs that users see, if not all: those that could have a gradient
     edges: tuple[Edge | None, ...]
     hooks: Hooks | None
@@ -157,6 +158,7 @@ class OpNode(Node):
 
     __slots__ = ("like", "saved", "settings")
 
+    sparing = True
     plan: Plan  # of the class: there is one for each set of inputs that need a gradient
     narrow = False  # whether the operands are 16-bit floats, which are computed with in float32
     saved: tuple[Any, ...] | None

@@ -31,7 +31,7 @@ def scatter_values(x, index, src, *, axis):
 
 
 scatter = op(
-    "scatter", scatter_values, LINEAR, batch=of_samples,
+    "scatter", scatter_values, LINEAR, batch=of_samples, number={"ScatterBackward1": "src"},
     x=lambda g, index, src_shape, axis: scatter(g, index, np.zeros(src_shape, g.dtype), axis=axis),
     src=lambda g, index, src_shape, axis: widen(gather(g, index, axis=axis), src_shape),
 )  # fmt: skip

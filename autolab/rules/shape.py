@@ -147,7 +147,7 @@ diagonal = op(
     x=lambda g, x_shape, offset, axis1, axis2: diagonal_scatter(g, shape=x_shape, offset=offset, axis1=axis1, axis2=axis2),
 )  # fmt: skip
 diagonal_scatter = op(
-    "diagonal_scatter", diagonal_back, L,
+    "diagonal_scatter", diagonal_back, L, node="DiagEmbedBackward0",
     g=lambda u, offset, axis1, axis2: diagonal(u, offset=offset, axis1=axis1, axis2=axis2),
 )  # fmt: skip
 tril = op("tril", lambda x, *, k=0: np.tril(x, k), L, numpy=np.tril, x=lambda g, k: np.tril(g, k))

@@ -10,7 +10,7 @@ import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
 from autolab.rules import refuse, steps, wide
-from autolab.rules.elementwise import or_one
+from autolab.rules.elementwise import is_number, or_one
 
 E = ELEMENTWISE
 LN2, LN10 = math.log(2), math.log(10)
@@ -103,11 +103,18 @@ def times_log(log):
     return lambda x, y: np.where((x == 0) & ~np.isnan(y), 0, x * log(y)).astype(np.result_type(x, y))[()]
 
 
+def one_number(x, y):
+    """As PyTorch numbers the nodes of these two: 1 if x is a number, 2 if y is one, 0 for two tensors."""
+    return 1 if is_number(x) else 2 if is_number(y) else 0
+
+
 xlogy = op(
-    "xlogy", times_log(np.log), E, promote="float",
+    "xlogy", times_log(np.log), E, promote="float", node=lambda x, y: f"XlogyBackward{one_number(x, y)}",
+    number={"XlogyBackward1": "x", "XlogyBackward2": "y"},
     x=lambda g, x, y: g * np.where((x == 0) & (y <= 0), 0, np.log(y)), y=lambda g, x, y: g * (x / y),
 )  # fmt: skip
 xlog1py = op(
-    "xlog1py", times_log(np.log1p), E, promote="float", node="SpecialXlog1PyBackward0",
+    "xlog1py", times_log(np.log1p), E, promote="float", node=lambda x, y: f"SpecialXlog1PyBackward{one_number(x, y)}",
+    number={"SpecialXlog1PyBackward1": "x", "SpecialXlog1PyBackward2": "y"},
     x=lambda g, x, y: g * np.where((x == 0) & (y <= -1), 0, np.log1p(y)), y=lambda g, x, y: g * (x / (y + 1)),
 )  # fmt: skip

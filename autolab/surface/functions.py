@@ -16,6 +16,7 @@ from autolab.rules import arithmetic, smooth
 from autolab.rules import elementwise as rows
 from autolab.surface import pointwise as p
 from autolab.surface.dims import require_floats, require_tensor, to_floats
+from autolab.surface.inplace import renamed
 from autolab.surface.out import C_NAMES
 from autolab.surface.pointwise import NONE, binary, unary
 from autolab.surface.results import named
@@ -214,9 +215,11 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """other - alpha * input."""
     p.operands("rsub", input, other, "second")
-    row = rows.sub if isinstance(other, Tensor) else rows.rsub
     scaled = input if alpha == 1 else input * alpha  # type: ignore[operator]
-    return apply(row, (other, scaled) if row is rows.sub else (scaled, other), NONE)  # type: ignore[no-any-return]
+    result: Tensor = apply(rows.rsub, (scaled, other), NONE)
+    if isinstance(other, Tensor):
+        renamed(result.edge, "RsubBackward0")
+    return result
 
 
 def clamp_min(input: Tensor, min: Any) -> Tensor:

@@ -24,6 +24,7 @@ from autolab.surface.index import (
     index_tensor,
     scatter_add,
 )
+from autolab.surface.inplace import renamed
 from autolab.surface.shape import common_shape, expand, reshape
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
@@ -42,13 +43,17 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     """
     index_tensor(index, "scatter")
     src = value if src is None else src
-    if not isinstance(src, Tensor):
+    number = not isinstance(src, Tensor)
+    if number:
         src = fresh(np.full(index.shape, src, input.payload.dtype))
     if reduce is not None:
         if reduce not in ("add", "multiply"):
             raise RuntimeError(f"reduce argument must be either add or multiply, but it is {reduce!r}")
         return scatter_reduce(input, dim, index, src, "sum" if reduce == "add" else "prod")
-    return _along(rows.scatter, "scatter", input, dim, index, src)
+    result = _along(rows.scatter, "scatter", input, dim, index, src)
+    if number and index.payload.size:
+        renamed(result.edge, "ScatterBackward1")
+    return result
 
 
 def _along(row: Any, name: str, input: Tensor, dim: int, index: Tensor, src: Tensor, **settings: Any) -> Tensor:

@@ -638,6 +638,12 @@ def test_backward_and_vjp_are_two_names_for_one_thing(lib):
         Both.apply(lib.ones(2, requires_grad=True)).sum().backward()
 
 
+def test_what_is_marked_dirty_is_returned(lib, x):
+    my = function(lib, lambda ctx, x: ctx.mark_dirty(x * 2) or x * 2, lambda ctx, g: g)
+    with pytest.raises(RuntimeError, match="Some elements marked as dirty during the forward method were not returned as output"):
+        my.apply(x)
+
+
 def test_what_is_no_input_need_not_be_marked_dirty(lib):
     class Fresh(lib.autograd.Function):
         @staticmethod

@@ -91,6 +91,27 @@ def test_a_node_shows_an_edge_for_each_tensor_that_could_have_a_gradient(lib, x,
     assert lib.equal(ten, once * 10)
 
 
+NAMES = {
+    "scatter of a number": (lambda lib, x: x.scatter(0, lib.tensor([0]), 1.0), "ScatterBackward1"),
+    "scatter": (lambda lib, x: x.scatter(0, lib.tensor([0]), lib.ones(1)), "ScatterBackward0"),
+    "xlogy": (lambda lib, x: lib.xlogy(x, x), "XlogyBackward0"),
+    "xlogy of a number": (lambda lib, x: lib.xlogy(2.0, x), "XlogyBackward1"),
+    "xlogy by a number": (lambda lib, x: lib.xlogy(x, 2.0), "XlogyBackward2"),
+    "xlog1py by a number": (lambda lib, x: lib.special.xlog1py(x, 2.0), "SpecialXlog1PyBackward2"),
+    "rsub": (lambda lib, x: lib.rsub(x, lib.ones(3)), "RsubBackward0"),
+    "rsub from a number": (lambda lib, x: lib.rsub(x, 1), "RsubBackward1"),
+    "diag_embed": (lambda lib, x: x.diag_embed(), "DiagEmbedBackward0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_node_is_named_for_the_form_of_the_call(lib, x, name):
+    make, expected = NAMES[name]
+    node = make(lib, x).grad_fn
+    assert node.name() == expected
+    assert len(node.next_functions) == 1 + (name in ("scatter", "xlogy", "rsub"))
+
+
 def test_edges_that_lead_to_one_place_are_equal(lib, x):
     edge, graph = lib.autograd.graph.GradientEdge, lib.autograd.graph
     y, (first, second) = x * 2, x.reshape(3, 1).expand(3, 2).unbind(1)
@@ -114,6 +135,14 @@ def test_a_pass_leads_from_tensors_to_tensors_and_edges(lib, x):
             lib.autograd.grad(outputs, x)
         with pytest.raises(AssertionError, match="Expected output to be a torch.Tensor"):
             lib.autograd.backward(outputs)
+
+
+def test_a_node_after_a_partial_write_gives_a_part_that_nobody_asked_for_no_gradient(lib, x):
+    z, scale, given = x * 1, x.detach()[:1].requires_grad_() * 1, []
+    z[:1].mul_(scale)
+    z.grad_fn.register_hook(lambda grad_inputs, grad_outputs: given.append([g if g is None else g.tolist() for g in grad_inputs]))
+    z.sum().backward(inputs=[scale])
+    assert given == [[None, [1.0]]]
 
 
 KEPT = {
