@@ -202,9 +202,16 @@ def grad(
     (tensor(6.),)
     """
     outputs, wanted = as_tuple(outputs), inputs_of(inputs, "grad")
+    if not only_inputs:
+        warnings.warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other parts of the "
+            "graph, please use torch.autograd.backward.",
+            FutureWarning,
+            stacklevel=2,
+        )
     if isinstance(inputs, dict):
         found = grad(
-            outputs, wanted, grad_outputs, retain_graph, create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads
+            outputs, wanted, grad_outputs, retain_graph, create_graph, True, allow_unused, is_grads_batched, materialize_grads
         )
         return dict(zip(inputs, found))
     if overriding.watching:

@@ -60,7 +60,7 @@ class LBFGS(Optimizer):
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first = closure()
-        loss, calls, moves = float(first), 1, 0
+        loss, calls, moves = number(first), 1, 0
         state["func_evals"] += 1
         g = self._gradient()
         if largest(g) <= group["tolerance_grad"]:
@@ -89,7 +89,7 @@ class LBFGS(Optimizer):
             else:
                 self._move(t, d)
                 if moves < most_moves:  # after the last move nobody asks
-                    loss, g = float(closure()), self._gradient()
+                    loss, g = number(closure()), self._gradient()
                     calls += 1
             state["func_evals"] += calls - calls_before
             if (
@@ -124,12 +124,17 @@ class LBFGS(Optimizer):
         params = self.param_groups[0]["params"]
         here = [p.box().copy() for p in params]
         self._move(t, d)
-        loss = float(closure())
+        loss = number(closure())
         g = self._gradient()
         for p, x in zip(params, here):
             p.box()[...] = x
             p.version[0] += 1
         return Point(t, loss, g, float(g @ d))
+
+
+def number(loss: Any) -> float:
+    """What a closure returned, as a number; float() would warn that the loss requires grad."""
+    return float(loss.item() if isinstance(loss, Tensor) else loss)
 
 
 def largest(x: Any) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ IN_PLACE = "index_add scatter_add"
 OUT = "gather index_add index_select masked_select nonzero scatter_add"
 
 Key = tuple[Any, ...]
+SEVERAL = (list, tuple, slice, Tensor)
 INT64 = np.dtype(np.int64)
 ALL = (slice(None),) * 64  # as many dims as NumPy has
 
@@ -68,8 +70,14 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 
 def expand_key(self: Tensor, key: Key) -> list[Any]:
     """The key with one item for each dim: Ellipsis and missing dims become full slices, tensors and lists become arrays."""
-    if len(key) == 1 and type(key[0]) is list and any(isinstance(k, list | tuple | slice | Tensor) for k in key[0]):
-        key = tuple(key[0])  # as PyTorch: a list of lists is a list of indices, one for each dim
+    if len(key) == 1 and type(key[0]) is list and any(k is None or k is ... or isinstance(k, SEVERAL) for k in key[0]):
+        warnings.warn(
+            "Using a non-tuple sequence for multidimensional indexing is deprecated: x[[i, j]] with lists, tensors or slices i and j is "
+            "x[i, j], one index for each dim. Use x[tuple(seq)] instead of x[seq].",
+            UserWarning,
+            stacklevel=3,
+        )
+        key = tuple(key[0])
     key = tuple(as_index(k) for k in key)
     if sum(k is ... for k in key) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -156,10 +157,17 @@ def item(self: Tensor) -> Any:
 
 
 def _number(convert: Callable[..., Any]) -> Callable[..., Any]:
-    """float(t) and int(t)."""
+    """float(t), which warns of a gradient that gets lost, and int(t), where there is none."""
 
     def number(self: Tensor) -> Any:
         looked_at(self)
+        if convert is builtins.float and self.requires_grad:
+            warnings.warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                "Consider using tensor.detach() first, or .item().",
+                UserWarning,
+                stacklevel=2,
+            )
         if self.payload.size != 1:
             raise ValueError(
                 f"only one element tensors can be converted to Python scalars; this one has shape {list(self.shape)}. "
@@ -279,6 +287,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _reduce(self: Tensor, protocol: Any) -> Any:
+    typed.warn_if_has_hooks(self)
     return rebuild, (type(self), np.asarray(self.payload), self.requires_grad), self.__dict__ or None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import warnings
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -219,6 +220,15 @@ def T(self: Tensor) -> Tensor:
     """The dims in reverse order."""
     if self.payload.ndim == 2:
         return rows.transpose.run(self, settings=TURNED)  # type: ignore[no-any-return]
+    warnings.warn(
+        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a future "
+        "release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
+        "dimensions of a tensor."
+        if self.ndim
+        else "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.",
+        UserWarning,
+        stacklevel=2,
+    )
     return permute(self, tuple(range(-1, -self.ndim - 1, -1)))
 
 

@@ -137,6 +137,18 @@ def _backward_hooks(self: Tensor) -> Any:
     return (node.hooks and node.hooks.tensor.get(number)) or None
 
 
+def warn_if_has_hooks(tensor: Tensor) -> None:
+    """Warn of each hook on a tensor that is about to be pickled: it stays behind."""
+    for hook in (tensor._backward_hooks or {}).values():  # type: ignore[attr-defined]
+        if not hasattr(hook, "__torch_unserializable__"):
+            warnings.warn(
+                f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the function with "
+                "@torch.utils.hooks.unserializable_hook to suppress this warning",
+                UserWarning,
+                stacklevel=3,
+            )
+
+
 def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
     vars(self)["_backward_hooks"] = hooks
     if self.is_leaf:  # a result's hooks are its node's, which does not look here
