@@ -8,15 +8,22 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh, must_be_floating
-from autolab.surface.overriding import _disabled_torch_function_impl
+from autolab.surface.overriding import _disabled_torch_function_impl, overrides
 from autolab.surface.printing import tensor_repr
 
 
-class Parameter(Tensor):
+class ParameterType(type):
+    """Also knows the parameters that stay of a class of their own."""
+
+    def __instancecheck__(cls, thing: Any) -> bool:
+        return super().__instancecheck__(thing) or (cls is Parameter and isinstance(thing, Tensor) and hasattr(thing, "_is_param"))
+
+
+class Parameter(Tensor, metaclass=ParameterType):
     """A leaf tensor that requires grad and, set as an attribute of a Module, is one of its parameters.
 
-    It shares the numbers of `data`, a tensor. Raises RuntimeError for integers with requires_grad=True, AttributeError (as PyTorch
-    does) for what is no tensor.
+    It shares the numbers of `data`, a tensor; that of a subclass with a `__torch_function__` stays of its class. Raises RuntimeError
+    for integers with requires_grad=True, AttributeError (as PyTorch does) for what is no tensor.
     """
 
     __torch_function__ = _disabled_torch_function_impl  # what is computed with it is an ordinary tensor
@@ -24,6 +31,10 @@ class Parameter(Tensor):
     def __new__(cls, data: Any = (), requires_grad: bool = True) -> Any:
         if not isinstance(data, Tensor) and not (isinstance(data, tuple) and not data):
             raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach': a Parameter is made of a tensor")
+        if overrides(data):
+            t = data.detach().requires_grad_(requires_grad)
+            t._is_param = True
+            return t
         t = super().__new__(cls, data)
         if requires_grad:
             must_be_floating(t, "Only Tensors of floating point and complex dtype can require gradients")

@@ -128,5 +128,5 @@ def tensor_dir(t: Any) -> list[str]:
     """The names that are there."""
     listed = type.__dir__(t) if isinstance(t, type) else object.__dir__(t)
     cls = t if isinstance(t, type) else type(t)
-    of_boxes = {"_home", "_level", "_own"}  # slots that are empty in any other tensor
-    return sorted({n for n in listed if n not in of_boxes and not isinstance(inspect.getattr_static(cls, n, None), NotHere)})
+    hidden = {"_home", "_level", "_own", "volatile"}  # slots that are empty in all but boxes, and what only warns
+    return sorted({n for n in listed if n not in hidden and not isinstance(inspect.getattr_static(cls, n, None), NotHere)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import warnings
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -61,9 +62,11 @@ def operator(name: str, row: Op) -> Callable[..., Any]:
         if not isinstance(other, OPERAND):
             return NotImplemented
         result = row.run(self, other, settings=NONE)
-        setattr(Tensor, name, row.run)
+        if name in overriding.STAND_INS:
+            setattr(Tensor, name, row.run)
         return result
 
+    overriding.STAND_INS[name] = first_time
     return first_time
 
 
@@ -308,7 +311,7 @@ SPECIAL: dict[str, Any] = {
     "item": item, "numpy": numpy, "tolist": tolist, "dim": lambda self: self.ndim, "ndimension": lambda self: self.ndim,
     "is_floating_point": lambda self: self.payload.dtype in dtypes.FLOATING,
     "where": lambda self, condition, other: pointwise.where(condition, self, other),
-    "nelement": shape.numel, "type_as": pointwise.to,
+    "nelement": lambda self: shape.numel(self), "type_as": lambda self, other: pointwise.to(self, other),
     "element_size": lambda self: self.payload.dtype.itemsize, "cpu": lambda self: self,
     "data_ptr": lambda self: self.box().__array_interface__["data"][0], "_is_view": lambda self: self.window is not None,
     "new_tensor": lambda self, data, **k: creation.tensor(data, **{"dtype": self.dtype, **k}),
@@ -347,6 +350,8 @@ def bind() -> None:
         setattr(Tensor, name, getattr(inplace, name))
     for table in (OPERATORS, SPECIAL, typed.FACTS):
         for name, function in table.items():
+            if isinstance(function, FunctionType) and getattr(Tensor, function.__name__, None) is not function:
+                function.__name__ = function.__qualname__ = name  # unless it has a name already under which Tensor has it
             setattr(Tensor, name, function)
     overriding.bind()
 

@@ -49,6 +49,8 @@ class State(threading.local):
 
 state = State()
 watching = False  # whether there may be somebody who wants to be asked
+# Operators that are replaced by shortcuts when first used; whoever is asked about them is to find them as they were.
+STAND_INS: dict[str, Callable[..., Any]] = {}
 
 
 class DisableTorchFunctionSubclass:
@@ -213,9 +215,12 @@ def init_subclass(cls: Any, **kwargs: Any) -> None:
 
 @functools.cache
 def watch_functions() -> None:
-    """From now on the functions of the package ask their arguments, those that are loaded later too."""
+    """From now on the functions of the package ask their arguments, those that are loaded later too, and operators stay what they are."""
     global watching
     watching = True
+    for name, operator in STAND_INS.items():
+        setattr(Tensor, name, operator)
+    STAND_INS.clear()
     for home in HOMES:
         module = importlib.import_module(home)
         vars(module).update({name: watched(home, name, found) for name, found in vars(module).items()})

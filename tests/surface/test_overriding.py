@@ -172,3 +172,36 @@ def test_an_input_that_a_function_gives_back_keeps_its_class(lib, mine):
             return g
 
     assert type(Same.apply(mine([1.0]))) is mine
+
+
+def test_methods_of_tensor_bear_their_own_names(lib):
+    names = "float dim cpu new_zeros half backward type_as nelement __getitem__ __len__ __eq__ __rsub__ __rpow__ __bool__ __int__ __repr__"
+    assert [getattr(lib.Tensor, name).__name__ for name in names.split()] == names.split()
+
+
+def test_an_operator_stays_what_it_is(lib):
+    handled = {lib.Tensor.__eq__: "equal", lib.Tensor.__floordiv__: "floor", lib.Tensor.__rsub__: "from"}
+    seen = []
+
+    class Watched(lib.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(handled.get(func))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    t = lib.ones(2).as_subclass(Watched)
+    for _ in range(2):
+        t == 1, t // 2, 1 - t
+    assert seen == ["equal", "floor", "from"] * 2
+
+
+def test_a_parameter_made_of_a_subclass_is_one_of_it(lib):
+    class Mine(lib.Tensor):
+        pass
+
+    p = lib.nn.Parameter(lib.ones(2).as_subclass(Mine))
+    module = lib.nn.Module()
+    module.weight = p
+    assert type(p) is Mine and isinstance(p, lib.nn.Parameter) and p.requires_grad and p.is_leaf
+    assert [q is p for q in module.parameters()] == [True]
+    assert not isinstance(lib.ones(2).as_subclass(Mine), lib.nn.Parameter)
