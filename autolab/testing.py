@@ -162,7 +162,7 @@ def make_tensor(
     if bottom >= top:
         raise ValueError(f"`low` must be less than `high`, but got {bottom} >= {top}")
     sizes = (*shape[:-1], 2 * shape[-1]) if noncontiguous and shape else shape
-    numbers = rand(*sizes, dtype=dtypes.float64).numpy() * (top - bottom) + bottom  # type: ignore[attr-defined]
+    numbers = rand(sizes, dtype=dtypes.float64).numpy() * (top - bottom) + bottom  # type: ignore[attr-defined]
     numbers = (np.floor(numbers) if d.kind in "biu" else numbers).astype(d)
     if exclude_zero:
         numbers = np.where(numbers == 0, np.ones((), d) if d.kind in "biu" else np.finfo(np.float16).tiny, numbers).astype(d)

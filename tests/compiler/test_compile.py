@@ -50,7 +50,7 @@ def test_results_and_gradients_are_those_of_eager_mode(name, dtype):
     compiled = torch.compile(function)
     for seed in range(3):  # traced, replayed, replayed with what was left over
         torch.manual_seed(seed)
-        mine = [torch.randn(*s, dtype=dtype, requires_grad=True) for s in shapes]
+        mine = [torch.randn(s, dtype=dtype, requires_grad=True) for s in shapes]
         theirs = [t.detach().clone().requires_grad_() for t in mine]
         a, b = compiled(*mine), function(*theirs)
         same(a, b)
@@ -76,7 +76,7 @@ def test_a_backward_pass_inside_is_compiled_with_the_rest(name):
 
     compiled = torch.compile(step)
     torch.manual_seed(1)
-    inputs = [torch.randn(*s, requires_grad=True) for s in shapes]
+    inputs = [torch.randn(s, requires_grad=True) for s in shapes]
     for _ in range(3):
         expected = step(*inputs)
         grads = [t.grad for t in inputs]

@@ -15,7 +15,7 @@ def is_compiled(f):
 
 def tensors(seed, *shapes):
     torch.manual_seed(seed)
-    return [torch.randn(*s, requires_grad=True) for s in shapes]
+    return [torch.randn(s, requires_grad=True) for s in shapes]
 
 
 def leaves_of(nest):

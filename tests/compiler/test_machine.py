@@ -17,7 +17,7 @@ def both(function, *shapes, dtype=torch.float32):
     compiled, found = torch.compile(function, backend="numba"), []
     for f in (compiled, compiled, function):
         torch.manual_seed(0)
-        inputs = [(torch.randn(*shape, dtype=dtype) / 2).requires_grad_() for shape in shapes]
+        inputs = [(torch.randn(shape, dtype=dtype) / 2).requires_grad_() for shape in shapes]
         out = f(*inputs)
         out.sum().backward()
         found.append([out.detach().numpy(), *[t.grad.numpy() for t in inputs]])

@@ -14,7 +14,7 @@ F = torch.nn.functional
 
 
 def ones(*shape, grad=False):
-    return torch.ones(*shape, requires_grad=grad)
+    return torch.ones(shape, requires_grad=grad)
 
 
 def plain(v):
