@@ -101,7 +101,7 @@ class Op:
                 return self.run(*args, settings=settings)
         return self.forward(*args, **settings)
 
-    def _first_run(self, *args: Any, settings: dict[str, Any]) -> Any:
+    def _first_run(self, *args: Any, settings: dict[str, Any] = NO_SETTINGS) -> Any:
         """Called once, in place of `run`: write the shortcut for this row, if it has one."""
         written = WRITERS["run"](self)
         if written is not None:

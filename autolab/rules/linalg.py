@@ -38,7 +38,7 @@ def flat(x):
 
 
 def linear_values(x, weight, bias):
-    out = by_rows(x, weight.T)
+    out = x.dot(weight.T) if x.ndim == 2 else by_rows(x, weight.T)
     out += bias
     return out
 

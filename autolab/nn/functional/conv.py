@@ -33,7 +33,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if matrix.ndim == 1:
         return matmul(input, weight) + bias  # type: ignore[operator,no-any-return]
     try:
-        return linalg.linear.run(input, weight, bias, settings={})  # type: ignore[no-any-return]
+        return linalg.linear.run(input, weight, bias)  # type: ignore[no-any-return]
     except ValueError:
         a, w, b = list(input.shape), list(weight.shape), list(bias.shape)
         rows = math.prod(a[:-1])

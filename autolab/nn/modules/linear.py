@@ -51,7 +51,8 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """`functional.linear`."""
-        return F.linear(input, *self._affine())
+        weight, bias = self._affine()
+        return F.linear(input, weight, bias)
 
     def extra_repr(self) -> str:
         """The sizes."""
