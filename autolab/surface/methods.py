@@ -318,7 +318,7 @@ SPECIAL: dict[str, Any] = {
     "new_zeros": lambda self, *size, **k: creation.new(self, creation.zeros, size, k),
     "new_ones": lambda self, *size, **k: creation.new(self, creation.ones, size, k),
     "new_full": lambda self, size, value, **k: creation.new(
-        self, lambda size, **k: creation.full(size, value, **k), tuple(size), k),
+        self, lambda size, **k: creation.full(size, value, **k), (tuple(size),), k),
     "new_empty": lambda self, *size, **k: creation.new(self, creation.empty, size, k), "new_empty_strided": sources.new_empty_strided,
     "__array__": _array, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device,
     "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
