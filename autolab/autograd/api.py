@@ -18,6 +18,7 @@ from autolab.engine.tensor import Size, Tensor, fresh
 from autolab.surface import overriding
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
+ONES = {np.float32: np.float32(1), np.float64: np.float64(1)}
 
 
 def as_tuple(x: Any) -> tuple[Any, ...]:
@@ -302,6 +303,12 @@ def tensor_backward(
     """
     if create_graph:
         warn_of_cycle()
+    one = ONES.get(type(self.payload))
+    if one is not None and gradient is None and inputs is None and modes.usual and not create_graph:
+        edge = edge_of(self)
+        if edge is not None:  # a number, and nothing asked for: nearly every loss
+            run([edge], [one], retain_graph=bool(retain_graph))
+            return
     run_backward(self, gradient, retain_graph, create_graph, inputs)
 
 

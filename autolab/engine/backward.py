@@ -21,12 +21,13 @@ from typing import Any
 from numpy import ndarray
 
 from autolab.engine.hooks import after, arrive, before
-from autolab.engine.modes import modes, recording
+from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad, Edge, Node, added, edge_of, ours
 from autolab.engine.tensor import Tensor
 
 Step = tuple[Node, tuple[Any, ...], Any]
 next_pass = itertools.count().__next__
+by_number = attrgetter("seq")
 LARGE = 1 << 16  # entries: from here on gradients are written over those that nobody else holds
 MOST_WITHIN_EACH_OTHER = 60  # backward passes that rules and hooks start; each takes about ten frames of Python's stack
 
@@ -78,11 +79,11 @@ def steps(
     take, usual, free = pending.pop, modes.anomaly is None, not retain_graph
     plain = usual and (not wanted or all(type(target) is AccumulateGrad for target in wanted))
     in_place = quiet and not create_graph
+    watched = partly or not quiet
     ready: tuple[Any, ...] = ()
     for node in order:
         g = take(node, None)
-        several = node.outputs != 1
-        if several:
+        if node.outputs != 1:
             g = (g, *[take((node, k), None) for k in range(1, node.outputs)])
         if node.hooks is None and (plain or (usual and node not in wanted)):
             if type(g) is ndarray and g.size >= LARGE and in_place:
@@ -100,12 +101,12 @@ def steps(
             if free:
                 node.release()
         edges = node.edges
-        if partly:
-            edges = tuple([edge if (edge[0] if type(edge) is tuple else edge) in goal else None for edge in edges])
-        if not quiet:
+        if watched:
             if partly:
+                edges = tuple([edge if (edge[0] if type(edge) is tuple else edge) in goal else None for edge in edges])
                 outgoing = [None if edge is None else gi for edge, gi in zip(edges, outgoing)]
-            yield node, (g if several else (g,)), outgoing
+            if not quiet:
+                yield node, (g if node.outputs != 1 else (g,)), outgoing
         k = -1
         for edge in edges:  # counted by hand: on a pair of two, zip takes longer than all the rest
             k += 1
@@ -145,29 +146,30 @@ def steps(
 
 def run(roots: list[Any], gradients: list[Any], **options: Any) -> None:
     """The whole backward pass. The rules are recorded themselves if `create_graph`, and not otherwise."""
-    if modes.passes >= MOST_WITHIN_EACH_OTHER:
+    own = modes.__dict__  # of this thread; to ask a thread-local for each of them takes longer
+    if own["passes"] >= MOST_WITHIN_EACH_OTHER:
         elsewhere(lambda: run(roots, gradients, **options))
         return
-    if modes.tracer is not None:
+    if own["tracer"] is not None:
         modes.tracer.backward(roots, gradients, options, lambda: run(roots, gradients, **options))
         return
     afterwards: list[Callable[[], Any]] = []
-    walk = steps(roots, gradients, quiet=modes.profiler is None, **options)
-    if modes.profiler is not None:
+    walk = steps(roots, gradients, quiet=own["profiler"] is None, **options)
+    if own["profiler"] is not None:
         walk = modes.profiler.walk(walk)
-    hooks = len(modes.saved_hooks)
-    modes.passes += 1
+    recorded, hooks = own["grad"], len(own["saved_hooks"])
+    own["passes"] += 1
+    modes.record(options.get("create_graph", False))
     try:
-        if modes.grad == bool(options.get("create_graph")):
-            deque(walk, maxlen=0)  # runs it dry without holding on to anything
-        else:
-            with recording(not modes.grad):
-                deque(walk, maxlen=0)
+        deque(walk, maxlen=0)  # runs it dry without holding on to anything
+        modes.record(recorded)
         while afterwards:
             afterwards.pop(0)()
     finally:
-        modes.passes -= 1
-        if len(modes.saved_hooks) > hooks:  # what was entered during the pass, and not left, ends with it
+        own["passes"] -= 1
+        if own["grad"] != recorded:  # an error, or a hook that left it changed
+            modes.record(recorded)
+        if len(own["saved_hooks"]) > hooks:  # what was entered during the pass, and not left, ends with it
             del modes.saved_hooks[hooks:]
             modes.settle()
 
@@ -203,22 +205,32 @@ def running(function: Callable[..., Any] = steps) -> dict[str, Any] | None:
 
 def schedule(starts: list[Edge]) -> tuple[list[Node], dict[Any, int]]:
     """The nodes below some edges, latest first, and for each accumulator how many edges lead into it."""
-    roots = dict.fromkeys(start[0] if type(start) is tuple else start for start in starts)
-    waiting: dict[Any, int] = {root: 0 for root in roots if type(root) is AccumulateGrad}
-    order: list[Any] = [root for root in roots if root not in waiting] if waiting else list(roots)
-    seen: set[Any] = set(order)
+    order: list[Any] = []
+    seen: set[Any] = {None}
+    waiting: dict[Any, int] = {}
     found, remember = order.append, seen.add
+    for start in starts:
+        root: Any = start[0] if type(start) is tuple else start
+        if type(root) is AccumulateGrad:
+            waiting[root] = 0
+        elif root not in seen:
+            remember(root)
+            found(root)
     for node in order:  # it grows meanwhile
         for edge in node.edges:
-            kind = type(edge)
-            if kind is AccumulateGrad:
-                waiting[edge] = waiting.get(edge, 0) + 1
-            elif edge is not None:
-                child: Any = edge[0] if kind is tuple else edge
-                if child not in seen:
-                    remember(child)
-                    found(child)
-    order.sort(key=attrgetter("seq"), reverse=True)
+            if edge in waiting:
+                waiting[edge] += 1
+            elif edge not in seen:
+                kind = type(edge)
+                if kind is AccumulateGrad:
+                    waiting[edge] = 1
+                elif kind is not tuple:
+                    remember(edge)
+                    found(edge)
+                elif edge[0] not in seen:
+                    remember(edge[0])
+                    found(edge[0])
+    order.sort(key=by_number, reverse=True)
     return in_turn(order) if Node.renumbered else order, waiting
 
 

@@ -2,7 +2,7 @@
 
 One thread-local object holds it all. `fast` is true when there is nothing to look at but the tensors themselves: no transform is
 active, nobody wants to see saved values. Reading a thread-local costs as much as multiplying two numbers, so the shortcuts of
-`autolab.shortcuts` first look at a plain global: how many threads are not fast, or do not record, at the moment.
+`autolab.shortcuts` first look at a plain global: which threads are not fast, or do not record, at the moment.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-# The globals of all generated shortcuts. `slow_threads` is the number of threads that are not in the usual mode.
-GENERATED: dict[str, Any] = {"__name__": "autolab.engine.generated", "slow_threads": 0}
-_counting = threading.Lock()
+slow_threads: set[int] = set()  # the threads that are not in the usual mode, by number
+# The globals of all generated shortcuts.
+GENERATED: dict[str, Any] = {"__name__": "autolab.engine.generated", "slow_threads": slow_threads}
 
 
 class Modes(threading.local):
     """The state of one thread."""
 
     def __init__(self) -> None:
+        self.thread = threading.get_ident()
         self.grad = True
         self.forward = True  # whether forward mode computes tangents
         self.levels: list[Any] = []
@@ -60,8 +61,7 @@ class Modes(threading.local):
         usual = own["fast"] and on
         if usual != own["usual"]:
             own["usual"] = usual
-            with _counting:
-                GENERATED["slow_threads"] += -1 if usual else 1
+            (slow_threads.discard if usual else slow_threads.add)(own["thread"])
 
 
 modes = Modes()

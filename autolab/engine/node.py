@@ -11,10 +11,12 @@ import itertools
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
+from numpy import ndarray
 
 from autolab.dtypes import narrowed, widened
 from autolab.dtypes import of as dtype_of
@@ -230,31 +232,24 @@ class MultiOpNode(OpNode):
 def fit(g: Any, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Any:
     """Undo on the way back what broadcasting and promotion did on the way in: sum the stretched axes, restore the dtype."""
     shape, dtype = like
-    if len(shape) == 1 and type(g) is np.ndarray and g.shape[1:] == shape:  # a bias under a batch, most often
-        g = column_sums(g)
-    else:
-        g = sum_to(g, shape)
+    g = column_sums(g) if len(shape) == 1 and g.shape[1:] == shape else sum_to(g, shape)  # a bias under a batch, most often
     return g if g.dtype is dtype or g.dtype == dtype else g.astype(dtype)
 
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
-ONES: dict[Any, dict[int, Any]] = {F32: {}, F64: {}}  # a vector of ones for each length asked for
-ONES_F32 = ONES[F32]
+
+
+@lru_cache(maxsize=128)
+def ones(length: int, dtype: np.dtype[Any]) -> ndarray[Any, Any]:
+    return np.ones(length, dtype)
 
 
 def column_sums(g: Any) -> Any:
     """The sum of a matrix over its rows; of an array as a product with ones, for which BLAS needs half the time of np.sum."""
-    if type(g) is not np.ndarray:
-        return TABLE["sum"](g, axis=-2, keepdims=False)
-    known = ONES_F32 if g.dtype is F32 else ONES.get(g.dtype)
-    if known is None:
-        return sum_to(g, g.shape[1:])
-    ones = known.get(len(g))
-    if ones is None:
-        if len(known) > 64:
-            known.clear()
-        ones = known[len(g)] = np.ones(len(g), g.dtype)
-    return ones.dot(g)
+    if type(g) is ndarray:
+        dtype = g.dtype
+        return ones(len(g), dtype).dot(g) if dtype is F32 or dtype is F64 else sum_to(g, g.shape[1:])
+    return TABLE["sum"](g, axis=-2, keepdims=False)
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
@@ -265,7 +260,7 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     axes = tuple(range(extra))
     if g.shape[extra:] != shape:
         axes += tuple(i + extra for i, length in enumerate(shape) if length == 1 and g.shape[i + extra] != 1)
-    if type(g) is np.ndarray:
+    if type(g) is ndarray:
         if g.dtype.itemsize == 2:  # in their own dtype, sums of 16-bit floats stop growing at 256 or 2048
             return add_reduce(g, axes, F32).astype(g.dtype).reshape(shape)
         return add_reduce(g, axes).reshape(shape)
@@ -273,13 +268,16 @@ def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
     return total if total.shape == shape else np.reshape(total, shape)
 
 
+ADDING = threading.Lock()  # two threads may add to one leaf
+
+
 class AccumulateGrad(Node):
     """The end of the line: adds what arrives into `variable.grad`. It holds the leaf; the leaf knows it only weakly."""
 
     __slots__ = ("variable",)
 
+    edges = ()
     variable: Tensor
-    lock = threading.Lock()  # two threads may add to one leaf
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"  # as PyTorch writes it
@@ -290,8 +288,10 @@ class AccumulateGrad(Node):
 
     def finish(self, g: Any, captured: dict[Any, Any] | None, accumulate: bool, create_graph: bool) -> Any:
         """Let it fire: g goes through the leaf's hooks, into `captured` if given, and into `.grad` if the pass is to `accumulate`."""
-        leaf, extra = self.variable, self.variable.extra
-        if extra is not None and extra.hooks:
+        leaf = self.variable
+        extra = leaf.extra
+        assert extra is not None
+        if extra.hooks:
             g = run_tensor_hooks(extra.hooks, g, create_graph)
         if captured is not None:
             captured[self] = g
@@ -300,16 +300,16 @@ class AccumulateGrad(Node):
         if self.hooks is not None:
             g = before(self, g, create_graph)
         if g is not None and leaf.flag:  # it may have been told since to require no grad
-            assert extra is not None
             mine = g if extra.grad_dtype is SAME else in_dtype(g, extra.grad_dtype)
-            with self.lock:
+            with ADDING:
+                there = leaf._grad
                 if create_graph:
                     # As in PyTorch, the first is a copy into new memory.
-                    leaf._grad = TABLE["copy"](fresh(np.empty_like(mine.payload)), mine) if leaf._grad is None else mine + leaf._grad
-                elif leaf._grad is None:
-                    leaf._grad = fresh(mine if type(mine) is not np.ndarray or ours(mine, 1) else mine.copy())  # 1: it is g as well
+                    leaf._grad = TABLE["copy"](fresh(np.empty_like(mine.payload)), mine) if there is None else mine + there
+                elif there is not None:
+                    add_into(there, mine)
                 else:
-                    add_into(leaf._grad, mine)
+                    leaf._grad = fresh(mine if type(mine) is not ndarray or ours(mine, 1) else mine.copy())  # 1: it is g as well
             if extra.post_hooks:
                 run_post_hooks(leaf, extra.post_hooks, create_graph)
         if self.hooks is not None:
@@ -324,7 +324,7 @@ def in_dtype(g: Any, wanted: Any) -> Any:
 
 def add_into(total: Tensor, g: Any) -> None:
     """total += g on the raw array, as PyTorch accumulates when no graph is wanted: other names for `total` see it too."""
-    if type(total.payload) is np.ndarray:
+    if type(total.payload) is ndarray:
         try:
             np.add(total.payload, g, out=total.payload)
         except ValueError:  # .data was given another shape since
@@ -338,7 +338,7 @@ def add_into(total: Tensor, g: Any) -> None:
 
 def ours(g: Any, others: int = 0) -> bool:
     """Whether an array may be written over: the only references are a name of the caller's and so many others that it knows of."""
-    return type(g) is np.ndarray and getrefcount(g) <= SOLE + others and g.base is None and g.flags.writeable
+    return type(g) is ndarray and getrefcount(g) <= SOLE + others and g.base is None and g.flags.writeable
 
 
 def added(a: Any, b: Any, a_is_ours: bool, b_is_ours: bool) -> Any:
@@ -368,7 +368,9 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
     node = extra.accumulator()
     if node is None:
         node = AccumulateGrad()
-        node.variable, node.edges, node.hooks, node.seq = leaf, (), None, next_number()
+        node.variable = leaf
+        node.hooks = None
+        node.seq = next_number()
         extra.accumulator = weakref.ref(node)
     return node
 

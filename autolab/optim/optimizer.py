@@ -135,17 +135,19 @@ class Optimizer:
         if closure is not None:
             with recording(True):
                 loss = closure()
+        update = self.update
         for group in self.param_groups:
             for p in group["params"]:
-                if p._grad is not None:
-                    x, g = p.payload, p._grad.payload
+                grad = p._grad
+                if grad is not None:
+                    x, g = p.payload, grad.payload
                     if type(x) is not np.ndarray:  # a 0-d parameter is a number, which cannot be written to
                         x, g = p.box(), np.asarray(g)
                     if x.itemsize >= 4:
-                        self.update(p, x, g, group)
+                        update(p, x, g, group)
                     else:  # half precision has too few digits for sums of squares: compute in float32, round once
                         wide = x.astype(np.float32)
-                        self.update(p, wide, g.astype(np.float32), group)
+                        update(p, wide, g.astype(np.float32), group)
                         x[...] = wide
                     p.version[0] += 1
         return loss
@@ -175,7 +177,7 @@ class Optimizer:
 
     def number(self, value: Any, x: Any) -> Any:
         """A number as a 0-d array of the dtype of x. NumPy multiplies by that in half the time that a Python number takes it."""
-        key = float(value), x.dtype
+        key = value if type(value) is float else float(value), x.dtype
         found = self._numbers.get(key)
         if found is None:
             if len(self._numbers) > 100:  # a learning rate that changes at each step
@@ -308,6 +310,8 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         if self._stepping:  # a subclass calls the step that it builds on
             return step(self, *args, **kwargs)
         hooks = self._hooks
+        if not (hooks["before_step"] or hooks["after_step"] or EVERYWHERE[0] or EVERYWHERE[1]):
+            return step(self, *args, **kwargs)
         for before in chain(EVERYWHERE[0].values(), hooks["before_step"].values()):
             got = before(self, args, kwargs)
             if got is not None:

@@ -42,7 +42,10 @@ class SGD(Optimizer):
         if group["weight_decay"] or group["maximize"]:
             g = self.regularized(x, g, group)
         momentum = group["momentum"]
-        u = self.scratch(x) if momentum or x.size > SMALL else None
+        if not momentum and x.size <= SMALL:
+            x -= g * self.number(group["lr"], x)
+            return
+        u = self.scratch(x)
         if momentum:
             state = self.state[p]
             if state.get("momentum_buffer") is None:

@@ -164,12 +164,13 @@ minimum = op(
 )  # fmt: skip
 
 
-BITS = {2: np.int16, 4: np.int32, 8: np.int64}
+BITS = {2: np.dtype(np.int16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
 
 
 def keep_values(g, condition):
     """The bits of g times 1 or 0: right for inf and nan too, where 0 * g is not, and seven times as fast as np.where."""
-    return (g.view(BITS[g.dtype.itemsize]) * condition).view(g.dtype)
+    bits = BITS[g.itemsize]
+    return (g.view(bits) * condition.astype(bits)).view(g.dtype)
 
 
 # g where the condition holds, 0 elsewhere, whatever g is there.

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from numpy import ndarray
 
 from autolab.engine.node import column_sums, sum_to
 from autolab.engine.op import BILINEAR, GENERAL, op
@@ -46,7 +47,7 @@ def linear_values(x, weight, bias):
 def by_rows(x, matrix):
     """x @ matrix with all leading axes of x as one: one large product is faster than many small ones."""
     if x.ndim == 2:
-        return x.dot(matrix) if type(x) is type(matrix) is np.ndarray else x @ matrix
+        return x.dot(matrix) if type(x) is type(matrix) is ndarray else x @ matrix
     if x.ndim == 1:
         return vm(x, matrix)
     out, shape = product(flat(x), matrix), (*x.shape[:-1], matrix.shape[-1])
@@ -62,14 +63,14 @@ outer_sum = op(
 
 
 def outer_sum_of(x, y):
-    return x.T.dot(y) if type(x) is np.ndarray and x.ndim == 2 else outer(x, y) if x.ndim == 1 else outer_sum(x, y)
+    return x.T.dot(y) if type(x) is ndarray and x.ndim == 2 else outer(x, y) if x.ndim == 1 else outer_sum(x, y)
 
 
 linear = op(
     "linear", linear_values, GENERAL, node="AddmmBackward0",
     x=lambda g, weight: by_rows(g, weight),
     weight=lambda g, x: outer_sum_of(g, x),
-    bias=lambda g: column_sums(flat(g)) if g.ndim != 1 else g,
+    bias=lambda g: column_sums(g if g.ndim == 2 else flat(g)) if g.ndim != 1 else g,
 )  # fmt: skip
 
 

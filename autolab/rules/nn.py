@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from autolab.engine.node import sum_to
+from autolab.engine.node import ones, sum_to
 from autolab.engine.op import ELEMENTWISE, GENERAL, op
 from autolab.rules.blocks import clip, in_blocks
 from autolab.rules.elementwise import sigmoid
@@ -43,11 +43,6 @@ def onto(g, y, shape):
     rows = g.reshape(g.size // max(n, 1), n)
     total = ones(len(rows), g.dtype).dot(rows) if y is None else np.einsum("ij,ij->j", rows, y.reshape(rows.shape))
     return total.reshape(shape)
-
-
-@lru_cache(maxsize=64)
-def ones(length, dtype):
-    return np.ones(length, dtype)
 
 
 # -- probabilities -----------------------------------------------------------------------------
@@ -157,8 +152,15 @@ def share(g, shape, reduction):
     return g / math.prod(shape) if reduction == "mean" else g
 
 
+def mse_values(x, y, *, reduction):
+    d = x - y
+    if reduction == "mean" and type(d) is np.ndarray and d.size <= MANY and d.dtype.kind == "f":
+        return np.vdot(d, d) / d.size
+    return reduced(d * d, reduction)
+
+
 mse_loss = op(
-    "mse_loss", lambda x, y, *, reduction: reduced((x - y) * (x - y), reduction), GENERAL,
+    "mse_loss", mse_values, GENERAL,
     x=lambda g, x, y, reduction: share(2 * g, x.shape, reduction) * (x - y),
     y=lambda g, x, y, reduction: share(2 * g, x.shape, reduction) * (y - x),
 )  # fmt: skip

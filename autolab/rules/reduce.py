@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from autolab.engine.node import ones
 from autolab.engine.op import GENERAL, LINEAR, op
 from autolab.rules.elementwise import keep, or_one
 
@@ -43,13 +44,23 @@ def by_axis(name):
     return lambda x, *, axis=None, **_: f"{name}Backward{0 if axis is None else 1}"
 
 
-add_up = np.add.reduce  # np.sum without its wrapper: axis, dtype, out, keepdims by position
+
+FEW = 1 << 10  # entries
+
+
+def add_up(x, axis, keepdims):
+    """np.sum without its wrapper; all of a few floats as a product with ones, in half the time."""
+    if axis is None and type(x) is np.ndarray and x.size <= FEW and not keepdims and x.dtype.kind == "f" and x.itemsize > 2:
+        return ones(x.size, x.dtype).dot(x.ravel())
+    return np.add.reduce(x, axis, None, None, keepdims)
+
+
 sum = op(
-    "sum", lambda x, *, axis=None, keepdims=False: add_up(x, axis, None, None, keepdims), LINEAR, numpy=np.sum,
+    "sum", lambda x, *, axis=None, keepdims=False: add_up(x, axis, keepdims), LINEAR, numpy=np.sum,
     node=by_axis("Sum"), x=spread,
 )  # fmt: skip
 mean = op(
-    "mean", lambda x, *, axis=None, keepdims=False: add_up(x, axis, None, None, keepdims) / count(x.shape, axis), LINEAR,
+    "mean", lambda x, *, axis=None, keepdims=False: add_up(x, axis, keepdims) / count(x.shape, axis), LINEAR,
     numpy=np.mean,
     node=by_axis("Mean"),
     x=lambda g, x_shape, axis, keepdims: spread(g / count(x_shape, axis), x_shape, axis, keepdims),

@@ -285,7 +285,7 @@ def total(x, axis, keepdims):
     """The sum of all entries, as products of rows with ones, at twice the speed of np.add. The rows are short, and what they give is
     added in float64, so rounding costs less than in a sum by halves."""
     if x.dtype != np.float32 or x.size < LONG or not (axis is None or len(axis) == x.ndim):
-        return reduce.add_up(x, axis, None, None, keepdims)
+        return reduce.add_up(x, axis, keepdims)
     flat = x.reshape(-1)
     whole = flat.size - flat.size % ONES.size
     found = np.add.reduce(flat[:whole].reshape(-1, ONES.size) @ ONES, dtype=np.float64) + np.add.reduce(flat[whole:])

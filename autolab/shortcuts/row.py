@@ -17,7 +17,7 @@ from autolab.dtypes import FLOATING
 from autolab.engine.apply import explained, generally, highest, looks_into, stretched
 from autolab.engine.inplace import View
 from autolab.engine.modes import GENERATED, modes
-from autolab.engine.node import OpNode, accumulator, fit, next_number
+from autolab.engine.node import OpNode, accumulator, edge_of, fit, next_number
 from autolab.engine.op import WRITERS, Op, Out, Plan, Setting, Shape, Slot, Value
 from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, revive
 from autolab.engine.tensor import Tensor, apart
@@ -51,7 +51,7 @@ GENERATED.update(
     {
         "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
         "MANY": MANY, "by_steps": by_steps, "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "revive": revive,
-        "Tensor": Tensor, "View": View, "accumulator": accumulator, "explained": explained,
+        "Tensor": Tensor, "View": View, "accumulator": accumulator, "edge_of": edge_of, "explained": explained,
         "f32": np.float32, "f64": np.float64, "fit": fit, "general_fire": brought_back, "generally": generally,
         "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__,
         "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "product": product, "shape_of": np.shape,
@@ -80,29 +80,31 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
     ]
     if looking:
         lines += ["    if slow_threads and not modes.usual:", f"        return unusual({args}, settings)"]
-    for x in xs:
-        lines += [
-            f"    is_{x} = type({x}) is Tensor or isinstance({x}, Tensor)",
-            f"    raw_{x} = {x}.payload if is_{x} else {x}",
-        ]
-    if len(xs) == 1:
-        lines += [f"    if not is_{first}:", f"        raise TypeError(not_a_tensor(op, {first}))"]
+    if only_tensors(op):
+        other = f"raise TypeError(not_a_tensor(op, {first})) from None" if len(xs) == 1 else general_call(op)
+        lines += ["    try:", f"        {raws} = {', '.join(f'{x}.payload' for x in xs)}", "    except AttributeError:", f"        {other}"]
+    else:
+        for x in xs:
+            lines += [f"    is_{x} = isinstance({x}, Tensor)", f"    raw_{x} = {x}.payload if is_{x} else {x}"]
     lines += promotion(op)
     if op.view:
         lines.append(f"    raw_{first} = {first}.box()")
     call = f"forward({raws}{', **settings' if op.settings else ''})"
+    typed = None  # for arrays of float32
     if not op.settings:
         given = {x: f"raw_{x}" for x in xs}
         call = inlined(op.forward, given, names) or call
         typed = inlined(op.forward, given, names, xs) if len(xs) == 1 and not op.view else None
-        if typed not in (call, None):
-            call = f"{typed} if kind_{first} is ndarray and dtype is F32 else {call}"
+        typed = None if typed == call else typed
     if op.forward in STEPS:
         names["into"] = STEPS[op.forward]
         values = "".join(f"settings.get({name!r}, {default!r}), " for name, default in op.settings.items())
-        asked = f"kind_{first} is ndarray and raw_{first}.size > MANY and raw_{first}.flags.c_contiguous"
+        asked = f"dtype is not None and raw_{first}.size > MANY and raw_{first}.flags.c_contiguous"
         steps = f"by_steps(into, raw_{first}, ({values}))" if op.kind == "elementwise" else f"into(raw_{first}, {values})"
-        call = f"{steps} if {asked} else {call}"
+        call = f"{steps} if {asked} else {f'{typed} if dtype is F32 else ' if typed else ''}{call}"
+        call = f"{typed} if dtype is F32 and raw_{first}.size <= MANY else {call}" if typed else call
+    elif typed:
+        call = f"{typed} if dtype is F32 else {call}"
     if op.matrices:
         lines += [
             "    try:",
@@ -141,24 +143,30 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
         lines += ["    if out.dtype not in FLOATING:", "        return t"]
     differentiable = [x for x in xs if x in op.rules]
     for x in differentiable:
-        lines += edge_lines(x, f"is_{x}")
+        lines += edge_lines(x, "" if only_tensors(op) else f"is_{x}")
     if differentiable:
-        lines += branches(op, differentiable, 0, "    ")
+        lines += branches(op, differentiable, 0, "    ", only_tensors(op))
     lines.append("    return t")
     return "\n".join(lines) + "\n"
 
 
+def only_tensors(op: Op) -> bool:
+    """Whether the shortcut is only for tensors: of rows that are seldom given anything else."""
+    return len(op.inputs) == 1 or (op.kind != "elementwise" and all(x in op.rules for x in op.inputs))
+
+
+def general_call(op: Op) -> str:
+    return f"return otherwise({', '.join(op.inputs)})" if op.matrices else f"return generally(op, ({', '.join(op.inputs)},), settings)"
+
+
 def edge_lines(x: str, asked: str) -> list[str]:
-    """Where the gradient of an input goes, if the condition `asked` holds: what `edge_of` does."""
-    return [
-        f"    edge_{x} = None",
-        f"    if {asked}:",
-        f"        if {x}.window is not None:",
-        f"            {x}.window.catch_up({x})",
-        f"        edge_{x} = {x}.edge",
-        f"        if edge_{x} is None and {x}.flag:",
-        f"            edge_{x} = {x}.extra.accumulator() or accumulator({x})",
+    """Where the gradient of an input goes, if the condition `asked` holds ("": it always does): what `edge_of` does."""
+    lines = [
+        f"    edge_{x} = {x}.edge if {x}.window is None else edge_of({x})",
+        f"    if edge_{x} is None and {x}.flag:",
+        f"        edge_{x} = {x}.extra.accumulator() or accumulator({x})",
     ]
+    return [f"    edge_{x} = None", f"    if {asked}:", *("    " + line for line in lines)] if asked else lines
 
 
 def promotion(op: Op) -> list[str]:
@@ -167,19 +175,17 @@ def promotion(op: Op) -> list[str]:
     `alike` becomes true if all tensors among the inputs have the shape and dtype of the result; `dtype` becomes that of all
     arrays, if it is one.
     """
-    lines = ["    alike, dtype = False, None"] if op.stretches else []
     watched = watched_by(op)
     if op.view or not watched:
-        return lines
+        return ["    alike, dtype = False, None"] if op.stretches else []
     if op.matrices:
         a, b = (f"raw_{x}" for x in op.inputs)
         return [
-            f"    if (type({a}) is not ndarray or type({b}) is not ndarray or {a}.ndim != 2 or {b}.ndim != 2",
-            f"            or (dtype := {a}.dtype) is not {b}.dtype or (dtype is not F32 and dtype is not F64)):",
-            f"        return otherwise({', '.join(op.inputs)})",
+            f"    if {a}.ndim != 2 or {b}.ndim != 2 or (dtype := {a}.dtype) is not {b}.dtype or (dtype is not F32 and dtype is not F64):",
+            f"        {general_call(op)}",
         ]
     first, *others = watched
-    generally = f"return generally(op, ({', '.join(op.inputs)},), settings)"
+    generally = general_call(op)
     number = "kind_{0} is float or kind_{0} is int"
     array_or_number = "kind_{0} is ndarray or kind_{0} is f32 or kind_{0} is f64"  # an array, or a 0-d result
     arrays = "".join(f" and ((({array_or_number.format(x)}) and raw_{x}.dtype is dtype) or {number.format(x)})" for x in others)
@@ -187,18 +193,17 @@ def promotion(op: Op) -> list[str]:
     whole = len(watched) == len(op.inputs)  # else the inputs left out (masks) may stretch the others
     same = " and ".join(f"shape_{x} == shape_{first}" for x in others) or "True"
     shapes = [f"shape_{first} = raw_{first}.shape"]
-    shapes += [f"shape_{x} = shape_{first} if {number.format(x)} else raw_{x}.shape" for x in others]
+    shapes += [f"shape_{x} = raw_{x}.shape if {array_or_number.format(x)} else shape_{first}" for x in others]
     foreign = [line for x in others for line in (f"if not isinstance({x}, operands):", "    return NotImplemented")]
     return [
-        *lines,
         *(f"    kind_{x} = type(raw_{x})" for x in watched),
         f"    if kind_{first} is ndarray:",
         f"        dtype = raw_{first}.dtype",
         f"        if not ((dtype is F32 or dtype is F64){arrays}):",
         *("            " + line for line in (*foreign, generally)),
-        *([f"        {line}" for line in (*shapes, f"alike = {same}")] if has_shapes(op) else []),
+        *([f"        {line}" for line in (*shapes, f"alike = {same}")] if has_shapes(op) else ["        alike = False"] * op.stretches),
         f"    elif (kind_{first} is f32 or kind_{first} is f64){scalars}:",
-        f"        alike = {whole}",
+        *([f"        alike, dtype = {whole}, None"] if op.stretches else ["        dtype = None"]),
         *(scalar_first(first, others[0]) if has_shapes(op) and len(others) == 1 else []),
         "    else:",
         *("        " + line for line in (*foreign, generally)),
@@ -210,7 +215,7 @@ def scalar_first(x: str, y: str) -> list[str]:
     """A 0-d number beside an array of its dtype."""
     return [
         f"    elif (kind_{x} is f32 or kind_{x} is f64) and kind_{y} is ndarray and raw_{y}.dtype is raw_{x}.dtype:",
-        f"        dtype, shape_{x}, shape_{y} = raw_{y}.dtype, (), raw_{y}.shape",
+        f"        alike, dtype, shape_{x}, shape_{y} = False, raw_{y}.dtype, (), raw_{y}.shape",
     ]
 
 
@@ -224,20 +229,20 @@ def has_shapes(op: Op) -> bool:
     return op.stretches and len(watched_by(op)) == len(op.inputs)
 
 
-def branches(op: Op, inputs: list[str], mask: int, indent: str) -> list[str]:
-    """Nested ifs over which inputs have an edge, down to the node for each set of them."""
+def branches(op: Op, inputs: list[str], mask: int, indent: str, tensors: bool = False) -> list[str]:
+    """Nested ifs over which inputs have an edge, down to the node for each set of them. `tensors`: all inputs are."""
     if not inputs:
-        return node_lines(op, mask, indent) if mask else [f"{indent}pass"]
+        return node_lines(op, mask, indent, tensors) if mask else []
     x, *rest = inputs
+    without = branches(op, rest, mask, indent + "    ", tensors)
     return [
-        f"{indent}if edge_{x} is None:",
-        *branches(op, rest, mask, indent + "    "),
-        f"{indent}else:",
-        *branches(op, rest, mask | 1 << op.inputs.index(x), indent + "    "),
+        f"{indent}if edge_{x} is not None:",
+        *branches(op, rest, mask | 1 << op.inputs.index(x), indent + "    ", tensors),
+        *([f"{indent}else:", *without] if without else []),
     ]
 
 
-def node_lines(op: Op, mask: int, indent: str) -> list[str]:
+def node_lines(op: Op, mask: int, indent: str, tensors: bool) -> list[str]:
     """Make the node for one set of inputs that need a gradient: its edges, and the values its plan saves."""
     plan = op.plan(mask)
     xs = op.inputs
@@ -265,17 +270,17 @@ def node_lines(op: Op, mask: int, indent: str) -> list[str]:
             "else:",
             f"    node.like = stretched(({', '.join(xs)},), [{raws}], t)",
         ]
-    lines += [f"node.saved = ({''.join(f'{kept(slot, op, mask)}, ' for slot in plan.slots)})", "t.edge = node"]
+    lines += [f"node.saved = ({''.join(f'{kept(slot, op, mask, tensors)}, ' for slot in plan.slots)})", "t.edge = node"]
     return [indent + line for line in lines]
 
 
-def kept(slot: Slot, op: Op, mask: int) -> str:
+def kept(slot: Slot, op: Op, mask: int, tensors: bool) -> str:
     """`slot.take` as an expression."""
     if isinstance(slot, Setting):
         return f"settings.get({slot.name!r}, {slot.default!r})"
     if isinstance(slot, Out):
         return "out, t.version, 0"
-    x, is_tensor = op.inputs[slot.index], mask >> slot.index & 1
+    x, is_tensor = op.inputs[slot.index], tensors or mask >> slot.index & 1
     if isinstance(slot, Shape):
         return f"raw_{x}.shape" if is_tensor else f"shape_of(raw_{x})"
     if is_tensor:

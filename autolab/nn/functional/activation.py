@@ -26,7 +26,7 @@ from autolab.surface.sampling import sampled
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(input, 0). The gradient at 0 is 0."""
-    return activated(elementwise.relu, input, True) if inplace else pointwise.relu(input)
+    return activated(elementwise.relu, input, True) if inplace else elementwise.relu.run(input)  # type: ignore[no-any-return]
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:

@@ -25,8 +25,13 @@ def warn(message: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=level)
 
 
+REDUCTIONS = "none", "mean", "sum"
+
+
 def reduction_of(reduction: str, size_average: Any = None, reduce: Any = None) -> str:
     """The reduction, where the two arguments that it replaced do not say another. Raises ValueError for an unknown one."""
+    if size_average is None and reduce is None and reduction in REDUCTIONS:
+        return reduction
     if isinstance(size_average, Tensor) or isinstance(reduce, Tensor):
         raise RuntimeError(
             "Boolean value of Tensor with more than one value is ambiguous: size_average and reduce are settings, not data. "
@@ -35,7 +40,7 @@ def reduction_of(reduction: str, size_average: Any = None, reduce: Any = None) -
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
         warn(f"size_average and reduce args will be deprecated, please use reduction='{reduction}' instead.")
-    if reduction not in ("none", "mean", "sum"):
+    if reduction not in REDUCTIONS:
         raise ValueError(f"{reduction} is not a valid value for reduction: use 'none', 'mean' or 'sum'")
     return reduction
 

@@ -60,7 +60,7 @@ def mse_loss(
         raise not_implemented("mse_cpu", input)
     if weight is not None:
         return _weighted(apply(nn.mse_loss, (input, target), {"reduction": "none"}), weight, reduction)  # type: ignore[no-any-return]
-    return apply(nn.mse_loss, (input, target), {"reduction": reduction})  # type: ignore[no-any-return]
+    return nn.mse_loss.run(input, target, settings={"reduction": reduction})  # type: ignore[no-any-return]
 
 
 def _joined(*tensors: Any) -> tuple[Any, ...]:

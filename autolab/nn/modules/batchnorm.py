@@ -9,7 +9,7 @@ from autolab.engine.tensor import Tensor
 from autolab.nn import functional as F
 from autolab.nn import init
 from autolab.nn.functional.norm import unseen
-from autolab.nn.modules.module import Module
+from autolab.nn.modules.module import Module, affine
 from autolab.nn.parameter import Parameter, is_lazy
 from autolab.surface.creation import empty, ones, tensor, zeros
 from autolab.surface.dims import require_tensor
@@ -86,7 +86,7 @@ class _BatchNorm(_NormBase):
                 momentum = 1.0 / float(self.num_batches_tracked)
         running = (self.running_mean, self.running_var) if follow else (None, None)
         training = self.training or (self.running_mean is None and self.running_var is None)
-        return F.batch_norm(input, *running, *self._affine(), training, momentum, self.eps)
+        return F.batch_norm(input, *running, *affine(self), training, momentum, self.eps)
 
 
 class BatchNorm1d(_BatchNorm):
@@ -157,7 +157,7 @@ class _InstanceNorm(_NormBase):
         if input.shape[dim] != self.num_features and not is_lazy(self.weight):
             self._warn_or_raise(dim, input.shape[dim])
         out = F.instance_norm(
-            input.unsqueeze(0) if alone else input, self.running_mean, self.running_var, *self._affine(),  # type: ignore[attr-defined]
+            input.unsqueeze(0) if alone else input, self.running_mean, self.running_var, *affine(self),  # type: ignore[attr-defined]
             self.training or not self.track_running_stats, self.momentum or 0.0, self.eps,
         )  # fmt: skip
         return out.squeeze(0) if alone else out  # type: ignore[attr-defined,no-any-return]

@@ -8,7 +8,7 @@ from typing import Any
 from autolab.engine.tensor import Tensor
 from autolab.nn import functional as F
 from autolab.nn import init
-from autolab.nn.modules.module import Module
+from autolab.nn.modules.module import Module, affine
 from autolab.nn.modules.utils import _ntuple
 from autolab.nn.parameter import Parameter
 from autolab.surface.creation import empty
@@ -95,7 +95,7 @@ class _Conv(_ConvNd):
 
     def forward(self, input: Tensor) -> Tensor:
         """`functional.conv1d` and so on; another padding than zeros is put around the input first."""
-        return self._conv_forward(input, *self._affine())
+        return self._conv_forward(input, *affine(self))
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding = self.padding
@@ -168,7 +168,7 @@ class _ConvTransposeNd(_ConvNd):
         """`functional.conv_transpose1d` and so on. output_size: which of the sizes that a stride joins is meant."""
         extra = self.output_padding if output_size is None else self._output_padding(input, output_size)
         return getattr(F, f"conv_transpose{self.n}d")(  # type: ignore[no-any-return]
-            input, *self._affine(), self.stride, self.padding, extra, self.groups, self.dilation
+            input, *affine(self), self.stride, self.padding, extra, self.groups, self.dilation
         )
 
 

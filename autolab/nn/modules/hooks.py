@@ -52,11 +52,14 @@ class Hooks:
     forward: Callable[..., Any]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not (
-            self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks or everywhere
-        ):  # fmt: skip
-            return self.forward(*args, **kwargs)
-        return self._call_with_hooks(args, kwargs)
+        own = self.__dict__
+        try:
+            hooked = own["_forward_hooks"] or own["_forward_pre_hooks"] or own["_backward_hooks"] or own["_backward_pre_hooks"]
+        except KeyError:  # Module.__init__ has not run
+            hooked = self._forward_hooks
+        if hooked or everywhere:
+            return self._call_with_hooks(args, kwargs)
+        return self.forward(*args, **kwargs) if kwargs else self.forward(*args)
 
     def _call_with_hooks(self, args: Any, kwargs: dict[str, Any]) -> Any:
         """The way around: before, (backward's first end,) forward, after, (backward's other end)."""

@@ -8,7 +8,7 @@ from typing import Any
 from autolab.engine.tensor import Tensor
 from autolab.nn import functional as F
 from autolab.nn import init
-from autolab.nn.modules.module import Module
+from autolab.nn.modules.module import Module, affine
 from autolab.nn.parameter import Parameter
 from autolab.surface.creation import empty
 
@@ -51,7 +51,7 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """`functional.linear`."""
-        weight, bias = self._affine()
+        weight, bias = affine(self)
         return F.linear(input, weight, bias)
 
     def extra_repr(self) -> str:

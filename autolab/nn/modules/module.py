@@ -76,14 +76,6 @@ class Module(Hooks, Tree, State):
                 return own[place][name]
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def _affine(self) -> tuple[Any, Any]:
-        """`self.weight, self.bias`, without the time that Python takes to find that they are no ordinary attributes."""
-        own = self._parameters
-        try:
-            return own["weight"], own["bias"]
-        except KeyError:  # parametrized, or replaced by a plain tensor
-            return self.weight, self.bias
-
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
         kind = Parameter if isinstance(value, Parameter) else Module if isinstance(value, Module) else None
@@ -315,6 +307,15 @@ class Module(Hooks, Tree, State):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update([(name, {}) for name in HOOKS])
         self.__dict__.update(state)
+
+
+def affine(module: Module) -> tuple[Any, Any]:
+    """`module.weight, module.bias`, without the time that Python takes to find that they are no ordinary attributes."""
+    own = module.__dict__["_parameters"]
+    try:
+        return own["weight"], own["bias"]
+    except KeyError:  # parametrized, or replaced by a plain tensor
+        return module.weight, module.bias
 
 
 def torch_name(thing: Any) -> str:

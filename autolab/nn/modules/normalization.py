@@ -8,7 +8,7 @@ from typing import Any
 from autolab.engine.tensor import Tensor
 from autolab.nn import functional as F
 from autolab.nn import init
-from autolab.nn.modules.module import Module
+from autolab.nn.modules.module import Module, affine
 from autolab.nn.parameter import Parameter
 from autolab.surface.creation import empty
 
@@ -47,7 +47,7 @@ class LayerNorm(_Scaled):
 
     def forward(self, input: Tensor) -> Tensor:
         """`functional.layer_norm`."""
-        return F.layer_norm(input, self.normalized_shape, *self._affine(), self.eps)
+        return F.layer_norm(input, self.normalized_shape, *affine(self), self.eps)
 
     def extra_repr(self) -> str:
         """All settings."""
@@ -92,7 +92,7 @@ class GroupNorm(_Scaled):
 
     def forward(self, input: Tensor) -> Tensor:
         """`functional.group_norm`."""
-        return F.group_norm(input, self.num_groups, *self._affine(), self.eps)
+        return F.group_norm(input, self.num_groups, *affine(self), self.eps)
 
     def extra_repr(self) -> str:
         """All settings."""
