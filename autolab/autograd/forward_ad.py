@@ -296,6 +296,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             )
     check_tangent(tensor, tangent)
     primal, tangent = open_level.take(tensor), open_level.take(tangent)
+    if not modes.forward:  # as in inference mode
+        return TABLE["alias"](primal)  # type: ignore[return-value]
     return open_level.input(TABLE["alias"](primal), tangent if alike(primal, tangent) else laid_out_as(primal, tangent))
 
 
@@ -319,7 +321,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
         highest((tensor,))  # it may look into what has become a dual
     if not isinstance(tensor, Carried):
         return UnpackedDualTensor(tensor, None)
-    return UnpackedDualTensor(TABLE["alias"](tensor.value), tensor.tangent)
+    return UnpackedDualTensor(TABLE["alias"](tensor.value), tensor.tangent if modes.forward else None)
 
 
 class Moving(NamedTuple):

@@ -116,6 +116,8 @@ def is_inference_mode_enabled() -> bool:
 class inference_mode(_GradMode):
     """`no_grad`, and more: new tensors are inference tensors, which count no writes and can never take part in a graph.
 
+    Forward mode is off as well.
+
     `inference_mode(False)` within it goes back to normal.
 
     >>> with inference_mode():
@@ -134,17 +136,17 @@ class inference_mode(_GradMode):
     def __init__(self, mode: bool = True) -> None:
         super().__init__()
         self.mode = bool(mode)
-        self._outside: list[tuple[bool, bool, Any]] = []
+        self._outside: list[tuple[bool, bool, bool, Any]] = []
 
     def __enter__(self) -> None:
-        self._outside.append((modes.grad, modes.inference, modes.counter))
-        modes.grad = not self.mode
+        self._outside.append((modes.grad, modes.forward, modes.inference, modes.counter))
+        modes.grad = modes.forward = not self.mode
         if self.mode != modes.inference:
             modes.inference, modes.counter = self.mode, untracked if self.mode else None
         modes.settle()
 
     def __exit__(self, *exc: object) -> None:
-        modes.grad, modes.inference, modes.counter = self._outside.pop()
+        modes.grad, modes.forward, modes.inference, modes.counter = self._outside.pop()
         modes.settle()
 
     def _again(self) -> _GradMode:

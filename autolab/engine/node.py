@@ -151,6 +151,9 @@ class Node:
         """Call hook(grad_outputs) before the node runs; what it returns replaces grad_outputs."""
         return RemovableHandle(self._own_hooks().pre, hook)
 
+    def __reduce__(self) -> Any:
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"
 
@@ -277,6 +280,7 @@ class AccumulateGrad(Node):
     __slots__ = ("variable",)
 
     edges = ()
+    seq = (1 << 64) - 1  # PyTorch's: it runs before all others that could
     variable: Tensor
 
     def name(self) -> str:
@@ -370,7 +374,6 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
         node = AccumulateGrad()
         node.variable = leaf
         node.hooks = None
-        node.seq = next_number()
         extra.accumulator = weakref.ref(node)
     return node
 

@@ -217,26 +217,6 @@ class Tensor:
         self._grad = None
 
     @property
-    def grad_dtype(self) -> Any:
-        """The dtype in which gradients of this leaf are accumulated: its own unless set; None takes any as it comes."""
-        if not self.is_leaf:
-            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
-        return self.dtype if self.extra is None or self.extra.grad_dtype is SAME else self.extra.grad_dtype
-
-    @grad_dtype.setter
-    def grad_dtype(self, dtype: Any) -> None:
-        if not self.is_leaf:
-            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
-        if dtype is not None and not isinstance(dtype, dtypes.dtype):
-            raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(dtype).__name__}")
-        if dtype is not None and self._grad is not None and self._grad.dtype is not dtype:
-            raise RuntimeError(
-                f"Cannot set grad_dtype to '{dtype.title}' because there is already a gradient with dtype "
-                f"'{dtypes.c_name(self._grad.dtype)}'. Please clear the gradient (.grad = None) before changing grad_dtype."
-            )
-        self.own_extra().grad_dtype = dtype
-
-    @property
     def retains_grad(self) -> bool:
         return self.edge is not None and self.extra is not None and self.extra.retains
 

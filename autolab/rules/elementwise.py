@@ -13,6 +13,7 @@ from autolab.rules import refuse, wide
 from autolab.rules.special import erf as erf_values
 
 E = ELEMENTWISE
+RAW = np.ndarray, np.generic  # what is no tensor
 TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 

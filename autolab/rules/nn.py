@@ -8,7 +8,7 @@ import numpy as np
 from autolab.engine.node import ones, sum_to
 from autolab.engine.op import ELEMENTWISE, GENERAL, op
 from autolab.rules.blocks import clip, in_blocks
-from autolab.rules.elementwise import sigmoid
+from autolab.rules.elementwise import RAW, sigmoid
 from autolab.rules.index import embedding
 from autolab.rules.reduce import count, put_along_axis
 from autolab.rules.steps import log1p_exp
@@ -67,7 +67,7 @@ def total(x, axis, y=None):
     if axis == -1 and type(x) is np.ndarray and x.size >= MANY:
         return sums(x, y, (-1,))
     x = x if y is None else x * y
-    return np.add.reduce(x, axis, None, None, True) if isinstance(x, np.ndarray | np.generic) else np.sum(x, axis=axis, keepdims=True)
+    return np.add.reduce(x, axis, None, None, True) if isinstance(x, RAW) else np.sum(x, axis=axis, keepdims=True)
 
 
 def softmax_values(x, *, axis):
@@ -154,8 +154,9 @@ def share(g, shape, reduction):
 
 def mse_values(x, y, *, reduction):
     d = x - y
-    if reduction == "mean" and type(d) is np.ndarray and d.size <= MANY and d.dtype.kind == "f":
-        return np.vdot(d, d) / d.size
+    if reduction == "mean" and type(d) is np.ndarray and d.size <= MANY:
+        flat = d.ravel()
+        return flat.dot(flat) / d.size
     return reduced(d * d, reduction)
 
 

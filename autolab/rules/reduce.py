@@ -6,7 +6,7 @@ import numpy as np
 
 from autolab.engine.node import ones
 from autolab.engine.op import GENERAL, LINEAR, op
-from autolab.rules.elementwise import keep, or_one
+from autolab.rules.elementwise import RAW, keep, or_one
 
 
 def restore(a, shape, axis, keepdims):
@@ -24,11 +24,15 @@ SMALL = 1 << 14  # entries: up to here it is faster to write all of them than to
 
 def spread(g, x_shape, axis, keepdims):
     """The gradient of a sum: every entry gets the gradient of the sum it went into."""
-    g = restore(g, x_shape, axis, keepdims)
-    if isinstance(g, np.ndarray | np.generic) and math.prod(x_shape) <= SMALL:
+    if axis is not None:
+        g = restore(g, x_shape, axis, keepdims)
+    if isinstance(g, RAW) and math.prod(x_shape) <= SMALL:
         out = np.empty(x_shape, g.dtype)
-        out[...] = g
-        return out[()]
+        if g.ndim:
+            out[...] = g
+        else:
+            out.fill(g)
+        return out if x_shape else out[()]
     return np.broadcast_to(g, x_shape)
 
 

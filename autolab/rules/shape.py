@@ -10,6 +10,7 @@ import numpy as np
 
 from autolab.engine.node import sum_to
 from autolab.engine.op import LINEAR, op
+from autolab.rules.elementwise import RAW
 
 L = LINEAR
 
@@ -24,7 +25,7 @@ swapaxes = op(
 )  # fmt: skip
 def turned(g):
     """The transpose; of an array without NumPy's wrapper, which takes longer than the transpose itself."""
-    return g.T if isinstance(g, np.ndarray | np.generic) else t(g)
+    return g.T if isinstance(g, RAW) else t(g)
 
 
 t = op("t", lambda x: x.T, L, view=True, x=lambda g: turned(g))

@@ -116,8 +116,9 @@ def as_index(k: Any) -> Any:
         return k
     if isinstance(k, np.integer):
         return int(k)
-    error = TypeError if isinstance(k, str) else IndexError
-    raise error(
+    if isinstance(k, str):
+        raise TypeError("new(): invalid data type 'str'. An index is a number, a slice, `...`, None, a list or a tensor.")
+    raise IndexError(
         "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
         f"(got {type(k).__name__})"
     )

@@ -284,9 +284,9 @@ def expand_as(self: Tensor, other: Tensor) -> Tensor:
     return expand(self, require_tensor(other, "expand_as", "other").shape)
 
 
-def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
+def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """expand(size)."""
-    return expand(input, *sizes_of((size,), "broadcast_to"))
+    return expand(input, *sizes_of(sizes, "broadcast_to", named=size))
 
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:

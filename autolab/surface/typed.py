@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Size, Tensor, fresh
+from autolab.engine.tensor import SAME, Size, Tensor, fresh
 from autolab.surface.creation import as_array, finish
 from autolab.surface.device import require_cpu
 from autolab.surface.settings import strided
@@ -155,6 +155,26 @@ def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
         self.own_extra().hooks = {} if hooks is None else hooks
 
 
+def _grad_dtype(self: Tensor) -> Any:
+    """The dtype in which gradients of this leaf are accumulated: its own unless set; None takes any as it comes."""
+    if not self.is_leaf:
+        raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+    return self.dtype if self.extra is None or self.extra.grad_dtype is SAME else self.extra.grad_dtype
+
+
+def _set_grad_dtype(self: Tensor, dtype: Any) -> None:
+    if not self.is_leaf:
+        raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+    if dtype is not None and not isinstance(dtype, dtypes.dtype):
+        raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(dtype).__name__}")
+    if dtype is not None and self._grad is not None and self._grad.dtype is not dtype:
+        raise RuntimeError(
+            f"Cannot set grad_dtype to '{dtype.title}' because there is already a gradient with dtype "
+            f"'{dtypes.c_name(self._grad.dtype)}'. Please clear the gradient (.grad = None) before changing grad_dtype."
+        )
+    self.own_extra().grad_dtype = dtype
+
+
 def _set_grad_fn(self: Tensor, node: Any) -> None:
     if node is not None:
         raise RuntimeError("_grad_fn can be only set to None")
@@ -172,6 +192,7 @@ FACTS = {
     "is_cpu": True, "is_mps": False, "is_xpu": False, "is_xla": False, "is_meta": False, "is_quantized": False, "is_nested": False,
     "is_mkldnn": False, "is_sparse_csr": False, "is_ipu": False, "is_maia": False, "is_mtia": False, "is_vulkan": False,
     "layout": property(lambda self: strided), "name": None, "volatile": property(volatile),
+    "grad_dtype": property(_grad_dtype, _set_grad_dtype),
     "_grad_fn": property(lambda self: self.grad_fn, _set_grad_fn, _cannot_delete("_grad_fn")),
     "_backward_hooks": property(_backward_hooks, _set_backward_hooks, _cannot_delete("_backward_hooks")),
 }  # fmt: skip

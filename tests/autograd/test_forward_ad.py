@@ -373,3 +373,15 @@ def test_a_program_of_duals_gives_pytorchs_numbers(torch):
 
     for ours, theirs in zip(program(autolab), program(torch), strict=True):
         np.testing.assert_allclose(ours.numpy(), theirs.numpy(), 1e-12)
+
+
+def test_inference_mode_turns_forward_mode_off(lib):
+    ad = lib.autograd.forward_ad
+    with ad.dual_level():
+        outside = ad.make_dual(lib.ones(2), lib.full((2,), 3.0))
+        with lib.inference_mode():
+            inside = ad.make_dual(lib.ones(2), lib.ones(2))
+            twice = outside * 2
+            assert [ad.unpack_dual(t).tangent for t in (inside, outside, twice)] == [None] * 3
+        assert ad.unpack_dual(inside).tangent is None and ad.unpack_dual(twice).tangent is None
+        assert ad.unpack_dual(outside * 2).tangent.tolist() == [6, 6]

@@ -362,3 +362,17 @@ def test_numbers_given_by_hand_decide_among_the_nodes_that_could_run_next(lib):
         node.register_prehook(lambda g, name=name: order.append(name))
     c.sum().backward()
     assert order == ["c", "a", "b"] and x.grad.tolist() == [5, 5]
+
+
+def test_a_node_cannot_be_pickled(lib):
+    import pickle
+
+    node = (lib.ones(2, requires_grad=True) * 2).grad_fn
+    for one, name in ((node, "MulBackward0"), (node.next_functions[0][0], "AccumulateGrad")):
+        with pytest.raises(TypeError, match=f"cannot pickle '{name}' object"):
+            pickle.dumps(one)
+
+
+def test_an_accumulator_has_the_highest_number_of_all(lib):
+    node = (lib.ones(2, requires_grad=True) * 2).grad_fn
+    assert node.next_functions[0][0]._sequence_nr() == 2**64 - 1

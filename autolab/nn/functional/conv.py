@@ -19,7 +19,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input @ weight.T + bias. Shapes: input (..., n), weight (m, n), bias (m,); result (..., m)."""
     try:
         matrix = weight.payload
-        alike = input.payload.dtype == matrix.dtype
+        alike = input.payload.dtype is matrix.dtype
     except AttributeError:
         require_tensor(input, "linear")
         raise

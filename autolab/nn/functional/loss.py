@@ -54,9 +54,9 @@ def mse_loss(
         size_average, reduction = None, size_average
     reduction = reduction_of(reduction, size_average, reduce)
     input, target = _alike(input, target)
-    if input.payload.dtype != target.payload.dtype:
+    if input.payload.dtype is not target.payload.dtype:
         input, target = _joined(input, target)
-    if not is_floating(input):
+    if input.payload.dtype not in FLOATING:
         raise not_implemented("mse_cpu", input)
     if weight is not None:
         return _weighted(apply(nn.mse_loss, (input, target), {"reduction": "none"}), weight, reduction)  # type: ignore[no-any-return]
