@@ -57,6 +57,7 @@ class Op:
         outputs: int = 1,
         view: bool = False,
         matrices: bool = False,
+        products: bool = False,
         holds: bool = False,
         jvp: Callable[..., Any] | None = None,
         batch: Callable[..., Any] | None = None,
@@ -76,6 +77,7 @@ class Op:
         self.promote = promote if promote is not None else "join" if kind == ELEMENTWISE else ""
         self.together = [i for i, n in enumerate(self.inputs) if together is None or n in together]
         self.outputs, self.view, self.matrices, self.holds = outputs, view, matrices, holds
+        self.products = products or matrices
         self.stretches = kind == ELEMENTWISE and len(self.inputs) > 1  # inputs may be broadcast, or cast
         self.jvp, self.batch, self.refuse = jvp, batch, refuse
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
@@ -363,7 +365,8 @@ def op(name: str, forward: Callable[..., Any], kind: str = GENERAL, **details: A
     row; `promote` "join" brings the inputs named in `together` (default all) to one dtype, "float" also takes integers to the
     default float; `outputs` how many results, -1 if it depends on the call; `view` the result looks into the input's memory;
     `number` under which of its names which input is a number, without an edge that users see;
-    `matrices` the row is a product of two matrices; `holds` its settings may be arrays (an index), and are freed as saved values are;
+    `matrices` the row is a product of two matrices; `products` both sides of each `@` in its rules are matrices;
+    `holds` its settings may be arrays (an index), and are freed as saved values are;
     `jvp` and `batch` are for GENERAL rows that want more than what follows from the rules; `shared` names what several rules ask for
     and is computed once for all of them, `{"xhat": lambda x, axes: ...}`; `refuse` is called on the raw
     operands first, and raises for those that NumPy would take and PyTorch does not (the shortcuts see only float32 and float64).

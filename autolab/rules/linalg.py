@@ -67,10 +67,10 @@ def outer_sum_of(x, y):
 
 
 linear = op(
-    "linear", linear_values, GENERAL, node="AddmmBackward0",
-    x=lambda g, weight: by_rows(g, weight),
-    weight=lambda g, x: outer_sum_of(g, x),
-    bias=lambda g: column_sums(g if g.ndim == 2 else flat(g)) if g.ndim != 1 else g,
+    "linear", linear_values, GENERAL, node="AddmmBackward0", products=True,
+    x=lambda g, weight: g @ weight if g.ndim == 2 else by_rows(g, weight),
+    weight=lambda g, x: g.T @ x if g.ndim == 2 else outer_sum_of(g, x),
+    bias=lambda g: column_sums(g) if g.ndim == 2 else column_sums(flat(g)) if g.ndim > 2 else g,
 )  # fmt: skip
 
 

@@ -332,8 +332,9 @@ def fire_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         one = len(op.inputs) == 1
         typed = inlined(rule, given, names, arrays_of(op, given), one_shape=one and op.kind == "elementwise") if op.promote or one else text
         returned[i] = f"g_{x}"
-        if op.matrices:
-            lines.append(f"    g_{x} = {inlined(rule, given, names, matrices=True)} if type(g) is ndarray else {text}")
+        by_dot = inlined(rule, given, names, matrices=True) if op.products else text
+        if by_dot != text:
+            lines.append(f"    g_{x} = ({by_dot}) if type(g) is ndarray else {text}")
         elif typed in (text, None):
             lines.append(f"    g_{x} = {text}")
         else:
