@@ -235,7 +235,10 @@ class MultiOpNode(OpNode):
 def fit(g: Any, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Any:
     """Undo on the way back what broadcasting and promotion did on the way in: sum the stretched axes, restore the dtype."""
     shape, dtype = like
-    g = column_sums(g) if len(shape) == 1 and g.shape[1:] == shape else sum_to(g, shape)  # a bias under a batch, most often
+    if len(shape) == 1 and g.ndim == 2 and g.shape[1] == shape[0]:  # a bias under a batch, most often
+        g = column_sums(g)
+    else:
+        g = sum_to(g, shape)
     return g if g.dtype is dtype or g.dtype == dtype else g.astype(dtype)
 
 

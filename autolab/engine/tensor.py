@@ -6,6 +6,7 @@ of `autolab.func`, another tensor. Everything named `dim` or `keepdim`, and ever
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -359,9 +360,12 @@ def must_be_floating(t: Tensor, opening: str) -> None:
         raise RuntimeError(f"{opening}; this one is {t.dtype}. {advice}")
 
 
+blank: Callable[[], Tensor] = functools.partial(object.__new__, Tensor)
+
+
 def fresh(payload: Any) -> Tensor:
     """A new tensor around raw numbers: no history, no gradient wanted."""
-    t: Tensor = object.__new__(Tensor)
+    t = blank()
     t.payload = payload
     t.edge = t.window = t.extra = t._grad = None
     t.flag = False

@@ -20,7 +20,7 @@ from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import OpNode, accumulator, edge_of, fit, next_number
 from autolab.engine.op import WRITERS, Op, Out, Plan, Setting, Shape, Slot, Value
 from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, revive
-from autolab.engine.tensor import Tensor, apart
+from autolab.engine.tensor import Tensor, apart, blank
 from autolab.shortcuts.formula import body, inlined, product
 from autolab.shortcuts.large import MANY, STEPS, by_steps, compile_large
 
@@ -53,7 +53,7 @@ GENERATED.update(
         "MANY": MANY, "by_steps": by_steps, "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "revive": revive,
         "Tensor": Tensor, "View": View, "accumulator": accumulator, "edge_of": edge_of, "explained": explained,
         "f32": np.float32, "f64": np.float64, "fit": fit, "general_fire": brought_back, "generally": generally,
-        "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__,
+        "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__, "blank": blank,
         "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "product": product, "shape_of": np.shape,
         "stretched": stretched,
     }
@@ -122,7 +122,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
     else:
         lines.append(f"    out = {call}")
     lines += [
-        "    t = new(Tensor)",
+        "    t = blank()",
         "    t.payload = out",
         "    t.edge = t.window = t.extra = t._grad = None",
         "    t.flag = False",
