@@ -62,7 +62,8 @@ def steps(
     partly = bool(wanted) and not (waiting and waiting.keys() <= wanted.keys())  # else all leaves are wanted: everything leads to one
     if partly:
         needed = paths_to(wanted, order)
-        order = [node for node in order if node in needed or node in wanted]
+        top = starts[0][0] if len(starts) == 1 else None  # as in PyTorch, hooks on the one root run in any case
+        order = [node for node in order if node in needed or node in wanted or (node is top and node.hooks is not None)]
         goal = needed.union(wanted)
     elif wanted:
         needed = set(order)

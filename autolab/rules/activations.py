@@ -7,7 +7,7 @@ import numpy as np
 from autolab.engine.op import ELEMENTWISE, op
 from autolab.rules import refuse, steps
 from autolab.rules.blocks import clip, horner, in_blocks
-from autolab.rules.elementwise import erf, keep, keep_values, sigmoid
+from autolab.rules.elementwise import erf, keep, keep_at, keep_values, sigmoid, straight_at
 from autolab.rules.special import erf as erf_values
 
 E = ELEMENTWISE
@@ -28,11 +28,11 @@ elu = op(
 # Flat outside of the bounds, and on them.
 hardtanh = op(
     "hardtanh", lambda x, *, low, high: np.clip(x, low, high), E, refuse=refuse.bools("hardtanh_cpu"),
-    x=lambda g, x, low, high: keep(g, (x > low) & (x < high)),
+    x=lambda g, x, low, high: keep_at(g, (x > low) & (x < high), x, of="Hardtanh"),
 )  # fmt: skip
 hardsigmoid = op(
     "hardsigmoid", lambda x: np.clip(x + 3, 0, 6) / 6, E, refuse=refuse.integers("hardsigmoid_cpu"),
-    x=lambda g, x: keep(g / 6, (x > -3) & (x < 3)),
+    x=lambda g, x: keep_at(g / 6, (x > -3) & (x < 3), x, of="Hardsigmoid"),
 )  # fmt: skip
 # On the bounds, where it has kinks: 0 at -3, 1 at 3.
 hardswish = op(
@@ -41,17 +41,17 @@ hardswish = op(
 )  # fmt: skip
 hardshrink = op(
     "hardshrink", lambda x, *, lambd: keep_values(x, ~((x >= -lambd) & (x <= lambd))), E, refuse=refuse.integers("hardshrink_cpu"),
-    x=lambda g, x, lambd: keep(g, ~((x >= -lambd) & (x <= lambd))),
+    x=lambda g, x, lambd: keep_at(g, ~((x >= -lambd) & (x <= lambd)), x, of="Hardshrink"),
 )  # fmt: skip
 softshrink = op(
     "softshrink", lambda x, *, lambd: in_blocks(lambda x: x - np.clip(x, -lambd, lambd), x), E,
     refuse=refuse.integers("softshrink_cpu"),
-    x=lambda g, x, lambd: keep(g, ~((x >= -lambd) & (x <= lambd))),
+    x=lambda g, x, lambd: keep_at(g, ~((x >= -lambd) & (x <= lambd)), x, of="Softshrink"),
 )  # fmt: skip
 threshold = op(
     "threshold", lambda x, *, threshold, value: np.where(x <= threshold, np.asarray(value, x.dtype), x)[()], E,
     refuse=refuse.bools("threshold_cpu"),
-    x=lambda g, x, threshold: keep(g, ~(x <= threshold)),
+    x=lambda g, x, threshold: keep_at(g, ~(x <= threshold), x),
 )  # fmt: skip
 # log(sigmoid(x)), without the small sigmoid that would round to 0.
 log_sigmoid = op(
@@ -186,12 +186,12 @@ mish = op("mish", lambda x: x * np.tanh(softplus_of(x)), E, refuse=refuse.intege
 # At 0: the slope.
 prelu = op(
     "prelu", lambda x, slope: np.where(x > 0, x, x * slope)[()], E, node="PreluKernelBackward0",
-    x=lambda g, x, slope: np.where(x > 0, g, g * slope), slope=lambda g, x: g * keep(x, ~(x > 0)),
+    x=lambda g, x, slope: straight_at(np.where(x > 0, g, g * slope), x, of="PreluKernel"), slope=lambda g, x: g * keep(x, ~(x > 0)),
 )  # fmt: skip
 # A slope of its own for each entry that is not positive; at 0 too.
 rrelu = op(
     "rrelu", lambda x, slope: np.where(x > 0, x, x * slope)[()], E, node="RreluWithNoiseBackward0",
-    x=lambda g, x, slope: np.where(x > 0, g, g * slope),
+    x=lambda g, x, slope: straight_at(np.where(x > 0, g, g * slope), x, of="RreluWithNoise"),
 )  # fmt: skip
 
 steps.written_out(threshold, steps.threshold)

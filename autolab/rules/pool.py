@@ -10,6 +10,7 @@ import numpy as np
 
 from autolab.engine.op import GENERAL, LINEAR, op
 from autolab.rules.conv import reach
+from autolab.rules.elementwise import straight_at
 
 
 def lowest(dtype):
@@ -97,11 +98,12 @@ max_pool = op(
     node=lambda x, *, kernel, **_: f"MaxPool{max(len(kernel), 2)}DWithIndicesBackward0",
     # Found again, not kept: a relu may stand after a pool and write into its result.
     x=lambda g, x, kernel, stride, padding, dilation, size:
-        max_pool_back(g, x, max_pool(x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
-                      kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
+        straight_at(max_pool_back(g, x, max_pool(x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
+                                  kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
+                    x, of="MaxPool2DWithIndices"),
 )  # fmt: skip
 max_pool_back = op(
-    "max_pool_back", max_pool_back_values, LINEAR, node="MaxPool2DWithIndicesBackwardBackward0",
+    "max_pool_back", max_pool_back_values, LINEAR,
     g=lambda u, x, top, kernel, stride, padding, dilation, size:
         max_pool_pick(u, x, top, kernel=kernel, stride=stride, padding=padding, dilation=dilation, size=size),
 )  # fmt: skip

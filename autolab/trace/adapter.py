@@ -13,6 +13,7 @@ from autolab.engine.node import AccumulateGrad
 from autolab.engine.tensor import Tensor
 from autolab.shortcuts.formula import expression
 from autolab.trace.model import Rule
+from autolab.trace.sentences import first_order
 from autolab.trace.values import value_of
 
 WATCHED = "autolab.trace: value"  # key into a node's metadata
@@ -204,7 +205,7 @@ def rule_of(op, input_name):
     if rule is None:
         return Rule(input_name, None), None
     gradient = rule.function.__code__.co_varnames[0] if expression(rule.function) is not None else None
-    return Rule(input_name, op.formula(argument), rule.needs), gradient
+    return Rule(input_name, first_order(op.formula(argument)), rule.needs), gradient
 
 
 @cache

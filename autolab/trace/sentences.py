@@ -99,6 +99,30 @@ class _Branches(ast.NodeTransformer):
         return node if holds is None else node.body if holds else node.orelse
 
 
+def first_order(formula):
+    """The formula without what matters only where the gradient of a straight piece is differentiated again.
+
+    >>> first_order("keep_at(g, out > 0, out)")
+    'keep(g, out > 0)'
+    >>> first_order("straight_at(np.where(x > 0, g, g * slope), x, of='PreluKernel')")
+    'np.where(x > 0, g, g * slope)'
+    """
+    if formula is None or "_at(" not in formula:
+        return formula
+    return ast.unparse(_FirstOrder().visit(ast.parse(formula, mode="eval")))
+
+
+class _FirstOrder(ast.NodeTransformer):
+    def visit_Call(self, node):
+        self.generic_visit(node)
+        match getattr(node.func, "id", None):
+            case "keep_at":
+                return ast.Call(ast.Name("keep"), node.args[:2], [])
+            case "straight_at":
+                return node.args[0]
+        return node
+
+
 def _stands_alone(formula, match):
     before, after = formula[: match.start()].rstrip(), formula[match.end() :].lstrip()
     return (not before or before[-1] in "(,[=") and not after.startswith("**")

@@ -150,6 +150,27 @@ def test_backward_leaves_an_input_alone_that_is_not_below_it(lib):
     assert x.grad is None and w.grad is None
 
 
+@pytest.mark.parametrize("start", ["backward", "grad"])
+def test_the_tensor_hooks_of_one_root_run_whatever_is_asked_for(lib, start):
+    x, w, seen = lib.tensor([1.0, 2.0], requires_grad=True), lib.tensor(3.0, requires_grad=True), []
+
+    def go(*roots):
+        if start == "backward":
+            lib.autograd.backward(roots, inputs=[w])
+        else:
+            assert lib.autograd.grad(roots, w, allow_unused=True) == (None,)
+
+    y, z = (x * x).sum(), (x * 3).sum()
+    y.retain_grad()
+    y.register_hook(lambda g: seen.append(g.item()))
+    z.register_hook(lambda g: seen.append(g.item()))
+    y.grad_fn.register_hook(lambda inputs, outputs: seen.append("after the node"))
+    go(y)
+    assert seen == [1.0] and y.grad.item() == 1.0
+    go(y, z)
+    assert seen == [1.0] and x.grad is None and w.grad is None
+
+
 def test_grad_returns_gradients_and_touches_none(lib):
     x, w = lib.tensor(2.0, requires_grad=True), lib.tensor(3.0, requires_grad=True)
     got = lib.autograd.grad(x * w, [x, w])
