@@ -95,7 +95,7 @@ def check_differentiable(outputs: tuple[Tensor, ...]) -> None:
             continue
         if not isinstance(out, Tensor):
             raise AssertionError(f"Expected output to be a torch.Tensor: element {i} of tensors is of type {type(out).__name__}")
-        if not out.requires_grad:
+        if not out.requires_grad or edge_of(getattr(out, "in_reverse", out)) is None:
             raise RuntimeError(
                 f"element {i} of tensors does not require grad and does not have a grad_fn. Nothing it was computed from has "
                 "requires_grad=True, or it was computed within no_grad() or after detach()."
@@ -155,18 +155,26 @@ def run_backward(tensors: Tensors, grad_tensors: Any, retain_graph: bool | None,
         inputs = inputs_of(inputs, "backward")
         if not inputs:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    retain_graph, create_graph = kept_and_recorded(retain_graph, create_graph)
+    starts = starting_gradients(outputs, given, create_graph)
+    if inputs is not None:
         for t in inputs:
             if isinstance(t, Tensor):
                 t.retain_grad()
         only = [required_edge(t) for t in inputs]
     run(
         [required_edge(out) for out in outputs],
-        starting_gradients(outputs, given, create_graph),
-        retain_graph=create_graph if retain_graph is None else retain_graph,
+        starts,
+        retain_graph=retain_graph,
         create_graph=create_graph,
         inputs=only,
         captured={},
     )
+
+
+def kept_and_recorded(retain_graph: bool | None, create_graph: bool) -> tuple[bool, bool]:
+    """Whether a pass keeps the graph, and whether it is recorded itself: in inference mode nothing is."""
+    return create_graph if retain_graph is None else retain_graph, create_graph and not modes.inference
 
 
 def required_edge(t: Tensor | GradientEdge) -> Edge:
@@ -241,10 +249,11 @@ def grad(
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     edges = [required_edge(t) for t in wanted]
     captured: dict[Edge, Any] = {}
+    retain_graph, create_graph = kept_and_recorded(retain_graph, create_graph)
     run(
         [required_edge(out) for out in outputs],
         starting_gradients(outputs, given, create_graph),
-        retain_graph=create_graph if retain_graph is None else retain_graph,
+        retain_graph=retain_graph,
         create_graph=create_graph,
         inputs=edges,
         accumulate=False,

@@ -176,6 +176,8 @@ class Function:
         results = [as_output(out, args, call) for out in outs]
         if modes.grad and any(needs):
             connect(cls._node_class(ctx, edges, results), args, outs, results)
+        else:
+            results = [without_history(result, out, args) for result, out in zip(results, outs)]
         return tuple(results) if several else results[0]
 
 
@@ -287,6 +289,11 @@ def as_output(out: Any, args: tuple[Any, ...], call: Call) -> Any:
     return out
 
 
+def without_history(result: Any, out: Any, args: tuple[Any, ...]) -> Any:
+    """An output that nothing is recorded of: an input that requires grad comes back as the same numbers, without its history."""
+    return result.detach() if isinstance(result, Tensor) and result.requires_grad and is_in(out, args) else result
+
+
 def connect(node: FunctionNode, args: tuple[Any, ...], outs: tuple[Any, ...], results: list[Any]) -> None:
     """Make the node the history of the results, and save what forward asked to save."""
     call = node.call
@@ -301,6 +308,8 @@ def connect(node: FunctionNode, args: tuple[Any, ...], outs: tuple[Any, ...], re
                 rebase(result, edge, node.edges[0] if result is args[0] else edge)
             else:
                 result.edge = edge
+        elif is_in(out, call.non_differentiable):
+            results[k] = without_history(result, out, args)
     for result in results:
         if differentiable > 1 and isinstance(result, Tensor) and result.window is not None:
             result.window.made = SEVERAL

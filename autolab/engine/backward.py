@@ -76,6 +76,8 @@ def steps(
         if inputs is None or leaf in wanted:
             node = leaf
             yield leaf, (leaf.finish(pending.pop(leaf), asked, accumulate, create_graph),), ()
+        elif len(starts) == 1:
+            leaf.finish(pending.pop(leaf), None, False, create_graph)  # its hooks run
 
     take, usual, free = pending.pop, modes.anomaly is None, not retain_graph
     plain = usual and (not wanted or all(type(target) is AccumulateGrad for target in wanted))

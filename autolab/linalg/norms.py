@@ -16,6 +16,7 @@ from autolab.linalg.solving import inv
 from autolab.rules import matrix as rows
 from autolab.surface import arrange, pointwise, products, reduce, shape
 from autolab.surface.dims import axis_of, require_tensor
+from autolab.surface.layout import gives_its_own
 from autolab.surface.linalg import matmul
 
 
@@ -36,6 +37,7 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
 ORDERS = (1, -1, 2, -2, math.inf, -math.inf, "fro", "nuc")
 
 
+@gives_its_own
 def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The norm of the matrices in two dims: "fro", "nuc", the largest (negative: smallest) sum of a column (1) or row (inf), or
     singular value (2)."""
@@ -69,6 +71,7 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     return out if keepdim else shape.squeeze(out, (i, j))
 
 
+@gives_its_own
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """A matrix norm for two dims or a word as order, a vector norm otherwise; without ord the root of the sum of all squares."""
     floats(A, "linalg.norm", low=True)

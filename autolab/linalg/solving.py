@@ -12,6 +12,7 @@ from autolab.linalg.checks import eye, floats, matrix, named, run, same_dtype, s
 from autolab.rules import matrix as rows
 from autolab.surface import index, pointwise, reduce, shape
 from autolab.surface.dims import require_tensor
+from autolab.surface.layout import gives_its_own
 from autolab.surface.linalg import matmul
 
 inv_ex_result = named("linalg_inv_ex", "inverse", "info")
@@ -33,6 +34,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     return inv_ex_result(run(rows.inv, A, check=False), pointwise.to((sign == 0) * A.shape[-1], dtypes.int32))
 
 
+@gives_its_own
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A @ X = B, or X @ A = B if not left.
 
@@ -109,6 +111,7 @@ def _plain(tolerance: Any) -> Any:
 DRIVERS = ("gelsy", "gels", "gelsd", "gelss")
 
 
+@gives_its_own
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """(solution, residuals, rank, singular_values) of the least squares problem: X that makes the norm of A @ X - B smallest.
 

@@ -287,7 +287,7 @@ def unfold_values(x, *, kernel, stride, padding, dilation):
     x = padded(x.reshape(math.prod(lead), *x.shape[-axes - 1 :]), padding)
     size = [places(m, k, s, 0, d) for m, k, s, d in zip(x.shape[2:], kernel, stride, dilation)]
     cols = columns(samples_last(x), kernel, stride, dilation).reshape(x.shape[1] * math.prod(kernel), math.prod(size), x.shape[0])
-    return np.ascontiguousarray(np.moveaxis(cols, -1, 0)).reshape(*lead, *cols.shape[:2])
+    return np.array(np.moveaxis(cols, -1, 0), order="C").reshape(*lead, *cols.shape[:2])
 
 
 def fold_values(g, *, shape, kernel, stride, padding, dilation):

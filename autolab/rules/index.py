@@ -86,7 +86,7 @@ def grid(index, axis):
 
 
 def gather_values(x, index, *, axis):
-    return x[grid(index, axis)] if index.ndim and x.ndim else np.broadcast_to(x, index.shape)
+    return x[grid(index, axis)] if index.ndim and x.ndim else np.full(index.shape, x)
 
 
 def scatter_add_values(x, index, src, *, axis):
@@ -113,7 +113,7 @@ def widen(g, shape):
 
 
 index_select = op(
-    "index_select", lambda x, index, *, axis: np.take(x, index, axis) if x.ndim else x, L,
+    "index_select", lambda x, index, *, axis: np.take(x, index, axis) if x.ndim else np.copy(x), L,
     x=lambda g, x_shape, index, axis: index_add(np.zeros(x_shape, g.dtype), index, g, axis=axis),
 )  # fmt: skip
 
@@ -147,7 +147,7 @@ def embedding_back_values(g, index, *, rows):
 
 
 embedding = op(
-    "embedding", lambda weight, index: weight[index], L,
+    "embedding", lambda weight, index: np.take(weight, index, 0), L,
     weight=lambda g, weight_shape, index: embedding_back(g, index, rows=weight_shape[0]),
 )  # fmt: skip
 embedding_back = op("embedding_back", embedding_back_values, L, g=lambda u, index: embedding(u, index))

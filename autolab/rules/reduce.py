@@ -188,7 +188,7 @@ def chosen(extreme, find):
 
     def forward(x, *, axis, keepdims=False):
         if x.ndim == 0:
-            return x, np.int64(0)
+            return np.copy(x), np.int64(0)
         return extreme.reduce(x, axis, keepdims=keepdims), find(x, axis=axis, keepdims=keepdims)
 
     return forward
@@ -259,7 +259,7 @@ prod = op(
     "prod", prod_values, GENERAL, numpy=np.prod, node=by_axis("Prod"), x=prod_rule,
 )  # fmt: skip
 cumsum = op(
-    "cumsum", lambda x, *, axis: np.cumsum(x, axis=axis).astype(x.dtype) if x.ndim else x, LINEAR, numpy=np.cumsum,
+    "cumsum", lambda x, *, axis: np.cumsum(x, axis=axis).astype(x.dtype) if x.ndim else np.copy(x), LINEAR, numpy=np.cumsum,
     x=lambda g, axis: np.flip(np.cumsum(np.flip(g, axis), axis), axis) if g.ndim else g,
 )  # fmt: skip
 

@@ -16,6 +16,7 @@ from autolab.rules import elementwise as copies
 from autolab.rules import shape as rows
 from autolab.surface import creation, index, shape
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
+from autolab.surface.layout import gives_its_own
 
 # What this module gives: functions of the package, methods of Tensor.
 FUNCTIONS = (
@@ -305,6 +306,7 @@ def flipud(input: Tensor) -> Tensor:
     return shape.flip(input, 0)
 
 
+@gives_its_own
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by k quarters of a circle in the plane of two dims, from the first towards the second."""
     n, dims = require_tensor(input, "rot90").ndim, list(dims)

@@ -86,10 +86,10 @@ def expand_key(self: Tensor, key: Key) -> list[Any]:
             "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
             "tensor to a number"
         )
-    if self.ndim == 0 and any(isinstance(k, slice) for k in key):
-        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
     used = sum(k.ndim if isinstance(k, np.ndarray) and k.dtype == np.bool_ else 1 for k in key if k is not None and k is not ...)
     if used > self.ndim:
+        if self.ndim == 0 and len(key) == 1 and isinstance(key[0], slice):
+            raise IndexError("slice() cannot be applied to a 0-dim tensor.")
         raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
     rest = [slice(None)] * (self.ndim - used)
     if any(k is ... for k in key):
@@ -293,6 +293,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise IndexError("index_select(): Index is supposed to be a vector")
     axis = axis_of(dim, input.ndim)
     i = index.all_numbers(0, None if axis is None else input.shape[axis])
+    if axis is None and i.size != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
     if axis is not None and i.size and not (0 <= i.min() and i.max() < input.shape[axis]):
         raise IndexError(f"index out of range in self: found {i.min()} to {i.max()} for {input.shape[axis]} entries")
     return apply(rows.index_select, (input, index if index.ndim else unsqueeze(index, 0)), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
@@ -309,19 +311,18 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
         raise RuntimeError(
             f"index_add_(): self ({input.dtype.title}) and source ({source.dtype.title}) must have the same scalar type"
         )
+    along = axis_of(dim, source.ndim)
+    slices = 1 if along is None else source.shape[along]
+    if slices != index.payload.size:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({index.payload.size}) should be equal to source.size(dim): ({slices}), for dim: {dim}"
+        )
+    if source.ndim != input.ndim or any(source.shape[a] != input.shape[a] for a in range(-input.ndim, 0) if a != axis):
+        raise RuntimeError(
+            f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(input.shape)} source.shape = {list(source.shape)}"
+        )
     if axis is not None:
-        if source.ndim != input.ndim or any(
-            source.shape[a] != input.shape[a] for a in range(-input.ndim, 0) if a != axis
-        ):
-            raise RuntimeError(
-                f"source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
-                f"{list(input.shape)} source.shape = {list(source.shape)}"
-            )
-        if source.shape[axis] != index.payload.size:
-            raise RuntimeError(
-                f"index_add_(): Number of indices ({index.payload.size}) should be equal to source.size(dim): "
-                f"({source.shape[axis]}), for dim: {dim}"
-            )
         i = index.all_numbers(0, input.shape[axis])
         if i.size and not (0 <= i.min() and i.max() < input.shape[axis]):
             raise IndexError(f"index out of range in self: found {i.min()} to {i.max()} for {input.shape[axis]} entries")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from autolab import dtypes
@@ -22,6 +24,34 @@ CHANNELS_LAST = {"torch.channels_last": (0, 2, 3, 1), "torch.channels_last_3d": 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """Itself if its memory is in order, else a copy."""
     return self if is_contiguous(self, memory_format) else apply(rows.clone, (self,), {"order": "C"})  # type: ignore[no-any-return]
+
+
+def own(result: Any, *inputs: Any) -> Any:
+    """A result whose last step was to look at a temporary in another way: nobody else knows that memory, so it is no view.
+
+    If it looks into one of the inputs (a shuffle of a single channel), it is copied.
+    """
+    if not isinstance(result, Tensor):
+        for part in result if isinstance(result, tuple | list) else ():
+            own(part)
+        return result
+    if result.level or result.window is None:
+        return result
+    base = result.window.base
+    if any(base is (t if t.window is None else t.window.base) for t in inputs if isinstance(t, Tensor)):
+        return apply(rows.clone, (result,), {"order": "K"})
+    result.window, result.version = None, [0]
+    return result
+
+
+def gives_its_own(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose result is no view, though the last step makes one: see `own`."""
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return own(function(*args, **kwargs), *args)
+
+    return called
 
 
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:

@@ -12,7 +12,8 @@ from autolab.engine.tensor import Tensor
 from autolab.levels.batched import in_vmap
 from autolab.rules import linalg as rows
 from autolab.surface.dims import evened_out, require_tensor
-from autolab.surface.shape import reshape, unsqueeze
+from autolab.surface.layout import own
+from autolab.surface.shape import permute, reshape, unsqueeze
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
 FUNCTIONS = "bmm dot einsum matmul mm mv outer"
@@ -36,7 +37,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         input, other = modes.autocast.cast("matmul", (input, other))
     a, b = input.payload.ndim, other.payload.ndim
     if input.payload.dtype != other.payload.dtype:
-        raise _dtypes_differ(input, other, {(1, 1): "dot", (2, 1): "mv", (2, 2): "mm"}.get((a, b), "bmm"))
+        if (a, b) != (1, 1) and (not a or not b or input.payload.shape[-1] != other.payload.shape[-2 if b > 1 else -1]):
+            raise _mismatch(input, other)
+        raise _dtypes_differ(input, other, {(1, 1): "dot", (2, 1): "mv", (2, 2): "mm", (1, 2): "mm"}.get((a, b), "bmm"))
     try:
         if a == 2 and b == 2:
             return apply(rows.mm, (input, other), NONE)  # type: ignore[no-any-return]
@@ -45,11 +48,11 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if a == 2 and b == 1:
             return apply(rows.mv, (input, other), NONE)  # type: ignore[no-any-return]
         if a == 0 or b == 0:
-            raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {a}D and {b}D")
+            raise _mismatch(input, other)
         if a == 1:
-            return matmul(unsqueeze(input, 0), other).squeeze(-2)  # type: ignore[attr-defined,no-any-return]
+            return own(matmul(unsqueeze(input, 0), other).squeeze(-2))  # type: ignore[attr-defined,no-any-return]
         if b == 1:
-            return matmul(input, unsqueeze(other, 1)).squeeze(-1)  # type: ignore[attr-defined,no-any-return]
+            return own(matmul(input, unsqueeze(other, 1)).squeeze(-1))  # type: ignore[attr-defined,no-any-return]
         return apply(rows.matmul, (input, other), NONE)  # type: ignore[no-any-return]
     except ValueError:
         raise _mismatch(input, other) from None
@@ -57,6 +60,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 def _mismatch(input: Tensor, other: Tensor) -> RuntimeError:
     a, b = list(input.shape), list(other.shape)
+    if not a or not b:
+        return RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {len(a)}D and {len(b)}D")
     if len(a) == 1 and len(b) == 1:
         return RuntimeError(
             f"inconsistent tensor size, expected tensor {a} and src {b} to have the same number of elements, but got {a[0]} "
@@ -104,7 +109,7 @@ def _of_rank(name: str, row: Op, ranks: tuple[int, int], messages: tuple[str, st
             if t.payload.ndim != rank:
                 if in_vmap(input) or in_vmap(other):
                     message = f"Shape mismatch: Got incorrect dims for {name}(a, b): {message}, for one sample"
-                raise RuntimeError(message.format(t.payload.ndim))
+                raise RuntimeError(message.format(input.ndim, other.ndim))
         if input.payload.dtype != other.payload.dtype and not evened_out(name, input, other):
             raise _dtypes_differ(input, other, name)
         try:
@@ -119,11 +124,11 @@ def _of_rank(name: str, row: Op, ranks: tuple[int, int], messages: tuple[str, st
 
 mm = _of_rank("mm", rows.mm, (2, 2), ("self must be a matrix", "mat2 must be a matrix"), "Matrix times matrix.")
 mv = _of_rank(
-    "mv", rows.mv, (2, 1), ("vector + matrix @ vector expected, got 1, {0}, 1", "vector + matrix @ vector expected, got 1, 2, {0}"),
+    "mv", rows.mv, (2, 1), ("vector + matrix @ vector expected, got 1, {0}, {1}", "vector + matrix @ vector expected, got 1, {0}, {1}"),
     "Matrix times vector.",
 )  # fmt: skip
 dot = _of_rank(
-    "dot", rows.dot, (1, 1), ("1D tensors expected, but got {0}D and 1D tensors", "1D tensors expected, but got 1D and {0}D tensors"),
+    "dot", rows.dot, (1, 1), ("1D tensors expected, but got {0}D and {1}D tensors", "1D tensors expected, but got {0}D and {1}D tensors"),
     "The sum of the products of two vectors.",
 )  # fmt: skip
 bmm = _of_rank(
@@ -154,9 +159,6 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     for i, x in enumerate(operands):
         if not isinstance(x, Tensor):
             raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type(x).__name__}")
-    for x in operands[1:]:
-        if x.payload.dtype != operands[0].payload.dtype and not evened_out("einsum", *operands):
-            raise _dtypes_differ(operands[0], x, "einsum")
     equation = equation.replace(" ", "")
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
@@ -193,6 +195,11 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
                     f"einsum(): subscript {c} has size {n} for operand {i} which does not broadcast with previously seen size {sizes[c]}"
                 )
         ready.append((term, x))
+    for x in operands[1:]:
+        if x.payload.dtype != operands[0].payload.dtype and not evened_out("einsum", *operands):
+            raise _dtypes_differ(operands[0], x, "einsum")
+    if len(ready) == 1 and len(ready[0][0]) == len(right):  # only in another order
+        return permute(ready[0][1], [ready[0][0].index(c) for c in right])
     expanded = [x if tuple(x.shape) == tuple(sizes[c] for c in term) else x.expand(*[sizes[c] for c in term]) for term, x in ready]
     final = ",".join(term for term, _ in ready) + "->" + right
     return apply(rows.einsum, tuple(expanded), {"equation": final})  # type: ignore[no-any-return]

@@ -16,6 +16,7 @@ from autolab.rules import order as rows
 from autolab.surface import index as indexing
 from autolab.surface.dims import axis_of, require_tensor
 from autolab.surface.functions import lerp
+from autolab.surface.layout import gives_its_own
 from autolab.surface.pointwise import clone, isnan
 from autolab.surface.reduce import amax, amin
 from autolab.surface.results import named
@@ -140,6 +141,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return results["aminmax"](amin(input, dims, keepdim), amax(input, dims, keepdim))
 
 
+@gives_its_own
 def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
     """The values below which a fraction q (a number or a 1-d tensor) of the entries lies; nan if there is one.
 
@@ -148,6 +150,7 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
 
+@gives_its_own
 def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
     """`quantile` of the entries that are not nan."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)

@@ -14,6 +14,7 @@ from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface import arrange, creation, index, pointwise, reduce, shape
 from autolab.surface.dims import axis_of, require_tensor
+from autolab.surface.layout import gives_its_own
 from autolab.surface.linalg import bmm, dot, matmul, mm, mv, outer
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
@@ -47,6 +48,8 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
         narrow = input.dtype if input.payload.dtype in dtypes.NARROW and a.dtype == b.dtype == input.dtype else None
         if narrow is not None:  # in float32, rounded once
             input, a, b = (pointwise.to(t, dtypes.float32) for t in (input, a, b))
+        if name == "addmm":
+            check_addmm(input, a, b)
         out = product(a, b)
         if input.payload.dtype != out.payload.dtype and name != "addr":
             found = (input.dtype.title, out.dtype.title)
@@ -66,6 +69,14 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
     return function
+
+
+def check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
+    if input.payload.dtype != mat2.payload.dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {input.dtype.title} and {mat2.dtype.title}")
+    for what, t in (("mat1", mat1), ("mat2", mat2)):
+        if t.ndim != 2:
+            raise RuntimeError(f"{what} must be a matrix, got {t.ndim}-D tensor")
 
 
 def _sum_of_products(batch1: Tensor, batch2: Tensor) -> Tensor:
@@ -141,6 +152,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return shape.reshape(flat, rows + columns)
 
 
+@gives_its_own
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: every entry of input times the whole of other."""
     n = max(require_tensor(input, "kron").ndim, require_tensor(other, "kron", "other", 2).ndim)
@@ -198,7 +210,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     for t in factors:
         if t.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {t.ndim}, expected 2 instead.")
-    return factors[0] if len(factors) == 1 else multiply(factors)
+    return pointwise.clone(factors[0]) if len(factors) == 1 else multiply(factors)
 
 
 def multiply(factors: Sequence[Tensor]) -> Tensor:

@@ -305,7 +305,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         return gather(reshape(input, -1), 0, reshape(indices, -1))
     axis = axis_of(dim, input.ndim)
     if axis is None:
-        return gather(input, dim, indices)
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     i, n = indices.all_numbers(), input.shape[axis]
     if i.size and i.min() < 0:
         indices = pointwise.where(indices < 0, indices + n, indices)  # type: ignore[operator]

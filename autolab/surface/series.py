@@ -10,7 +10,8 @@ import numpy as np
 from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.surface.dims import axis_of, require_tensor, to_floats
-from autolab.surface.pointwise import clamp, div, pow, to
+from autolab.surface.layout import gives_its_own, own
+from autolab.surface.pointwise import clamp, clone, div, pow, to
 from autolab.surface.reduce import cumsum, mean, norm, sum
 from autolab.surface.shape import cat, movedim
 
@@ -50,9 +51,10 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     for _ in range(builtins.min(n, x.shape[axis])):
         later, earlier = _narrowed(x, axis, 1, None), _narrowed(x, axis, 0, -1)
         x = later != earlier if x.payload.dtype == np.bool_ else later - earlier  # type: ignore[operator]
-    return x  # type: ignore[no-any-return]
+    return clone(x) if x is input else x  # type: ignore[no-any-return]
 
 
+@gives_its_own
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> list[Tensor]:
     """The derivative along each dim of a function given by samples: central differences inside, one-sided ones at the ends.
 
@@ -135,6 +137,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
 trapz = trapezoid
 
 
+@gives_its_own
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integrals along dim up to each sample but the first, by the trapezoidal rule."""
     axis = axis_of(dim, require_tensor(y, "cumulative_trapezoid", "y").ndim)
@@ -230,4 +233,4 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     if extra < 0 or any(m not in (1, n) for m, n in zip(shape, input.shape[builtins.max(extra, 0) :])):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(input.shape)}}}.")
     dims = [d for d, n in enumerate(input.shape) if d < extra or (shape[d - extra] == 1 and n != 1)]
-    return sum(input, dims, True).reshape(shape) if dims else input  # type: ignore[attr-defined,no-any-return]
+    return own(sum(input, dims, True).reshape(shape)) if dims else input  # type: ignore[attr-defined,no-any-return]

@@ -17,7 +17,7 @@ from autolab.engine.tensor import Tensor
 from autolab.levels.batched import first_sample, looked_into
 from autolab.rules import shape as rows
 from autolab.surface.dims import axes_of, axis_of, require_tensor, sizes_of
-from autolab.surface.layout import as_bits, contiguous
+from autolab.surface.layout import as_bits, contiguous, gives_its_own
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
 FUNCTIONS = (
@@ -121,13 +121,15 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 def ravel(input: Tensor) -> Tensor:
     """All entries in one dim, one behind the other: a view if they lie so already, else a copy."""
-    return flatten(contiguous(input))
+    return reshape(contiguous(input), (-1,)) if input.ndim != 1 else view(contiguous(input), (-1,))
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Split one dim into several; one of the sizes may be -1."""
-    d = axis_of(dim, input.ndim) + input.ndim  # type: ignore[operator]
-    wanted = sizes_of((sizes,), "unflatten", "sizes")
+    axis = axis_of(dim, input.ndim)
+    if axis is None:
+        raise RuntimeError("unflatten got an unexpected error:\nDimension specified as 0 but tensor has no dimensions")
+    d, wanted = axis + input.ndim, sizes_of((sizes,), "unflatten", "sizes")
     n = input.shape[d]
     known = math.prod(s for s in wanted if s != -1)
     if wanted.count(-1) > 1 or (known != n if -1 not in wanted else not known or n % known):
@@ -171,6 +173,8 @@ def t(input: Tensor) -> Tensor:
 
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The dims in another order."""
+    if not order and dims is None:
+        raise TypeError('permute() missing 1 required positional arguments: "dims"')
     wanted = sizes_of(order, "permute", "dims", dims)
     n = len(input.payload.shape)
     if len(wanted) != n:
@@ -213,6 +217,7 @@ def _listed(dims: Any) -> str:
     return ", ".join(map(str, _list(dims)))
 
 
+IDENTITY = "Tensor.{} is deprecated on 0-D tensors. This function is the identity in these cases."
 TURNED: dict[str, Any] = {"axes": (-1, -2)}
 
 
@@ -225,7 +230,7 @@ def T(self: Tensor) -> Tensor:
         "release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
         "dimensions of a tensor."
         if self.ndim
-        else "Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.",
+        else IDENTITY.format("T"),
         UserWarning,
         stacklevel=2,
     )
@@ -234,6 +239,9 @@ def T(self: Tensor) -> Tensor:
 
 def mT(self: Tensor) -> Tensor:
     """The last two dims swapped."""
+    if not self.ndim:
+        warnings.warn(IDENTITY.format("mT"), UserWarning, stacklevel=2)
+        return self
     if self.ndim < 2:
         raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
     return transpose(self, -2, -1)
@@ -270,12 +278,12 @@ def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
             f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {wanted.index(-1)}"
         )
     shape = wanted if -1 not in wanted else tuple([lengths[i - extra] if s == -1 else s for i, s in enumerate(wanted)])
-    for i, (s, own) in enumerate(zip(shape[extra:], lengths)):
-        if own not in (1, s):
-            raise RuntimeError(
-                f"The expanded size of the tensor ({s}) must match the existing size ({own}) at non-singleton dimension "
-                f"{i + extra}.  Target sizes: {list(shape)}.  Tensor sizes: {list(self.shape)}"
-            )
+    wrong = [i for i, (s, own) in enumerate(zip(shape[extra:], lengths), extra) if own not in (1, s)]
+    if wrong:
+        raise RuntimeError(
+            f"The expanded size of the tensor ({shape[wrong[-1]]}) must match the existing size ({lengths[wrong[-1] - extra]}) at "
+            f"non-singleton dimension {wrong[-1]}.  Target sizes: {list(shape)}.  Tensor sizes: {list(self.shape)}"
+        )
     return apply(rows.expand, (self,), {"shape": shape})  # type: ignore[no-any-return]
 
 
@@ -292,7 +300,7 @@ def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """All tensors expanded to their common shape."""
     shape = common_shape(*tensors)
-    return tuple(expand(t, shape) for t in tensors)
+    return tuple(t if tuple(t.shape) == shape else expand(t, shape) for t in tensors)
 
 
 def common_shape(*tensors: Tensor) -> tuple[int, ...]:
@@ -427,6 +435,7 @@ def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     return apply(rows.flip, (input,), {"axis": axes})  # type: ignore[no-any-return]
 
 
+@gives_its_own
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Shift entries along dims, wrapping around; without dims, over the flattened tensor."""
     shifts = sizes_of((shifts,), "roll", "shifts")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, fresh, must_be_floating
 from autolab.levels.level import Box, created
 from autolab.surface import creation
 from autolab.surface.creation import _floating, as_tensor, finish, from_dlpack, numpy_dtype
@@ -26,7 +26,7 @@ CREATE = "range"  # what takes `out=`, and is made in its dtype
 METHODS = ""
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
     """A tensor of anything: a tensor, an array, a buffer, a sequence, a number. Shares memory where it can, unless copy=True.
 
     Raises ValueError if copy=False and a copy is needed.
@@ -45,10 +45,19 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
         )
     if copy and shares:
         t = t.clone()  # type: ignore[attr-defined]
+    if requires_grad is None and isinstance(obj, Tensor) and obj.requires_grad:
+        warnings.warn(
+            "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass requires_grad=False "
+            "explicitly for a detached tensor, requires_grad=True to silence this warning.",
+            UserWarning,
+            stacklevel=2,
+        )
+        requires_grad = True
+    if t.requires_grad and not requires_grad:
+        return t.detach()  # type: ignore[attr-defined,no-any-return]
     if requires_grad:
-        t = (t.detach() if t is obj or t.edge is not None else t).requires_grad_()  # type: ignore[attr-defined]
-    elif isinstance(obj, Tensor) and t.requires_grad:
-        t = t.detach()  # type: ignore[attr-defined]
+        must_be_floating(t, "Only Tensors of floating point and complex dtype can require gradients")
+        t.requires_grad_()  # type: ignore[attr-defined]
     return t
 
 

@@ -19,6 +19,21 @@ class Underived(Node):
         raise NotImplementedError(f"the derivative for '{self.function}' is not implemented. detach() what it is given if none is wanted.")
 
 
+class Replaced(Underived):
+    """The node of a tensor that was set to the memory of another one."""
+
+    __slots__ = ()
+
+    def __init__(self, edges: tuple[Any, ...], function: str) -> None:
+        self.edges, self.hooks, self.seq, self.function = edges, None, next_number(), function
+
+    def name(self) -> str:
+        return "torch::autograd::NotImplemented"  # as PyTorch writes it
+
+    def gradients(self, g: Any, create_graph: bool) -> NoReturn:
+        raise RuntimeError(f"derivative for {self.function} is not implemented. Write with copy_(), or detach() what it is given.")
+
+
 @cache
 def kind(name: str) -> type[Underived]:
     return type(name, (Underived,), {"__slots__": ()})

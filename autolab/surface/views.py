@@ -11,6 +11,7 @@ import numpy as np
 from autolab.engine.apply import apply
 from autolab.engine.inplace import Part, change_history, check_inference, check_may_write, layout_of
 from autolab.engine.modes import modes
+from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, fresh, no_accumulator
 from autolab.levels.batched import first_sample
 from autolab.rules import strided as rows
@@ -18,6 +19,7 @@ from autolab.surface import shape
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
 from autolab.surface.inplace import copy_, fill_, renamed
 from autolab.surface.storage import UntypedStorage
+from autolab.surface.underived import Replaced
 
 UNSAFE = "unsafe_chunk unsafe_split unsafe_split_with_sizes"
 FUNCTIONS = f"as_strided as_strided_scatter detach detach_ {UNSAFE}"
@@ -183,15 +185,17 @@ unsqueeze_ = looks_anew("unsqueeze", shape.unsqueeze, "UnsqueezeBackward1")
 
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
-    """Look into the memory of `source` from now on (into none without it), and forget the history.
+    """Look into the memory of `source` from now on (into none without it), and forget the history: nothing can be
+    differentiated through it.
 
     source: a Tensor, or its storage; of a storage all entries, or those that size, stride and storage_offset name.
     """
-    check_may_write(self, self.requires_grad)
+    edges = tuple(edge_of(t) if isinstance(t, Tensor) else None for t in (self, source))
     if isinstance(source, UntypedStorage):
         source = fresh(source.memory.view(self.payload.dtype))
     if source is not None and source.payload.dtype != self.payload.dtype:
         raise RuntimeError(f"Could not set tensor of type {source.dtype.title} to a tensor of type {self.dtype.title}")
+    check_may_write(self, self.requires_grad)
     if size is not None:
         if stride is None:
             stride = [math.prod(size[k + 1 :]) for k in range(len(size))]
@@ -202,7 +206,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if self.extra is not None:
         self.extra.accumulator = no_accumulator  # gradients of graphs that were made before are not for these numbers
     if modes.grad:
-        change_history(self, None)
+        change_history(self, Replaced(edges, "set_") if edges != (None, None) else None)
     return self
 
 
@@ -296,6 +300,8 @@ def detach_(self: Tensor) -> Tensor:
             "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
             "called on these gradients."
         )
+    if modes.inference:
+        return self
     self.edge, self.flag = None, False
     if self.extra is not None:
         self.extra.retains = False

@@ -141,6 +141,22 @@ def test_a_function_under_no_grad_is_not_recorded(lib, x, square):
         assert not square.apply(x).requires_grad
 
 
+@pytest.mark.parametrize("dirty", [False, True])
+@pytest.mark.parametrize("mode", ["no_grad", "inference_mode"])
+def test_where_nothing_is_recorded_an_input_comes_back_without_its_history(lib, x, mode, dirty):
+    def forward(ctx, x):
+        if dirty:
+            ctx.mark_dirty(x.add_(1))
+        return x
+
+    handed_back = function(lib, forward, lambda ctx, g: g)
+    for t in (x, x * 1):
+        with getattr(lib, mode)():
+            out = handed_back.apply(t)
+        assert out is not t and out.data_ptr() == t.data_ptr() and out.tolist() == t.tolist()
+        assert (out.requires_grad, out.is_leaf, out._is_view()) == (False, True, False) and t.requires_grad
+
+
 def test_saved_tensors_come_back_as_they_were_saved(lib, x):
     def forward(ctx, x):
         out = x.exp()

@@ -169,6 +169,11 @@ def test_the_tensor_hooks_of_one_root_run_whatever_is_asked_for(lib, start):
     assert seen == [1.0] and y.grad.item() == 1.0
     go(y, z)
     assert seen == [1.0] and x.grad is None and w.grad is None
+    leaf = lib.tensor(2.0, requires_grad=True)
+    leaf.register_hook(lambda g: seen.append(g.item() + 1))
+    leaf.register_post_accumulate_grad_hook(seen.append)
+    go(leaf)
+    assert seen == [1.0, 2.0] and leaf.grad is None
 
 
 def test_grad_returns_gradients_and_touches_none(lib):

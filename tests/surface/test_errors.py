@@ -57,7 +57,7 @@ FOUND_AND_REMEDY = {
     "T.ones(2, 3) + T.ones(2, 4)": ("[2, 3] and [2, 4]", "unsqueeze or reshape"),
     "T.ones(2, 3) @ T.ones(2, 3)": ("[2, 3]", "are 3 and 2", "Transpose"),
     "T.ones(2, 3, 4) @ T.ones(2, 3, 4)": ("[2, 4] but got: [2, 3]", ".mT"),
-    "m @ m.double()": ("float != double", ".to(torch.float32)"),
+    "m @ m.double().mT": ("float != double", ".to(torch.float32)"),
     "m.t().view(6)": ("[3, 2] to [6]", ".reshape(...)"),
     "m.view(4)": ("[4]", "size 6"),
     "x - b": ("with a bool tensor", "`~` or `logical_not()`"),

@@ -96,3 +96,83 @@ def test_a_deep_copy_takes_the_gradient_along_and_refuses_results(lib):
     assert other.grad.tolist() == [2, 2] and other.grad is not x.grad
     with pytest.raises(RuntimeError, match="Only Tensors created explicitly by the user"):
         copy.deepcopy(x * 2)
+
+
+ONE_ENTRY = (
+    "x.cumsum(0)", "x.cumprod(0)", "x.logcumsumexp(0)", "x.max(0)[0]", "x.min(0).values", "x.gather(0, lib.tensor(0))", "x.sum(0)",
+    "x.amax()", "x.sort()[0]", "x.softmax(0)", "x.clone()", "x.flip(())", "x.roll(1)", "x.nan_to_num()", "x.index_select(0, lib.tensor(0))",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("call", ONE_ENTRY)
+def test_a_result_of_one_number_is_not_the_input(lib, call):
+    x = lib.tensor(2.0)
+    x.numpy()  # from now on an array, not a number
+    out = eval(call)
+    out.add_(5)
+    assert x.item() == 2 and not out._is_view()
+
+
+def test_a_row_that_is_looked_up_is_a_copy(lib):
+    weight = lib.ones(3, 2)
+    lib.nn.functional.embedding(lib.tensor(1), weight).zero_()
+    assert weight.all()
+
+
+LIKE_THE_INPUT = (
+    "x.diff(0)", "lib.chain_matmul(x[0])", "x.rot90(4)", "lib.nn.functional.unfold(x, 1)", "lib.nn.functional.pixel_shuffle(x, 1)",
+    "lib.nn.functional.pixel_unshuffle(x, 1)", "lib.channel_shuffle(x, 1)",
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:torch.chain_matmul is deprecated:UserWarning")
+@pytest.mark.parametrize("call", LIKE_THE_INPUT)
+def test_a_result_that_looks_like_the_input_is_a_copy(lib, call):
+    x = lib.ones(1, 2, 2)
+    out = eval(call)
+    out.zero_()
+    assert x.all() and not out._is_view()
+
+
+OF_THEIR_OWN = (
+    "x.roll(1)", "x.rot90()", "x[0] @ x", "lib.ones(2, 2, 2) @ x[0]", "x[0] @ lib.ones(2, 2, 2)", "lib.kron(x, x)", "x.quantile(0.5)",
+    "x.quantile(0.5, 0)", "lib.cumulative_trapezoid(x)", "lib.gradient(x)[0]", "lib.linalg.matrix_norm(x, 1)", "lib.linalg.norm(x, 1)",
+    "lib.linalg.solve(lib.eye(2), x[0])", "lib.linalg.solve(lib.eye(2).repeat(2, 1, 1), x)", "lib.group_norm(x[None], 2)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("call", OF_THEIR_OWN)
+def test_a_result_whose_last_step_looks_at_something_made_on_the_way_is_no_view(lib, call):
+    leaf = lib.ones(2, 2, requires_grad=True)
+    x = leaf * 2
+    out = eval(call)
+    assert not out._is_view() and out._base is None
+    before = out.grad_fn
+    out += 1
+    assert out.grad_fn.name() == "AddBackward0" and out.grad_fn.next_functions[0][0] is before
+    assert out.detach_().is_leaf
+
+
+VIEWS = ("lib.einsum('ij->ji', x)", "lib.einsum('ij', x)", "lib.einsum('ii->i', x)", "x.ravel()", "x[0].ravel()")
+
+
+@pytest.mark.parametrize("call", VIEWS)
+def test_a_result_that_only_looks_at_the_input_is_a_view_of_it(lib, call):
+    x = lib.ones(2, 2)
+    view = eval(call)
+    assert view._base is x
+    view.zero_()
+    assert x._version == 1 and not x.all()
+
+
+@pytest.mark.filterwarnings("ignore:torch.asarray. unspecified requires_grad now defaults to obj.requires_grad:UserWarning")
+def test_asarray_and_broadcast_tensors_give_back_what_fits(lib):
+    x = lib.ones(2, requires_grad=True)
+    y = x * 2
+    assert lib.asarray(x) is x and lib.asarray(y) is y and lib.asarray(y, requires_grad=True) is y
+    assert lib.asarray(x, copy=True).grad_fn.name() == "CloneBackward0" and lib.asarray(x, dtype=lib.float64).requires_grad
+    assert not lib.asarray(y, requires_grad=False, copy=True).requires_grad
+    with pytest.raises(RuntimeError, match="Only Tensors of floating point and complex dtype can require gradients"):
+        lib.asarray(x, dtype=lib.int64)
+    same, stretched = lib.broadcast_tensors(x, lib.ones(1))
+    assert same is x and stretched.shape == (2,) and stretched._is_view()

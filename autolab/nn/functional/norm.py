@@ -16,6 +16,7 @@ from autolab.nn.functional.padding import constant
 from autolab.rules import nn as rows
 from autolab.surface import pointwise, reduce
 from autolab.surface.dims import require_tensor
+from autolab.surface.layout import gives_its_own
 
 
 def layer_norm(
@@ -171,6 +172,7 @@ def instance_norm(
     )
 
 
+@gives_its_own
 def group_norm(
     input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
 ) -> Tensor:

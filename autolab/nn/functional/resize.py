@@ -14,6 +14,7 @@ from autolab.nn.functional.common import is_floating, not_implemented, several, 
 from autolab.rules import activations, resize
 from autolab.rules import index as index_rows
 from autolab.surface import pointwise
+from autolab.surface.layout import gives_its_own
 from autolab.surface.linalg import matmul
 
 MODES = {
@@ -331,6 +332,7 @@ def _entry(place: Any, weight: Any, n: int, padding_mode: str) -> tuple[Any, Any
 # -- channels for pixels -----------------------------------------------------------------------------
 
 
+@gives_its_own
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels become pixels: (..., C * r * r, H, W) -> (..., C, H * r, W * r). Source: Shi et al. 2016."""
     r = upscale_factor
@@ -350,6 +352,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return out.reshape(*lead, c // (r * r), h * r, w * r)  # type: ignore[no-any-return]
 
 
+@gives_its_own
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Pixels become channels: (..., C, H * r, W * r) -> (..., C * r * r, H, W)."""
     r = downscale_factor
@@ -370,6 +373,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return out.reshape(*lead, c * r * r, h // r, w // r)  # type: ignore[no-any-return]
 
 
+@gives_its_own
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of `groups` groups, dealt out in turn: (N, g * c, ...) with channel (a, b) at place (b, a).
 
