@@ -143,9 +143,8 @@ OF_THEIR_OWN = (
 
 @pytest.mark.parametrize("call", OF_THEIR_OWN)
 def test_a_result_whose_last_step_looks_at_something_made_on_the_way_is_no_view(lib, call):
-    leaf = lib.ones(2, 2, requires_grad=True)
-    x = leaf * 2
-    out = eval(call)
+    x = lib.ones(2, 2, requires_grad=True) * 2
+    out = eval(call, {"lib": lib, "x": x})
     assert not out._is_view() and out._base is None
     before = out.grad_fn
     out += 1
