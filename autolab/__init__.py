@@ -19,7 +19,8 @@ from autolab.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anoma
 from autolab.autograd.grad_mode import is_inference
 from autolab.dtypes import bfloat16, bool_ as bool, dtype, float16, float32, float64, int8, int16, int32, int64, uint8
 from autolab.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
-from autolab.engine.tensor import Size, Tensor
+from autolab.engine.tensor import Tensor
+from autolab.size import Size
 from autolab.surface.absent import Absent as _Absent, bind_absent as _bind_absent, watch as _watch
 from autolab.surface.creation import (
     arange, as_tensor, device, empty, empty_like, eye, from_dlpack, from_numpy, full, full_like, get_default_dtype, is_tensor,

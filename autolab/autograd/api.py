@@ -14,7 +14,8 @@ from autolab.dtypes import FLOATING, of
 from autolab.engine.backward import run
 from autolab.engine.modes import modes
 from autolab.engine.node import Edge, Like, edge_of
-from autolab.engine.tensor import Size, Tensor, fresh
+from autolab.engine.tensor import Tensor, fresh
+from autolab.size import Size
 from autolab.surface import overriding
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]

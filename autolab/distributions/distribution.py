@@ -10,7 +10,8 @@ from autolab import dtypes
 from autolab.autograd import no_grad
 from autolab.distributions import constraints
 from autolab.distributions.constraints import Constraint
-from autolab.engine.tensor import Size, Tensor
+from autolab.engine.tensor import Tensor
+from autolab.size import Size
 from autolab.surface.creation import tensor
 from autolab.surface.kinds import finfo
 from autolab.surface.shape import broadcast_tensors

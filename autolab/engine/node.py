@@ -23,7 +23,8 @@ from autolab.dtypes import of as dtype_of
 from autolab.engine.hooks import Hooks, RemovableHandle, after, before, run_post_hooks, run_tensor_hooks
 from autolab.engine.modes import modes
 from autolab.engine.saved import FREED, Saved
-from autolab.engine.tensor import SAME, TABLE, Size, Tensor, apart, fresh
+from autolab.engine.tensor import SAME, TABLE, Tensor, apart, fresh
+from autolab.size import Size
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op, Plan

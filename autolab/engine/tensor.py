@@ -15,6 +15,7 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.modes import Untracked, modes
+from autolab.size import Size
 
 if TYPE_CHECKING:
     from autolab.engine.hooks import RemovableHandle
@@ -26,28 +27,6 @@ if TYPE_CHECKING:
 NUMPY_FUNCTIONS: dict[Any, Callable[..., Any]] = {np.shape: lambda t: tuple(t.shape), np.ndim: lambda t: t.ndim}
 # The table: every row by its name. Filled by op().
 TABLE: dict[str, Op] = {}
-
-
-class Size(tuple[int, ...]):
-    """A shape, printed as PyTorch prints it."""
-
-    __slots__ = ()
-
-    def numel(self) -> int:
-        n = 1
-        for length in self:
-            n *= length
-        return n
-
-    def __repr__(self) -> str:
-        return f"torch.Size({list(self)})"
-
-    def __getitem__(self, i: Any) -> Any:
-        got = tuple.__getitem__(self, i)
-        return Size(got) if type(got) is tuple else got
-
-    def __add__(self, other: Any) -> Size:
-        return Size(tuple(self) + tuple(other))
 
 
 def no_accumulator() -> None:
@@ -120,10 +99,6 @@ class Tensor:
             return edge and edge[0]
         edge.result_like = (self.payload.shape, self.payload.dtype)  # for node._input_metadata
         return edge
-
-    @property
-    def output_nr(self) -> int:
-        return 0 if self.edge is None else self.edge[1]
 
     @property
     def is_leaf(self) -> bool:
@@ -217,10 +192,6 @@ class Tensor:
     def grad(self) -> None:
         self._grad = None
 
-    @property
-    def retains_grad(self) -> bool:
-        return self.edge is not None and self.extra is not None and self.extra.retains
-
     def own_extra(self) -> Extra:
         if self.extra is None:
             self.extra = Extra()
@@ -285,29 +256,6 @@ class Tensor:
     def is_inference(self) -> bool:
         """True for a tensor made in inference mode: it counts no writes, and cannot be saved for backward."""
         return type(self.version) is Untracked
-
-    @property
-    def _base(self) -> Tensor | None:
-        return None if self.window is None else self.window.base
-
-    @property
-    def data(self) -> Tensor:
-        """The same numbers without history: writes through it are not noticed (no version is counted)."""
-        t = fresh(self.box())
-        t.flag = False
-        return t
-
-    @data.setter
-    def data(self, new: Tensor) -> None:
-        if not isinstance(new, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
-        if self.flag and new.payload.dtype not in dtypes.FLOATING:
-            raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-        self.payload = new.box()
-
-    @data.deleter
-    def data(self) -> None:
-        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
     def box(self) -> Any:
         """The payload as an array that can be written to and looked into; a 0-d scalar becomes a 0-d array, once."""

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from autolab import dtypes
-from autolab.engine.tensor import Size
+from autolab.size import Size
 from autolab.surface.device import device
 
 REFUSED = (

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Size, Tensor, fresh
+from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.parameter import Parameter
+from autolab.size import Size
 from autolab.surface.device import device
 
 ALIGNMENT = 64  # bytes: where PyTorch lets the data of a file begin, so that it can be mapped into memory

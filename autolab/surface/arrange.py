@@ -11,9 +11,10 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.apply import apply
-from autolab.engine.tensor import Size, Tensor, fresh
+from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import elementwise as copies
 from autolab.rules import shape as rows
+from autolab.size import Size
 from autolab.surface import creation, index, shape
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
 from autolab.surface.layout import gives_its_own

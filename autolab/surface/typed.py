@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import SAME, Size, Tensor, fresh
+from autolab.engine.tensor import SAME, Tensor, fresh
+from autolab.size import Size
 from autolab.surface.creation import as_array, finish
 from autolab.surface.device import require_cpu
 from autolab.surface.settings import strided
@@ -181,6 +182,25 @@ def _set_grad_fn(self: Tensor, node: Any) -> None:
     self.detach_()  # type: ignore[attr-defined]
 
 
+def data(self: Tensor) -> Tensor:
+    """The same numbers without history: writes through it are not noticed (no version is counted)."""
+    t = fresh(self.box())
+    t.flag = False
+    return t
+
+
+def _set_data(self: Tensor, new: Tensor) -> None:
+    if not isinstance(new, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
+    if self.flag and new.payload.dtype not in dtypes.FLOATING:
+        raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
+    self.payload = new.box()
+
+
+def _delete_data(self: Tensor) -> None:
+    raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
+
 def _cannot_delete(name: str) -> Any:
     def delete(self: Tensor) -> None:
         raise RuntimeError(f"cannot delete {name}")
@@ -191,6 +211,10 @@ def _cannot_delete(name: str) -> Any:
 FACTS = {
     "is_cpu": True, "is_mps": False, "is_xpu": False, "is_xla": False, "is_meta": False, "is_quantized": False, "is_nested": False,
     "is_mkldnn": False, "is_sparse_csr": False, "is_ipu": False, "is_maia": False, "is_mtia": False, "is_vulkan": False,
+    "data": property(data, _set_data, _delete_data),
+    "output_nr": property(lambda self: 0 if self.edge is None else self.edge[1]),
+    "retains_grad": property(lambda self: self.edge is not None and self.extra is not None and self.extra.retains),
+    "_base": property(lambda self: None if self.window is None else self.window.base),
     "layout": property(lambda self: strided), "name": None, "volatile": property(volatile),
     "grad_dtype": property(_grad_dtype, _set_grad_dtype),
     "_grad_fn": property(lambda self: self.grad_fn, _set_grad_fn, _cannot_delete("_grad_fn")),

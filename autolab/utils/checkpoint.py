@@ -23,7 +23,8 @@ from autolab.autograd.graph import saved_tensors_hooks
 from autolab.engine.backward import running
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
-from autolab.engine.tensor import Size, Tensor, fresh
+from autolab.engine.tensor import Tensor, fresh
+from autolab.size import Size
 from autolab.surface.device import CPU
 from autolab.surface.generator import fork_rng, get_rng_state, set_rng_state
 

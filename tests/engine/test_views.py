@@ -412,8 +412,8 @@ def test_a_view_of_a_view_made_in_no_grad_says_so(lib):
 # -- a law: writing through any view is writing at its places ------------------------------------------------------
 
 LOOKS = {
-    "first": lambda t: t[0], "last": lambda t: t[..., -1], "even": lambda t: t[::2], "tail": lambda t: t[..., 1:], "turned": lambda t: t.mT,
-    "reversed": lambda t: t.permute(*range(t.ndim - 1, -1, -1)), "flat": lambda t: t.reshape(-1), "wider": lambda t: t.unsqueeze(1),
+    "first": lambda t: t[0], "last": lambda t: t[..., -1], "even": lambda t: t[::2], "tail": lambda t: t[..., 1:], "turned": lambda t: t.transpose(-2, -1),
+    "reversed": lambda t: t.permute(tuple(range(t.ndim - 1, -1, -1))), "flat": lambda t: t.reshape(-1), "wider": lambda t: t.unsqueeze(1),
     "diagonal": lambda t: t.diagonal(dim1=0, dim2=-1), "alias": lambda t: t[...], "narrowed": lambda t: t.narrow(0, 0, 1),
 }  # fmt: skip
 WRITES = {"sin": lambda v, w: v.sin_(), "mul": lambda v, w: v.mul_(w), "fill": lambda v, w: v.fill_(w), "pow": lambda v, w: v.pow_(2)}
