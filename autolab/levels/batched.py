@@ -267,10 +267,11 @@ class Batch(Level):
         most = max(getattr(a, "ndim", 0) for a in args)
         out = []
         for i, (a, v, b) in enumerate(zip(args, values, batched)):
+            # A 0-d tensor bows to the others' dtype, or joins those of other 0-d ones; its samples together must not count for more.
+            if b and op.promote and a.ndim == 0 and i in op.together:
+                d = result_type([args[k] for k in op.together])
+                v = v if v.dtype == d else v.astype(d)
             if b and a.ndim < most:
-                # A 0-d tensor bows to the others' dtype; its samples together must not count for more.
-                if op.promote and a.ndim == 0 and i in op.together:
-                    v = v.astype(result_type([args[k] for k in op.together]))
                 v = np.reshape(v, (self.size, *(1,) * (most - a.ndim), *a.shape))
             out.append(v)
         return out

@@ -276,3 +276,63 @@ def test_a_vmap_rule_is_told_along_which_dim_the_samples_of_an_input_run(dim):
     samples = x.movedim(dim, 0)
     assert a.tolist() == b.tolist() == c.tolist() == samples.tolist()
     assert told == [((dim % 2, [0, 0]), (3, 4)), ((0, []), tuple(samples.shape))]
+
+
+# -- where PyTorch's numbers are others, against finite differences --------------------------------------------------
+
+
+def slopes(f, x, step=1e-5):
+    """The Jacobian of f by central differences."""
+    columns = []
+    for k in range(x.size):
+        d = np.zeros(x.size)
+        d[k] = step
+        d = d.reshape(x.shape)
+        columns.append((f(autolab.tensor(x + d)).numpy() - f(autolab.tensor(x - d)).numpy()) / (2 * step))
+    return np.stack(columns, -1).reshape(*columns[0].shape, *x.shape)
+
+
+class Sine(autolab.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x.sin()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos()
+
+    @staticmethod
+    def jvp(ctx, t):
+        return t * ctx.saved_tensors[0].cos()
+
+
+@pytest.mark.parametrize("outer", [func.jacfwd, func.jacrev])
+@pytest.mark.parametrize("inner", [func.jacfwd, func.jacrev])
+def test_the_rules_of_a_function_are_differentiated_in_every_mode(inner, outer):
+    x = np.array([0.3, -0.7])
+    np.testing.assert_allclose(outer(inner(Sine.apply))(autolab.tensor(x)).numpy(), slopes(inner(Sine.apply), x), atol=1e-9)
+
+
+NORMS = {
+    "layer_norm": lambda x: autolab.nn.functional.layer_norm(x, (3,)),
+    "batch_norm": lambda x: autolab.nn.functional.batch_norm(x, None, None, training=True),
+    "instance_norm": lambda x: autolab.nn.functional.instance_norm(x[None]),
+}
+
+
+@pytest.mark.parametrize("outer", [func.jacfwd, func.jacrev])
+@pytest.mark.parametrize("name", NORMS)
+def test_the_tangent_of_a_normalization_can_be_differentiated(name, outer):
+    x, t = np.random.default_rng(0).standard_normal((2, 4, 3))
+
+    def tangent(x):
+        return func.jvp(NORMS[name], (x,), (autolab.tensor(t),))[1]
+
+    np.testing.assert_allclose(outer(tangent)(autolab.tensor(x)).numpy(), slopes(tangent, x), rtol=1e-6, atol=1e-6)

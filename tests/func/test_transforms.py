@@ -105,3 +105,20 @@ def test_dtypes_promote_inside_vmap_as_they_do_alone(torch):
         return T.func.vmap(lambda s: s * vector)(scalars), T.func.vmap(lambda s: vector + s.int())(scalars)
 
     assert [str(t.dtype) for t in run(autolab)] == [str(t.dtype) for t in run(torch)]
+
+
+JOINED = {
+    "d * i": "float64", "i * d": "float64", "i + d": "float64", "torch.maximum(i, d)": "float64", "torch.atan2(i, d)": "float64",
+    "i ** d": "float64", "i * 2.5": "float32", "i > d": "bool", "i.clone().mul_(d)": "float32", "torch.ones(3) * d * i": "float32",
+    "torch.ones(3, dtype=torch.float64) * i": "float64", "n * i": "float32", "n * torch.tensor(2)": "int64", "n.double() * i": "float64",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", JOINED)
+def test_samples_of_no_dims_are_joined_as_numbers_of_no_dims(lib, call):
+    def f(i, n):
+        return eval(call, {"torch": lib, "i": i, "n": n, "d": lib.tensor(0.5, dtype=lib.float64)})
+
+    i, n = lib.arange(2.0), lib.arange(2, dtype=lib.int32)
+    assert str(lib.func.vmap(f)(i, n).dtype) == f"torch.{JOINED[call]}"
+    assert str(lib.func.vmap(lib.func.vmap(f))(i[None], n[None]).dtype) == f"torch.{JOINED[call]}"
