@@ -103,7 +103,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, descending."""
-    return run(rows.svd, matrix(A, "linalg.svdvals"))[1]  # type: ignore[no-any-return]
+    return run(rows.svd, matrix(A, "linalg.svd"))[1]  # type: ignore[no-any-return]
 
 
 def qr(A: Tensor, mode: str = "reduced") -> Any:

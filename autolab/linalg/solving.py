@@ -41,9 +41,10 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     Shapes: A (..., n, n); B (..., n, k), or vectors (..., n) if B has one dim, or just the batch of A and n.
     Raises LinAlgError for a singular A.
     """
-    A = square(A, "linalg.solve")
+    A = matrix(A, "linalg.solve")
     B = under_autocast("linalg.solve", require_tensor(B, "linalg.solve", "B", 2))
     same_dtype(A, B, "linalg.solve")
+    A = square(A, "linalg.solve")
     vectors = B.ndim == 1 or (B.ndim == A.ndim - 1 and B.shape == A.shape[:-1])
     if vectors:
         if not left:

@@ -20,6 +20,7 @@ from autolab.surface.inplace import renamed
 from autolab.surface.out import C_NAMES
 from autolab.surface.pointwise import NONE, binary, unary
 from autolab.surface.results import named
+from autolab.surface.underived import missing
 
 UNARY: dict[str, tuple[Op, str]] = {
     "acos": (smooth.acos, "The angle whose cosine it is; nan outside of [-1, 1]."),
@@ -109,7 +110,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     require_tensor(values, "heaviside", "values", 2)
     if require_tensor(input, "heaviside").payload.dtype != values.payload.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    return apply(arithmetic.heaviside, (input, values), NONE)  # type: ignore[no-any-return]
+    return missing(apply(arithmetic.heaviside, (input, values), NONE), (input, values), "aten::heaviside")
 
 
 def sgn(input: Tensor) -> Tensor:

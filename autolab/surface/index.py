@@ -12,6 +12,7 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.rules import index as rows
 from autolab.rules import strided
 from autolab.surface.dims import axis_of, require_tensor, whole
+from autolab.surface.layout import own
 from autolab.surface.shape import common_shape, expand, reshape, unsqueeze
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
@@ -233,8 +234,10 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if not index.payload.size:
         axis_of(dim, input.ndim)
         return reshape(cut(reshape(input, -1), 0, slice(0, 0)), index.shape)
-    if index.ndim != max(input.ndim, 1) and input.ndim:
+    if max(index.ndim, 1) != max(input.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    if input.ndim and not index.ndim:
+        return own(reshape(gather(input, dim, reshape(index, 1)), ()))  # type: ignore[no-any-return]
     axis = axis_of(dim, input.ndim)
     for a in range(-input.ndim, 0):
         if a != axis and index.shape[a] > input.shape[a]:
@@ -254,32 +257,36 @@ def check_range(index: Tensor, input: Tensor, axis: int | None) -> None:
         raise RuntimeError(f"index {worst} is out of bounds for dimension {0 if axis is None else axis + input.ndim} with size {n}")
 
 
-def check_scatter(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor) -> None:
-    """Raise PyTorch's errors for shapes and dtypes that a scatter cannot do with."""
+def check_scatter(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor) -> tuple[Tensor, Tensor]:
+    """Raise PyTorch's errors for shapes and dtypes that a scatter cannot do with. Index and src: of one entry where input has a dim and
+    they have none, and the first entry of src where the index has no dim."""
     axis = axis_of(dim, require_tensor(input, name).ndim)
     if src.payload.dtype != input.payload.dtype:
         raise RuntimeError(f"scatter(): Expected self.dtype to be equal to src.dtype, but got {input.dtype} and {src.dtype}")
     if not index.payload.size:
-        return
+        return index, src
     for what, t in (("self", input), ("src", src)):
         if max(index.ndim, 1) != max(t.ndim, 1):
             raise RuntimeError(
                 f"Index tensor must have the same number of dimensions as {what} tensor: {index.ndim} and {t.ndim}"
             )
-    if input.ndim and src.ndim and index.ndim:
-        for a in range(-index.ndim, 0):
-            if (a != axis and index.shape[a] > input.shape[a]) or index.shape[a] > src.shape[a]:
-                raise RuntimeError(
-                    f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from dimension "
-                    f"{dim} and to be no larger size than src {list(src.shape)}"
-                )
+    axis = -1 if axis is None else axis
+    for a in range(-index.ndim, 0):
+        if (a != axis and index.shape[a] > (input.shape or (1,))[a]) or index.shape[a] > (src.shape or (1,))[a]:
+            raise RuntimeError(
+                f"Expected index {list(index.shape)} to be no larger than self {list(input.shape)} apart from dimension "
+                f"{dim} and to be no larger size than src {list(src.shape)}"
+            )
+    if input.ndim:
+        return tuple(t if t.ndim else reshape(t, 1) for t in (index, src))  # type: ignore[return-value]
+    return index, cut(src, 0, slice(0, index.payload.size)) if src.ndim else src
 
 
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """input with each entry of src added where index says along dim: the transpose of gather."""
     index_tensor(index, "scatter")
     require_tensor(src, "scatter_add", "src", 4)
-    check_scatter("scatter_add", input, dim, index, src)
+    index, src = check_scatter("scatter_add", input, dim, index, src)
     axis = axis_of(dim, input.ndim)
     check_range(index, input, axis)
     return apply(rows.scatter_add, (input, index, src), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]

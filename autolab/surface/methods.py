@@ -328,7 +328,7 @@ SPECIAL: dict[str, Any] = {
     "bfloat16": _as_type(dtypes.bfloat16), "long": _as_type(dtypes.int64), "int": _as_type(dtypes.int32),
     "short": _as_type(dtypes.int16), "char": _as_type(dtypes.int8), "byte": _as_type(dtypes.uint8),
     "bool": _as_type(dtypes.bool_), "type": type_name,
-    "real": property(lambda self: self), "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.H), "mH": property(shape.mT),
+    "real": property(lambda self: self), "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.H), "mH": property(shape.mH),
     "device": property(lambda self: creation.CPU),
     "imag": property(functions.imag), "is_cuda": False, "is_sparse": False, "names": None,
     "itemsize": property(lambda self: self.payload.dtype.itemsize), "nbytes": property(lambda self: self.payload.nbytes),

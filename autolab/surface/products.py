@@ -268,6 +268,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     for name, t in (("X1", require_tensor(x1, "cdist", "x1")), ("X2", require_tensor(x2, "cdist", "x2", 2))):
         if t.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {t.ndim}D")
+    if x1.payload.dtype != x2.payload.dtype:
+        raise RuntimeError(f"expected scalar type {x1.dtype.title} but found {x2.dtype.title}")
     for name, t in (("X1", x1), ("X2", x2)):
         if t.payload.dtype not in dtypes.FLOATING:
             raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {t.dtype.title}")

@@ -25,6 +25,7 @@ from autolab.surface.index import (
     scatter_add,
 )
 from autolab.surface.inplace import renamed
+from autolab.surface.layout import gives_its_own
 from autolab.surface.shape import common_shape, expand, reshape
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
@@ -58,7 +59,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 
 def _along(row: Any, name: str, input: Tensor, dim: int, index: Tensor, src: Tensor, **settings: Any) -> Tensor:
     axis = axis_of(dim, require_tensor(input, name).ndim)
-    check_scatter(name, input, dim, index, src)
+    index, src = check_scatter(name, input, dim, index, src)
     if not index.payload.size:
         return input + 0 if input.payload.dtype != bool else input.clone()  # type: ignore[operator,attr-defined,no-any-return]
     check_range(index, input, axis)
@@ -127,21 +128,21 @@ def check_slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tens
             f"{name}: self and source expected to have the same dtype, but got (self) {input.dtype.title} and (source) "
             f"{source.dtype.title}"
         )
-    if axis is not None and source.ndim:
-        for a in range(-input.ndim, 0):
-            if a != axis and source.shape[a] != input.shape[a]:
-                raise RuntimeError(
-                    f"{name}: Source/destination tensor must have same slice shapes. Destination slice shape: "
-                    f"{list(input.shape)} and source slice shape: {list(source.shape)} at dimension {dim}"
-                )
-        if source.shape[axis] != count:
-            raise IndexError(f"{name}: Number of indices ({count}) should be equal to source.size(dim) ({source.shape[axis]})")
+    slices = [[n for a, n in enumerate(t.shape) if a != dim % t.ndim] if t.ndim else [] for t in (input, source)]
+    if slices[0] != slices[1]:
+        raise RuntimeError(
+            f"{name}: Source/destination tensor must have same slice shapes. Destination slice shape: {slices[0]} at dimension {dim} and "
+            f"source slice shape: {slices[1]} at dimension {dim}."
+        )
+    if source.ndim and source.shape[dim] != count:
+        raise IndexError(f"{name}: Number of indices ({count}) should be equal to source.size(dim) ({source.shape[dim]})")
     n = 1 if axis is None else input.shape[axis]
     i = index.all_numbers(0, n)
     if i.size and not (0 <= i.min() and i.max() < n):
         raise IndexError(f"{name}: index {i.max() if i.max() >= n else i.min()} is out of bounds for dimension {dim} with size {n}")
 
 
+@gives_its_own
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """input with the slices of source in place of those that a 1-d index lists along dim."""
     if require_tensor(index, "index_copy", "index", 3).payload.dtype != np.int64:
@@ -256,12 +257,14 @@ def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return pointwise.where(condition, self, other)
 
 
+@gives_its_own
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The entries at places counted over the flattened tensor, in the shape of index."""
     _places(require_tensor(input, "take"), index, "take")
     return getitem(reshape(input, -1), index if index.ndim else reshape(index, 1)).reshape(index.shape)  # type: ignore[attr-defined,no-any-return]
 
 
+@gives_its_own
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """input with source at places counted over the flattened tensor; accumulate adds it."""
     _places(require_tensor(input, "put"), index, "put_")

@@ -247,6 +247,16 @@ def mT(self: Tensor) -> Tensor:
     return transpose(self, -2, -1)
 
 
+def mH(self: Tensor) -> Tensor:
+    """The last two dims swapped (and conjugated, were there complex numbers)."""
+    if not self.ndim:
+        warnings.warn("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().", UserWarning, stacklevel=2)
+        return self
+    if self.ndim < 2:
+        raise RuntimeError(f"tensor.mH is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+    return transpose(self, -2, -1)
+
+
 def H(self: Tensor) -> Tensor:
     """The transpose of a matrix (its conjugate, too, were there complex numbers)."""
     if self.ndim not in (0, 2):

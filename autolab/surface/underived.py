@@ -19,8 +19,8 @@ class Underived(Node):
         raise NotImplementedError(f"the derivative for '{self.function}' is not implemented. detach() what it is given if none is wanted.")
 
 
-class Replaced(Underived):
-    """The node of a tensor that was set to the memory of another one."""
+class Missing(Underived):
+    """The same under PyTorch's name for all functions that its table of derivatives does not know."""
 
     __slots__ = ()
 
@@ -31,12 +31,20 @@ class Replaced(Underived):
         return "torch::autograd::NotImplemented"  # as PyTorch writes it
 
     def gradients(self, g: Any, create_graph: bool) -> NoReturn:
-        raise RuntimeError(f"derivative for {self.function} is not implemented. Write with copy_(), or detach() what it is given.")
+        raise RuntimeError(f"derivative for {self.function} is not implemented. detach() what it is given if none is wanted.")
 
 
 @cache
 def kind(name: str) -> type[Underived]:
     return type(name, (Underived,), {"__slots__": ()})
+
+
+def missing(result: Tensor, inputs: tuple[Tensor, ...], function: str) -> Tensor:
+    """The result, with such a node if operations are recorded and an input requires grad."""
+    edges = tuple(edge_of(t) if t.level == 0 else None for t in inputs) if modes.grad else ()
+    if any(edge is not None for edge in edges):
+        result.edge = Missing(edges, function)
+    return result
 
 
 def underived(result: Tensor, inputs: tuple[Tensor, ...], function: str, node: str) -> Tensor:

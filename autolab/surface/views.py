@@ -19,7 +19,7 @@ from autolab.surface import shape
 from autolab.surface.dims import axis_of, require_tensor, sizes_of, whole
 from autolab.surface.inplace import copy_, fill_, renamed
 from autolab.surface.storage import UntypedStorage
-from autolab.surface.underived import Replaced
+from autolab.surface.underived import Missing
 
 UNSAFE = "unsafe_chunk unsafe_split unsafe_split_with_sizes"
 FUNCTIONS = f"as_strided as_strided_scatter detach detach_ {UNSAFE}"
@@ -206,7 +206,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if self.extra is not None:
         self.extra.accumulator = no_accumulator  # gradients of graphs that were made before are not for these numbers
     if modes.grad:
-        change_history(self, Replaced(edges, "set_") if edges != (None, None) else None)
+        change_history(self, Missing(edges, "set_") if edges != (None, None) else None)
     return self
 
 

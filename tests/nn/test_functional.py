@@ -238,3 +238,11 @@ def test_a_family_is_loaded_when_it_is_used():
 
     code = "import sys, autolab; m = 'autolab.rules.conv'; print(m in sys.modules); autolab.nn.functional.conv1d; print(m in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\nTrue\n"
+
+
+@pytest.mark.parametrize("shape", [(1,), (), (5,), (3, 5), (3, 1), (1, 5), (1, 1)])
+def test_a_bias_that_is_stretched_gets_the_gradient_of_all_its_places(lib, shape):
+    x, weight, bias = (lib.ones(s, dtype=lib.float64, requires_grad=True) for s in ((3, 2), (5, 2), shape))
+    assert lib.autograd.gradcheck(lib.nn.functional.linear, (x, weight, bias))
+    lib.nn.functional.linear(x, weight, bias).sum().backward()
+    assert bias.grad.shape == bias.shape and bias.grad.sum() == 15

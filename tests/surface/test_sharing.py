@@ -135,7 +135,8 @@ def test_a_result_that_looks_like_the_input_is_a_copy(lib, call):
 
 
 OF_THEIR_OWN = (
-    "x.roll(1)", "x.rot90()", "x[0] @ x", "lib.ones(2, 2, 2) @ x[0]", "x[0] @ lib.ones(2, 2, 2)", "lib.kron(x, x)", "x.quantile(0.5)",
+    "x.roll(1)", "x.rot90()", "x.take(lib.tensor([0]))", "x.put(lib.tensor([0]), lib.ones(1))", "x.index_copy(0, lib.tensor([0]), x[:1])",
+    "x[0] @ x", "lib.ones(2, 2, 2) @ x[0]", "x[0] @ lib.ones(2, 2, 2)", "lib.kron(x, x)", "x.quantile(0.5)",
     "x.quantile(0.5, 0)", "lib.cumulative_trapezoid(x)", "lib.gradient(x)[0]", "lib.linalg.matrix_norm(x, 1)", "lib.linalg.norm(x, 1)",
     "lib.linalg.solve(lib.eye(2), x[0])", "lib.linalg.solve(lib.eye(2).repeat(2, 1, 1), x)", "lib.group_norm(x[None], 2)",
 )  # fmt: skip

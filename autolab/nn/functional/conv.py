@@ -13,6 +13,7 @@ from autolab.rules import conv as rows
 from autolab.rules import linalg
 from autolab.surface.dims import evened_out, require_tensor
 from autolab.surface.linalg import einsum, matmul
+from autolab.surface.shape import expand
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -23,26 +24,38 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     except AttributeError:
         require_tensor(input, "linear")
         raise
-    if not alike and input.dtype != weight.dtype and not evened_out("linear", input, weight):
+    if not alike and bias is not None and input.dtype != weight.dtype and not evened_out("linear", input, weight):
+        if bias.dtype != weight.dtype:
+            raise RuntimeError(f"self and mat2 must have the same dtype, but got {bias.dtype.title} and {weight.dtype.title}")
         raise RuntimeError(
             f"mat1 and mat2 must have the same dtype, but got {input.dtype.title} and {weight.dtype.title}: convert the input with "
             f".to({weight.dtype}), or the layer with .to({input.dtype})."
         )
     if bias is None:
+        check_dims(input, weight)
         return matmul(input, weight.t())  # type: ignore[attr-defined]
-    if matrix.ndim == 1:
+    if matrix.ndim < 2:
+        check_dims(input, weight)
+        if input.ndim == 2:
+            raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
         return matmul(input, weight) + bias  # type: ignore[operator,no-any-return]
+    if bias.payload.shape != matrix.shape[:1]:  # a bias that is stretched
+        out = matmul(input, weight.t())  # type: ignore[attr-defined]
+        return out + expand(bias, out.shape)  # type: ignore[no-any-return]
     try:
         return linalg.linear.run(input, weight, bias)  # type: ignore[no-any-return]
-    except ValueError:
-        a, w, b = list(input.shape), list(weight.shape), list(bias.shape)
-        rows = math.prod(a[:-1])
-        if a[-1] != w[1]:
-            raise RuntimeError(
-                f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a[-1]} and {w[1]}x{w[0]}): the layer takes {w[1]} features, "
-                f"the input of shape {a} has {a[-1]}."
-            ) from None
-        raise RuntimeError(f"The expanded size of the tensor ({w[0]}) must match the existing size ({b[0]}): bias {b}.") from None
+    except (ValueError, IndexError):
+        check_dims(input, weight)
+        a, w = list(input.shape), list(weight.shape)
+        raise RuntimeError(
+            f"mat1 and mat2 shapes cannot be multiplied ({math.prod(a[:-1])}x{a[-1]} and {w[1]}x{w[0]}): the layer takes {w[1]} features, "
+            f"the input of shape {a} has {a[-1]}."
+        ) from None
+
+
+def check_dims(input: Tensor, weight: Tensor) -> None:
+    if not input.ndim or not weight.ndim:
+        raise RuntimeError(f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and {weight.ndim}D")
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
