@@ -50,9 +50,16 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return _scattered(input, src, "select_scatter", lambda t: select(t, dim, index))
 
 
+def sliced_dim(input: Tensor, dim: int) -> int:
+    axis = axis_of(dim, input.ndim)
+    if axis is None:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    return axis + input.ndim
+
+
 def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
     """input with src in place of input[start:end:step] along a dim."""
-    d = axis_of(dim, input.ndim) + input.ndim  # type: ignore[operator]
+    d = sliced_dim(input, dim)
     whole_dim = slice(start, end, step).indices(input.shape[d])
     return _scattered(input, src, "slice_scatter", lambda t: index.cut(t, d, slice(*whole_dim)))
 
@@ -75,7 +82,7 @@ def _copy_of(function: Callable[..., Any], name: str) -> Any:
 
 
 def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
-    d = axis_of(dim, input.ndim) + input.ndim  # type: ignore[operator]
+    d = sliced_dim(input, dim)
     return index.cut(input, d, slice(start, end, step))
 
 

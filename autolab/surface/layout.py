@@ -79,7 +79,7 @@ def stride(self: Tensor, dim: int | None = None) -> Any:
         return steps
     axis = axis_of(dim, self.ndim)
     if axis is None:
-        raise IndexError(f"dimension specified as {dim} but tensor has no dimensions")
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return steps[axis]
 
 

@@ -370,6 +370,8 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     """The different entries in order, or the different slices along dim; on request where each entry went, and the counts."""
     a = require_tensor(input, "unique").numbers()
     axis = None if dim is None else axis_of(dim, a.ndim)
+    if dim is not None and axis is None:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     if axis is not None and 0 in np.delete(a.shape, axis):
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     values, inverse, counts = np.unique(a, return_inverse=True, return_counts=True, axis=axis, equal_nan=False)

@@ -110,6 +110,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     require_tensor(input, "inner")
     if not input.ndim or not require_tensor(other, "inner", "other", 2).ndim:
         return input * other  # type: ignore[operator,no-any-return]
+    if input.payload.dtype != other.payload.dtype:
+        raise RuntimeError(f"both inputs should have same dtype, but got {input.dtype.title} and {other.dtype.title}")
     if input.shape[-1] != other.shape[-1]:
         raise RuntimeError(
             f"inner() the last dimension must match on both input tensors but got shapes {list(input.shape)} and {list(other.shape)}"

@@ -110,7 +110,10 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
     if y.payload.dtype == np.bool_:
         raise RuntimeError(f"{name}: received a bool input for `y`, but bool is not supported")
     if axis is None:
-        return None
+        raise IndexError(
+            f"Dimension specified as {dim} but tensor has no dimensions" if name == "trapezoid" else
+            "slice() cannot be applied to a 0-dim tensor."
+        )  # fmt: skip
     line: Any = movedim(y, axis, -1)
     heights = line[..., 1:] + line[..., :-1]
     if x is None:
@@ -131,7 +134,7 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral along dim by the trapezoidal rule; samples stand dx apart (default 1), or at x."""
     areas = _areas("trapezoid", y, x, 1 if dx is None else dx, dim)
-    return fresh(dtypes.cast(0, y.payload.dtype)) if areas is None else sum(areas, -1)
+    return sum(areas, -1)
 
 
 trapz = trapezoid

@@ -41,7 +41,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     shape = self.payload.shape
     axis = axis_of(dim, len(shape))
     if axis is None:
-        raise IndexError(f"dimension specified as {dim} but tensor has no dimensions")
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return shape[axis]
 
 
@@ -109,6 +109,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Join the dims from start_dim to end_dim into one."""
     n = input.ndim
     if n == 0:
+        axis_of(start_dim, n), axis_of(end_dim, n)
         return reshape(input, 1)
     start, end = axis_of(start_dim, n) + n, axis_of(end_dim, n) + n  # type: ignore[operator]
     if start > end:
@@ -259,7 +260,10 @@ def mH(self: Tensor) -> Tensor:
 
 def H(self: Tensor) -> Tensor:
     """The transpose of a matrix (its conjugate, too, were there complex numbers)."""
-    if self.ndim not in (0, 2):
+    if not self.ndim:
+        warnings.warn("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().", UserWarning, stacklevel=2)
+        return self
+    if self.ndim != 2:
         raise RuntimeError(
             f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
             + (" For batches of matrices, consider using tensor.mH" if self.ndim > 2 else "")
