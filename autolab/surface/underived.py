@@ -39,14 +39,6 @@ def kind(name: str) -> type[Underived]:
     return type(name, (Underived,), {"__slots__": ()})
 
 
-def missing(result: Tensor, inputs: tuple[Tensor, ...], function: str) -> Tensor:
-    """The result, with such a node if operations are recorded and an input requires grad."""
-    edges = tuple(edge_of(t) if t.level == 0 else None for t in inputs) if modes.grad else ()
-    if any(edge is not None for edge in edges):
-        result.edge = Missing(edges, function)
-    return result
-
-
 def underived(result: Tensor, inputs: tuple[Tensor, ...], function: str, node: str) -> Tensor:
     """The result, with a node of that name if operations are recorded and an input requires grad."""
     edges = tuple(edge_of(t) if t.level == 0 else None for t in inputs) if modes.grad else ()
