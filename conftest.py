@@ -13,6 +13,12 @@ os.environ["AUTOLAB_HOME"] = "off"  # no test counts as an attempt of the person
 collect_ignore = [] if find_spec("numba") else ["autolab/compiler/machine.py"]  # an extra
 
 
+def pytest_collectstart(collector):
+    """Lessons are saved with the still forms of explorables; scripts, which differ from run to run, are not compared."""
+    if getattr(collector, "path", None) is not None and collector.path.suffix == ".ipynb":
+        collector.skip_compare = (*collector.skip_compare, "text/html")
+
+
 @pytest.fixture(autouse=True)
 def _names_of_a_program(request, doctest_namespace):
     doctest_namespace.clear()

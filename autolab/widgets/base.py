@@ -1,10 +1,19 @@
-"""What every explorable shares: the one ES module, its style, the static picture, the page that works from disk."""
+"""What every explorable shares: the one ES module, its style, the output that draws itself, the page that works from disk.
+
+An output in a notebook is HTML: a still picture, and a script that draws the explorable over it from data that was saved with
+it. So a notebook that is opened again needs no kernel to show its explorables, and a viewer that runs no script has the
+picture. When Python keeps a model for the output (it has the same `key`), the two are joined; see static/page.mjs.
+"""
 
 import base64
 import gzip
+import hashlib
 import html
 import json
+import os
 import re
+import sys
+import uuid
 from pathlib import Path
 
 import anywidget
@@ -15,10 +24,12 @@ from autolab.draw.style import STYLE, variables
 STATIC = Path(__file__).parent / "static"
 # One module for the browser, in files by view. They share their names, so no file needs to import another.
 VIEWS = "stepper", "explorer", "quiz", "panel"
-SOURCE = "\n".join((STATIC / f"{name}.mjs").read_text("utf-8") for name in ("elements", "graph", *VIEWS, "entry"))
+SOURCE = "\n".join((STATIC / f"{name}.mjs").read_text("utf-8") for name in ("elements", "page", "graph", *VIEWS, "entry"))
 # Every widget of a notebook carries it, so it travels without its comments and its indentation.
 MODULE = re.sub(r"[ \t]+// [^\"'`\n]*$", "", SOURCE, flags=re.M)  # what follows a line's code; a string would end in a quote
 MODULE = "\n".join(line for line in map(str.strip, MODULE.splitlines()) if line and not line.startswith("//"))
+VERSION = hashlib.sha256(MODULE.encode()).hexdigest()[:12]
+MODULE = f'const VERSION = "{VERSION}";\n{MODULE}'
 
 # Light unless the notebook says it is dark; a page of its own asks the system.
 CSS = "\n".join([
@@ -30,6 +41,7 @@ CSS = "\n".join([
     (STATIC / "autolab.css").read_text("utf-8"),
 ])  # fmt: skip
 
+WITHOUT_PYTHON = {"playing": False, "running": None, "ask": None}
 PACKED = 100_000  # characters from which on a page carries the value of a trait compressed
 PACKING = 4  # 12 % longer than with gzip's own 6, in half the time
 
@@ -54,36 +66,50 @@ h1 {{ font-size: 22px; }}
 </main>
 <script type="module">
 {module}
-// What a notebook would be: a model that holds the traits and tells who listens.
 const data = {data};
-const packed = {packed}; // traits that are long
-const answers = {answers}; // trait -> each of its values -> the traits that Python would set then
-const unpack = (text) => new Response(new Blob([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))])
-  .stream().pipeThrough(new DecompressionStream("gzip"))).json();
-for (const [key, value] of Object.entries(packed)) data[key] = await unpack(value);
-const listeners = {{}};
-const model = {{
-  get: (key) => data[key],
-  set(key, value) {{
-    if (data[key] === value) return;
-    data[key] = value;
-    (listeners["change:" + key] || []).forEach((f) => f());
-  }},
-  on(event, f) {{ (listeners[event] ||= []).push(f); }},
-  off(event, f) {{ listeners[event] = (listeners[event] || []).filter((g) => g !== f); }},
-  save_changes() {{}},
-}};
-for (const [trait, known] of Object.entries(answers)) {{
-  model.on("change:" + trait, async () => {{
-    const asked = data[trait], told = await unpack(known[asked]);
-    if (data[trait] === asked) Object.entries(told).forEach(([key, value]) => model.set(key, value));
-  }});
-}}
-render({{ model, el: document.querySelector("[data-autolab]") }});
+for (const [key, value] of Object.entries({packed})) data[key] = await unpack(value); // traits that are long
+mount(document.querySelector("[data-autolab]"), "", {{ data, answers: {answers} }});
 </script>
 </body>
 </html>
 """
+
+# The module and its style travel in one output of a notebook only; the others wait until it has loaded them.
+OUTPUT = """<div data-autolab>{still}<script data-key="{key}">
+(async (script) => {{
+const told = await new Response(new Blob([Uint8Array.from(atob("{told}"), (c) => c.charCodeAt(0))])
+.stream().pipeThrough(new DecompressionStream("gzip"))).json();
+const slot = (((globalThis[Symbol.for("autolab")] ??= {{}}).modules ??= {{}})[told.version] ??= {{}});
+slot.loaded ??= new Promise((done) => {{ slot.done = done; }});
+if (told.module) slot.done(import(URL.createObjectURL(new Blob([told.module], {{ type: "text/javascript" }}))));
+(await slot.loaded).mount(script.parentElement, script.dataset.key, told);
+}})(document.currentScript);
+</script></div>"""
+
+
+class Carrier:
+    """Which cell's outputs carry the module: the first that shows an explorable, and again whenever that cell is run."""
+
+    cell = None
+
+    @classmethod
+    def is_here(cls):
+        """Whether what is shown now has to carry it. Outside of a notebook each output does."""
+        shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+        if shell is None:
+            return True
+        told = shell.get_parent().get("metadata", {}) if hasattr(shell, "get_parent") else {}
+        cell = told.get("cellId") or shell.user_ns.get("In", [""])[-1]
+        if cls.cell is None or cls.cell in told.get("deletedCells", ()):
+            cls.cell = cell
+        return cls.cell == cell
+
+
+def starts_with_a_view():
+    """Whether this front end (VS Code, Colab) loads what joins models to Python only when it is shown a view of one."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    in_code = "VSCODE_PID" in os.environ or (shell is not None and "__vsc_ipynb_file__" in shell.user_ns)
+    return in_code or "google.colab" in sys.modules
 
 
 def _json(value):
@@ -106,6 +132,11 @@ class Explorable(anywidget.AnyWidget):
 
     view = traitlets.Unicode().tag(sync=True)
     title = traitlets.Unicode().tag(sync=True)
+    key = traitlets.Unicode(help="by which an output in the page finds this widget").tag(sync=True)
+
+    def __init__(self, **traits):
+        key = uuid.uuid4().hex
+        super().__init__(key=key, model_id=key, **traits)
 
     def picture(self):
         """The widget as SVG text, as it stands now."""
@@ -115,10 +146,20 @@ class Explorable(anywidget.AnyWidget):
         """The widget as plain text, as it stands now."""
         raise NotImplementedError
 
-    def offline(self):
-        """The traits that the page without a kernel needs."""
+    def still(self):
+        """What a viewer that runs no script shows, as HTML: the picture as an image, which no viewer takes out."""
+        image = base64.b64encode(self.picture().encode()).decode()
+        return f'<img alt="{html.escape(self.title)}" src="data:image/svg+xml;base64,{image}">'
+
+    def state(self):
+        """The traits as they are now, for an output in a notebook; what only Python can do is left out."""
         own = [name for name in self.trait_names(sync=True) if not name.startswith("_")]
-        return {name: getattr(self, name) for name in own if name not in ("layout", "tabbable", "tooltip")}
+        state = {name: getattr(self, name) for name in own if name not in ("key", "layout", "tabbable", "tooltip")}
+        return {**state, **{name: value for name, value in WITHOUT_PYTHON.items() if name in state}}
+
+    def offline(self):
+        """The traits for a page without a kernel, with as many positions as possible computed in advance."""
+        return self.state()
 
     def answers(self):
         """What Python would do for the page without a kernel: trait -> each of its values -> {other trait: what it becomes}."""
@@ -153,7 +194,13 @@ class Explorable(anywidget.AnyWidget):
     def __repr__(self):
         return self.text()
 
+    def output(self):
+        """The HTML of an output in a notebook."""
+        told = {"version": VERSION, "data": self.state()}
+        if Carrier.is_here():
+            told |= {"module": MODULE, "css": CSS}
+        return OUTPUT.format(still=self.still(), key=self.key, told=_packed(_json(told)))
+
     def _repr_mimebundle_(self, **kwargs):
-        data, metadata = super()._repr_mimebundle_(**kwargs)
-        # A notebook saved without widget state, printed, or shown by a static viewer still has its picture.
-        return {**data, "image/svg+xml": self.picture(), "text/plain": self.text()}, metadata
+        bundle, metadata = super()._repr_mimebundle_(**kwargs) if starts_with_a_view() else ({}, {})
+        return {**bundle, "text/html": self.output(), "image/svg+xml": self.picture(), "text/plain": self.text()}, metadata

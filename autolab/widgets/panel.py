@@ -216,9 +216,12 @@ class Panel(Explorable):
         table = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip() for line in lines]
         return "\n".join([f"{self.title}: {frame['sentence']}", *([frame["code"], ""] if "code" in frame else []), *table])
 
+    def state(self):
+        return {**super().state(), "frames": self._known_frames(), "parts": list(self._parts)}
+
     def offline(self, most=MOST):
         self._fill(60, most)
-        return {**super().offline(), "frames": self._known_frames(), "parts": list(self._parts), "playing": False}
+        return self.state()
 
 
 class Machine(Panel):
@@ -296,4 +299,4 @@ class Machine(Panel):
             here, to = (str(self._states[one]) for one in (state, after))
             if here in frames and to in frames:
                 frames[here]["next"][action] = int(to)
-        return {**data, "frames": frames, "frame": frames[self._key(self.at)], "ask": None}  # nobody to ask
+        return {**data, "frames": frames, "frame": frames[self._key(self.at)]}

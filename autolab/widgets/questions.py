@@ -254,10 +254,13 @@ class Quiz(Explorable):
             )
         return f"<ol>{''.join(items)}</ol>" if len(items) > 1 else f"<div>{items[0][4:-5]}</div>"
 
+    def still(self):
+        return self.picture()
+
     def _repr_mimebundle_(self, **kwargs):
         data, metadata = super()._repr_mimebundle_(**kwargs)
-        del data["image/svg+xml"]
-        return {**data, "text/html": self.picture()}, metadata
+        del data["image/svg+xml"]  # its picture is HTML
+        return data, metadata
 
 
 def marked(text):

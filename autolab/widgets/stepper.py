@@ -139,9 +139,8 @@ class Stepper(Explorable):
         """The graph and the table of its backward pass as plain text."""
         return str(text(self.trace))
 
-    def offline(self):
-        """The traits for a page without a kernel."""
-        return {**super().offline(), "trace": self._json, "playing": False}
+    def state(self):
+        return {**super().state(), "trace": self._json}
 
     def answers(self):
         """For a page without a kernel: the picture of each group that can be opened."""

@@ -401,7 +401,7 @@ class TrainingRoom(Panel):
 
     def offline(self):
         self.wait()
-        return {**super().offline(), "running": None}
+        return super().offline()
 
 
 def train(model=None, data=None, *, layers=(16, 16), activation="tanh", lr=0.03, steps=400, optimizer=None, loss=None, start=True):

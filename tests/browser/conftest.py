@@ -127,7 +127,7 @@ def serving(kind, root, home):
     command = [
         sys.executable, "-m", "jupyter", kind, "--no-browser", "--allow-root", "--ip=127.0.0.1",
         f"--port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=", "--ServerApp.password=",
-        f"--ServerApp.root_dir={root}", "--LabApp.news_url=",
+        f"--ServerApp.root_dir={root}", "--LabApp.news_url=", "--ServerApp.disable_check_xsrf=True",  # tests stop kernels themselves
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]  # fmt: skip
     base, log = f"http://127.0.0.1:{port}", home / "server.log"

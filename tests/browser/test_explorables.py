@@ -121,7 +121,7 @@ def test_a_page_without_a_kernel_says_where_its_states_end(open_page, drive):
         driven.button("square").click()
         expect(driven.status).to_contain_text("square made a node")
     driven.button("square").click()
-    expect(driven.status).to_contain_text("“square” here is beyond what was prepared for this page, which has no Python behind it.")
+    expect(driven.status).to_contain_text("no Python is running here to compute it")
     driven.button("Undo").click()
     driven.button("exp").click()
     expect(driven.status).to_contain_text("exp made a node")

@@ -1,18 +1,18 @@
 """Run a lesson and save it as it is to be committed: `python tests/notebooks/save.py notebooks/04-inside-backward.ipynb`.
 
 The outputs are part of the lesson, and what a reader sees where there is no kernel. What belongs to one run only is
-dropped: timestamps, the state of widgets (a static viewer shows a blank for it, and the picture without it), and the
-version of the Python that happened to run it.
+dropped: timestamps, the scripts of explorables (their still form is kept), and the version of the Python that happened to run it.
 """
 
 import os
+import re
 import sys
 from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
 
-WIDGET = "application/vnd.jupyter.widget-view+json"
+OUTPUT = re.compile(r"<div data-autolab>(.*)<script data-key=.*</script></div>", re.S)
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -29,6 +29,15 @@ def run(path):
     return client.execute()
 
 
+def without_scripts(data):
+    """Keep the still form of an explorable: its picture, or the HTML of a quiz."""
+    output = OUTPUT.fullmatch(data.get("text/html", ""))
+    if output and "image/svg+xml" in data:
+        del data["text/html"]
+    elif output:
+        data["text/html"] = output[1]
+
+
 def tidy(notebook):
     """Drop what belongs to one run."""
     notebook.metadata = nbformat.from_dict(METADATA)
@@ -37,7 +46,7 @@ def tidy(notebook):
         cell.metadata = nbformat.from_dict(kept)
         for output in cell.get("outputs", ()):
             if "data" in output:
-                output.data.pop(WIDGET, None)
+                without_scripts(output.data)
     return notebook
 
 

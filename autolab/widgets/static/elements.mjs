@@ -4,6 +4,9 @@
 const PERIOD = 1400; // milliseconds per step at speed 1
 const EDGE = 40; // pixels around a node that is scrolled into view
 const SPEEDS = [0.5, 1, 2, 4];
+const SUPPRESS = "data-lm-suppress-shortcuts"; // keys typed in an element with this attribute are not the notebook's
+
+const BEYOND = "This was not computed in advance, and no Python is running here to compute it. Go back, or run the cell in its notebook.";
 
 const VIEWS = {}; // by the name that Python gives a widget's view; each view's file adds its own
 
@@ -18,13 +21,13 @@ function h(tag, props = {}, ...children) {
     else if (key === "value" || key === "disabled" || key === "open") el[key] = value;
     else if (value !== null && value !== undefined) el.setAttribute(key, value);
   }
-  if (/^(button|input|select|summary)$/.test(tag)) el.setAttribute("data-lm-suppress-shortcuts", "true");
+  if (/^(button|input|select|summary)$/.test(tag)) el.setAttribute(SUPPRESS, "true");
   el.append(...children.filter((child) => child !== null && child !== undefined));
   return el;
 }
 
 // A group and no region: a notebook has many of each, and landmarks are to be few and different.
-const SCROLLS = { tabindex: "0", role: "group", "data-lm-suppress-shortcuts": "true" };
+const SCROLLS = { tabindex: "0", role: "group", [SUPPRESS]: "true" };
 
 const text = (value) => (value ? value.text : "none");
 

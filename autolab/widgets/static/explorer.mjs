@@ -22,7 +22,7 @@ function explorer(model, el) {
   const root = h("div", { class: "al-root al-explorer", role: "group", "aria-label": model.get("title") },
     h("div", { class: "al-bar" }, ...controls.map((c) => c.el), reset), status, place, table.el);
   // Keys that belong to a slider stay with it.
-  root.addEventListener("keydown", (event) => { if (event.target.matches("input")) event.stopPropagation(); });
+  root.addEventListener("keydown", (event) => { if (event.target.matches("input")) keepKeys(event); });
 
   const key = (values) => inputs.map((i) => i.stops.indexOf(values[i.name])).join(",");
 
@@ -42,6 +42,7 @@ function explorer(model, el) {
       || (inputs.every((i) => answer.values[i.name] === values[i.name]) ? answer : null);
     root.setAttribute("aria-busy", String(!found)); // Python has been asked
     if (found) show(found);
+    else if (model.page) status.textContent = BEYOND;
   }
 
   function show(next) {
@@ -84,9 +85,9 @@ VIEWS.explorer = explorer;
 function live(model, el) {
   const field = h("input", { type: "text", class: "al-field al-typed", "aria-label": "Expression", autocomplete: "off", spellcheck: "false" });
   const problem = h("p", { class: "al-status al-error", role: "alert" });
-  const form = h("form", { class: "al-bar al-root", onsubmit: (event) => { event.preventDefault(); change(model, { expression: field.value }); } },
+  const form = h("form", { class: "al-bar al-root", onsubmit: (event) => { event.preventDefault(); change(model, model.page ? { problem: BEYOND } : { expression: field.value }); } },
     field, h("button", { type: "submit", class: "al-button" }, "Show"), problem);
-  form.addEventListener("keydown", (event) => event.stopPropagation()); // the keys of a text field are its own
+  form.addEventListener("keydown", keepKeys); // the keys of a text field are its own
   const place = h("div");
   let close = () => {};
   el.replaceChildren(form, place);

@@ -31,7 +31,7 @@ class Graph {
       g.setAttribute("role", choose ? "button" : "img");
       if (!choose) continue;
       g.setAttribute("tabindex", "-1");
-      g.setAttribute("data-lm-suppress-shortcuts", "true");
+      g.setAttribute(SUPPRESS, "true");
       this.describe(g, false);
     }
     for (const g of this.svg.querySelectorAll("[data-at]:not(.al-closed)")) {

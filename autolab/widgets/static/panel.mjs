@@ -67,7 +67,7 @@ function panel(model, el) {
     status, h("div", { class: "al-main" }, place, listing), table.el);
   root.addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    if (event.target.matches("input, select")) { event.stopPropagation(); return; }
+    if (event.target.matches("input, select")) { keepKeys(event); return; }
     if (!steps || event.target.closest(".al-scroll, .al-graph, .al-code")) return;
     const keys = { ArrowRight: () => stepTo(position() + 1), ArrowLeft: () => stepTo(position() - 1), Home: () => stepTo(0), End: () => stepTo(last) };
     const action = keys[event.key] ? pauseAnd(keys[event.key]) : event.key === " " && !event.target.closest("button, summary") ? play : null;
@@ -81,7 +81,7 @@ function panel(model, el) {
     const to = shown.next[action], at = model.get("at");
     if (to !== null) { go({ ...at, [machine.name]: to }); return; }
     const ask = model.get("ask");
-    status.textContent = ask ? "Asking Python." : `“${action}” here is beyond what was prepared for this page, which has no Python behind it. Undo or reset.`;
+    status.textContent = ask ? "Asking Python." : BEYOND;
     if (ask) change(model, { ask: { state: at[machine.name], action, n: (ask.n || 0) + 1 } });
   }
 
@@ -110,6 +110,7 @@ function panel(model, el) {
     }
     root.setAttribute("aria-busy", String(!found)); // Python has been asked
     if (found && found !== shown) show(found);
+    else if (!found && model.page) status.textContent = BEYOND;
   }
 
   function show(frame) {

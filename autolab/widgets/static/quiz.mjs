@@ -98,7 +98,7 @@ function quiz(model, el) {
       h("fieldset", {}, h("legend", {}, ...marked(`${questions.length > 1 ? `${i + 1}. ` : ""}${question.prompt}`)), input.el),
       h("div", { class: "al-bar" }, button), said);
     // in a notebook the keys of a text field are its own
-    form.addEventListener("keydown", (event) => event.stopPropagation());
+    form.addEventListener("keydown", keepKeys);
     return form;
   });
   const root = h("div", { class: "al-root al-quiz", role: "group", "aria-label": model.get("title") }, ...asked,

@@ -32,8 +32,8 @@ function stepper(model, el) {
   const place = h("div", {});
   const trail = names && h("div", { class: "al-bar", role: "group", "aria-label": "Open groups" });
   const find = h("input", { type: "search", class: "al-field", "aria-label": "Find a node", placeholder: "Find a node",
-    "data-lm-suppress-shortcuts": "true", oninput: () => search(0), onkeydown: (event) => {
-      event.stopPropagation();
+    [SUPPRESS]: "true", oninput: () => search(0), onkeydown: (event) => {
+      keepKeys(event);
       if (event.key === "Enter") search(event.shiftKey ? -1 : 1);
     } });
   const found = h("span", { class: "al-count", role: "status" });
