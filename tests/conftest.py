@@ -64,6 +64,8 @@ def pytest_itemcollected(item):
 
 
 def pytest_runtest_setup(item):
+    if item.get_closest_marker("speed") and os.environ.get("AUTOLAB_FAST") == "0":
+        pytest.skip("there are no shortcuts (AUTOLAB_FAST=0)")
     for mark, need in MARKS.items():
         if item.get_closest_marker(mark) and not is_here(need):
             pytest.skip(INSTALL[need])

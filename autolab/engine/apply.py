@@ -47,6 +47,8 @@ def at_work(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     home = highest(args) if modes.levels else None
     if home is not None:
         return home.apply(op, args, settings)
+    if len(op.inputs) == 1 and not op.variadic and not isinstance(args[0], Tensor):
+        raise TypeError(not_a_tensor(op, args[0]))
     raw = [a.payload if isinstance(a, Tensor) else a for a in args]
     if op.refuse is not None:
         op.refuse(*raw)
@@ -70,6 +72,10 @@ def at_work(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     if recorded:
         record(op, args, raw, settings, results, narrow=narrow is not None)
     return results if several else results[0]
+
+
+def not_a_tensor(op: Op, x: Any) -> str:
+    return f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}"
 
 
 def highest(args: Any) -> Any:

@@ -8,6 +8,7 @@ A leaf tensor has no node of its own; gradients for it go to its *accumulator*, 
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 import weakref
 from collections.abc import Callable, Iterator
@@ -183,15 +184,20 @@ class OpNode(Node):
             narrow_dtype = np.dtype((g[0] if several else g).dtype)
             g = tuple(widened(g)) if several else widened([g])[0]
             values = widened(values)
-        for function, wanted in self.plan.shared:
-            values.append(function(*[values[k] for k in wanted]))
-        for i, rule, wanted in self.plan.rules:
-            if i < 0:  # one rule for all inputs of a variadic row
-                out = list(rule(g, *[values[k] for k in wanted]))
-            else:
-                out[i] = rule(g, *[values[k] for k in wanted])
+        try:
+            for function, wanted in self.plan.shared:
+                values.append(function(*[values[k] for k in wanted]))
+            for i, rule, wanted in self.plan.rules:
+                if i < 0:  # one rule for all inputs of a variadic row
+                    out = list(rule(g, *[values[k] for k in wanted]))
+                else:
+                    out[i] = rule(g, *[values[k] for k in wanted])
+        except ValueError as error:  # an unpack hook may bring back a value of any shape
+            raise apart(shapes_in(error)) or error from None
         like = self.like or [None] * len(out)
         out = [gi if gi is None or one is None else fit(gi, one) for gi, one in zip(out, like)]  # sums in float32, if narrow
+        if self.plan.one_dtype and not self.narrow:  # and of any dtype
+            out = [gi if gi is None or one is not None or gi.dtype == g.dtype else gi.astype(g.dtype) for gi, one in zip(out, like)]
         if self.narrow:
             out = [narrowed(gi, narrow_dtype) if one is None else gi for gi, one in zip(out, like)]
         return out
@@ -231,6 +237,13 @@ class MultiOpNode(OpNode):
         zeros = (np.zeros(shape, dtype) for shape, dtype in self.outputs_like)  # an output that nobody used
         whole = tuple((fresh(z) if create_graph else z) if gk is None else gk for gk, z in zip(g, zeros))
         return super().gradients(whole, create_graph, values)
+
+
+def shapes_in(error: ValueError) -> list[tuple[int, ...]]:
+    """The shapes that NumPy names when it cannot broadcast."""
+    if not str(error).startswith("operands could not be broadcast"):
+        return []
+    return [tuple(int(n) for n in shape.split(",") if n) for shape in re.findall(r"\(([\d,]*)\)", str(error))]
 
 
 def fit(g: Any, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Any:

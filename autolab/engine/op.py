@@ -201,7 +201,7 @@ def signature(forward: Callable[..., Any]) -> tuple[list[str], dict[str, Any], b
 class Plan:
     """Which rules to run for one set of inputs that need a gradient, and the fewest values to remember for them."""
 
-    __slots__ = ("holds_values", "rules", "shared", "slots")
+    __slots__ = ("holds_values", "one_dtype", "rules", "shared", "slots")
 
     def __init__(self, op: Op, mask: int) -> None:
         self.slots: list[Slot] = []  # in the order in which they stand in node.saved
@@ -221,6 +221,8 @@ class Plan:
         number = {name: k for k, name in enumerate([*(slot.name for slot in self.slots), *shared])}
         self.shared = [(op.shared[n][0], tuple(number[m] for m in op.shared[n][1])) for n in shared]
         self.rules = [(i, rule.function, tuple(number[n] for n in rule.needs)) for i, rule in active]
+        # Whether gradients have the dtype of the one that came in; inputs that promotion changed are looked at one by one.
+        self.one_dtype = op.outputs == 1 and not op.variadic and "dtype" not in op.settings
         self.holds_values = op.holds or any(isinstance(slot, Value | Out | Values) for slot in self.slots)
 
 

@@ -7,44 +7,26 @@ not usual (a transform is active, a saved value was written to) goes back to the
 
 from __future__ import annotations
 
-import re
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autolab.dtypes import FLOATING
-from autolab.engine.apply import explained, generally, highest, looks_into, stretched
+from autolab.engine.apply import explained, generally, highest, looks_into, not_a_tensor, stretched
 from autolab.engine.inplace import View
 from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import OpNode, accumulator, edge_of, fit, next_number
 from autolab.engine.op import WRITERS, Op, Out, Plan, Setting, Shape, Slot, Value
 from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, revive
-from autolab.engine.tensor import Tensor, apart, blank
+from autolab.engine.tensor import Tensor, blank
 from autolab.shortcuts.formula import body, inlined, product
 from autolab.shortcuts.large import MANY, STEPS, by_steps, compile_large
 
+FAST = os.environ.get("AUTOLAB_FAST", "1") != "0"  # AUTOLAB_FAST=0: everything goes the general way, for reading and for tests
 MOST_INPUTS = 3
 OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
-
-
-def not_a_tensor(op: Op, x: Any) -> str:
-    return f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}"
-
-
-def brought_back(node: OpNode, g: Any, create_graph: bool, free: bool = False) -> Any:
-    """`fire` where a value was written over, or a hook took it away: what that brings back may have any dtype and shape."""
-    try:
-        found = OpNode.fire(node, g, create_graph, free)
-    except ValueError as error:
-        if not str(error).startswith("operands could not be broadcast"):
-            raise
-        shapes = [tuple(int(n) for n in shape.split(",") if n) for shape in re.findall(r"\(([\d,]*)\)", str(error))]
-        raise apart(shapes) or error from None
-    if g is None:
-        return found
-    like = node.like or [None] * len(found)
-    return tuple([gi if gi is None or one is not None or gi.dtype == g.dtype else gi.astype(g.dtype) for gi, one in zip(found, like)])
 
 
 GENERATED.update(
@@ -52,7 +34,7 @@ GENERATED.update(
         "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
         "MANY": MANY, "by_steps": by_steps, "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "revive": revive,
         "Tensor": Tensor, "View": View, "accumulator": accumulator, "edge_of": edge_of, "explained": explained,
-        "f32": np.float32, "f64": np.float64, "fit": fit, "general_fire": brought_back, "generally": generally,
+        "f32": np.float32, "f64": np.float64, "fit": fit, "general_fire": OpNode.fire, "generally": generally,
         "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__, "blank": blank,
         "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "product": product, "shape_of": np.shape,
         "stretched": stretched,
@@ -61,7 +43,7 @@ GENERATED.update(
 
 
 def can_specialise(op: Op) -> bool:
-    return not op.variadic and op.outputs == 1 and 1 <= len(op.inputs) <= MOST_INPUTS
+    return FAST and not op.variadic and op.outputs == 1 and 1 <= len(op.inputs) <= MOST_INPUTS
 
 
 def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking: bool = True) -> str:

@@ -120,6 +120,7 @@ def test_steps_that_are_shown_stay_as_they_were(leaves):
             np.testing.assert_array_equal(g, copy)
 
 
+@pytest.mark.speed
 def test_they_are_written_over_where_nobody_looks(leaves, monkeypatch):
     x, over, apply = leaves[0], [], large.apply
 
