@@ -4,6 +4,7 @@ Importing it loads NumPy; the rest is loaded when it is used (ml_dtypes with the
 """
 
 import importlib as _importlib
+import sys as _sys
 import warnings as _warnings
 
 # As in PyTorch, log(0) is -inf and 0/0 is nan without a word. NumPy's warnings about them point into our rules, not at user code.
@@ -116,3 +117,8 @@ def __dir__() -> list[str]:
 
 _bind_absent()
 _watch(autograd)
+
+if "IPython" in _sys.modules:
+    from autolab.utils.tracebacks import shorten as _shorten
+
+    _shorten(_sys.modules["IPython"].get_ipython())
