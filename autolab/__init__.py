@@ -108,7 +108,7 @@ def __getattr__(name: str) -> object:
             return _TABLE[name]
     if name in _LAZY_NAMES:
         return getattr(_importlib.import_module(_LAZY_NAMES[name]), name)
-    raise _Absent("autolab", name, lambda: __all__)
+    raise _Absent(f"module 'autolab' has no attribute '{name}'", name, lambda: __all__)
 
 
 def __dir__() -> list[str]:

@@ -5,11 +5,17 @@ Loaded by `import autolab` in IPython only. `%tb` shows every frame of the last 
 
 from __future__ import annotations
 
+import builtins
 import contextlib
+import inspect
+import operator
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any
+
+from autolab.surface.absent import nearest
 
 LIBRARIES = sys.stdlib_module_names | {"numpy", "ml_dtypes", "numba"}  # what autolab calls
 
@@ -25,6 +31,7 @@ def show(shell: Any, etype: type, error: BaseException, tb: TracebackType, tb_of
     if tb.tb_frame.f_code.co_name != "run_code":  # the cell was not run: it could not be compiled
         (shell.showindentationerror if isinstance(error, IndentationError) else shell.showsyntaxerror)()
         return
+    suggest(error, tb)
     if shell.InteractiveTB.mode == "Verbose":
         shell.showtraceback(running_compiled_code=True)
         return
@@ -43,7 +50,7 @@ def short(error: BaseException, packages: Iterable[str] = ("autolab",)) -> Itera
         for each, _, _ in state:  # an error that was raised and caught inside says nothing about the student's code
             if each.__cause__ is None and each.__context__ is not None and each.__context__.__traceback__ is None:
                 each.__suppress_context__ = True
-        yield sum(length(tb) - length(each.__traceback__) for each, tb, _ in state)
+        yield sum(len(entries(tb)) - len(entries(each.__traceback__)) for each, tb, _ in state)
     finally:
         for each, tb, suppressed in state:
             each.__traceback__, each.__suppress_context__ = tb, suppressed
@@ -77,21 +84,59 @@ def chain(error: BaseException | None) -> list[BaseException]:
 def without(tb: TracebackType | None, packages: Iterable[str]) -> TracebackType | None:
     """A traceback without the frames of some packages and of the libraries that they called; None if nothing is left."""
     shown, inside = [], False
-    while tb is not None:
-        module = tb.tb_frame.f_globals.get("__name__", "").partition(".")[0]
+    for entry in entries(tb):
+        module = entry.tb_frame.f_globals.get("__name__", "").partition(".")[0]
         inside = module in packages or (inside and module in LIBRARIES | {""})  # "": a line that was generated
         if not inside:
-            shown.append(tb)
-        tb = tb.tb_next
+            shown.append(entry)
     rest = None
     for entry in reversed(shown):
         rest = TracebackType(rest, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return rest
 
 
-def length(tb: TracebackType | None) -> int:
-    """How many frames a traceback has."""
-    count = 0
+def entries(tb: TracebackType | None) -> list[TracebackType]:
+    """A traceback as a list, from the outermost call to the innermost."""
+    found = []
     while tb is not None:
-        count, tb = count + 1, tb.tb_next
-    return count
+        found.append(tb)
+        tb = tb.tb_next
+    return found
+
+
+# -- what was meant --------------------------------------------------------------------------------
+
+
+def suggest(error: BaseException, tb: TracebackType) -> None:
+    """Add "Did you mean: 'softmax'?" to an error about a name that is not there. Python says it in a terminal, IPython does not."""
+    with contextlib.suppress(Exception):  # whatever the objects in question do, it is the error that is to be shown
+        name, known = searched(error, tb)
+        near = nearest(name, known) if name and not name.startswith("__") and "Did you mean" not in str(error) else None
+        if near is not None:
+            error.args = (f"{error}. Did you mean: '{near}'?",)
+            if isinstance(error, ImportError):
+                error.msg = error.args[0]
+
+
+def searched(error: BaseException, tb: TracebackType) -> tuple[str, Iterable[str]]:
+    """The name that was not found, and the names among which it was looked for."""
+    text = str(error)
+    if isinstance(error, AttributeError) and error.name is not None:
+        return error.name, dir(error.obj)
+    if type(error) is NameError:
+        frame = entries(tb)[-1].tb_frame
+        return error.name, {*frame.f_locals, *frame.f_globals, *dir(builtins)}
+    if isinstance(error, ImportError) and (found := re.match(r"cannot import name '(\w+)' from '([\w.]+)'", text)):
+        return found[1], dir(sys.modules[found[2]])
+    if isinstance(error, TypeError) and (found := re.match(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'", text)):
+        return found[2], parameters(found[1])
+    return "", ()
+
+
+def parameters(qualified: str) -> set[str]:
+    """The parameters of the package's functions of a name, such as `softmax` or `Linear.__init__`."""
+    find, names = operator.attrgetter(qualified), set()
+    for module in [module for name, module in sys.modules.items() if name.startswith("autolab.")]:
+        with contextlib.suppress(AttributeError, TypeError, ValueError):
+            names |= set(inspect.signature(find(module)).parameters)
+    return names

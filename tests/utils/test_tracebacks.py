@@ -40,6 +40,25 @@ except IndexError as error:
     "shape verbose": "torch.ones(2, 3) @ torch.ones(2, 3)",
 }
 
+MEANT = {
+    "x.sofmax()": "AttributeError: 'Tensor' object has no attribute 'sofmax'. Did you mean: 'softmax'?",
+    "torch.sofmax": "AttributeError: module 'autolab' has no attribute 'sofmax'. Did you mean: 'softmax'?",
+    "torch.nn.Linaer": "module 'autolab.nn' has no attribute 'Linaer'. Did you mean: 'Linear'?",
+    "torch.optim.Adm": "module 'autolab.optim' has no attribute 'Adm'. Did you mean: 'Adam'?",
+    "torch.nn.functional.crossentropy": "Did you mean: 'cross_entropy'?",
+    "torch.func.jacrv": "Did you mean: 'jacrev'?",
+    "torch.nn.Linear(1, 1).wieght": "'Linear' object has no attribute 'wieght'. Did you mean: 'weight'?",
+    "from autolab.nn import Linaer": "Did you mean: 'Linear'?",
+    "torhc.ones(3)": "NameError: name 'torhc' is not defined. Did you mean: 'torch'?",
+    "torch.softmax(x, dmi=0)": "TypeError: softmax() got an unexpected keyword argument 'dmi'. Did you mean",
+    "torch.nn.Linear(3, 4, biass=True)": "unexpected keyword argument 'biass'. Did you mean",
+}
+LIKE_NOTHING = {
+    "x.__shape__": "AttributeError: 'Tensor' object has no attribute '__shape__'",
+    "x.zqxj": "AttributeError: 'Tensor' object has no attribute 'zqxj'",
+}
+CELLS |= {"context": "%xmode Context"} | {source: source for source in [*MEANT, *LIKE_NOTHING]}
+
 
 @pytest.fixture(scope="module")
 def shown():
@@ -103,6 +122,17 @@ def test_a_cell_that_is_no_python_looks_as_it_does_without_autolab(shown):
 
 def test_an_error_of_the_students_own_gets_no_note(shown):
     assert shown["own"].endswith("KeyError: 'a'")
+
+
+@pytest.mark.parametrize("source", MEANT)
+def test_a_name_that_is_not_there_says_what_was_meant(shown, source):
+    assert MEANT[source] in shown[source]
+    assert shown[source].count("Did you mean") == 1
+
+
+@pytest.mark.parametrize("source", LIKE_NOTHING)
+def test_a_name_like_no_other_and_one_of_pythons_own_get_no_advice(shown, source):
+    assert shown[source].endswith(LIKE_NOTHING[source])
 
 
 # -- without a kernel ------------------------------------------------------------------------------
