@@ -159,7 +159,7 @@ def test_no_error_and_no_warning_is_saved(lesson):
 def test_nothing_of_the_run_or_the_machine_is_saved(lesson):
     assert set(lesson.metadata) == {"kernelspec", "language_info"}
     assert lesson.metadata.kernelspec.name == "python3"
-    assert {key for cell in lesson.cells for key in cell.metadata} <= {"tags"}
+    assert {key for cell in lesson.cells for key in cell.metadata} <= {"tags", "collapsed", "jupyter"}
     shown = [o.get("text", "") + str(o.get("data", "")) for o in outputs(lesson)]
     assert [s[:80] for s in shown if re.search(r"widget-view|0x[0-9a-f]{6}|/home/|/root/|site-packages", s)] == []
 
