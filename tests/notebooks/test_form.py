@@ -11,6 +11,8 @@ import pytest
 
 from autolab.widgets.questions import judge
 
+from .save import FOLDED, NO_LINE, after_predictions
+
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.ipynb"))
 NUMBERS = [path.name[:2] for path in LESSONS]
@@ -154,6 +156,12 @@ def test_it_was_run_from_top_to_bottom(lesson):
 def test_no_error_and_no_warning_is_saved(lesson):
     assert [o.ename for o in outputs(lesson) if o.output_type == "error"] == []
     assert [o.text for o in outputs(lesson) if o.get("name") == "stderr"] == []
+
+
+def test_what_answers_a_prediction_is_saved_folded_and_nothing_else_is(lesson):
+    folded = [cell.id for cell in lesson.cells if FOLDED.items() <= cell.metadata.items()]
+    assert folded == [cell.id for cell in after_predictions(lesson) if cell.outputs[0] == NO_LINE]
+    assert len(folded) == sum(cell.source.startswith("predict(") for cell in lesson.cells)
 
 
 def test_nothing_of_the_run_or_the_machine_is_saved(lesson):
