@@ -11,6 +11,7 @@ import inspect
 import operator
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 from autolab.surface.absent import nearest
 
 LIBRARIES = sys.stdlib_module_names | {"numpy", "ml_dtypes", "numba"}  # what autolab calls
+WIDTH = 100  # columns
 
 
 def shorten(shell: Any) -> None:
@@ -32,11 +34,12 @@ def show(shell: Any, etype: type, error: BaseException, tb: TracebackType, tb_of
         (shell.showindentationerror if isinstance(error, IndentationError) else shell.showsyntaxerror)()
         return
     suggest(error, tb)
-    if shell.InteractiveTB.mode == "Verbose":
-        shell.showtraceback(running_compiled_code=True)
-        return
-    with short(error) as hidden, noted(error, hidden):
-        shell.showtraceback(running_compiled_code=True)
+    with whole_words(shell):
+        if shell.InteractiveTB.mode == "Verbose":
+            shell.showtraceback(running_compiled_code=True)
+            return
+        with short(error) as hidden, noted(error, hidden):
+            shell.showtraceback(running_compiled_code=True)
     sys.last_traceback = error.__traceback__  # for %tb and %debug
 
 
@@ -70,6 +73,28 @@ def noted(error: BaseException, hidden: int) -> Iterator[None]:
             error.__notes__ = notes
         elif hidden:
             del error.__notes__
+
+
+@contextlib.contextmanager
+def whole_words(shell: Any) -> Iterator[None]:
+    """Within the block the messages in a traceback break at words. JupyterLab breaks long lines anywhere."""
+    publish = shell._showtraceback
+
+    def show_wrapped(etype: type, error: BaseException, lines: list[str]) -> None:
+        message = re.compile(rf"(\x1b\[[\d;]*m)*({'|'.join(type(each).__name__ for each in chain(error))})\b")
+        publish(etype, error, [at_words(line) if message.match(line) else line for line in lines])
+
+    shell._showtraceback = show_wrapped
+    try:
+        yield
+    finally:
+        shell._showtraceback = publish
+
+
+def at_words(text: str) -> str:
+    """A text with its long lines broken between words."""
+    fill = textwrap.TextWrapper(WIDTH, break_long_words=False, break_on_hyphens=False).fill
+    return "\n".join(fill(line) if len(line) > WIDTH else line for line in text.split("\n"))
 
 
 def chain(error: BaseException | None) -> list[BaseException]:

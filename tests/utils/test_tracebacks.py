@@ -73,12 +73,18 @@ def test_an_error_inside_autolab_shows_the_students_line_and_the_message(shown):
     assert "----> 1 torch.ones(2, 3) @ torch.ones(2, 3)" in shown["shape"]
     assert "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)" in shown["shape"]
     assert "/autolab/" not in shown["shape"]
-    assert len(shown["shape"].splitlines()) == 7
+    assert shown["shape"].count("---->") == 1
 
 
 def test_the_last_line_says_how_many_frames_are_hidden_and_how_to_see_them(shown):
     assert re.search(r"\n\(\d frames inside autolab are not shown; %tb shows all\)$", shown["shape"])
     assert "/autolab/surface/linalg.py" in shown["%tb"] and "not shown" not in shown["%tb"]
+
+
+def test_a_long_message_breaks_at_words(shown):
+    message = shown["shape"].splitlines()[5:-1]
+    assert len(message) > 1 and max(map(len, message)) <= 100
+    assert "the inner lengths of [2, 3] and [2, 3] are 3 and 2." in " ".join(message)
 
 
 def test_verbose_mode_shows_every_frame(shown):
@@ -126,8 +132,8 @@ def test_an_error_of_the_students_own_gets_no_note(shown):
 
 @pytest.mark.parametrize("source", MEANT)
 def test_a_name_that_is_not_there_says_what_was_meant(shown, source):
-    assert MEANT[source] in shown[source]
-    assert shown[source].count("Did you mean") == 1
+    text = shown[source].replace("\n", " ")
+    assert MEANT[source] in text and text.count("Did you mean") == 1
 
 
 @pytest.mark.parametrize("source", LIKE_NOTHING)
