@@ -51,3 +51,13 @@ def test_what_answers_a_prediction_is_folded_until_it_is_run(lesson, screenshot)
     expect(answer.locator(".jp-OutputPlaceholder")).to_have_count(0)
     expect(answer.locator(".jp-Cell-outputWrapper")).to_contain_text("tensor(18.)")
     screenshot(page, f"lesson-answer-{kind}")
+
+
+def test_printed_text_breaks_at_words_once_a_widget_is_there(lesson):
+    _, page = lesson
+    cell(page, "predict(asks.three)").locator(".cm-content").click()
+    page.keyboard.press("Shift+Enter")
+    page.locator(".al-root").first.wait_for()
+    printed = cell(page, "for _ in range(3)").locator(".jp-OutputArea-output pre").first
+    expect(printed).to_have_css("word-break", "normal")
+    expect(printed).to_have_css("overflow-wrap", "anywhere")
