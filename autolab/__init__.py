@@ -4,6 +4,7 @@ Importing it loads NumPy; the rest is loaded when it is used (ml_dtypes with the
 """
 
 import importlib as _importlib
+import sys as _sys
 import warnings as _warnings
 
 # As in PyTorch, log(0) is -inf and 0/0 is nan without a word. NumPy's warnings about them point into our rules, not at user code.
@@ -107,7 +108,7 @@ def __getattr__(name: str) -> object:
             return _TABLE[name]
     if name in _LAZY_NAMES:
         return getattr(_importlib.import_module(_LAZY_NAMES[name]), name)
-    raise _Absent("autolab", name, lambda: __all__)
+    raise _Absent(f"module 'autolab' has no attribute '{name}'", name, lambda: __all__)
 
 
 def __dir__() -> list[str]:
@@ -116,3 +117,8 @@ def __dir__() -> list[str]:
 
 _bind_absent()
 _watch(autograd)
+
+if "IPython" in _sys.modules:
+    from autolab.utils.tracebacks import shorten as _shorten
+
+    _shorten(_sys.modules["IPython"].get_ipython())

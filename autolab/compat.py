@@ -82,7 +82,7 @@ class Finder(MetaPathFinder, Loader):
             return ModuleSpec(fullname, self, is_package=True)
         known = [f"torch.{name.partition('.')[2]}" for name in sys.modules if name.startswith("autolab.")]
         last = rest.rpartition(".")[2]
-        text = sentence("autolab", last, [k.rpartition(".")[2] for k in known]).replace(f"no '{last}'", f"no module '{fullname}'")
+        text = sentence(f"No module named '{fullname}'", last, [k.rpartition(".")[2] for k in known])
         # Under another name than was asked for, or `from torch import x` would take it for an ordinary absence.
         raise ModuleNotFoundError(text, name=f"{fullname}, in autolab")
 
@@ -92,7 +92,8 @@ class Finder(MetaPathFinder, Loader):
         if spec is None:
             package, _, name = fullname.rpartition(".")
             known = dir(sys.modules[package]) if package in sys.modules else []
-            raise ModuleNotFoundError(sentence(package, name, known), name=f"{fullname}, in autolab")
+            text = sentence(f"cannot import name '{name}' from '{package}'", name, known)
+            raise ModuleNotFoundError(text, name=f"{fullname}, in autolab")
         return spec
 
     def real_name(self, rest: str) -> str | None:

@@ -36,7 +36,7 @@ class Anomaly:
         """Write the lines that are running now into the node, and the node whose rule they are if a backward pass is under way."""
         import traceback  # only here is it needed
 
-        lines = traceback.extract_stack(sys._getframe(1))
+        lines = since_the_cell(traceback.extract_stack(sys._getframe(1)))
         node.metadata[TRACEBACK] = traceback.format_list([line for line in lines if not is_ours(line)])
         now = running()
         if now is not None and now["node"] is not None:
@@ -59,6 +59,12 @@ class Anomaly:
     def inside(self, node: Node) -> Any:
         """What runs a node that is a part of another."""
         return node.fire
+
+
+def since_the_cell(lines: list[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
+    """The lines without those of Jupyter, which run the cell."""
+    above = [i for i, line in enumerate(lines) if line.name == "run_code" and "IPython" in line.filename]
+    return lines[above[-1] + 1 :] if above else lines
 
 
 def is_ours(line: traceback.FrameSummary) -> bool:

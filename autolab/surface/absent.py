@@ -1,4 +1,4 @@
-"""Names that PyTorch has and autolab has not: asking for one says so, and what comes nearest.
+"""Names that PyTorch has and autolab has not: asking for one says so, and what was meant.
 
 The sentence is made when it is read, not when it is raised: programs ask `hasattr` often.
 """
@@ -49,33 +49,42 @@ untyped_storage values xpu
 
 
 class Absent(AttributeError):
-    """A name that is not here. Its text names what comes nearest among `known()`."""
+    """A name that is not here. `text` says so in Python's words; what is to be used instead is looked up when the message is read."""
 
-    def __init__(self, owner: str, name: str, known: Callable[[], Iterable[str]]) -> None:
+    def __init__(self, text: str, name: str, known: Callable[[], Iterable[str]]) -> None:
         super().__init__()
-        self.name, self.owner, self.known = name, owner, known
+        self.text, self.name, self.known = text, name, known
 
     def __str__(self) -> str:
-        return sentence(self.owner, str(self.name), self.known())
+        return sentence(self.text, str(self.name), self.known())
 
 
-def sentence(owner: str, name: str, known: Iterable[str]) -> str:
-    """What is not there, and what to use instead or what comes nearest."""
+Absent.__name__, Absent.__qualname__, Absent.__module__ = "AttributeError", "AttributeError", "builtins"  # what a traceback says
+
+
+def sentence(text: str, name: str, known: Iterable[str]) -> str:
+    """What is not there (`text`, in Python's words), and what was meant or is to be used instead."""
+    if name not in INSTEAD:
+        near = nearest(name, known)
+        if near is not None:
+            return f"{text}. Did you mean: '{near}'?"
+    reason = f": {INSTEAD[name]}" if name in INSTEAD else "; docs/differences-from-pytorch.md says what is left out"
+    return f"{text}. autolab does not have everything that PyTorch has{reason}."
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The public name that is most like another one, if one is like it."""
     import difflib
 
-    text = f"{owner} has no '{name}'. autolab does not have everything that PyTorch has"
-    if name in INSTEAD:
-        return f"{text}: {INSTEAD[name]}."
-    names = sorted({n for n in known if not n.startswith("_")})
-    whole = [n for n in names if n.lower() == name.lower() or n == name.rstrip("_")]
-    near = list(dict.fromkeys([*whole, *difflib.get_close_matches(name, names, 3, 0.7)]))[:3]
-    return f"{text}" + (f"; the nearest: {', '.join(near)}." if near else "; docs/differences-from-pytorch.md says what is left out.")
+    names = sorted({n for n in known if not n.startswith("_") and n != name})
+    same = [n for n in names if n.lower() == name.lower() or n == name.rstrip("_")]
+    return next(iter(same or difflib.get_close_matches(name, names, 1, 0.66)), None)
 
 
 def watch(module: ModuleType) -> ModuleType:
-    """Let a module say what comes nearest to a name it does not have. What it loads late, it still does."""
+    """Let a module say what was meant by a name that it does not have. What it loads late, it still does."""
     before = module.__dict__.get("__getattr__")
-    if getattr(before, "says_what_comes_nearest", False):
+    if getattr(before, "says_what_was_meant", False):
         return module
 
     def __getattr__(name: str) -> Any:
@@ -86,9 +95,9 @@ def watch(module: ModuleType) -> ModuleType:
                 pass
         if name.startswith("__"):
             raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
-        raise Absent(module.__name__, name, lambda: dir(module))
+        raise Absent(f"module '{module.__name__}' has no attribute '{name}'", name, lambda: dir(module))
 
-    __getattr__.says_what_comes_nearest = True  # type: ignore[attr-defined]
+    __getattr__.says_what_was_meant = True  # type: ignore[attr-defined]
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
     return module
 
@@ -100,7 +109,8 @@ class NotHere:
         self.name = name
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        raise Absent("Tensor", self.name, lambda: tensor_dir(Tensor))
+        who = f"type object '{owner.__name__}'" if instance is None else f"'{owner.__name__}' object"
+        raise Absent(f"{who} has no attribute '{self.name}'", self.name, lambda: tensor_dir(Tensor))
 
 
 class NoModule:
@@ -111,7 +121,7 @@ class NoModule:
         """Never a module. Raises ModuleNotFoundError for one of those that people look for, and for no other."""
         owner, _, name = fullname.rpartition(".")
         if owner.partition(".")[0] == "autolab" and name in INSTEAD:
-            raise ModuleNotFoundError(sentence(owner, name, ()), name=fullname)
+            raise ModuleNotFoundError(sentence(f"No module named '{fullname}'", name, ()), name=fullname)
 
 
 def bind_absent() -> None:

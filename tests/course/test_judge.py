@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from autolab.course.grading import judge, wire
+import autolab
+from autolab.course.grading import answers, judge, wire
 from autolab.course.grading.answers import Answers
 from autolab.course.grading.box import Box, Limits, RemoteError, Reply, works
 
@@ -87,3 +88,12 @@ def test_a_loop_ends_after_its_seconds_of_computing(mode):
             session.ask("run", "while True:\n    try:\n        1 / 0\n    except BaseException:\n        pass", "loops")
         session.close()
         assert caught.value.late
+
+
+def test_what_a_student_reads_of_an_error_is_their_own_lines():
+    try:
+        autolab.ones(2, 3) @ autolab.ones(2, 3)
+    except RuntimeError as error:
+        text = "".join(answers._traceback(error))
+    assert "autolab.ones(2, 3) @ autolab.ones(2, 3)" in text and "cannot be multiplied" in text
+    assert "surface" not in text

@@ -14,9 +14,13 @@ from nbclient import NotebookClient
 
 OUTPUT = re.compile(r"<div data-autolab>(.*)<script data-key=.*</script></div>", re.S)
 METADATA = {
-    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+# A folded output, as JupyterLab and Notebook 7 write it; running the cell opens it.
+FOLDED = {"collapsed": True, "jupyter": {"outputs_hidden": True}}
+# In place of a folded output they show the first line of the first one, which is often the answer. This one has no line.
+NO_LINE = {"output_type": "display_data", "data": {}, "metadata": {}}
 
 
 def run(path):
@@ -38,12 +42,21 @@ def without_scripts(data):
         data["text/html"] = output[1]
 
 
+def after_predictions(notebook):
+    """The cells that show what a prediction asks for: each the first after it that shows anything."""
+    showing = [cell for cell in notebook.cells if cell.get("outputs", [NO_LINE]) not in ([], [NO_LINE])]
+    return [cell for asking, cell in zip(showing, showing[1:]) if asking.source.startswith("predict(")]
+
+
 def tidy(notebook):
-    """Drop what belongs to one run."""
+    """Drop what belongs to one run, and fold what answers a prediction."""
     notebook.metadata = nbformat.from_dict(METADATA)
+    answers = {cell.id for cell in after_predictions(notebook)}
     for cell in notebook.cells:
         kept = {key: cell.metadata[key] for key in ("tags",) if cell.metadata.get(key)}
-        cell.metadata = nbformat.from_dict(kept)
+        cell.metadata = nbformat.from_dict(kept | (FOLDED if cell.id in answers else {}))
+        if cell.id in answers:
+            cell.outputs = [nbformat.from_dict(NO_LINE), *(output for output in cell.outputs if output != NO_LINE)]
         for output in cell.get("outputs", ()):
             if "data" in output:
                 without_scripts(output.data)

@@ -11,6 +11,8 @@ import pytest
 
 from autolab.widgets.questions import judge
 
+from .save import FOLDED, NO_LINE, after_predictions
+
 ROOT = Path(__file__).parents[2]
 LESSONS = sorted((ROOT / "notebooks").glob("[0-9][0-9]-*.ipynb"))
 NUMBERS = [path.name[:2] for path in LESSONS]
@@ -156,10 +158,16 @@ def test_no_error_and_no_warning_is_saved(lesson):
     assert [o.text for o in outputs(lesson) if o.get("name") == "stderr"] == []
 
 
+def test_what_answers_a_prediction_is_saved_folded_and_nothing_else_is(lesson):
+    folded = [cell.id for cell in lesson.cells if FOLDED.items() <= cell.metadata.items()]
+    assert folded == [cell.id for cell in after_predictions(lesson) if cell.outputs[0] == NO_LINE]
+    assert len(folded) == sum(cell.source.startswith("predict(") for cell in lesson.cells)
+
+
 def test_nothing_of_the_run_or_the_machine_is_saved(lesson):
     assert set(lesson.metadata) == {"kernelspec", "language_info"}
     assert lesson.metadata.kernelspec.name == "python3"
-    assert {key for cell in lesson.cells for key in cell.metadata} <= {"tags"}
+    assert {key for cell in lesson.cells for key in cell.metadata} <= {"tags", "collapsed", "jupyter"}
     shown = [o.get("text", "") + str(o.get("data", "")) for o in outputs(lesson)]
     assert [s[:80] for s in shown if re.search(r"widget-view|0x[0-9a-f]{6}|/home/|/root/|site-packages", s)] == []
 

@@ -157,5 +157,5 @@ def test_a_step_makes_no_arrays_once_the_state_is_there(make):
 
 
 def test_a_name_that_is_not_here_says_so():
-    with pytest.raises(AttributeError, match=r"autolab.optim has no 'SparseAdam'.*optim.Adam moves the same parameters"):
+    with pytest.raises(AttributeError, match=r"module 'autolab.optim' has no attribute 'SparseAdam'.*optim.Adam moves the same parameters"):
         autolab.optim.SparseAdam  # noqa: B018

@@ -27,6 +27,11 @@ def test_importing_autolab_loads_no_slow_part_of_the_standard_library(added):
     assert not added & SLOW
 
 
+def test_importing_autolab_asks_about_notebooks_only_in_one(added):
+    assert "autolab.utils.tracebacks" not in added
+    assert "autolab.utils.tracebacks" in modules_after("import IPython, autolab")
+
+
 @pytest.mark.parametrize("package", ["trace", "draw", "check"])
 def test_pictures_and_checks_work_without_jupyter(package):
     loaded = {name.partition(".")[0] for name in modules_after(f"import autolab.{package}")}

@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from autolab.utils.tracebacks import short
+
 from . import wire
 
 EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does not count
@@ -349,7 +351,8 @@ def _said(error: BaseException) -> str:
 
 def _traceback(error: BaseException) -> list[str]:
     try:
-        lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-6)
+        with short(error, ("autolab", "IPython")):
+            lines = traceback.format_exception(type(error), error, error.__traceback__, limit=-6)
         return [line[:2000] for line in lines][-20:]
     except BaseException:
         return [type(error).__name__[:200]]

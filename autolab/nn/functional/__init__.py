@@ -42,7 +42,7 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
-        raise Absent("autolab.nn.functional", name, lambda: __all__)
+        raise Absent(f"module 'autolab.nn.functional' has no attribute '{name}'", name, lambda: __all__)
     function = getattr(import_module(f"autolab.nn.functional.{_HOMES[name]}"), name)
     globals()[name] = function
     return function

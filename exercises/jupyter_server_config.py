@@ -1,0 +1,27 @@
+"""Settings of the server that `make lab` and Binder start."""
+
+from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
+
+c = get_config()  # noqa: F821
+
+
+class Contents(AsyncLargeFileManager):
+    """Files as usual; a notebook for Python 3 arrives with the language of the kernel that it is about to have.
+
+    JupyterLab writes that into a notebook as soon as the kernel runs, with the version of Python in it. A lesson, in which no
+    version is saved, would then have unsaved changes (●) before anybody has done anything.
+    """
+
+    async def get(self, path, *args, **kwargs):
+        """What is at this path."""
+        from ipykernel.ipkernel import IPythonKernel
+
+        found = await super().get(path, *args, **kwargs)
+        if found["type"] == "notebook" and found["content"] is not None:
+            metadata = found["content"]["metadata"]
+            if metadata.get("kernelspec", {}).get("name") == "python3":
+                metadata["language_info"] = dict(IPythonKernel.language_info)
+        return found
+
+
+c.ServerApp.contents_manager_class = Contents
