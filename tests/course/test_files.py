@@ -47,6 +47,7 @@ def session(request):
 def test_data_and_modules_are_taken_along_and_other_kinds_are_not(tmp_path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "deep.csv").touch()
+    (tmp_path / "submission_secret.txt").touch()
     files, notes = taken(tmp_path, data_csv=b"1", helper_py=b"2", picture_png=b"3", n_ipynb=b"4", timestamp_txt=b"5", _hidden=b"6")
     assert (files, notes) == ({"data.csv": b"1", "helper.py": b"2"}, [])
 

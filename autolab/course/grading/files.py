@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 NAME = re.compile(r"\w[\w .-]{0,99}")  # no path, nothing hidden
+BY_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # nbgrader's
 LOOKED_AT = 1000  # entries of a folder
 
 
@@ -44,7 +45,7 @@ def beside(folder: Path, allowed: Allowed) -> tuple[dict[str, bytes], list[str]]
         left = allowed.size
         for name in names:
             wanted = NAME.fullmatch(name) and any(fnmatchcase(name, kind) for kind in allowed.kinds)
-            if not wanted or name == "timestamp.txt" or name.endswith(".ipynb"):
+            if not wanted or name in BY_NBGRADER or name.endswith(".ipynb"):
                 continue
             data = _read(place, name, left) if len(files) < allowed.count else None
             if data is None:
