@@ -16,7 +16,7 @@ def failing(monkeypatch):
 
     def fail(number, text):
         def write_bytes(self, content):
-            self.touch()  # half a file
+            self.open("wb").close()  # as much of a file as there was room for
             raise OSError(number, text, str(self))
 
         monkeypatch.setattr(Path, "write_bytes", write_bytes)
