@@ -83,7 +83,7 @@ _LAZY_NAMES = {
     "get_autocast_dtype": "autolab.amp.autocast_mode", "is_autocast_cache_enabled": "autolab.amp.autocast_mode",
     "clear_autocast_cache": "autolab.amp.autocast_mode", "save": "autolab.serialization", "load": "autolab.serialization",
     "vmap": "autolab.func", "compile": "autolab.compiler", "Stepper": "autolab.widgets", "explore": "autolab.widgets",
-    "predict": "autolab.widgets", "quiz": "autolab.widgets",
+    "predict": "autolab.widgets", "quiz": "autolab.widgets", "exercises": "autolab.utils.exercises",
 }  # fmt: skip
 _MATRICES = (
     "cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_solve matrix_exp matrix_power ormqr orgqr pinverse qr "

@@ -1,8 +1,17 @@
 """Settings of the server that `make lab` and Binder start."""
 
+import os
+import sys
+
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 
 c = get_config()  # noqa: F821
+
+# `autolab`, nbgrader and what that calls are found wherever a command is typed: Formgrader starts alembic by its name.
+os.environ["PATH"] = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
+if os.name != "nt":
+    # Without a terminal of its own the server would start login shells, and /etc/profile sets PATH anew.
+    c.ServerApp.terminado_settings = {"shell_command": [os.environ.get("SHELL") or "sh"]}
 
 
 class Contents(AsyncLargeFileManager):

@@ -5,6 +5,7 @@ from pathlib import Path
 from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
 from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, GetGrades, SaveAutoGrades
 
+from autolab.course.grading.exchange import CollectWithoutLinks
 from autolab.course.grading.preprocessors import Repair, RunInBox, SubmissionReader
 from autolab.course.preprocessors import HideHiddenTests
 
@@ -20,6 +21,7 @@ c.ClearSolutions.text_stub = "Your answer here."
 c.Autograde.exporter_class = SubmissionReader
 c.Autograde.sanitize_preprocessors = [Repair]
 c.Autograde.autograde_preprocessors = [RunInBox, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata]
+c.ExchangeFactory.collect = CollectWithoutLinks
 c.GenerateFeedback.preprocessors = [GetGrades, HideHiddenTests, CSSHTMLHeaderPreprocessor]
 
 # A cell may compute for busy_seconds, and take cell_seconds with its waiting; then it is stopped, and its points are lost. A
@@ -28,3 +30,8 @@ c.GenerateFeedback.preprocessors = [GetGrades, HideHiddenTests, CSSHTMLHeaderPre
 c.RunInBox.busy_seconds = 2
 c.RunInBox.cell_seconds = 8
 c.RunInBox.total_seconds = 60
+
+# Files beside a notebook that its cells can read and import: plain ones of these kinds, none of a folder in the folder.
+c.RunInBox.files = ["*.csv", "*.tsv", "*.txt", "*.json", "*.npy", "*.npz", "*.py"]
+c.RunInBox.files_count = 20
+c.RunInBox.files_bytes = 8 << 20  # in all; the box has room for 16 MB

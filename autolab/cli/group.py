@@ -3,6 +3,7 @@
 import click
 
 from autolab.cli.course import course
+from autolab.cli.exercises import exercises
 from autolab.cli.lessons import lessons, progress
 from autolab.cli.rules import rules
 from autolab.version import __version__
@@ -16,5 +17,6 @@ def group() -> None:
 
 group.add_command(rules)
 group.add_command(lessons)
+group.add_command(exercises)
 group.add_command(progress)
 group.add_command(course)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from autolab.rules import TABLE
@@ -16,18 +19,21 @@ from autolab.rules import TABLE
 from .notebook import build
 
 HERE = Path(__file__).resolve().parent
-PLACES = (HERE / "exercises", HERE.parent.parent / "exercises")  # in a wheel, and in a clone
+ARCHIVE, CLONE = HERE / "problem-sets.zip", HERE.parent.parent / "exercises"  # in a wheel, and in a clone
 CONTENT = ("source", "text", "wrong", "nbgrader_config.py", "README.md")
 
 
-def shipped() -> Path:
-    """The folder with the problem sets that come with autolab. Raises LookupError if it was not installed."""
-    for place in PLACES:
-        if (place / "nbgrader_config.py").is_file():
-            return place
-    raise LookupError(
-        "the problem sets were not installed with autolab; reinstall it, or work in a clone of the repository"
-    )
+@contextlib.contextmanager
+def shipped() -> Iterator[Path]:
+    """A folder with the problem sets that come with autolab, solutions included. Raises LookupError if they were not installed."""
+    if ARCHIVE.is_file():
+        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(ARCHIVE) as archive:
+            archive.extractall(folder)
+            yield Path(folder)
+    elif (CLONE / "nbgrader_config.py").is_file():
+        yield CLONE
+    else:
+        raise LookupError("the problem sets were not installed with autolab; reinstall it, or work in a clone of the repository")
 
 
 def new_course(folder: Path, sets: tuple[str, ...] = ()) -> list[str]:
@@ -35,21 +41,21 @@ def new_course(folder: Path, sets: tuple[str, ...] = ()) -> list[str]:
 
     Raises FileExistsError if there is something already, LookupError for a set that does not exist.
     """
-    origin = shipped()
-    known = sorted(p.name for p in (origin / "source").iterdir() if p.is_dir())
-    if unknown := [s for s in sets if s not in known]:
-        raise LookupError(f"no problem set {unknown[0]!r}; there are {', '.join(known)}")
-    if folder.exists() and any(folder.iterdir()):
-        raise FileExistsError(f"{folder} is not empty; choose a new folder")
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in CONTENT:
-        place = origin / name
-        if place.is_file():
-            shutil.copy(place, folder / name)
-        for one in sorted(place.iterdir()) if place.is_dir() else ():
-            if not sets or one.stem in sets:
-                (folder / name).mkdir(exist_ok=True)
-                (shutil.copytree if one.is_dir() else shutil.copy)(one, folder / name / one.name)
+    with shipped() as origin:
+        known = sorted(p.name for p in (origin / "source").iterdir() if p.is_dir())
+        if unknown := [s for s in sets if s not in known]:
+            raise LookupError(f"no problem set {unknown[0]!r}; there are {', '.join(known)}")
+        if folder.exists() and any(folder.iterdir()):
+            raise FileExistsError(f"{folder} is not empty; choose a new folder")
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in CONTENT:
+            place = origin / name
+            if place.is_file():
+                shutil.copy(place, folder / name)
+            for one in sorted(place.iterdir()) if place.is_dir() else ():
+                if not sets or one.stem in sets:
+                    (folder / name).mkdir(exist_ok=True)
+                    (shutil.copytree if one.is_dir() else shutil.copy)(one, folder / name / one.name)
     return [s for s in known if not sets or s in sets]
 
 

@@ -1,5 +1,13 @@
 """Source notebooks of a course from Markdown that a person writes.
 
+A text may begin with what `autolab.exercises()` says of its problem set, the one place where these facts are written:
+
+    ---
+    topic: a dozen elementwise rules
+    lessons: 04, 07
+    hours: 2
+    ---
+
 Everything outside a fence is text. The words after the language of a fence say what the cell is for:
 
     ```python                      code that anyone may change
@@ -11,8 +19,11 @@ Everything outside a fence is text. The words after the language of a fence say 
     ```check exp Exp               the same call for an optional challenge, without points
     ```markdown written why 4      an explanation, graded by hand; the text is the model answer
 
+Run All goes on past an answer that is not written yet: all cells but locked preparations have the tag raises-exception,
+which says so to JupyterLab.
+
 `python -m autolab.course.notebook exercises` builds every text/SET/NAME.md into source/SET/NAME.ipynb, and prints how well
-each exercise tells right from wrong.
+each exercise tells right from wrong. In a course with a folder handout/, what students get is made there as well.
 """
 
 from __future__ import annotations
@@ -27,7 +38,10 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from autolab.course.release import release_of
+
 FENCE = re.compile(r"^```(python|markdown|check)([^\n`]*)\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
+FACTS = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 ROLES = {
     "locked": {"locked": True},
     "answer": {"solution": True},
@@ -42,15 +56,34 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 def from_markdown(text: str, where: str = "<text>") -> nbformat.NotebookNode:
     """The notebook that a Markdown text describes.
 
-    Raises ValueError, with the line, for a fence that says something else than the list above, or an id used twice.
+    Raises ValueError, with the line, for a fence or a fact that says something else than the lists above, or an id used twice.
     """
     metadata = {"kernelspec": dict(KERNEL), "language_info": {"name": "python"}}
+    if head := FACTS.match(text):
+        metadata["problem_set"] = _facts(head[1], where)
+        text = "\n" * head[0].count("\n") + text[head.end() :]  # an error names the line of the file
     cells = list(_cells(text, where))
+    for cell in cells:
+        facts = cell.metadata.get("nbgrader", {})
+        if cell.cell_type == "code" and not (facts.get("locked") and not facts.get("grade")):
+            cell.metadata["tags"] = ["raises-exception"]
     ids = [c.id for c in cells]
     twice = sorted({i for i in ids if ids.count(i) > 1})
     if twice:
         raise ValueError(f"{where}: the id {twice[0]!r} is used {ids.count(twice[0])} times; each cell needs its own")
     return new_notebook(cells=cells, metadata=metadata, nbformat_minor=5)
+
+
+def _facts(head: str, where: str) -> dict[str, Any]:
+    given = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in head.splitlines())}
+    try:
+        topic, lessons, hours = (given.pop(key) for key in ("topic", "lessons", "hours"))
+        facts = {"topic": topic, "lessons": [word.strip() for word in lessons.split(",")], "hours": float(hours)}
+    except (KeyError, ValueError):
+        raise ValueError(f"{where}: between the lines of --- write `topic: words`, `lessons: 04, 07` and `hours: 2`") from None
+    if given:
+        raise ValueError(f"{where}: {next(iter(given))!r} is no fact of a problem set: write topic, lessons and hours")
+    return facts
 
 
 def _cells(text: str, where: str) -> Iterator[nbformat.NotebookNode]:
@@ -107,15 +140,18 @@ def _metadata(words: list[str], where: str) -> dict[str, Any]:
 
 
 def build(course: Path) -> list[Path]:
-    """Write the source notebooks of a course; return those that changed."""
+    """Write the source notebooks of a course, and what students get if it has a folder handout/; return those that changed."""
     changed = []
     for text in sorted((course / "text").glob("*/*.md")):
-        target = course / "source" / text.parent.name / f"{text.stem}.ipynb"
-        new = nbformat.writes(from_markdown(text.read_text("utf-8"), str(text))) + "\n"
-        if not target.exists() or target.read_text("utf-8") != new:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(new, "utf-8")
-            changed.append(target)
+        notebook = from_markdown(text.read_text("utf-8"), str(text))
+        made = {"source": notebook, **({"handout": release_of(notebook)} if (course / "handout").is_dir() else {})}
+        for folder, content in made.items():
+            target = course / folder / text.parent.name / f"{text.stem}.ipynb"
+            new = nbformat.writes(content) + "\n"
+            if not target.exists() or target.read_text("utf-8") != new:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_text(new, "utf-8")
+                changed.append(target)
     return changed
 
 
@@ -125,5 +161,5 @@ if __name__ == "__main__":
     course = Path(sys.argv[1] if len(sys.argv) > 1 else "exercises")
     for path in build(course):
         print(path)
-        for line in scores(course, path):
+        for line in () if path.is_relative_to(course / "handout") else scores(course, path):
             print("  " + line.replace("\n", "\n  "))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from autolab.utils import copies
 
 PACKAGE = Path(__file__).parents[1]
 KINDS = {"choice", "several", "number", "shape", "order"}
@@ -81,68 +82,9 @@ def _name(node: ast.AST) -> str:
 
 
 def copy(target: str | Path) -> dict[str, list[str]]:
-    """Copy the lessons into a folder to work in. What a learner has changed there is never written to.
-
-    A lesson that has been changed in the package since it was copied is brought up to date if the learner has not touched
-    it (not even run it); else the new one is put beside it, as `05-accumulation.new.ipynb`.
-
-    Returns
-    -------
-    dict
-        "copied", "updated", "beside" and "kept" -> names of files.
-
-    Raises
-    ------
-    NotADirectoryError
-        If the target is a file.
-    """
-    target = Path(target)
-    if target.exists() and not target.is_dir():
-        raise NotADirectoryError(f"{target} is a file; name a folder, which need not exist yet.")
-    target.mkdir(parents=True, exist_ok=True)
-    record = target / RECORD
-    copied_before = _read(record)
-    done: dict[str, list[str]] = {"copied": [], "updated": [], "beside": [], "kept": []}
-    for path in [folder() / "README.md", *sorted(folder().glob("*.ipynb"))]:
-        fresh = _fresh(path)
-        what, place = _decide(target / path.name, _mark(fresh), copied_before.get(path.name))
-        done[what].append(place.name)
-        if what != "kept":
-            place.write_bytes(fresh)
-            copied_before[path.name] = _mark(fresh)
-    record.write_text(json.dumps(copied_before, indent=1), "utf-8")
-    return done
-
-
-def _decide(place: Path, fresh: str, before: str | None) -> tuple[str, Path]:
-    """What to do for one file, and where to write it."""
-    if not place.exists():
-        return "copied", place
-    present = _mark(place.read_bytes())
-    if present == fresh or before == fresh:
-        return "kept", place  # nothing new since, whatever the learner has done to it
-    if present == before:
-        return "updated", place
-    beside = place.with_suffix(".new" + place.suffix)
-    count = 1
-    while beside.exists():
-        if _mark(beside.read_bytes()) == fresh:
-            return "kept", place
-        count += 1
-        beside = place.with_suffix(f".new{count}{place.suffix}")
-    return "beside", beside
-
-
-def _read(record: Path) -> dict[str, str]:
-    try:
-        kept = json.loads(record.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}  # then every file that is there counts as the learner's
-    return kept if isinstance(kept, dict) else {}
-
-
-def _mark(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+    """Copy the lessons into a folder to work in, as `copies.copy` does: what a learner has changed is never written to."""
+    files = [folder() / "README.md", *sorted(folder().glob("*.ipynb"))]
+    return copies.copy({path.name: _fresh(path) for path in files}, target, RECORD)
 
 
 def _fresh(path: Path) -> bytes:

@@ -112,7 +112,13 @@ def course(tmp_path_factory):
     course = Course(tmp_path_factory.mktemp("course"))
     course.nbgrader("generate_assignment", "ps2")
 
-    course.submit("right", answered(course))
+    right = answered(course)
+    cell(right, "square").source = "import helper\n\nassert helper.data == 'two'\n\n\n" + cell(right, "square").source
+    course.submit("right", right)
+    folder = course.root / "submitted" / "right" / "ps2"
+    (folder / "helper.py").write_text("data = open('data.txt').read()")
+    (folder / "data.txt").write_text("two")
+    (folder / "link.txt").symlink_to(course.root / "nbgrader_config.py")
     course.submit("blank", course.read("release/ps2"))
 
     wrong = answered(course)

@@ -75,6 +75,9 @@ def school(tmp_path_factory):
     cell(answered, "why-modes").source = "One row at a time, or one column."
     nbformat.write(answered, path)
     school.said["submit"] = school.run(school.student, f"submit {SET}")
+    (handed_in,) = (school.exchange / "autolab" / "inbound").iterdir()  # a student's own folder
+    (handed_in / "leak.csv").symlink_to(school.course / "nbgrader_config.py")
+    (handed_in / "leak").symlink_to(school.course)
 
     school.said["grade"] = school.run(
         school.course, f"collect {SET}", f"autograde {SET}", f"generate_feedback {SET}", f"release_feedback {SET}", "export"
@@ -98,6 +101,11 @@ def test_a_student_fetches_stubs_and_no_hidden_test(school):
 def test_the_submission_is_collected(school):
     (student,) = (school.course / "submitted").iterdir()
     assert (student / SET / f"{NAME}.ipynb").exists()
+
+
+def test_what_a_link_in_it_leads_to_is_not_collected(school):
+    assert {p.name for p in (school.course / "submitted").rglob("*/*/*")} == {f"{NAME}.ipynb", "timestamp.txt", "submission_secret.txt"}
+    assert "leak.csv of" in school.said["grade"]
 
 
 def test_marks_are_partial_and_exported(school):

@@ -70,3 +70,8 @@ def test_the_solutions_pass_nbgrader_validate(course):
     assert "Success! Your notebook passes all the tests." in course.nbgrader(
         "validate", "source/ps2/elementwise-rules.ipynb"
     )
+
+
+def test_a_module_beside_the_notebook_is_there_and_a_link_is_not(course):
+    assert course.points("right")["square-check"] == FULL["square-check"]  # its cell begins with the import
+    assert "link.txt was not taken along: no ordinary file" in course.feedback_text("right")

@@ -9,6 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
+import autolab
 from autolab.widgets.questions import judge
 
 from .save import FOLDED, NO_LINE, after_predictions
@@ -33,6 +34,8 @@ NOT_COMPARED = {
     "14": {"profiler-show": "times"},
     "15": {"by-hand-time": "times", "widget-fusion": "times", "blocks-clock": "times", "training-time": "times"},
 }
+for number in ("01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "12", "13", "14"):
+    NOT_COMPARED.setdefault(number, {})["problem-set"] = "it says whether the set was there before"
 
 
 @pytest.fixture(params=[pytest.param(p, id=p.stem, marks=getattr(pytest.mark, f"lesson{p.name[:2]}")) for p in LESSONS])
@@ -212,6 +215,19 @@ def test_every_link_leads_somewhere_and_every_image_is_described(lesson):
 
 def test_every_lesson_is_listed_in_the_path(lesson):
     assert f"]({lesson.path.name})" in (ROOT / "notebooks" / "README.md").read_text()
+
+
+def test_each_problem_set_that_it_leads_to_is_a_button_at_its_end(lesson):
+    *_, before, last = lesson.cells[:-1]
+    said = re.findall(r"\*[Pp]roblem set (\d)\*", before.source)
+    called = re.findall(r'"ps(\d)"', last.source) if last.source.startswith("torch.exercises(") else []
+    assert called == said
+    assert "text/html" not in str(last.get("outputs") if called else "")  # a link to what is not there before it is run
+
+
+def test_after_its_last_lesson_every_problem_set_has_a_button():
+    calls = {n: nbformat.read(path, 4).cells[-2].source for n, path in zip(NUMBERS, LESSONS)}
+    assert [s.name for s in autolab.exercises() if not any(f'"{s.name}"' in calls[n] for n in NUMBERS if n >= s.lessons[-1])] == []
 
 
 # -- its quiz --------------------------------------------------------------------------------------------

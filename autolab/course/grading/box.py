@@ -19,9 +19,13 @@ import sys
 import sysconfig
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
+
+import numpy as np
 
 import autolab
 
@@ -33,7 +37,7 @@ NOT_ISOLATED = (
 )
 # What exercises on behaviour expect: the box's server has read it and forgotten it, and a session cannot read it again.
 EXPECTED = Path(autolab.__file__).parent / "check"
-SOLVED = Path(autolab.__file__).parent / "course" / "exercises"  # in a wheel: the problem sets, with solutions and hidden tests
+SOLVED = Path(autolab.__file__).parent / "course" / "problem-sets.zip"  # in a wheel: with solutions and hidden tests
 STRANGER, EACH = 210_000, 500  # users from here on own nothing and nobody; so many for each box
 # Where memory runs out, the kernel is to end the box and not the judge.
 SACRIFICE = ["/bin/sh", "-c", 'echo 1000 2>/dev/null > /proc/self/oom_score_adj; exec "$@"', "box"] if os.name == "posix" else []
@@ -45,6 +49,7 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "HOME": "/scratch", "LANG": "C.UTF-8",
     "IPYTHONDIR": "/scratch/.ipython", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "MPLBACKEND": "agg",
     "PATH": "/usr/bin:/bin", "MPLCONFIGDIR": "/scratch", "TMPDIR": "/scratch",
+    "PIP_NO_INDEX": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1",  # there is no network to wait for
 }  # fmt: skip
 
 
@@ -120,32 +125,35 @@ class Box:
             raise RuntimeError(f"the box ({self.mode}) did not start:\n{errors[-2000:]}")
         ours.settimeout(10)
 
-    def open(self) -> Session:
-        """A new session. Raises RuntimeError if the box cannot give one."""
+    def open(self, files: Mapping[str, bytes] = MappingProxyType({})) -> Session:
+        """A new session, with these files in its folder. Raises RuntimeError if the box cannot give one."""
         for attempt in (1, 2):
             try:
                 if self.mode in ENGINES:
-                    return self._contain()
+                    return self._contain(files)
                 self.start()
-                return self._open()
+                return self._open(files)
             except (OSError, wire.Broken) as error:
                 self.close()
                 if attempt == 2:
                     raise RuntimeError(f"the box ({self.mode}) gives no session: {error}") from error
         raise AssertionError
 
-    def _open(self) -> Session:
+    def _open(self, files: Mapping[str, bytes]) -> Session:
         assert self.control
         self.count += 1
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         order = {"start": self.count, "separate": self.separate, "privileged": self.privileged, **asdict(self.limits)}
-        order["hidden"] = sorted(map(str, EXPECTED.glob("**/behaviours_*.py*"))) if self.separate else []
+        order["files"] = bool(files)
+        hidden = [*EXPECTED.glob("**/behaviours_*.py*"), *([SOLVED] if SOLVED.is_file() else [])]
+        order["hidden"] = sorted(map(str, hidden)) if self.separate else []
         # limits and keys count by user: no two sessions at a time have the same
         order["user"] = STRANGER + os.getpid() % 100_000 * EACH + self.count % EACH
         if self.mode == "limits":
             order["processes"] = 0  # it would count every process of this user
         socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
         theirs.close()
+        _hand_over(ours, files, 10)
         ours.settimeout(10)
         said = ours.recv(1)
         if said != b"Y":
@@ -153,14 +161,16 @@ class Box:
             raise OSError("it cannot take namespaces of its own")
         return Session(self, self.count, ours)
 
-    def _contain(self) -> Session:
+    def _contain(self, files: Mapping[str, bytes]) -> Session:
         self.count += 1
-        order = {"user": STRANGER + os.getpid() % 100_000 * EACH + self.count % EACH, "separate": False, **asdict(self.limits)}
+        user = STRANGER + os.getpid() % 100_000 * EACH + self.count % EACH
+        order = {"user": user, "separate": False, "files": bool(files), **asdict(self.limits)}
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         command = container(self.mode, self._container_name(self.count), order)
         with tempfile.TemporaryFile() as errors:
             self.containers[self.count] = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=errors, start_new_session=True)
             theirs.close()
+            _hand_over(ours, files, START)
             ours.settimeout(START)
             if ours.recv(1) != b"Y":
                 ours.close()
@@ -266,6 +276,11 @@ class RemoteError(Exception):
     """What the student's code raised, as text."""
 
 
+def _hand_over(connection: socket.socket, files: Mapping[str, bytes], seconds: float) -> None:
+    if files:
+        wire.send(connection, {name: np.frombuffer(data, np.uint8) for name, data in files.items()}, seconds)
+
+
 # --- how to start it
 
 
@@ -292,8 +307,6 @@ def bubblewrap(descriptor: int, privileged: bool) -> list[str]:
         command += ["--perms", "0755", "--dir", parent]
     for path in readable:
         command += ["--ro-bind", path, path]
-    if SOLVED.is_dir():
-        command += ["--tmpfs", str(SOLVED), "--remount-ro", str(SOLVED)]
     for name, value in {**ENVIRONMENT, "PYTHONPATH": _python_path()}.items():
         command += ["--setenv", name, value]
     # /dev would be the user's own where they are not root: without a limit, and a letter box for the next student

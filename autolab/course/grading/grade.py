@@ -8,7 +8,7 @@ import math
 import re
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,7 +18,9 @@ from nbformat.v4 import new_markdown_cell
 from autolab.check.report import MIMETYPE, Report
 
 from . import wire
+from .answers import INSTALLS, OFFLINE
 from .box import Box, RemoteError, Session
+from .files import Allowed
 from .judge import Judge, Outcome
 
 SHOWN = 400_000  # characters of all outputs of one notebook
@@ -31,6 +33,11 @@ SUSPICIOUS = {
     "the checker": r"autolab\.course|\b(BEHAVIOURS|SPECS|LocalCandidate|LocalPlayer)\b",
     "what others rely on": r"\bnp\.\w+ = |\b(builtins|sys\.modules|user_ns|get_ipython|sitecustomize|meta_path)\b",
 }
+
+
+# The errors of a cell that does not reach or find something.
+UNREACHED = {"URLError", "HTTPError", "gaierror", "ConnectionError", "ConnectionRefusedError", "TimeoutError", "ConnectTimeout"}
+NOT_FOUND = {"ModuleNotFoundError", "FileNotFoundError", "PermissionError"}
 
 
 def fresh_seed() -> int:
@@ -62,8 +69,8 @@ class Ran(NamedTuple):
 class NotebookGrader:
     """Runs one notebook in sessions of one box."""
 
-    def __init__(self, box: Box, seed: int):
-        self.box, self.seed = box, seed
+    def __init__(self, box: Box, seed: int, files: Mapping[str, bytes] | None = None, allowed: Allowed | None = None):
+        self.box, self.seed, self.files, self.allowed = box, seed, files or {}, allowed or Allowed()
         self.session: Session | None = None
         self.kinds: dict[str, str] = {}
         self.replay: list[Ran] = []  # the cells that ran and did not end the process
@@ -124,14 +131,14 @@ class NotebookGrader:
 
     def _open(self) -> None:
         self.kinds.clear()
-        self.session = self.box.open()
+        self.session = self.box.open(self.files)
         for cell in list(self.replay):
             try:
                 self.session.ask("run", cell.source, cell.name)
             except wire.Broken:  # it went well once: leave it out from now on
                 self.replay.remove(cell)
                 self._close()
-                self.session = self.box.open()
+                self.session = self.box.open(self.files)
             except RemoteError:
                 continue
 
@@ -158,6 +165,8 @@ class NotebookGrader:
         try:
             said = self.ask("run", source, name)
             cell.outputs = self._shown(_outputs(said))
+            if hint := self._hint(source, cell.outputs):
+                result.notes.append(f"{name}: {hint}")
             self.replay.append(Ran(source, name, self.exercise, bool(reasons)))
         except RemoteError as error:
             cell.outputs = [_error("RemoteError", str(error))]
@@ -165,6 +174,19 @@ class NotebookGrader:
             self._close()
             cell.outputs = [_error("Stopped", f"This cell was stopped: {error}. The cells after it run without it.")]
             result.notes.append(f"{name} was stopped: {error}")
+
+    def _hint(self, source: str, outputs: list[NotebookNode]) -> str:
+        """What a cell wanted that the box does not have, and what it has."""
+        wanted = {output.ename for output in outputs if output.output_type == "error"}
+        if wanted & UNREACHED or any(INSTALLS.search(line) for line in source.splitlines() if line.lstrip().startswith(("!", "%"))):
+            return OFFLINE
+        if wanted & NOT_FOUND:
+            here = ", ".join(sorted(self.files)) or "nothing"
+            return (
+                f"While this is graded, numpy and autolab are here, and beside the notebook {here}. "
+                f"Of what was handed in beside it these kinds are taken along: {self.allowed}."
+            )
+        return ""
 
     def _shown(self, outputs: list[NotebookNode]) -> list[NotebookNode]:
         """The outputs of a cell, as long as there is room in the notebook."""

@@ -17,6 +17,7 @@ import os
 import platform
 import resource
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -26,7 +27,7 @@ from autolab.course.grading import fence
 
 NEWNS, NEWIPC, NEWUSER, NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
 CLONE = {"x86_64": 56}.get(platform.machine(), 220)
-PRIVATE, RECURSIVE, BIND, NOSUID, NODEV = 1 << 18, 1 << 14, 1 << 12, 2, 4
+PRIVATE, RECURSIVE, BIND, REMOUNT, READ_ONLY, NOSUID, NODEV = 1 << 18, 1 << 14, 1 << 12, 32, 1, 2, 4
 NO_NEW_PRIVILEGES, DIE_WITH_PARENT, NOT_DUMPABLE = 38, 1, 4
 
 
@@ -54,6 +55,7 @@ def serve(control: socket.socket) -> None:
         if "end" in order:
             if pid := sessions.pop(order["end"], 0):
                 _kill(pid)
+            shutil.rmtree(str(order["end"]), ignore_errors=True)  # its folder, where that is not in memory of its own
             control.sendall(b"ended\n")
             continue
         connection = socket.socket(fileno=descriptors[0])
@@ -130,13 +132,19 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
     libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     libc.prctl(DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
     os.setsid()
+    files = _received(connection) if order["files"] else {}
     if order["separate"]:
         size = b"mode=1777,size=%d,nr_inodes=4096" % order["disk"]  # an empty file takes the kernel's memory, too
         libc.mount(b"none", b"/", None, PRIVATE | RECURSIVE, None)
-        for place in (b"/scratch", b"/dev/shm"):
-            if libc.mount(b"tmpfs", place, b"tmpfs", NOSUID | NODEV, size) != 0 and place == b"/scratch":
-                connection.sendall(b"N")
-                return
+        libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", NOSUID | NODEV, size)
+        if files and not (order["privileged"] and os.getuid() == 0):
+            fits = _cover(libc, files, order["start"])
+            files = {}
+        else:
+            fits = libc.mount(b"tmpfs", b"/scratch", b"tmpfs", NOSUID | NODEV, size) == 0
+        if not fits:
+            connection.sendall(b"N")
+            return
         for file in order["hidden"]:
             libc.mount(b"/dev/null", file.encode(), None, BIND, None)
         os.chdir("/scratch")
@@ -147,6 +155,10 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
             os.setresuid(user, user, user)
             libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
             libc.prctl(DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+    else:  # sessions have one user and one disk: at least each its folder
+        os.mkdir(str(order["start"]))
+        os.chdir(str(order["start"]))
+    _write(files, ".")
     _limit(order)
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -157,9 +169,40 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
         fence.drop_capabilities(libc)
     fence.filter_calls(libc)
     connection.sendall(b"Y")
+    _answer(shell, connection, order)
+
+
+def _answer(shell: Any, connection: Any, order: dict) -> None:
     from autolab.course.grading import answers
 
+    sys.path.insert(0, "")  # as in a kernel: a module beside the notebook
     answers.Answers(shell, connection, order["busy"]).loop()
+
+
+def _received(connection: Any) -> dict[str, bytes]:
+    from autolab.course.grading import wire
+
+    return {name: data.tobytes() for name, data in wire.receive(connection).items()}
+
+
+def _write(files: dict[str, bytes], folder: str) -> None:
+    for name, data in files.items():
+        with open(os.path.join(folder, name), "xb") as file:
+            file.write(data)
+
+
+def _cover(libc: Any, files: dict[str, bytes], number: int) -> bool:
+    """Put a folder with the files, read-only, over the one that all sessions share.
+
+    Without root a session has no name in the kernel's books to write a file of its own file system under, so its files lie in
+    the server's, where nobody sees them but the session whose folder they are.
+    """
+    folder = f"/scratch/{number}"
+    os.mkdir(folder)
+    _write(files, folder)
+    if libc.mount(folder.encode(), b"/scratch", None, BIND, None) != 0:
+        return False
+    return libc.mount(None, b"/scratch", None, REMOUNT | BIND | READ_ONLY | NOSUID | NODEV, None) == 0
 
 
 def _limit(order: dict) -> None:
@@ -209,15 +252,15 @@ def alone(order: dict) -> None:
         os.setgroups([])
         os.setresgid(order["user"], order["user"], order["user"])
         os.setresuid(order["user"], order["user"], order["user"])
+    if order["files"]:
+        _write(_received(connection), ".")
     _limit(order)
     os.dup2(null, 2)
     fence.forget_keys(libc)
     fence.drop_capabilities(libc)
     fence.filter_calls(libc)
     connection.sendall(b"Y")
-    from autolab.course.grading import answers
-
-    answers.Answers(shell, connection, order["busy"]).loop()
+    _answer(shell, connection, order)
 
 
 if __name__ == "__main__":

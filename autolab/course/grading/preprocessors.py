@@ -5,16 +5,19 @@ from __future__ import annotations
 import atexit
 import sys
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
+from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Float, Int
+from traitlets import Float, Int, List, Unicode
 
 from . import submission
 from .box import NOT_ISOLATED, Box, Limits
+from .files import Allowed, beside
 from .grade import NotebookGrader, add_notes, fresh_seed
 
 
@@ -57,14 +60,21 @@ class RunInBox(NbGraderPreprocessor):
     cell_seconds = Float(Limits.cell, help="Seconds for one cell or call").tag(config=True)
     busy_seconds = Float(Limits.busy, help="Seconds of computing in these, after which it is taken for a loop").tag(config=True)
     total_seconds = Float(Limits.total, help="Seconds for one notebook").tag(config=True)
+    files = List(Unicode(), list(Allowed.kinds), help="Files beside a notebook that its cells can read").tag(config=True)
+    files_count = Int(Allowed.count, help="At most so many of them").tag(config=True)
+    files_bytes = Int(Allowed.size, help="Their bytes in all; the box has room for 16 MB").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Fill in the outputs."""
         names = resources["nbgrader"]
         box = _box(self.cell_seconds, self.busy_seconds, self.total_seconds)
-        graded = NotebookGrader(box, fresh_seed() if self.seed < 0 else self.seed).grade(nb)
+        allowed = Allowed(tuple(self.files), self.files_count, self.files_bytes)
+        # from where it was handed in: nbgrader has followed links when it made its copy
+        course = CourseDirectory(config=self.config)
+        files, left = beside(Path(course.format_path(course.submitted_directory, names["student"], names["assignment"])), allowed)
+        graded = NotebookGrader(box, fresh_seed() if self.seed < 0 else self.seed, files, allowed).grade(nb)
         submission.inert(nb)
-        add_notes(nb, NOTES.pop((names["student"], names["assignment"], names["notebook"]), []) + graded.notes)
+        add_notes(nb, NOTES.pop((names["student"], names["assignment"], names["notebook"]), []) + left + graded.notes)
         nb.metadata["autolab"] = {"seed": graded.seed, "box": box.mode}
         self.log.info("graded with seed %d in a box of %s", graded.seed, box.mode)
         return nb, resources

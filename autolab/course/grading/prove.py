@@ -13,20 +13,17 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 from nbgrader import utils
-from nbgrader.preprocessors import ClearHiddenTests, ClearOutput, ClearSolutions
-from traitlets.config import Config
+from nbgrader.preprocessors import ClearSolutions
 
 from autolab.check import SPECS, Reference, Spec, judge
 from autolab.check.score import Row, mutation_score
+from autolab.course.release import STUB, release_of
 from autolab.course.solve import wrong_answers
 
 from .box import Limits
 from .submission import FormCell
 from .worker import Job, grade
 
-STUB = Config()
-STUB.ClearSolutions.code_stub = {"python": "# your code here\nraise NotImplementedError"}
-STUB.ClearSolutions.text_stub = "Your answer here."
 CALL = re.compile(r"""\bcheck\(\s*['"](\w+)['"]\s*,""")
 OWN = re.compile(r"""\bcheck\(\s*([A-Za-z_]\w*)\s*,""")
 
@@ -44,14 +41,6 @@ class Proof:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
-
-
-def release_of(source: NotebookNode) -> NotebookNode:
-    """The notebook that students get, as nbgrader makes it."""
-    notebook = copy.deepcopy(source)
-    for step in (ClearOutput, ClearSolutions, ClearHiddenTests):
-        notebook, _ = step(config=STUB).preprocess(notebook, {})
-    return notebook
 
 
 def form_of_source(source: NotebookNode) -> tuple[FormCell, ...]:

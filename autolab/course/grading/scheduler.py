@@ -18,6 +18,7 @@ from nbgrader import utils
 
 from . import submission
 from .box import Limits
+from .files import Allowed, beside
 from .grade import fresh_seed
 from .gradebook import CourseGradebook
 from .worker import Done, Job, grade, grade_several
@@ -76,16 +77,20 @@ class Course:
 
     def jobs(self, assignment: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Iterator[Job]:
         """One for each student and notebook."""
+        allowed = _allowed(self)
         for student in self.students(assignment):
             folder = self.root / "submitted" / student / assignment
+            linked = folder.is_symlink() or folder.parent.is_symlink()
+            files, left = ({}, []) if linked else beside(folder, allowed)
             for notebook, form in forms.items():
-                if folder.is_symlink() or folder.parent.is_symlink():
+                if linked:
                     text, notes = None, [f"{assignment} is a link, which is not followed"]
                 else:
                     text, notes = submission.read_text(folder / f"{notebook}.ipynb")
                     if text is None and (others := _others(folder, forms)):
                         notes = [*notes, f"instead there is {', '.join(others)}: what is to be graded keeps its name"]
-                yield Job(student, assignment, notebook, text, tuple(notes), form, seed, limits, mode)
+                several = tuple(files.items())
+                yield Job(student, assignment, notebook, text, (*notes, *left), form, seed, limits, mode, several, allowed)
 
 
 def _others(folder: Path, forms: dict) -> list[str]:
@@ -190,6 +195,14 @@ def _limits(course: Course) -> Limits:
     said = (_config(course.root) or {}).get("RunInBox", {})
     seconds = {name: said.get(f"{name}_seconds") for name in ("cell", "busy", "total")}
     return Limits(**{name: float(value) for name, value in seconds.items() if isinstance(value, (int, float))})
+
+
+def _allowed(course: Course) -> Allowed:
+    """The files beside a notebook that plain autograde takes along."""
+    said = (_config(course.root) or {}).get("RunInBox", {})
+    kinds, count, size = (said.get(name) for name in ("files", "files_count", "files_bytes"))
+    numbers = {name: n for name, n in (("count", count), ("size", size)) if isinstance(n, int)}
+    return Allowed(**numbers, **({"kinds": tuple(map(str, kinds))} if isinstance(kinds, (list, tuple)) else {}))
 
 
 def _penalty(course: Course) -> Any:

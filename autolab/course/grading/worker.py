@@ -18,6 +18,7 @@ from nbgrader import utils
 from . import submission
 from .box import Box, Limits
 from .feedback import page
+from .files import Allowed
 from .grade import NotebookGrader, add_notes
 from .submission import FormCell
 
@@ -35,11 +36,14 @@ class Job:
     seed: int
     limits: Limits
     mode: str | None = None
+    files: tuple[tuple[str, bytes], ...] = ()  # what lay beside it
+    allowed: Allowed = field(default_factory=Allowed)
 
     @property
     def digest(self) -> str:
         """Tells whether the same was graded before."""
-        return hashlib.sha256(f"{self.text}{self.notes}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        text = f"{self.text}{self.notes}".encode("utf-8", "surrogatepass")
+        return hashlib.sha256(text + b"".join(name.encode() + hashlib.sha256(data).digest() for name, data in self.files)).hexdigest()[:32]
 
 
 @dataclass
@@ -91,7 +95,7 @@ def _grade(job: Job, box: Box) -> Done:
         submission.parse(job.text, f"{job.notebook}.ipynb") if job.text is not None else submission.nothing()
     )
     notes = [*job.notes, *notes, *submission.repair(notebook, job.form)]
-    graded = NotebookGrader(box, job.seed).grade(notebook)
+    graded = NotebookGrader(box, job.seed, dict(job.files), job.allowed).grade(notebook)
     notes += graded.notes
     done = Done(job.student, job.assignment, job.notebook, job.digest, job.seed, seconds=graded.seconds, box=box.mode)
     done.notes, done.suspicious, done.diagnoses = notes, graded.suspicious, graded.diagnoses

@@ -1,0 +1,72 @@
+"""What was handed in beside a notebook, data and modules, on its way into the box: as much as the course allows.
+
+Nothing here follows a symbolic link, looks into a folder of a folder, or reads more than its limits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import re
+import stat
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+NAME = re.compile(r"\w[\w .-]{0,99}")  # no path, nothing hidden
+BY_NBGRADER = ("timestamp.txt", "submission_secret.txt")  # nbgrader's
+LOOKED_AT = 1000  # entries of a folder
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """Which files may go into the box: kinds as patterns of names, how many, and how many bytes in all."""
+
+    kinds: tuple[str, ...] = ("*.csv", "*.tsv", "*.txt", "*.json", "*.npy", "*.npz", "*.py")
+    count: int = 20
+    size: int = 8 << 20
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.kinds)}, at most {self.count} and {self.size / (1 << 20):g} MB in all"
+
+
+def beside(folder: Path, allowed: Allowed) -> tuple[dict[str, bytes], list[str]]:
+    """The files of a submission that are taken along, and what is said of those that ought to be and are not."""
+    files: dict[str, bytes] = {}
+    notes: list[str] = []
+    try:
+        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return files, notes
+    try:
+        with os.scandir(place) as entries:
+            names = sorted(entry.name for entry in itertools.islice(entries, LOOKED_AT))
+        left = allowed.size
+        for name in names:
+            wanted = NAME.fullmatch(name) and any(fnmatchcase(name, kind) for kind in allowed.kinds)
+            if not wanted or name in BY_NBGRADER or name.endswith(".ipynb"):
+                continue
+            data = _read(place, name, left) if len(files) < allowed.count else None
+            if data is None:
+                notes.append(f"{name} was not taken along: no ordinary file (a link is not followed), or more than {allowed}")
+                continue
+            files[name] = data
+            left -= len(data)
+    except OSError:
+        notes.append("the folder could not be read to its end; the files beside the notebook may be incomplete")
+    finally:
+        os.close(place)
+    return files, notes[:10]
+
+
+def _read(place: int, name: str, most: int) -> bytes | None:
+    """A file of an open folder; None if it is none, or too long."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+        with os.fdopen(descriptor, "rb") as file:
+            facts = os.fstat(descriptor)
+            if stat.S_ISREG(facts.st_mode) and facts.st_size <= most:
+                data = file.read(most + 1)  # it may have grown
+                return data if len(data) <= most else None
+    return None
