@@ -14,6 +14,22 @@ VENV := .venv
 BIN  := $(VENV)/bin
 ARGS ?=
 
+# Jupyter, IPython, Matplotlib and pip write into the home folder. Where that cannot be, .home takes its place.
+export HOME := $(shell \
+  for folder in "" /.cache /.config /.ipython /.jupyter /.local /.local/share /.local/share/jupyter; do \
+    [ ! -e "$$HOME$$folder" ] || [ -w "$$HOME$$folder" ] || locked=$$HOME$$folder; \
+  done; \
+  [ -d "$$HOME" ] || locked=$$HOME; \
+  if [ -z "$$locked" ]; then \
+    echo "$$HOME"; \
+  elif mkdir -p .home 2>/dev/null && [ -w .home ]; then \
+    echo "Cannot write in $$locked: settings and progress are kept in .home of this folder." >&2; \
+    echo "$$PWD/.home"; \
+  else \
+    echo "Cannot write in $$locked: settings and progress are kept in a temporary folder, for this time only." >&2; \
+    mktemp -d; \
+  fi)
+
 # A classroom may have no network: no look for updates; exercises/labconfig turns off the question about news.
 JUPYTER := --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb \
            --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate --log-level=WARN

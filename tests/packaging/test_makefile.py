@@ -2,6 +2,7 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -219,6 +220,48 @@ def test_a_folder_of_somebody_else_is_not_written_to(install, clone):
     result = install()
     assert f"Cannot write in {clone}" in result.stderr
     assert "Clone autolab into a folder of your own" in result.stderr
+
+
+# -- the home folder ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def where_home_is(make, clone):
+    """What the programs that make starts have as their home folder."""
+    with (clone / "Makefile").open("a") as makefile:
+        makefile.write('\nwhere:\n\t@echo "$$HOME"\n')
+    return lambda: make("where")
+
+
+def test_a_home_that_can_be_written_to_is_the_home(where_home_is, home):
+    assert where_home_is().stdout == f"{home}\n"
+    assert where_home_is().stderr == ""
+
+
+@pytest.mark.parametrize("locked", ["", "/.cache", "/.jupyter", "/.local/share/jupyter"])
+def test_a_home_that_cannot_be_written_to_has_a_place_in_the_clone(where_home_is, home, clone, locked):
+    folder = Path(f"{home}{locked}")
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o555)
+    result = where_home_is()
+    assert result.stdout == f"{clone}/.home\n"
+    assert f"Cannot write in {folder}:" in result.stderr
+
+
+def test_where_the_clone_cannot_be_written_to_either_home_is_temporary(where_home_is, home, clone):
+    home.chmod(0o555)
+    clone.chmod(0o555)
+    result = where_home_is()
+    assert os.access(result.stdout.strip(), os.W_OK)
+    assert "for this time only" in result.stderr
+
+
+def test_a_home_that_does_not_exist_has_a_place_in_the_clone(where_home_is, home, clone):
+    home.rmdir()
+    result = where_home_is()
+    assert result.stdout == f"{clone}/.home\n"
+    assert f"Cannot write in {home}" in result.stderr
+    assert (clone / ".home").is_dir()
 
 
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])
