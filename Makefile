@@ -36,6 +36,11 @@ JUPYTER := --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/00-st
 ifeq ($(shell id -u),0)
 JUPYTER += --allow-root
 endif
+# Without retries, Jupyter says that a port which was asked for is taken, and does not quietly use another.
+ifneq ($(findstring --port=,$(ARGS)),)
+JUPYTER += --ServerApp.port_retries=0
+endif
+
 .PHONY: help lab test lint notebooks mutants bench clean
 .DEFAULT_GOAL := help
 

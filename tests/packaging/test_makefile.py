@@ -222,6 +222,11 @@ def test_a_folder_of_somebody_else_is_not_written_to(install, clone):
     assert "Clone autolab into a folder of your own" in result.stderr
 
 
+@pytest.mark.parametrize(("arguments", "retries"), [("ARGS=--no-browser", []), ("ARGS=--port=8888", ["0"])])
+def test_a_port_that_was_asked_for_is_not_quietly_replaced(make, arguments, retries):
+    assert re.findall(r"port_retries=(\d+)", make("-n", "lab", arguments).stdout) == retries
+
+
 # -- the home folder ----------------------------------------------------------------------------
 
 
