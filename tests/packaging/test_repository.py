@@ -51,3 +51,9 @@ def test_the_change_log_has_the_version(root):
     from autolab.version import __version__
 
     assert f"## [{__version__}]" in (root / "CHANGELOG.md").read_text()
+
+
+def test_the_citation_has_the_version(root):
+    from autolab.version import __version__
+
+    assert f"\nversion: {__version__}\n" in (root / "CITATION.cff").read_text()
