@@ -1,6 +1,6 @@
 # make lab       JupyterLab on the first lesson          ARGS=--no-browser on a server
 # make test      the tests                               ARGS="tests/engine -k matmul" for some of them
-# make lint      ruff, mypy, import layers, spelling
+# make lint      ruff, mypy, import layers, spelling, schemas
 # make notebooks run every lesson and compare its output with what is saved
 # make mutants   the checker on the project's wrong and right rules: caught, named, refused
 # make bench     time beside PyTorch, autograd, MyGrad   ARGS="-w rnn --rounds 15"
@@ -41,6 +41,8 @@ ifneq ($(findstring --port=,$(ARGS)),)
 JUPYTER += --ServerApp.port_retries=0
 endif
 
+SCHEMA := $(BIN)/check-jsonschema --builtin-schema
+
 .PHONY: help lab test lint notebooks mutants bench clean
 .DEFAULT_GOAL := help
 
@@ -64,6 +66,11 @@ lint: $(VENV)/lint.stamp
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
 	@$(BIN)/codespell
+	@$(SCHEMA) vendor.github-workflows .github/workflows/*.yml
+	@$(SCHEMA) vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	@$(SCHEMA) vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	@$(SCHEMA) vendor.dependabot .github/dependabot.yml
+	@$(SCHEMA) vendor.citation-file-format CITATION.cff
 
 notebooks: $(VENV)/test.stamp
 	@AUTOLAB_HOME=off OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --nbval notebooks $(ARGS)
