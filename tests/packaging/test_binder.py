@@ -46,3 +46,20 @@ def test_what_runs_after_the_build_can_be_run(root):
     script = root / "binder" / "postBuild"
     assert script.stat().st_mode & 0o111
     assert script.read_text().startswith("#!")
+
+
+@pytest.fixture(scope="module")
+def lab(root):
+    """The recipe of `make lab`."""
+    return (root / "Makefile").read_text().partition("\nlab: ")[2].partition("\n\n")[0]
+
+
+def test_lessons_are_trusted_as_by_make_lab(root, lab):
+    command = "jupyter trust notebooks/*.ipynb exercises/source/*/*.ipynb"
+    assert command in lab
+    assert command in (root / "binder" / "postBuild").read_text()
+
+
+def test_jupyter_starts_as_by_make_lab(root, lab):
+    exported = set(re.findall(r"^export (\w+)=", (root / "binder" / "start").read_text(), re.M))
+    assert exported == set(re.findall(r"(\b[A-Z_]{4,})=", lab))

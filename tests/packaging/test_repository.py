@@ -1,5 +1,11 @@
 import re
 
+import pytest
+
+TOP = {".ci", ".gitattributes", ".github", ".gitignore", ".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
+       "LICENSE", "Makefile", "README.md", "autolab", "benchmarks", "binder", "conftest.py", "docs", "exercises", "hatch_build.py",
+       "notebooks", "pyproject.toml", "tests"}
+
 # put together here, so that this file does not name them itself
 HOSTS = [".".join(parts) for parts in [("pypi", "org"), ("python" "hosted", "org"), ("npmjs", "org"), ("npmjs", "com"),
                                        ("deb", "debian"), ("debian", "org"), ("jsdelivr", "net"), ("unpkg", "com")]]
@@ -51,3 +57,64 @@ def test_the_change_log_has_the_version(root):
     from autolab.version import __version__
 
     assert f"## [{__version__}]" in (root / "CHANGELOG.md").read_text()
+
+
+def test_the_citation_has_the_version(root):
+    from autolab.version import __version__
+
+    assert f"\nversion: {__version__}\n" in (root / "CITATION.cff").read_text()
+
+
+def test_the_top_folder_holds_what_it_is_known_to_hold(tracked, root):
+    assert {path.relative_to(root).parts[0] for path in tracked} <= TOP
+
+
+# -- what GitHub reads --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def workflows(root):
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with Jupyter")
+    return {path.stem: yaml.safe_load(path.read_text()) for path in (root / ".github" / "workflows").glob("*.yml")}
+
+
+@pytest.fixture(scope="module")
+def steps(workflows):
+    return [step for workflow in workflows.values() for job in workflow["jobs"].values() for step in job.get("steps", [])]
+
+
+def test_each_action_has_a_full_version(steps):
+    used = [step["uses"] for step in steps if "uses" in step]
+    assert len(used) > 5
+    assert [name for name in used if not re.search(r"@v\d+\.\d+\.\d+$", name)] == []
+
+
+def test_ci_runs_on_each_python_that_the_project_names(workflows, pyproject):
+    named = re.findall(r"Python :: (3\.\d+)", " ".join(pyproject["project"]["classifiers"]))
+    assert workflows["ci"]["jobs"]["test"]["strategy"]["matrix"]["python"] == named
+    assert pyproject["project"]["requires-python"] == f">={named[0]}"
+
+
+def test_ci_runs_on_the_oldest_numpy_that_the_project_allows(steps, pyproject):
+    (oldest,) = (name.partition(">=")[2] for name in pyproject["project"]["dependencies"] if name.startswith("numpy>="))
+    assert f'.venv/bin/pip install "numpy=={oldest}.0"' in [step.get("run") for step in steps]
+
+
+def test_ci_runs_only_what_a_person_can_run(steps, root):
+    targets = re.findall(r"^([\w-]+):", (root / "Makefile").read_text(), re.M)
+    commands = " ".join(step.get("run", "") for step in steps)
+    assert set(re.findall(r"make (\w+)", commands)) <= set(targets)
+    assert {name: (root / name).is_file() for name in re.findall(r"bash (\S+)", commands)} == {".ci/run": True, ".ci/wheel": True}
+
+
+def test_a_release_waits_for_all_of_ci_and_has_no_password(workflows):
+    jobs = workflows["release"]["jobs"]
+    assert jobs["publish"]["needs"] == "ci"
+    assert jobs["ci"]["uses"] == "./.github/workflows/ci.yml"
+    assert "secrets." not in str(workflows)
+
+
+def test_pre_commit_runs_what_make_lint_runs(root):
+    yaml = pytest.importorskip("yaml", reason="PyYAML comes with Jupyter")
+    (repository,) = yaml.safe_load((root / ".pre-commit-config.yaml").read_text())["repos"]
+    assert [hook["entry"] for hook in repository["hooks"]] == ["make lint"]
