@@ -50,6 +50,8 @@ def quick_about_failures():
 def pytest_configure(config):
     quick_about_failures()
     os.environ.setdefault("AUTOLAB_HOME", "off")  # tests are nobody's attempts
+    if hasattr(config, "workerinput"):  # of pytest-xdist: the process that started it has looked
+        return
     required = [name.strip() for name in os.environ.get("AUTOLAB_REQUIRE", "").split(",") if name.strip()]
     for need in required:
         if need not in INSTALL:

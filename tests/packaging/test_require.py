@@ -53,9 +53,9 @@ def run(root, tmp_path):
     (tmp_path / "conftest.py").write_text(ABSENT + (root / "tests" / "conftest.py").read_text())
     (tmp_path / "test_sample.py").write_text(TESTS)
 
-    def run(**environment):
+    def run(*arguments, **environment):
         command = [sys.executable, "-m", "pytest", "-c", str(root / "pyproject.toml"), "--rootdir", str(tmp_path),
-                   "-p", "no:cacheprovider", str(tmp_path)]
+                   "-p", "no:cacheprovider", str(tmp_path), *arguments]
         return subprocess.run(command, env={"PATH": "", **environment}, capture_output=True, text=True)
 
     return run
@@ -73,6 +73,18 @@ def test_a_run_that_requires_one_refuses_to_start_without_it(run, need):
     result = run(AUTOLAB_REQUIRE=need)
     assert result.returncode == 4
     assert f"AUTOLAB_REQUIRE names '{need}', but" in result.stderr
+
+
+def test_the_refusal_is_one_sentence_in_parallel_too(run):
+    result = run("-n", "2", AUTOLAB_REQUIRE="torch")
+    assert (result.returncode, result.stdout) == (4, "")
+    assert result.stderr.strip().startswith("ERROR: AUTOLAB_REQUIRE names 'torch', but PyTorch is not installed (")
+
+
+def test_in_parallel_what_is_absent_is_skipped_with_a_reason(run):
+    result = run("-n", "2")
+    assert "1 passed, 2 skipped" in result.stdout
+    assert "pip install torch==2.13.0 expecttest" in result.stdout
 
 
 def test_a_misspelt_requirement_is_not_taken_for_none(run):
