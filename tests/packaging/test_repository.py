@@ -39,6 +39,18 @@ def test_the_oracle_is_the_same_release_in_ci_and_in_the_extra(root, pyproject):
     assert f"pip install --quiet --disable-pip-version-check {' '.join(oracle)}\n" in (root / ".ci" / "run").read_text()
 
 
+def test_ci_runs_with_the_oldest_numpy_that_is_allowed(root, pyproject):
+    oldest = "numpy>=2.0 ml_dtypes>=0.5"
+    assert pyproject["project"]["dependencies"] == oldest.split()
+    assert " numpy==2.0.* ml_dtypes==0.5.0\n" in (root / ".ci" / "run").read_text()
+
+
+def test_ci_and_the_classifiers_name_the_same_pythons(root, pyproject):
+    named = [c.rpartition(" ")[2] for c in pyproject["project"]["classifiers"] if re.search(r":: 3\.\d+$", c)]
+    assert f"for version in {' '.join(named)}; do\n" in (root / ".ci" / "run").read_text()
+    assert pyproject["project"]["requires-python"] == f">={named[0]}"
+
+
 def test_every_part_of_the_package_has_its_layer(root, pyproject):
     contract = next(c for c in pyproject["tool"]["importlinter"]["contracts"] if c["type"] == "layers")
     layered = {name for layer in contract["layers"] for name in re.findall(r"\w+", layer)}
