@@ -1,5 +1,5 @@
 # make lab       JupyterLab on the first lesson          ARGS=--no-browser on a server
-# make test      the tests                               ARGS="tests/engine -k matmul" for some of them
+# make test      the tests, in parallel                  ARGS="tests/engine -k matmul" for some of them
 # make lint      ruff, mypy, import layers, spelling, schemas
 # make notebooks run every lesson and compare its output with what is saved
 # make mutants   the checker on the project's wrong and right rules: caught, named, refused
@@ -58,8 +58,13 @@ lab: $(VENV)/lab.stamp
 	  JUPYTER_CONFIG_PATH="$(CURDIR)/exercises$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}" \
 	  $(BIN)/jupyter lab $(JUPYTER) $(ARGS)
 
+# All tests run in a process for each core. Some tests run in one process, which starts at once and takes
+# ARGS="-x --pdb tests/nn"; ARGS="-n 4 tests" is all tests in four processes, ARGS=tests all in one.
+# More than eight processes would spend their time and memory on collecting the tests.
+WORKERS := -n logical --maxprocesses 8
+
 test: $(VENV)/test.stamp
-	@$(BIN)/python -m pytest $(ARGS)
+	@OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS:-1} $(BIN)/python -m pytest $(or $(ARGS),$(WORKERS) --dist worksteal)
 
 lint: $(VENV)/lint.stamp
 	@$(BIN)/ruff check
@@ -73,7 +78,7 @@ lint: $(VENV)/lint.stamp
 	@$(SCHEMA) vendor.citation-file-format CITATION.cff
 
 notebooks: $(VENV)/test.stamp
-	@AUTOLAB_HOME=off OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --nbval notebooks $(ARGS)
+	@AUTOLAB_HOME=off OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --nbval notebooks $(WORKERS) --dist loadfile $(ARGS)
 
 mutants: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.check.measure $(ARGS)

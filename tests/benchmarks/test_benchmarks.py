@@ -64,8 +64,7 @@ def test_the_table_fits_a_terminal():
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # roots of negative numbers
-def test_everyday_calls_give_the_same_in_both_libraries():
-    torch = pytest.importorskip("torch", reason="compares with PyTorch")
+def test_everyday_calls_give_the_same_in_both_libraries(torch):
     ours, theirs = operators.names(autolab), operators.names(torch)
     for call in operators.ALL:
         if "randn" in call or "dropout" in call or call.startswith("linear("):  # drawn, or weights that were

@@ -114,9 +114,7 @@ def test_a_reference_may_be_written_in_many_ways(reference, rng):
     assert diagnose(lambda g, a, b: (g * b, g * a), reference, inputs) == []
 
 
-def test_pytorch_classes_are_followed_too(given):
-    torch = pytest.importorskip("torch")
-
+def test_pytorch_classes_are_followed_too(given, torch):
     class Layer(torch.autograd.Function):
         @staticmethod
         def forward(ctx, x, w, b):

@@ -14,11 +14,11 @@ from .test_hostile import FORM, FULL, WRONG, submitted
 
 ENGINE = """#!/bin/sh
 # Does what an engine does with a command: forget its own options, run the rest.
-echo "$@" >> {log}
+echo "$@" >> '{log}'
 [ "$1" = run ] || exit 0
 while [ "$1" != {image} ]; do shift; done
 shift 2
-exec {python} "$@"
+exec '{python}' "$@"
 """
 
 

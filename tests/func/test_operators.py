@@ -8,14 +8,12 @@ import itertools
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+import autolab
+from autolab import func
+from autolab.func.tree import flatten, unflatten
+from autolab.levels.batched import loops
 
-import autolab  # noqa: E402
-from autolab import func  # noqa: E402
-from autolab.func.tree import flatten, unflatten  # noqa: E402
-from autolab.levels.batched import loops  # noqa: E402
-
-from ..oracle.compare import RANDOM, here, leaves, operators, ours  # noqa: E402
+from ..oracle.compare import RANDOM, here, leaves, operators, ours
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 SAMPLES = 1  # of each operator; all of 4 pass, in two minutes
@@ -54,7 +52,7 @@ def runs(sample, f):
     return (call, [values[i] for i in places]) if places else None
 
 
-def samples(name, info):
+def samples(torch, name, info):
     """The calls that can be made here, of the first samples."""
     if here(info) is None or info.name in RANDOM or name.endswith("scaled_dot_product_attention"):
         return []
@@ -71,10 +69,10 @@ OPERATORS = operators()
 
 
 @pytest.fixture(scope="module")
-def calls():
+def calls(torch):
     """The calls of each operator, made once."""
     made = {}
-    return lambda name: made.setdefault(name, samples(name, OPERATORS[name]))
+    return lambda name: made.setdefault(name, samples(torch, name, OPERATORS[name]))
 
 
 def close(ours, theirs, tolerance):

@@ -14,8 +14,9 @@ SHAPES = (4, 3), (4,), (1, 4), (1,)
 @pytest.fixture(scope="module")
 def listed(torch):
     """PyTorch's table of optimizers and their inputs, by name."""
-    common = pytest.importorskip("torch.testing._internal.common_optimizers")
-    return {info.optim_cls.__name__: info for info in common.optim_db}
+    from torch.testing._internal.common_optimizers import optim_db
+
+    return {info.optim_cls.__name__: info for info in optim_db}
 
 
 def ours(torch, value):

@@ -14,12 +14,15 @@ import numpy as np
 
 import autolab
 
+from . import skip_without_pytorch
+
 LIMIT = 40  # samples of one operator
 COARSE = {"torch.float32": 1e-4, "torch.float16": 2e-3, "torch.bfloat16": 2e-2}  # whatever the inputs were
 
 
 def operators():
     """PyTorch's operators by name; those with variants are listed as name, name#1 ..."""
+    skip_without_pytorch()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from torch.testing._internal.common_methods_invocations import op_db

@@ -12,7 +12,9 @@ import sys
 import warnings
 
 import autolab
-from tests.oracle.compare import differ, gradients, leaves, ours, theirs_again
+
+from . import skip_without_pytorch
+from .compare import differ, gradients, leaves, ours, theirs_again
 
 # What both sides draw at random cannot be compared; where the input says p=0 or eval, it is.
 DRAWN = {"Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "RReLU"}
@@ -20,6 +22,7 @@ DRAWN = {"Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "Feat
 
 def database():
     """PyTorch's modules by name, without those for quantised networks."""
+    skip_without_pytorch()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from torch.testing._internal.common_modules import module_db
@@ -28,6 +31,13 @@ def database():
         if ".ao." not in info.module_cls.__module__:
             found.setdefault(info.module_cls.__name__, []).append(info)
     return found
+
+
+def public():
+    """Names of PyTorch's modules."""
+    import torch
+
+    return torch.nn.modules.__all__
 
 
 def as_ours(value):

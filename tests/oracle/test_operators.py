@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("torch")
 from .compare import here, operators, problems
 
 pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]

@@ -15,7 +15,7 @@ from autolab.surface.generator import source
 from autolab.utils.data.collate import default_collate, default_convert
 from autolab.utils.data.dataset import IterableDataset
 from autolab.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
-from autolab.utils.data.worker import AGAIN, Ended, Failure, Fetcher, WorkerInfo, work
+from autolab.utils.data.worker import AGAIN, Ended, Failure, Fetcher, Parcel, WorkerInfo, work
 
 T = TypeVar("T")
 FIXED = "batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"
@@ -242,7 +242,7 @@ class There(Pass):
         for i in range(loader.num_workers):
             tasks, (receiving, sending) = context.Queue(), context.Pipe(duplex=False)
             info = WorkerInfo(i, loader.num_workers, self.base_seed + i, loader.dataset)
-            arguments = tasks, sending, info, loader.worker_init_fn, loader._fetching, self.base_seed
+            arguments = tasks, sending, i, self.base_seed, Parcel(info, loader.worker_init_fn, loader._fetching)
             process = context.Process(target=work, args=arguments, daemon=True)
             process.start()
             sending.close()

@@ -70,6 +70,55 @@ class Fetcher:
         return samples
 
 
+ADVICE = (
+    "A worker that is not forked receives its data set by pickle, which knows only what a file defines. With cloudpickle\n"
+    "(`pip install cloudpickle`) it receives lambdas and the classes of a notebook too; num_workers=0 needs no worker."
+)
+
+
+def pickler() -> Any:
+    """cloudpickle, which sends lambdas and the classes of a notebook too; pickle where it is absent."""
+    try:
+        import cloudpickle
+
+        return cloudpickle
+    except ImportError:
+        return pickle
+
+
+class Parcel:
+    """What a worker needs of the program: a forked one inherits it, another one receives it pickled."""
+
+    def __init__(self, *contents: Any) -> None:
+        self.contents: Any = contents
+        self.data = b""
+
+    def __getstate__(self) -> Any:
+        return advised(pickler().dumps, self.contents)
+
+    def __setstate__(self, data: bytes) -> None:
+        self.contents, self.data = None, data
+
+    def open(self) -> Any:
+        """The contents. Done late in the worker, where a failure can be reported."""
+        if self.contents is None:
+            self.contents = advised(pickle.loads, self.data)
+        return self.contents
+
+    def dumps(self, answer: Any) -> bytes:
+        """What the program can read: it knows the classes that it sent."""
+        return (pickler() if self.data else pickle).dumps(answer, protocol=pickle.HIGHEST_PROTOCOL)
+
+
+def advised(function: Any, argument: Any) -> Any:
+    """Call it, and say what helps if the argument cannot travel between processes."""
+    try:
+        return function(argument)
+    except (AttributeError, ImportError, TypeError, pickle.PicklingError) as error:
+        error.add_note(ADVICE)
+        raise
+
+
 class Failure:
     """An exception on its way from a worker to the program."""
 
@@ -105,14 +154,13 @@ class Ended:
 AGAIN = "again"  # asks a worker to begin its stream anew, for the next pass
 
 
-def work(tasks: Any, results: Any, info: WorkerInfo, init: Any, settings: tuple[Any, ...], base_seed: int) -> None:
+def work(tasks: Any, results: Any, number: int, base_seed: int, parcel: Parcel) -> None:
     """What a worker does: take (pass, number, index) from tasks, put (pass, number, pickled batch) into results, until None."""
-    global _info
-    _info, parent, where = info, os.getppid(), f"in DataLoader worker process {info.id}"
-    random.seed(info.seed)
-    manual_seed(info.seed)
-    np.random.seed(np.random.SeedSequence([info.id, base_seed]).generate_state(4))  # noqa: NPY002 - data sets use it
-    fetcher = begun(info, init, settings, where)
+    parent, where = os.getppid(), f"in DataLoader worker process {number}"
+    random.seed(base_seed + number)
+    manual_seed(base_seed + number)
+    np.random.seed(np.random.SeedSequence([number, base_seed]).generate_state(4))  # noqa: NPY002 - data sets use it
+    fetcher = begun(parcel, where, first=True)
     try:
         while True:
             try:
@@ -124,21 +172,23 @@ def work(tasks: Any, results: Any, info: WorkerInfo, init: Any, settings: tuple[
             if task is None:
                 return
             if task == AGAIN:
-                fetcher = begun(info, None, settings, where)
+                fetcher = begun(parcel, where)
                 continue
-            turn, number, index = task
+            turn, batch, index = task
             found = fetcher if isinstance(fetcher, Failure) else answer(fetcher, index, where)
-            results.send_bytes(packed((turn, number, found), where))
+            results.send_bytes(packed((turn, batch, found), where, parcel.dumps))
     except (KeyboardInterrupt, BrokenPipeError, EOFError):
         return
 
 
-def begun(info: WorkerInfo, init: Any, settings: tuple[Any, ...], where: str) -> Fetcher | Failure:
+def begun(parcel: Parcel, where: str, first: bool = False) -> Fetcher | Failure:
     """A fetcher for a pass over the data, or why there is none."""
+    global _info
     try:
-        if init is not None:
-            init(info.id)
-        return Fetcher(info.dataset, *settings)
+        _info, init, settings = parcel.open()
+        if first and init is not None:
+            init(_info.id)
+        return Fetcher(_info.dataset, *settings)
     except Exception as error:
         return Failure(error, where)
 
@@ -152,10 +202,10 @@ def answer(fetcher: Fetcher, index: Any, where: str) -> Any:
         return Failure(error, where)
 
 
-def packed(message: tuple[Any, ...], where: str) -> bytes:
+def packed(message: tuple[Any, ...], where: str, dumps: Any) -> bytes:
     """Pickled here, where a failure can still be reported."""
     try:
-        return pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+        return dumps(message)
     except Exception as error:
         failure = message[2] if isinstance(message[2], Failure) else Failure(error, where)
         failure.kind = RuntimeError  # its class may be what cannot be pickled
