@@ -118,7 +118,7 @@ def __dir__() -> list[str]:
 _bind_absent()
 _watch(autograd)
 
-if "IPython" in _sys.modules:
+if _sys.modules.get("IPython"):
     from autolab.utils.tracebacks import shorten as _shorten
 
     _shorten(_sys.modules["IPython"].get_ipython())

@@ -87,6 +87,12 @@ if (told.module) slot.done(import(URL.createObjectURL(new Blob([told.module], {{
 </script></div>"""
 
 
+def shell():
+    """IPython's shell, if this runs in one."""
+    ipython = sys.modules.get("IPython")
+    return ipython and ipython.get_ipython()
+
+
 class Carrier:
     """Which cell's outputs carry the module: the first that shows an explorable, and again whenever that cell is run."""
 
@@ -95,11 +101,11 @@ class Carrier:
     @classmethod
     def is_here(cls):
         """Whether what is shown now has to carry it. Outside of a notebook each output does."""
-        shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-        if shell is None:
+        running = shell()
+        if running is None:
             return True
-        told = shell.get_parent().get("metadata", {}) if hasattr(shell, "get_parent") else {}
-        cell = told.get("cellId") or shell.user_ns.get("In", [""])[-1]
+        told = running.get_parent().get("metadata", {}) if hasattr(running, "get_parent") else {}
+        cell = told.get("cellId") or running.user_ns.get("In", [""])[-1]
         if cls.cell is None or cls.cell in told.get("deletedCells", ()):
             cls.cell = cell
         return cls.cell == cell
@@ -107,8 +113,8 @@ class Carrier:
 
 def starts_with_a_view():
     """Whether this front end (VS Code, Colab) loads what joins models to Python only when it is shown a view of one."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    in_code = "VSCODE_PID" in os.environ or (shell is not None and "__vsc_ipynb_file__" in shell.user_ns)
+    running = shell()
+    in_code = "VSCODE_PID" in os.environ or (running is not None and "__vsc_ipynb_file__" in running.user_ns)
     return in_code or "google.colab" in sys.modules
 
 

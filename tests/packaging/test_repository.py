@@ -3,7 +3,7 @@ import re
 import pytest
 
 TOP = {".ci", ".gitattributes", ".github", ".gitignore", ".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
-       "LICENSE", "Makefile", "README.md", "autolab", "benchmarks", "binder", "conftest.py", "docs", "exercises", "hatch_build.py",
+       "LICENSE", "Makefile", "README.md", "autolab", "benchmarks", "binder", "conftest.py", "docs", "exercises",
        "notebooks", "pyproject.toml", "tests"}
 
 # put together here, so that this file does not name them itself

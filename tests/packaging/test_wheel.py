@@ -88,7 +88,7 @@ def test_a_source_distribution_has_them_in_its_archive_only(sdist, solutions):
 def test_instructors_get_every_file_of_the_course(wheel, root, tracked):
     with zipfile.ZipFile(io.BytesIO(wheel.read(ARCHIVE))) as archive:
         packed = {name: archive.read(name) for name in archive.namelist()}
-    course = [p for p in tracked if p.parts[len(root.parts)] == "exercises" and not p.name.startswith(("page_config", "jupyter"))]
+    course = [p for p in tracked if p.parts[len(root.parts)] == "exercises" and not p.name.startswith(("page_config", "jupyter", "hatch"))]
     assert packed == {p.relative_to(root / "exercises").as_posix(): p.read_bytes() for p in course if "handout" not in p.parts}
 
 
