@@ -37,18 +37,22 @@ def is_here(need):
     return all(map(importlib.util.find_spec, NEEDS[need])) and (need != "browser" or chromium_path() is not None)
 
 
-def quick_about_failures():
-    """Hypothesis explains a failure by tracing lines, which with Python 3.11 once went on for ever after the browser's tests."""
+def calm_hypothesis():
+    """Hypothesis explains a failure by tracing lines, which with Python 3.11 once went on for ever after the browser's tests.
+
+    And a machine that does other work as well is slow, which is no failure.
+    """
     if importlib.util.find_spec("hypothesis") is None:
         return
-    from hypothesis import Phase, settings
+    from hypothesis import HealthCheck, Phase, settings
 
-    settings.register_profile("autolab", phases=[p for p in Phase if p is not Phase.explain])
+    phases = [p for p in Phase if p is not Phase.explain]
+    settings.register_profile("autolab", phases=phases, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("autolab")
 
 
 def pytest_configure(config):
-    quick_about_failures()
+    calm_hypothesis()
     os.environ.setdefault("AUTOLAB_HOME", "off")  # tests are nobody's attempts
     if hasattr(config, "workerinput"):  # of pytest-xdist: the process that started it has looked
         return
@@ -98,6 +102,13 @@ def lib(request):
 def chromium():
     """Path of the browser that Playwright is to drive."""
     return chromium_path()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _jupyter_folders(tmp_path_factory):
+    """Kernels that tests start read nobody's settings, and run where the home is read-only."""
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR"):
+        os.environ[name] = str(tmp_path_factory.mktemp(name.lower()))
 
 
 @pytest.fixture

@@ -114,7 +114,8 @@ def test_a_test_that_takes_the_fixture_may_import_parts_of_pytorch():
 
 
 @pytest.mark.oracle  # where they are absent, every run shows it
-def test_all_tests_are_collected_without_pytorch_and_numba(root):
+def test_all_tests_are_collected_without_pytorch_and_numba(root, monkeypatch):
+    monkeypatch.delenv("AUTOLAB_REQUIRE", raising=False)
     code = "import sys; sys.modules.update(torch=None, expecttest=None, numba=None); import pytest; sys.exit(pytest.main())"
     command = [sys.executable, "-c", code, "--collect-only", "-qq", "-p", "no:cacheprovider"]
     result = subprocess.run(command, cwd=root, capture_output=True, text=True)
