@@ -14,6 +14,18 @@ if os.name != "nt":
     c.ServerApp.terminado_settings = {"shell_command": [os.environ.get("SHELL") or "sh"]}
 
 
+VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def without_old_views(notebook):
+    """Take out the views of widgets that an earlier autolab saved beside a picture: without their kernel they are an error."""
+    if "widgets" in notebook["metadata"]:  # their state is saved, so they can be shown
+        return
+    for output in (output for cell in notebook["cells"] for output in cell.get("outputs", ())):
+        if "image/svg+xml" in output.get("data", {}):
+            output["data"].pop(VIEW, None)
+
+
 class Contents(AsyncLargeFileManager):
     """Files as usual; a notebook for Python 3 arrives with the language of the kernel that it is about to have.
 
@@ -27,6 +39,7 @@ class Contents(AsyncLargeFileManager):
 
         found = await super().get(path, *args, **kwargs)
         if found["type"] == "notebook" and found["content"] is not None:
+            without_old_views(found["content"])
             metadata = found["content"]["metadata"]
             if metadata.get("kernelspec", {}).get("name") == "python3":
                 metadata["language_info"] = dict(IPythonKernel.language_info)
