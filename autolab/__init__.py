@@ -22,20 +22,20 @@ from autolab.dtypes import bfloat16, bool_ as bool, dtype, float16, float32, flo
 from autolab.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from autolab.engine.tensor import Tensor
 from autolab.size import Size
-from autolab.surface.absent import Absent as _Absent, bind_absent as _bind_absent, watch as _watch
-from autolab.surface.creation import (
+from autolab.torch_api.absent import Absent as _Absent, bind_absent as _bind_absent, watch as _watch
+from autolab.torch_api.creation import (
     arange, as_tensor, device, empty, empty_like, eye, from_dlpack, from_numpy, full, full_like, get_default_dtype, is_tensor,
     linspace, logspace, ones, ones_like, set_default_dtype, tensor, zeros, zeros_like,
 )  # fmt: skip
-from autolab.surface.generator import (
+from autolab.torch_api.generator import (
     Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
 )  # fmt: skip
-from autolab.surface import inplace as _inplace
-from autolab.surface.later import bind_later as _bind_later
-from autolab.surface.methods import MODULES as _MODULES
-from autolab.surface.numpy_names import with_numpy_names as _with_numpy_names
-from autolab.surface.out import with_out as _with_out
-from autolab.surface.printing import set_printoptions
+from autolab.torch_api import inplace as _inplace
+from autolab.torch_api.later import bind_later as _bind_later
+from autolab.torch_api.methods import MODULES as _MODULES
+from autolab.torch_api.numpy_names import with_numpy_names as _with_numpy_names
+from autolab.torch_api.out import with_out as _with_out
+from autolab.torch_api.printing import set_printoptions
 from autolab.version import __version__
 
 float, double, half = float32, float64, float16
@@ -70,7 +70,7 @@ _LAZY = {
     "datasets": "autolab.datasets", "trace": "autolab.trace", "draw": "autolab.draw", "widgets": "autolab.widgets",
     "check": "autolab.check", "course": "autolab.course", "func": "autolab.func", "rules": "autolab.rules", "special": "autolab.special",
     "signal": "autolab.signal", "compiler": "autolab.compiler",
-    "linalg": "autolab.linalg", "random": "autolab.surface.generator", "utils": "autolab.utils",
+    "linalg": "autolab.linalg", "random": "autolab.torch_api.generator", "utils": "autolab.utils",
     "testing": "autolab.testing", "amp": "autolab.amp", "profiler": "autolab.profiler", "_C": "autolab._C",
     "cuda": "autolab.cuda", "cpu": "autolab.cpu",
     "serialization": "autolab.serialization", "backends": "autolab.backends", "compat": "autolab.compat",
@@ -102,7 +102,7 @@ def __getattr__(name: str) -> object:
     if name in _LAZY:
         return _watch(_importlib.import_module(_LAZY[name]))
     if name.startswith("_foreach_"):
-        from autolab.surface.foreach import TABLE as _TABLE
+        from autolab.torch_api.foreach import TABLE as _TABLE
 
         if name in _TABLE:
             return _TABLE[name]

@@ -23,15 +23,15 @@ from types import ModuleType
 from typing import Any
 
 import autolab
-from autolab.surface import products
-from autolab.surface.absent import sentence, watch
+from autolab.torch_api import products
+from autolab.torch_api.absent import sentence, watch
 from autolab.version import __version__
 
 __all__ = ["Handle", "install", "is_installed", "uninstall"]
 
 PYTORCH = "2.13.0"  # the release whose behaviour autolab has
 # Modules whose place is another here.
-ELSEWHERE = {"random": "surface.generator", "_tensor": "engine.tensor", "serialization": "serialization"}
+ELSEWHERE = {"random": "torch_api.generator", "_tensor": "engine.tensor", "serialization": "serialization"}
 
 
 class Torch(ModuleType):

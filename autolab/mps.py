@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autolab.surface.generator import manual_seed
+from autolab.torch_api.generator import manual_seed
 
 __all__ = ["device_count", "empty_cache", "manual_seed", "synchronize"]
 

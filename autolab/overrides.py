@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from autolab.engine.tensor import Tensor
-from autolab.surface import overriding
-from autolab.surface.overriding import (
+from autolab.torch_api import overriding
+from autolab.torch_api.overriding import (
     DisableTorchFunctionSubclass,
     TorchFunctionMode,
 )

@@ -5,10 +5,10 @@
 tensor(0.5000)
 """
 
-from autolab.surface import functions as _functions
-from autolab.surface import pointwise as _pointwise
-from autolab.surface import reduce as _reduce
-from autolab.surface import special as _special
+from autolab.torch_api import functions as _functions
+from autolab.torch_api import pointwise as _pointwise
+from autolab.torch_api import reduce as _reduce
+from autolab.torch_api import special as _special
 
 _OTHER_NAMES = {
     "expit": _pointwise.sigmoid, "expm1": _pointwise.expm1, "log1p": _pointwise.log1p, "round": _pointwise.round,

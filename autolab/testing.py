@@ -10,8 +10,8 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh
-from autolab.surface.creation import as_tensor
-from autolab.surface.random import rand
+from autolab.torch_api.creation import as_tensor
+from autolab.torch_api.random import rand
 
 __all__ = ["assert_close", "make_tensor"]
 

@@ -17,7 +17,7 @@ from autolab import dtypes
 from autolab.amp.policies import table
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
-from autolab.surface.pointwise import to
+from autolab.torch_api.pointwise import to
 
 __all__ = [
     "autocast", "clear_autocast_cache", "custom_bwd", "custom_fwd", "get_autocast_dtype", "is_autocast_available",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["detect_anomaly", "is_anomaly_check_nan_enabled", "is_anomaly_enabled", "set_detect_anomaly"]
 
 TRACEBACK, PARENT = "traceback_", "parent_"  # PyTorch's keys in node.metadata
-WAY = ("engine", "levels", "shortcuts", "surface", "autograd")  # the rooms that a call of an operation goes through
+WAY = ("engine", "transforms", "fast", "torch_api", "autograd")  # the rooms that a call of an operation goes through
 UNKNOWN = "No forward pass information available. Enable detect anomaly during forward pass for more information."
 
 

@@ -16,7 +16,7 @@ from autolab.engine.modes import modes
 from autolab.engine.node import Edge, Like, edge_of
 from autolab.engine.tensor import Tensor, fresh
 from autolab.size import Size
-from autolab.surface import overriding
+from autolab.torch_api import overriding
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 ONES = {np.float32: np.float32(1), np.float64: np.float64(1)}
@@ -279,8 +279,8 @@ def grad(
 
 def grad_of_each(outputs: Any, wanted: Any, grad_outputs: Any, retain_graph: Any, create_graph: bool, options: Any) -> tuple[Any, ...]:
     """`grad` for many grad_outputs at once, stacked along their first dim: one pass, inside vmap."""
-    from autolab.levels.batched import Batch
     from autolab.rules import batch  # noqa: F401 - gives the rows their batching rules
+    from autolab.transforms.batched import Batch
 
     given = as_tuple(grad_outputs)
     for i, (out, g) in enumerate(zip(outputs, given)):

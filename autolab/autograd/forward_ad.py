@@ -24,10 +24,10 @@ from autolab.engine.inplace import layout_of
 from autolab.engine.modes import modes
 from autolab.engine.op import Out, Value, Values
 from autolab.engine.tensor import TABLE, Tensor, fresh
-from autolab.levels.dual import Dual, Push, check_tangent
-from autolab.levels.level import Level, Look, shaped, zeros
 from autolab.rules.strided import owned, window
-from autolab.surface.inplace import copy_
+from autolab.torch_api.inplace import copy_
+from autolab.transforms.dual import Dual, Push, check_tangent
+from autolab.transforms.level import Level, Look, shaped, zeros
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 

@@ -26,7 +26,7 @@ from autolab.engine.inplace import FUNCTION, SEVERAL, View, check_may_write, reb
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import Edge, edge_of
 from autolab.engine.tensor import Tensor, fresh
-from autolab.surface.overriding import as_subclass, overrides
+from autolab.torch_api.overriding import as_subclass, overrides
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 

@@ -12,7 +12,7 @@ from typing import Any
 from autolab.autograd.api import grad
 from autolab.autograd.grad_mode import enable_grad
 from autolab.engine.tensor import Tensor
-from autolab.surface import creation, shape
+from autolab.torch_api import creation, shape
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 

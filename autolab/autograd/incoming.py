@@ -13,7 +13,7 @@ from autolab.autograd.differences import results
 from autolab.autograd.function import Function
 from autolab.autograd.mismatch import GradcheckError
 from autolab.engine.tensor import Tensor, fresh
-from autolab.levels.batched import Batch
+from autolab.transforms.batched import Batch
 
 
 def run_forward(func: Any, inputs: tuple[Any, ...], directions: dict[int, Any], zeros: bool = True) -> list[tuple[Any, Any]]:

@@ -17,10 +17,10 @@ from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
 from autolab.engine.saved import check
 from autolab.engine.tensor import Tensor
-from autolab.levels.batched import Batch
-from autolab.levels.dual import Push
-from autolab.levels.level import Level
-from autolab.levels.taped import Tape, as_tensor
+from autolab.transforms.batched import Batch
+from autolab.transforms.dual import Push
+from autolab.transforms.level import Level
+from autolab.transforms.taped import Tape, as_tensor
 
 
 class SavedValue:

@@ -10,11 +10,11 @@ from autolab.dtypes import FLOATING
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
 from autolab.func.tree import flatten, spread, unflatten
-from autolab.levels.batched import Batch
-from autolab.levels.dual import Push, check_tangent
-from autolab.levels.level import zeros
-from autolab.surface.reduce import sum as sum_over
-from autolab.surface.shape import movedim
+from autolab.torch_api.reduce import sum as sum_over
+from autolab.torch_api.shape import movedim
+from autolab.transforms.batched import Batch
+from autolab.transforms.dual import Push, check_tangent
+from autolab.transforms.level import zeros
 
 
 class VmapInfo(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 
 from autolab.autograd.graph import saved_tensors_hooks
 from autolab.engine.tensor import Tensor
-from autolab.surface.creation import from_numpy
+from autolab.torch_api.creation import from_numpy
 
 from .behaviour import Behaviour, Data, NotAsAsked, Scene, Slip, pair
 from .candidate import Context

@@ -6,7 +6,7 @@ import numpy as np
 
 from autolab.autograd import grad
 from autolab.engine.tensor import Tensor
-from autolab.surface.creation import from_numpy
+from autolab.torch_api.creation import from_numpy
 
 from .behaviour import Behaviour, Data, NotAsAsked, Scene, Slip, pair
 from .cases import draw

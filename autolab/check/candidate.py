@@ -23,7 +23,7 @@ import numpy as np
 from autolab.autograd import Function, enable_grad, grad, no_grad
 from autolab.engine.node import next_number
 from autolab.engine.tensor import Tensor
-from autolab.surface.creation import from_numpy
+from autolab.torch_api.creation import from_numpy
 
 from .limit import SECONDS, TooLong, limit
 from .reference import Reference, parameters

@@ -18,7 +18,7 @@ from autolab.autograd import no_grad
 from autolab.engine.apply import at_work
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
-from autolab.surface.creation import from_numpy
+from autolab.torch_api.creation import from_numpy
 
 from .mutants import mutants
 from .observation import Observation, close

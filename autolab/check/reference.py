@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autolab.autograd import enable_grad, grad, no_grad
-from autolab.surface.creation import from_numpy
+from autolab.torch_api.creation import from_numpy
 
 
 def sum_to(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

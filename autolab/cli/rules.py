@@ -25,7 +25,7 @@ def rules(names: tuple[str, ...], as_json: bool, code: bool) -> None:
     NAME is an operation, such as mul. Without one, all rows are printed, a line each.
     """
     if code:
-        from autolab.shortcuts.row import source
+        from autolab.fast.row import source
 
         click.echo("\n\n".join(source(row_named(name)).rstrip() for name in names or TABLE))
         return

@@ -16,7 +16,7 @@ import numpy as np
 
 from autolab.engine.node import column_sums
 from autolab.engine.op import Op
-from autolab.shortcuts.formula import expression, functions_by_line, product
+from autolab.fast.formula import expression, functions_by_line, product
 
 UFUNCS: dict[type, Any] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide, ast.FloorDiv: np.floor_divide,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autolab.cuda import amp
-from autolab.surface.generator import manual_seed
+from autolab.torch_api.generator import manual_seed
 
 __all__ = [
     "amp", "current_device", "device_count", "empty_cache", "get_device_capability", "get_device_name", "get_device_properties",

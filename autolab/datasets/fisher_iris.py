@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 
 from autolab.engine.tensor import Tensor
-from autolab.surface.creation import from_numpy
+from autolab.torch_api.creation import from_numpy
 
 FILE = Path(__file__).with_name("fisher_iris.csv")
 FEATURES = "sepal length", "sepal width", "petal length", "petal width"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from autolab.engine.tensor import Tensor
-from autolab.surface.creation import from_numpy
+from autolab.torch_api.creation import from_numpy
 
 
 def made(n: int, classes: int, noise: float, seed: int, place: Callable[..., tuple[np.ndarray, np.ndarray]]) -> tuple[Tensor, Tensor]:

@@ -25,7 +25,7 @@ from autolab.distributions.discrete import Bernoulli, Binomial, Categorical, Geo
 from autolab.distributions.distribution import Distribution, Independent
 from autolab.distributions.kl import kl_divergence, register_kl
 from autolab.distributions.multivariate import Beta, Dirichlet, MultivariateNormal
-from autolab.surface.absent import watch as _watch
+from autolab.torch_api.absent import watch as _watch
 
 __all__ = [
     "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Dirichlet", "Distribution", "Exponential", "Gamma", "Geometric",

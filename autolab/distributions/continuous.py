@@ -9,11 +9,11 @@ import numpy as np
 
 from autolab.distributions import constraints
 from autolab.distributions.distribution import Distribution, epsilon, together
-from autolab.surface.creation import empty, finish
-from autolab.surface.generator import source
-from autolab.surface.pointwise import where
-from autolab.surface.random import rand, randn
-from autolab.surface.shape import broadcast_tensors
+from autolab.torch_api.creation import empty, finish
+from autolab.torch_api.generator import source
+from autolab.torch_api.pointwise import where
+from autolab.torch_api.random import rand, randn
+from autolab.torch_api.shape import broadcast_tensors
 
 
 class _LocScale(Distribution):

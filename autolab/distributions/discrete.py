@@ -8,10 +8,10 @@ from autolab.autograd import no_grad
 from autolab.distributions import constraints
 from autolab.distributions.distribution import Distribution, epsilon, together
 from autolab.nn import functional as F
-from autolab.surface import random
-from autolab.surface.arrange import broadcast_shapes
-from autolab.surface.creation import arange, eye
-from autolab.surface.kinds import finfo
+from autolab.torch_api import random
+from autolab.torch_api.arrange import broadcast_shapes
+from autolab.torch_api.creation import arange, eye
+from autolab.torch_api.kinds import finfo
 
 
 def inside(probs: Any) -> Any:

@@ -12,9 +12,9 @@ from autolab.distributions import constraints
 from autolab.distributions.constraints import Constraint
 from autolab.engine.tensor import Tensor
 from autolab.size import Size
-from autolab.surface.creation import tensor
-from autolab.surface.kinds import finfo
-from autolab.surface.shape import broadcast_tensors
+from autolab.torch_api.creation import tensor
+from autolab.torch_api.kinds import finfo
+from autolab.torch_api.shape import broadcast_tensors
 
 
 def together(*values: Any) -> Any:

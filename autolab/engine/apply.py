@@ -1,7 +1,7 @@
 """4. What happens at `x * y`: compute on the raw numbers, then record.
 
 `generally` is the way to read: it is right for every row and in every mode. Rows of fixed inputs take a shortcut with the same
-meaning in the usual mode: `autolab.shortcuts` writes it out for each of them, as a dataclass writes out `__init__`.
+meaning in the usual mode: `autolab.fast` writes it out for each of them, as a dataclass writes out `__init__`.
 """
 
 from __future__ import annotations

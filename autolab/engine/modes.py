@@ -2,7 +2,7 @@
 
 One thread-local object holds it all. `fast` is true when there is nothing to look at but the tensors themselves: no transform is
 active, nobody wants to see saved values. Reading a thread-local costs as much as multiplying two numbers, so the shortcuts of
-`autolab.shortcuts` first look at a plain global: which threads are not fast, or do not record, at the moment.
+`autolab.fast` first look at a plain global: which threads are not fast, or do not record, at the moment.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "g
 
 NO_SETTINGS: dict[str, Any] = {}
 # What writes things out for a row: "run", "fire" and "large" as Python functions, for speed, or None; "formula" as text, to read.
-# Filled by autolab.shortcuts. "attributes", the names under which nodes show what they keep, comes from autolab.autograd.saved.
+# Filled by autolab.fast. "attributes", the names under which nodes show what they keep, comes from autolab.autograd.saved.
 WRITERS: dict[str, Callable[..., Any]] = {}
 
 

@@ -1,7 +1,7 @@
 """1. What a tensor is besides its numbers: where it came from, what has been written to it, where its gradient is kept.
 
 `payload` holds the numbers: an ndarray, or a NumPy scalar for a 0-d result (an order of magnitude faster), or, inside a transform
-of `autolab.func`, another tensor. Everything named `dim` or `keepdim`, and every method, comes from `autolab.surface`.
+of `autolab.func`, another tensor. Everything named `dim` or `keepdim`, and every method, comes from `autolab.torch_api`.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Tensor:
 
     __slots__ = (
         "__dict__", "__weakref__", "_grad", "edge", "extra", "flag", "payload", "version", "window",
-        "_home", "_level", "_own",  # only in boxes, see autolab.levels; here, so that a tensor can become one and a tensor again
+        "_home", "_level", "_own",  # only in boxes, see autolab.transforms; here, so that a tensor can become one and a tensor again
     )  # fmt: skip
 
     payload: Any

@@ -1,7 +1,7 @@
 """Function transforms with PyTorch's names: they take a function of tensors and give a function that computes a derivative of it.
 
 `grad`, `vjp` and `jacrev` go backward; `jvp` and `jacfwd` forward; `vmap` runs a function for one sample on a batch of them; `hessian`
-is forward over reverse. They nest in any order, because each runs on a level of its own (`autolab.levels.level`), and `backward()`
+is forward over reverse. They nest in any order, because each runs on a level of its own (`autolab.transforms.level`), and `backward()`
 goes through their results to captured tensors that require grad.
 
 What is differentiated or mapped may be Tensors in nested tuples, lists, dicts and named tuples; results come in the same form.

@@ -11,7 +11,7 @@ from autolab.dtypes import FLOATING
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.func.tree import mapped
-from autolab.levels.level import Box, Level
+from autolab.transforms.level import Box, Level
 
 Argnums = int | tuple[int, ...]
 

@@ -8,7 +8,7 @@ from typing import Any
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import differentiable, leave, only_tensors, split_aux, zeros_like
 from autolab.func.tree import flatten, unflatten
-from autolab.levels.dual import Push
+from autolab.transforms.dual import Push
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:

@@ -14,7 +14,7 @@ from autolab.func.forward import jvp
 from autolab.func.mapped import vmap
 from autolab.func.reverse import vjp
 from autolab.func.tree import flatten, unflatten
-from autolab.surface.shape import reshape, stack
+from autolab.torch_api.shape import reshape, stack
 
 
 def basis(x: Tensor) -> Tensor:

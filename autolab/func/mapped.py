@@ -9,11 +9,11 @@ from typing import Any
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import name_of
 from autolab.func.tree import Form, arguments, flatten, mapped, spread, unflatten
-from autolab.levels.batched import Batch, Batched
 from autolab.rules import batch as _  # noqa: F401 - gives the rows their batching rules
-from autolab.surface.generator import get_rng_state, set_rng_state
-from autolab.surface.index import narrow
-from autolab.surface.shape import cat, movedim
+from autolab.torch_api.generator import get_rng_state, set_rng_state
+from autolab.torch_api.index import narrow
+from autolab.torch_api.shape import cat, movedim
+from autolab.transforms.batched import Batch, Batched
 
 RANDOMNESS = ("error", "different", "same")
 

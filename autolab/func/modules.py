@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from autolab.engine.tensor import Tensor
-from autolab.surface.shape import stack
+from autolab.torch_api.shape import stack
 
 Places = dict[str, tuple[dict[str, Any], str]]
 

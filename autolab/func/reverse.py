@@ -14,7 +14,7 @@ from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, fresh
 from autolab.func.arguments import Argnums, differentiable, leave, on_top, only_tensors, selected, split_aux, zeros_like
 from autolab.func.tree import flatten, unflatten
-from autolab.levels.taped import Tape
+from autolab.transforms.taped import Tape
 
 HOOKS = (
     "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks: what a transform saves stays with it. Leave the hooks, "

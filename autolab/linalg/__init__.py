@@ -44,8 +44,8 @@ from autolab.linalg.solving import (
     tensorsolve,
 )  # fmt: skip
 from autolab.rules.matrix import LinAlgError
-from autolab.surface.linalg import matmul
-from autolab.surface.out import with_out as _with_out
+from autolab.torch_api.linalg import matmul
+from autolab.torch_api.out import with_out as _with_out
 
 __all__ = [
     "LinAlgError", "cholesky", "cholesky_ex", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh",

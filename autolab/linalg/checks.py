@@ -12,8 +12,8 @@ from autolab.engine.apply import apply
 from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, fresh
-from autolab.surface.dims import require_tensor
-from autolab.surface.results import TYPES
+from autolab.torch_api.dims import require_tensor
+from autolab.torch_api.results import TYPES
 
 
 def named(name: str, *fields: str) -> Any:

@@ -11,9 +11,9 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.linalg.checks import eye, floats, matrix, named, run, square, zeros_info
 from autolab.linalg.solving import permutation, solve_triangular, unpack
 from autolab.rules import matrix as rows
-from autolab.surface import index, pointwise, reduce, shape
-from autolab.surface.layout import gives_its_own
-from autolab.surface.linalg import matmul
+from autolab.torch_api import index, pointwise, reduce, shape
+from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.linalg import matmul
 
 slogdet_result = named("linalg_slogdet", "sign", "logabsdet")
 cholesky_ex_result = named("linalg_cholesky_ex", "L", "info")

@@ -9,8 +9,8 @@ from autolab.linalg.checks import matrix, run, square
 from autolab.linalg.factors import cholesky, eigh, qr
 from autolab.linalg.solving import solve_triangular
 from autolab.rules import matrix as rows
-from autolab.surface import random, reduce, shape
-from autolab.surface.linalg import matmul
+from autolab.torch_api import random, reduce, shape
+from autolab.torch_api.linalg import matmul
 
 
 def basis(A: Tensor, q: int, niter: int) -> Tensor:

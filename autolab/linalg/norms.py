@@ -14,10 +14,10 @@ from autolab.linalg.checks import eye, floats, matrix, run, square
 from autolab.linalg.factors import eigvalsh, svdvals
 from autolab.linalg.solving import inv
 from autolab.rules import matrix as rows
-from autolab.surface import arrange, pointwise, products, reduce, shape
-from autolab.surface.dims import axis_of, require_tensor
-from autolab.surface.layout import gives_its_own
-from autolab.surface.linalg import matmul
+from autolab.torch_api import arrange, pointwise, products, reduce, shape
+from autolab.torch_api.dims import axis_of, require_tensor
+from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.linalg import matmul
 
 
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:

@@ -10,10 +10,10 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.linalg import factors, norms, solving
 from autolab.linalg.checks import matrix, named, run, square
 from autolab.rules import matrix as rows
-from autolab.surface import shape
-from autolab.surface.linalg import matmul
-from autolab.surface.out import with_out
-from autolab.surface.sampling import one_by_one
+from autolab.torch_api import shape
+from autolab.torch_api.linalg import matmul
+from autolab.torch_api.out import with_out
+from autolab.torch_api.sampling import one_by_one
 
 qr_result = named("qr", "Q", "R")
 svd_result = named("svd", "U", "S", "V")

@@ -10,10 +10,10 @@ from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.linalg.checks import eye, floats, matrix, named, run, same_dtype, square, under_autocast, zeros_info
 from autolab.rules import matrix as rows
-from autolab.surface import index, pointwise, reduce, shape
-from autolab.surface.dims import require_tensor
-from autolab.surface.layout import gives_its_own
-from autolab.surface.linalg import matmul
+from autolab.torch_api import index, pointwise, reduce, shape
+from autolab.torch_api.dims import require_tensor
+from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.linalg import matmul
 
 inv_ex_result = named("linalg_inv_ex", "inverse", "info")
 solve_ex_result = named("linalg_solve_ex", "result", "info")

@@ -7,7 +7,7 @@ from typing import Any as _Any
 from autolab.nn import functional
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
-from autolab.surface.absent import watch as _watch
+from autolab.torch_api.absent import watch as _watch
 
 _FAMILIES = {
     "modules.activation": (

@@ -188,7 +188,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Normal, with that part of each column of a matrix set to zero. Source: Martens 2010."""
-    from autolab.surface.random import randperm
+    from autolab.torch_api.random import randperm
 
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")

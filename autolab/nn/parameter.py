@@ -8,8 +8,8 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh, must_be_floating
-from autolab.surface.overriding import _disabled_torch_function_impl, overrides
-from autolab.surface.printing import tensor_repr
+from autolab.torch_api.overriding import _disabled_torch_function_impl, overrides
+from autolab.torch_api.printing import tensor_repr
 
 
 class ParameterType(type):

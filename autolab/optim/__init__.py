@@ -11,7 +11,7 @@ from autolab.optim.optimizer import Optimizer
 from autolab.optim.rprop import Rprop
 from autolab.optim.sgd import ASGD, SGD
 from autolab.optim.squares import Adadelta, Adagrad, RMSprop
-from autolab.surface.absent import watch as _watch
+from autolab.torch_api.absent import watch as _watch
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer", "RAdam",

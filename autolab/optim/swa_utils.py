@@ -14,7 +14,7 @@ from autolab.engine.tensor import Tensor
 from autolab.nn.modules.module import Module
 from autolab.optim.lr_scheduler.base import LRScheduler, per_group
 from autolab.optim.optimizer import Optimizer
-from autolab.surface.creation import tensor
+from autolab.torch_api.creation import tensor
 
 __all__ = [
     "AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn", "update_bn",

@@ -13,11 +13,11 @@ import numpy as np
 
 from autolab.engine.op import from_the_end
 from autolab.engine.tensor import Tensor, fresh
-from autolab.levels.batched import Batch
+from autolab.fast.formula import product as times
 from autolab.rules import elementwise as e
 from autolab.rules import index as i
 from autolab.rules import linalg, nn, reduce, shape, strided, written
-from autolab.shortcuts.formula import product as times
+from autolab.transforms.batched import Batch
 
 
 def batch(*rows):

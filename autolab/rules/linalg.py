@@ -7,7 +7,7 @@ from numpy import ndarray
 
 from autolab.engine.node import column_sums, sum_to
 from autolab.engine.op import BILINEAR, GENERAL, op
-from autolab.shortcuts.formula import product
+from autolab.fast.formula import product
 
 B = BILINEAR
 

@@ -7,12 +7,12 @@ import numpy as np
 
 from autolab.engine.node import ones, sum_to
 from autolab.engine.op import ELEMENTWISE, GENERAL, op
+from autolab.fast.large import STEPS
 from autolab.rules.blocks import clip, in_blocks
 from autolab.rules.elementwise import RAW, sigmoid
 from autolab.rules.index import embedding
 from autolab.rules.reduce import count, put_along_axis
 from autolab.rules.steps import log1p_exp
-from autolab.shortcuts.large import STEPS
 
 # -- sums, of arrays by BLAS and einsum, in a third of the time ---------------------------------
 

@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
+from autolab.fast.large import MANY, STEPS
 from autolab.rules import elementwise as rows
 from autolab.rules import reduce
 from autolab.rules.blocks import clip, horner, in_blocks
-from autolab.shortcuts.large import MANY, STEPS
 
 # log(1 + u) = 2 artanh(s) for s = u / (2 + u): s times these powers of s**2, for s**2 up to 1/9. They are those of the series, 2, 2/3, 2/5
 # ..., Abramowitz and Stegun 4.1.28, the last ones fitted so that five terms are good to 4e-9.

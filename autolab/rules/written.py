@@ -12,7 +12,7 @@ def put_values(x, y, look):
     return out
 
 
-# look: how the view was made, row by row (autolab.levels.level.Look). `y` has the shape of the view.
+# look: how the view was made, row by row (autolab.transforms.level.Look). `y` has the shape of the view.
 put = op(
     "put", lambda x, y, *, look: put_values(x, y, look), LINEAR, node="CopySlices",
     x=lambda g, y_shape, look: put(g, np.zeros(y_shape, g.dtype), look=look),

@@ -14,7 +14,7 @@ from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.parameter import Parameter
 from autolab.serialization.safe import KNOWN, REFUSED, Machine, NotAllowed, _added, globals_of
-from autolab.surface.device import device
+from autolab.torch_api.device import device
 
 STORAGES = {f"torch.{d.title}Storage": d for d in dtypes.ALL}
 OLDER = (

@@ -15,7 +15,7 @@ from typing import Any
 
 from autolab import dtypes
 from autolab.size import Size
-from autolab.surface.device import device
+from autolab.torch_api.device import device
 
 REFUSED = (
     "Weights only load failed. This file can still be loaded, to do so you have two options, do those steps only if you trust the "

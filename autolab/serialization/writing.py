@@ -20,7 +20,7 @@ from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.parameter import Parameter
 from autolab.size import Size
-from autolab.surface.device import device
+from autolab.torch_api.device import device
 
 ALIGNMENT = 64  # bytes: where PyTorch lets the data of a file begin, so that it can be mapped into memory
 

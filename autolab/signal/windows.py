@@ -13,8 +13,8 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.tensor import Tensor
-from autolab.surface.creation import finish
-from autolab.surface.dims import whole
+from autolab.torch_api.creation import finish
+from autolab.torch_api.dims import whole
 
 __all__ = [
     "bartlett", "blackman", "cosine", "exponential", "gaussian", "general_cosine", "general_hamming", "hamming", "hann", "kaiser",

@@ -10,7 +10,7 @@ import sys
 import types
 from typing import Any
 
-from autolab.surface import products
+from autolab.torch_api import products
 from autolab.trace.adapter import watch
 from autolab.trace.compare import Comparison, Difference, compare
 from autolab.trace.model import Accumulated, Edge, Hook, Node, Rule, Saved, Sent, Step, Trace, schema

@@ -11,7 +11,7 @@ from autolab.engine.backward import steps
 from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad
 from autolab.engine.tensor import Tensor
-from autolab.shortcuts.formula import expression
+from autolab.fast.formula import expression
 from autolab.trace.model import Rule
 from autolab.trace.sentences import first_order
 from autolab.trace.values import value_of

@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from autolab.surface.absent import watch as _watch
+from autolab.torch_api.absent import watch as _watch
 
 _LAZY = ("checkpoint", "data")
 

@@ -25,8 +25,8 @@ from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, fresh
 from autolab.size import Size
-from autolab.surface.device import CPU
-from autolab.surface.generator import fork_rng, get_rng_state, set_rng_state
+from autolab.torch_api.device import CPU
+from autolab.torch_api.generator import fork_rng, get_rng_state, set_rng_state
 
 __all__ = [
     "CheckpointError", "CheckpointFunction", "GraphExecGroup", "check_backward_validity", "checkpoint", "checkpoint_sequential",

@@ -5,7 +5,7 @@ import pytest
 
 import autolab
 from autolab.engine import backward
-from autolab.shortcuts import large
+from autolab.fast import large
 
 N = backward.LARGE + 5
 

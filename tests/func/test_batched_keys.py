@@ -5,7 +5,7 @@ import pytest
 
 import autolab
 from autolab import func
-from autolab.levels.batched import loops
+from autolab.transforms.batched import loops
 
 # PyTorch warns where it runs in a loop.
 pytestmark = [

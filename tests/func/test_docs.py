@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import autolab
-from autolab.levels import batched, dual, level, taped
+from autolab.transforms import batched, dual, level, taped
 
 PAGE = (Path(__file__).parents[2] / "docs" / "levels.md").read_text()
 

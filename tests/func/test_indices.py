@@ -5,7 +5,7 @@ import pytest
 
 import autolab
 from autolab import func
-from autolab.levels.batched import loops
+from autolab.transforms.batched import loops
 
 X = autolab.tensor(np.arange(2.0 * 3 * 4 * 5).reshape(2, 3, 4, 5))
 ROWS = autolab.tensor([[0, 2], [1, 1]])

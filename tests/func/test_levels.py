@@ -11,9 +11,9 @@ import autolab
 from autolab import func
 from autolab.engine.modes import modes
 from autolab.engine.op import GENERAL, Op
-from autolab.levels.batched import Batch, loops
-from autolab.levels.level import Look
 from autolab.rules import TABLE
+from autolab.transforms.batched import Batch, loops
+from autolab.transforms.level import Look
 
 pytestmark = pytest.mark.lesson13
 

@@ -11,7 +11,7 @@ import pytest
 import autolab
 from autolab import func
 from autolab.func.tree import flatten, unflatten
-from autolab.levels.batched import loops
+from autolab.transforms.batched import loops
 
 from ..oracle.compare import RANDOM, here, leaves, operators, ours
 

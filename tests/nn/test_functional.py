@@ -6,8 +6,8 @@ import pytest
 import autolab
 from autolab import func
 from autolab.autograd import gradgradcheck
-from autolab.levels.batched import loops
 from autolab.nn import functional as F
+from autolab.transforms.batched import loops
 
 pytestmark = pytest.mark.filterwarnings(r"ignore::RuntimeWarning:autolab\.")
 

@@ -41,7 +41,7 @@ RANDOM = set(
     "nn.functional.fractional_max_pool2d nn.functional.fractional_max_pool3d nn.functional.rrelu resize_ resize_as_ "
     "nn.functional.multi_head_attention_forward svd_lowrank pca_lowrank".split()
 )
-# What PyTorch computes to about seven digits only; tests/surface/test_special.py says how exact ours are.
+# What PyTorch computes to about seven digits only; tests/torch_api/test_special.py says how exact ours are.
 LOOSE = {"special.bessel_j0": 1e-6, "special.bessel_j1": 1e-6, "special.bessel_y0": 1e-6, "special.bessel_y1": 1e-6}
 # Equal entries may be picked or ordered differently: the places of whole numbers are not compared, those of floats are.
 TIES = set("argsort kthvalue mode sort topk".split())
@@ -318,7 +318,7 @@ def wrong_calls(info, function, limit):
     for i, case in enumerate(wrong):
         sample = case.sample_input
         if case.error_regex == "unsupported operation" or "single memory location" in case.error_regex:
-            continue  # tensors that share memory, which ours would not: tests/surface/test_out.py has some
+            continue  # tensors that share memory, which ours would not: tests/torch_api/test_out.py has some
         if info.name.startswith("__") and not hasattr(sample.input, "requires_grad"):
             continue  # a method of something that has it not
         try:

@@ -1,8 +1,8 @@
 """The row by which a write through a view inside a transform becomes an operation."""
 
 import autolab
-from autolab.levels.level import Look
 from autolab.rules import TABLE
+from autolab.transforms.level import Look
 
 from .samples import Sample, row
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import autolab
+from autolab.fast import large
 from autolab.rules import activations
 from autolab.rules import nn as rows
-from autolab.shortcuts import large
 
 F = autolab.nn.functional
 SCORES = {

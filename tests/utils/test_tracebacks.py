@@ -78,7 +78,7 @@ def test_an_error_inside_autolab_shows_the_students_line_and_the_message(shown):
 
 def test_the_last_line_says_how_many_frames_are_hidden_and_how_to_see_them(shown):
     assert re.search(r"\n\(\d frames inside autolab are not shown; %tb shows all\)$", shown["shape"])
-    assert "/autolab/surface/linalg.py" in shown["%tb"] and "not shown" not in shown["%tb"]
+    assert "/autolab/torch_api/linalg.py" in shown["%tb"] and "not shown" not in shown["%tb"]
 
 
 def test_a_long_message_breaks_at_words(shown):
@@ -88,7 +88,7 @@ def test_a_long_message_breaks_at_words(shown):
 
 
 def test_verbose_mode_shows_every_frame(shown):
-    assert "/autolab/surface/linalg.py" in shown["shape verbose"]
+    assert "/autolab/torch_api/linalg.py" in shown["shape verbose"]
 
 
 def test_an_error_in_a_students_backward_shows_that_line(shown):

@@ -71,7 +71,7 @@ def prepare(shell: Any) -> None:
 
 def write_shortcuts(autolab: Any) -> None:
     """Use every function once, recorded and not: the engine writes code for a row when it is first used."""
-    from autolab.surface.methods import MODULES
+    from autolab.torch_api.methods import MODULES
 
     quiet = {"random", "settings", "sources"}  # these change or make something else than a result
     names = [n for m in MODULES if m.__name__.rpartition(".")[2] not in quiet for n in _listed(m)]
@@ -335,7 +335,7 @@ def _kind(value: Any) -> str:
 
 
 def _tensor(value: Any) -> Any:
-    from autolab.surface.creation import from_numpy
+    from autolab.torch_api.creation import from_numpy
 
     return from_numpy(np.array(value))
 

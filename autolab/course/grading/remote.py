@@ -13,7 +13,7 @@ import numpy as np
 from autolab.autograd import Function
 from autolab.check import Answer, Fault, Reference
 from autolab.engine.tensor import Tensor
-from autolab.surface.creation import from_numpy
+from autolab.torch_api.creation import from_numpy
 
 from . import wire
 from .box import RemoteError

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from autolab.surface.absent import Absent
+from autolab.torch_api.absent import Absent
 
 FAMILIES = {
     "activation": (

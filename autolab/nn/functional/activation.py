@@ -12,14 +12,14 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.common import activated, is_floating, not_implemented, warn, written
 from autolab.rules import activations as rows
 from autolab.rules import elementwise
-from autolab.surface import pointwise
-from autolab.surface.dims import axis_of
-from autolab.surface.generator import generator
-from autolab.surface.pointwise import sigmoid, tanh
-from autolab.surface.random import rand_like
-from autolab.surface.reduce import log_softmax as _log_softmax
-from autolab.surface.reduce import softmax as _softmax
-from autolab.surface.sampling import sampled
+from autolab.torch_api import pointwise
+from autolab.torch_api.dims import axis_of
+from autolab.torch_api.generator import generator
+from autolab.torch_api.pointwise import sigmoid, tanh
+from autolab.torch_api.random import rand_like
+from autolab.torch_api.reduce import log_softmax as _log_softmax
+from autolab.torch_api.reduce import softmax as _softmax
+from autolab.torch_api.sampling import sampled
 
 # -- with a kink at 0 ------------------------------------------------------------------------------
 

@@ -14,9 +14,9 @@ from autolab.nn.functional.conv import linear
 from autolab.nn.functional.dropping import dropout
 from autolab.nn.functional.padding import pad
 from autolab.rules import nn as rows
-from autolab.surface.dims import evened_out
-from autolab.surface.linalg import matmul
-from autolab.surface.shape import cat
+from autolab.torch_api.dims import evened_out
+from autolab.torch_api.linalg import matmul
+from autolab.torch_api.shape import cat
 
 
 def scaled_dot_product_attention(

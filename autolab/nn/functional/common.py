@@ -13,8 +13,8 @@ from autolab.engine.apply import apply
 from autolab.engine.inplace import overwrite
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
-from autolab.surface.dims import evened_out, require_tensor
-from autolab.surface.inplace import may_write
+from autolab.torch_api.dims import evened_out, require_tensor
+from autolab.torch_api.inplace import may_write
 
 
 def warn(message: str) -> None:

@@ -11,9 +11,9 @@ from autolab.nn.functional.common import same_dtype, several
 from autolab.nn.functional.padding import constant
 from autolab.rules import conv as rows
 from autolab.rules import linalg
-from autolab.surface.dims import evened_out, require_tensor
-from autolab.surface.linalg import einsum, matmul
-from autolab.surface.shape import expand
+from autolab.torch_api.dims import evened_out, require_tensor
+from autolab.torch_api.linalg import einsum, matmul
+from autolab.torch_api.shape import expand
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -10,9 +10,9 @@ import numpy as np
 from autolab import dtypes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.common import warn, written
-from autolab.surface.dims import require_tensor
-from autolab.surface.generator import generator
-from autolab.surface.sampling import sampled
+from autolab.torch_api.dims import require_tensor
+from autolab.torch_api.generator import generator
+from autolab.torch_api.sampling import sampled
 
 # What selu tends to far below 0: the value that alpha_dropout puts in place of what it drops.
 ALPHA = 1.6732632423543772848170429916717 * 1.0507009873554804934193349852946

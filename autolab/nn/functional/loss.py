@@ -15,10 +15,10 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.common import is_floating, not_implemented, reduced, reduction_of, warn
 from autolab.nn.functional.conv import linear
 from autolab.rules import ctc, nn, smooth
-from autolab.surface import pointwise
-from autolab.surface.dims import require_tensor
-from autolab.surface.reduce import log_softmax as _log_softmax
-from autolab.surface.shape import broadcast_tensors, movedim
+from autolab.torch_api import pointwise
+from autolab.torch_api.dims import require_tensor
+from autolab.torch_api.reduce import log_softmax as _log_softmax
+from autolab.torch_api.shape import broadcast_tensors, movedim
 
 # -- numbers -----------------------------------------------------------------------------------------
 

@@ -11,10 +11,10 @@ from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.activation import logsigmoid, softplus
 from autolab.nn.functional.common import is_floating, reduced, reduction_of
-from autolab.surface import pointwise, reduce
-from autolab.surface.index import gather
-from autolab.surface.products import pdist as pdist
-from autolab.surface.shape import common_shape
+from autolab.torch_api import pointwise, reduce
+from autolab.torch_api.index import gather
+from autolab.torch_api.products import pdist as pdist
+from autolab.torch_api.shape import common_shape
 
 
 def hinge(x: Any) -> Any:

@@ -14,9 +14,9 @@ from autolab.engine.tensor import Tensor
 from autolab.nn.functional.common import not_implemented
 from autolab.nn.functional.padding import constant
 from autolab.rules import nn as rows
-from autolab.surface import pointwise, reduce
-from autolab.surface.dims import require_tensor
-from autolab.surface.layout import gives_its_own
+from autolab.torch_api import pointwise, reduce
+from autolab.torch_api.dims import require_tensor
+from autolab.torch_api.layout import gives_its_own
 
 
 def layer_norm(

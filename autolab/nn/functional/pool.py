@@ -14,8 +14,8 @@ from autolab.nn.functional.resize import averages
 from autolab.rules import index as index_rows
 from autolab.rules import pool as rows
 from autolab.rules import reduce, resize
-from autolab.surface import pointwise
-from autolab.surface.generator import generator
+from autolab.torch_api import pointwise
+from autolab.torch_api.generator import generator
 
 LETTERS = {1: "L", 2: "H, W", 3: "D, H, W"}
 

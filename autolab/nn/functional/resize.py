@@ -13,9 +13,9 @@ from autolab.engine.tensor import Tensor, fresh
 from autolab.nn.functional.common import is_floating, not_implemented, several, warn
 from autolab.rules import activations, resize
 from autolab.rules import index as index_rows
-from autolab.surface import pointwise
-from autolab.surface.layout import gives_its_own
-from autolab.surface.linalg import matmul
+from autolab.torch_api import pointwise
+from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.linalg import matmul
 
 MODES = {
     "nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "area": (1, 2, 3), "linear": (1,), "bilinear": (2,), "bicubic": (2,),

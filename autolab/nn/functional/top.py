@@ -7,7 +7,7 @@ from typing import Any
 from autolab.engine.tensor import Tensor
 from autolab.nn import functional as F
 from autolab.nn.functional.padding import constant
-from autolab.surface import pointwise
+from autolab.torch_api import pointwise
 
 REDUCTIONS = ("none", "mean", "sum")
 

@@ -10,7 +10,7 @@ from autolab.nn import functional as F
 from autolab.nn.modules.container import ModuleList, Sequential
 from autolab.nn.modules.linear import Linear
 from autolab.nn.modules.module import Module
-from autolab.surface.shape import cat
+from autolab.torch_api.shape import cat
 
 
 class _ASMoutput(NamedTuple):

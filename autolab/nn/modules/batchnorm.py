@@ -11,8 +11,8 @@ from autolab.nn import init
 from autolab.nn.functional.norm import unseen
 from autolab.nn.modules.module import Module, affine
 from autolab.nn.parameter import Parameter, is_lazy
-from autolab.surface.creation import empty, ones, tensor, zeros
-from autolab.surface.dims import require_tensor
+from autolab.torch_api.creation import empty, ones, tensor, zeros
+from autolab.torch_api.dims import require_tensor
 
 
 class _NormBase(Module):

@@ -11,7 +11,7 @@ from autolab.nn import init
 from autolab.nn.modules.module import Module, affine
 from autolab.nn.modules.utils import _ntuple
 from autolab.nn.parameter import Parameter
-from autolab.surface.creation import empty
+from autolab.torch_api.creation import empty
 
 _MODES = ("zeros", "reflect", "replicate", "circular")
 

@@ -277,7 +277,7 @@ class Module(Hooks, Tree, State):
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
         """The same shapes, in memory in which nothing in particular stands."""
-        from autolab.surface.creation import empty_like
+        from autolab.torch_api.creation import empty_like
 
         return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 

@@ -16,9 +16,9 @@ from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
 from autolab.nn.utils.rnn import PackedSequence
 from autolab.rules import recurrent as rows
-from autolab.surface.creation import empty, zeros
-from autolab.surface.dims import require_tensor
-from autolab.surface.shape import cat, stack
+from autolab.torch_api.creation import empty, zeros
+from autolab.torch_api.dims import require_tensor
+from autolab.torch_api.shape import cat, stack
 
 GATES = {"RNN_TANH": 1, "RNN_RELU": 1, "GRU": 3, "LSTM": 4}
 

@@ -10,7 +10,7 @@ from autolab.nn import functional as F
 from autolab.nn import init
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
-from autolab.surface.creation import empty
+from autolab.torch_api.creation import empty
 
 
 class _Table(Module):

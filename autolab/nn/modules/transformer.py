@@ -15,7 +15,7 @@ from autolab.nn.modules.dropout import Dropout
 from autolab.nn.modules.linear import Linear
 from autolab.nn.modules.module import Module
 from autolab.nn.modules.normalization import LayerNorm
-from autolab.surface.creation import full
+from autolab.torch_api.creation import full
 
 
 def _activation(activation: Any) -> Callable[[Tensor], Tensor]:

@@ -10,8 +10,8 @@ from typing import Any
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
 from autolab.linalg import vector_norm
-from autolab.surface.creation import tensor
-from autolab.surface.shape import stack
+from autolab.torch_api.creation import tensor
+from autolab.torch_api.shape import stack
 
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 

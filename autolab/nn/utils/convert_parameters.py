@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from autolab.engine.tensor import Tensor
 from autolab.nn.modules.module import torch_name
-from autolab.surface.shape import cat
+from autolab.torch_api.shape import cat
 
 __all__ = ["parameters_to_vector", "vector_to_parameters"]
 

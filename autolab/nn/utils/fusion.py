@@ -7,7 +7,7 @@ from typing import Any
 
 from autolab.engine.tensor import Tensor
 from autolab.nn.parameter import Parameter
-from autolab.surface.creation import ones_like, zeros_like
+from autolab.torch_api.creation import ones_like, zeros_like
 
 __all__ = ["fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"]
 

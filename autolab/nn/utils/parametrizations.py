@@ -13,9 +13,9 @@ from autolab.nn.modules.module import Module
 from autolab.nn.utils import parametrize
 from autolab.nn.utils.spectral import as_matrix, default_dim, start
 from autolab.nn.utils.weightnorm import norm_except_dim
-from autolab.surface.creation import eye, zeros
-from autolab.surface.random import randn
-from autolab.surface.shape import cat
+from autolab.torch_api.creation import eye, zeros
+from autolab.torch_api.random import randn
+from autolab.torch_api.shape import cat
 
 __all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 MAPS = ("matrix_exp", "cayley", "householder")

@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from autolab.nn.utils.convert_parameters import parameters_to_vector
-from autolab.surface.creation import ones_like, zeros_like
-from autolab.surface.random import rand, rand_like
+from autolab.torch_api.creation import ones_like, zeros_like
+from autolab.torch_api.random import rand, rand_like
 
 __all__ = [
     "BasePruningMethod", "CustomFromMask", "Identity", "L1Unstructured", "LnStructured", "PruningContainer", "RandomStructured",

@@ -9,8 +9,8 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.tensor import Tensor
-from autolab.surface.creation import as_tensor, full, tensor
-from autolab.surface.shape import cat, stack
+from autolab.torch_api.creation import as_tensor, full, tensor
+from autolab.torch_api.shape import cat, stack
 
 __all__ = [
     "PackedSequence", "invert_permutation", "pack_padded_sequence", "pack_sequence", "pad_packed_sequence", "pad_sequence",

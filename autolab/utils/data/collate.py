@@ -10,8 +10,8 @@ import numpy as np
 
 from autolab.dtypes import float64
 from autolab.engine.tensor import Tensor, fresh
-from autolab.surface.creation import as_tensor, tensor
-from autolab.surface.shape import stack
+from autolab.torch_api.creation import as_tensor, tensor
+from autolab.torch_api.shape import stack
 
 WRONG = "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from autolab.surface.generator import source
+from autolab.torch_api.generator import source
 from autolab.utils.data.collate import default_collate, default_convert
 from autolab.utils.data.dataset import IterableDataset
 from autolab.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler

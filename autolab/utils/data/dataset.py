@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from autolab.engine.tensor import Tensor, fresh
-from autolab.surface.generator import default_generator, source
+from autolab.torch_api.generator import default_generator, source
 
 T = TypeVar("T")
 

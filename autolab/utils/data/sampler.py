@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any, Generic, TypeVar
 
 from autolab.dtypes import float64
-from autolab.surface.creation import as_tensor
-from autolab.surface.generator import source
-from autolab.surface.random import multinomial
+from autolab.torch_api.creation import as_tensor
+from autolab.torch_api.generator import source
+from autolab.torch_api.random import multinomial
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.surface.generator import manual_seed
+from autolab.torch_api.generator import manual_seed
 from autolab.utils.data.collate import default_collate
 from autolab.utils.data.dataset import fetched, rows
 

@@ -1,0 +1,133 @@
+"""Large arrays, entry by entry: gradients over the gradient that came in, and formulas a block at a time.
+
+Going through a million numbers takes as long as their way through memory, whatever is computed on the way. So a gradient is written
+over the one that came in, if nobody but the backward pass holds that; and a formula of several steps is applied to blocks, whose
+intermediate results stay in the cache. `STEPS` has formulas that are written out step by step for this (autolab.rules.steps).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from autolab.engine.node import F32, F64, OpNode
+from autolab.engine.op import Op, Plan
+from autolab.fast.formula import UFUNCS, inlined
+
+BLOCK = 1 << 15  # entries: a few intermediate results of a block fit into the cache beside each other
+MANY = 1 << 12  # entries: from here on the steps below are taken
+# forward(x, *, setting) or rule(g, x, setting) -> into(x, setting, out), which computes the same in the memory of `out`, for float32
+# and float64. Of a rule, `out` may be `g`: it is the last to be written. For rows that are not elementwise there is no `out`.
+STEPS: dict[Callable[..., Any], Callable[..., Any]] = {}
+
+
+def by_steps(into: Callable[..., Any], x: Any, values: tuple[Any, ...]) -> Any:
+    """What into(x, *values, out) makes of a contiguous array, block by block."""
+    out = np.empty(x.shape, x.dtype)
+    flat, result = x.reshape(-1), out.reshape(-1)
+    for start in range(0, flat.size, BLOCK):
+        some = slice(start, start + BLOCK)
+        into(flat[some], *values, result[some])
+    return out
+
+
+def compile_large(op: Op, plan: Plan) -> Callable[..., Any] | None:
+    """The function `large` for the nodes of a row whose rules work entry by entry; None for other rows."""
+    if op.kind != "elementwise" or op.outputs != 1 or op.variadic or plan.shared:
+        return None
+    rules = [(i, written(rule), wanted) for i, rule, wanted in plan.rules]
+    if all(rule.steps == 0 for _, rule, _ in rules):  # g itself
+        return None
+    last = None if any(rule.steps == 0 for _, rule, _ in rules) else rules[-1][0]
+
+    def large(node: OpNode, g: Any, ours: bool) -> Any:
+        """What `node.fire(g, False)` gives, for a large g; in its memory if it is `ours`."""
+        values = node.unpack(False) if node.like is None and (g.dtype is F32 or g.dtype is F64) else None
+        same = g.base is not None and not any(g.strides)  # one number, in the shape of all that were added up
+        if values is None or not (same or g.flags.c_contiguous) or not all(stands_beside(v, g) for v in values):
+            return node.fire(g, False)
+        found: list[Any] = [None] * len(node.edges)
+        if node.edges[0] is node.edges[-1] and len(rules) == 2 and say_the_same(rules, values):  # z * z
+            i, rule, wanted = rules[0]
+            half = apply(rule, g, same, [values[k] for k in wanted], g if ours else None)
+            found[i] = np.add(half, half, out=half if half.flags.writeable else None)
+            return found
+        for i, rule, wanted in rules:
+            found[i] = apply(rule, g, same, [values[k] for k in wanted], g if ours and i == last else None)
+        return found
+
+    return large
+
+
+def stands_beside(value: Any, g: Any) -> bool:
+    """Whether a saved value can be looked at entry by entry along with g, and keeps its dtype."""
+    if type(value) is not np.ndarray:
+        return type(value) in (int, float, bool, type(None))
+    return value.shape == g.shape and value.flags.c_contiguous and (value.dtype is g.dtype or value.dtype.kind == "b")
+
+
+class Written(NamedTuple):
+    """A rule with a place for its result: `multiply(g, y, out)` for `g * y`. `steps`: how many operations it is; 0 if it is g itself.
+
+    calls: it calls a function for its result, which knows best how to.
+    """
+
+    rule: Callable[..., Any]
+    text: str | None
+    steps: int
+    into: Callable[..., Any]
+    calls: bool = False
+
+
+def written(rule: Callable[..., Any]) -> Written:
+    if rule in STEPS:
+        return Written(rule, None, 9, STEPS[rule])
+    count = rule.__code__.co_argcount
+    given = ["g", *(f"v{k}" for k in range(1, count))]
+    names: dict[str, Any] = {ufunc.__name__: ufunc for ufunc in (*UFUNCS.values(), np.negative)}
+    text = inlined(rule, dict(zip(rule.__code__.co_varnames, given)), names)
+    if text is None:
+
+        def into(*args: Any) -> None:
+            args[-1][...] = rule(*args[:-1])
+
+        return Written(rule, None, 9, into)
+    found = ast.parse(text, mode="eval").body
+    steps = sum(isinstance(n, ast.BinOp | ast.UnaryOp | ast.Call | ast.Compare | ast.IfExp) for n in ast.walk(found))
+    if isinstance(found, ast.BinOp) and type(found.op) in UFUNCS:
+        line = f"{UFUNCS[type(found.op)].__name__}({ast.unparse(found.left)}, {ast.unparse(found.right)}, out)"
+    elif isinstance(found, ast.UnaryOp) and isinstance(found.op, ast.USub):
+        line = f"negative({ast.unparse(found.operand)}, out)"
+    else:
+        line = f"out[...] = {text}"
+    exec(compile(f"def into({', '.join(given)}, out):\n    {line}\n", "<large>", "exec"), names)
+    return Written(rule, text, steps if steps or text == "g" else 9, names["into"], isinstance(found, ast.Call))
+
+
+def say_the_same(rules: list[Any], values: list[Any]) -> bool:
+    """Whether two rules compute the same from the same values."""
+    a, b = rules
+    return a[1].text is not None and a[1].text == b[1].text and all(values[j] is values[k] for j, k in zip(a[2], b[2]))
+
+
+def apply(rule: Written, g: Any, same: bool, values: list[Any], over: Any) -> Any:
+    """The rule's result, written over `over` if that is given."""
+    if not rule.steps:
+        return g
+    one = g[(0,) * g.ndim] if same else None
+    if same and not any(type(v) is np.ndarray for v in values):
+        return np.broadcast_to(np.asarray(rule.rule(one, *values), g.dtype), g.shape)
+    if rule.steps == 1 and rule.calls:
+        return rule.rule(g if one is None else one, *values)
+    out = np.empty(g.shape, g.dtype) if over is None else over
+    if rule.steps == 1:
+        rule.into(g if one is None else one, *values, out)
+        return out
+    flat, *arrays = (a.reshape(-1) if type(a) is np.ndarray else a for a in (out, g if one is None else one, *values))
+    for start in range(0, flat.size, BLOCK):
+        some = slice(start, start + BLOCK)
+        rule.into(*[a[some] if type(a) is np.ndarray else a for a in arrays], flat[some])
+    return out

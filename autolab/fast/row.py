@@ -1,0 +1,444 @@
+"""The shortcut of `apply`, written out for one row.
+
+For a row of fixed inputs and one result, the general way of `apply.py` and `node.py` is spelled out as Python source: no loops
+over inputs, no plan to look up, no list to build. It does the same things in the same order; `source(op)` shows it. Whatever is
+not usual (a transform is active, a saved value was written to) goes back to the general way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autolab.dtypes import FLOATING
+from autolab.engine.apply import explained, generally, highest, looks_into, not_a_tensor, stretched
+from autolab.engine.inplace import View
+from autolab.engine.modes import GENERATED, modes
+from autolab.engine.node import OpNode, accumulator, edge_of, fit, next_number
+from autolab.engine.op import WRITERS, Op, Out, Plan, Setting, Shape, Slot, Value
+from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, revive
+from autolab.engine.tensor import Tensor, blank
+from autolab.fast.formula import body, inlined, product
+from autolab.fast.large import MANY, STEPS, by_steps, compile_large
+
+FAST = os.environ.get("AUTOLAB_FAST", "1") != "0"  # AUTOLAB_FAST=0: everything goes the general way, for reading and for tests
+MOST_INPUTS = 3
+OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
+
+
+GENERATED.update(
+    {
+        "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
+        "MANY": MANY, "by_steps": by_steps, "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "revive": revive,
+        "Tensor": Tensor, "View": View, "accumulator": accumulator, "edge_of": edge_of, "explained": explained,
+        "f32": np.float32, "f64": np.float64, "fit": fit, "general_fire": OpNode.fire, "generally": generally,
+        "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__, "blank": blank,
+        "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "product": product, "shape_of": np.shape,
+        "stretched": stretched,
+    }
+)  # fmt: skip
+
+
+def can_specialise(op: Op) -> bool:
+    return FAST and not op.variadic and op.outputs == 1 and 1 <= len(op.inputs) <= MOST_INPUTS
+
+
+def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking: bool = True) -> str:
+    """The text of `run(x, y, settings)`: compute, wrap, and record if so asked; fills `names` with what it needs.
+
+    If `looking`, it first looks whether this is the usual mode.
+
+    A row of `matrices` takes the shortcut for two matrices of one dtype, and calls `otherwise(x, y)` for all else.
+    """
+    xs = op.inputs
+    first = xs[0]
+    args = ", ".join(xs)
+    raws = ", ".join(f"raw_{x}" for x in xs)
+    lines = [
+        f"def {op.name}({args}, settings={{}}):",
+    ]
+    if looking:
+        lines += ["    if slow_threads and not modes.usual:", f"        return unusual({args}, settings)"]
+    if only_tensors(op):
+        other = f"raise TypeError(not_a_tensor(op, {first})) from None" if len(xs) == 1 else general_call(op)
+        lines += ["    try:", f"        {raws} = {', '.join(f'{x}.payload' for x in xs)}", "    except AttributeError:", f"        {other}"]
+    else:
+        for x in xs:
+            lines += [f"    is_{x} = isinstance({x}, Tensor)", f"    raw_{x} = {x}.payload if is_{x} else {x}"]
+    lines += promotion(op)
+    if op.view:
+        lines.append(f"    raw_{first} = {first}.box()")
+    call = f"forward({raws}{', **settings' if op.settings else ''})"
+    typed = None  # for arrays of float32
+    if not op.settings:
+        given = {x: f"raw_{x}" for x in xs}
+        call = inlined(op.forward, given, names) or call
+        typed = inlined(op.forward, given, names, xs) if len(xs) == 1 and not op.view else None
+        typed = None if typed == call else typed
+    if op.forward in STEPS:
+        names["into"] = STEPS[op.forward]
+        values = "".join(f"settings.get({name!r}, {default!r}), " for name, default in op.settings.items())
+        asked = f"dtype is not None and raw_{first}.size > MANY and raw_{first}.flags.c_contiguous"
+        steps = f"by_steps(into, raw_{first}, ({values}))" if op.kind == "elementwise" else f"into(raw_{first}, {values})"
+        call = f"{steps} if {asked} else {f'{typed} if dtype is F32 else ' if typed else ''}{call}"
+        call = f"{typed} if dtype is F32 and raw_{first}.size <= MANY else {call}" if typed else call
+    elif typed:
+        call = f"{typed} if dtype is F32 else {call}"
+    if op.matrices:
+        lines += [
+            "    try:",
+            f"        out = raw_{first}.dot(raw_{xs[1]})",
+            "    except ValueError:",
+            f"        return otherwise({args})",
+        ]
+    elif op.kind == "elementwise" and len(xs) > 1:
+        lines += [
+            "    try:",
+            f"        out = {call}",
+            "    except ValueError as error:",
+            f"        raise explained(op, error, [{raws}]) from None",
+        ]
+    else:
+        lines.append(f"    out = {call}")
+    lines += [
+        "    t = blank()",
+        "    t.payload = out",
+        "    t.edge = t.window = t.extra = t._grad = None",
+        "    t.flag = False",
+    ]
+    if op.view:
+        lines += [
+            f"    if looks_into(out, raw_{first}):",
+            f"        t.window, t.version = View.{'of_usual' if recorded else 'of'}({first}), {first}.version",
+            *(["        if t.window is None:  # of an inference tensor: one too", "            return t"] if recorded else []),
+            "    else:",
+            "        t.version = [0]",
+        ]
+    else:
+        lines.append("    t.version = [0]")
+    if not recorded:
+        return "\n".join([*lines, "    return t"]) + "\n"
+    if "dtype" in op.settings:
+        lines += ["    if out.dtype not in FLOATING:", "        return t"]
+    differentiable = [x for x in xs if x in op.rules]
+    for x in differentiable:
+        lines += edge_lines(x, "" if only_tensors(op) else f"is_{x}")
+    if differentiable:
+        lines += branches(op, differentiable, 0, "    ", only_tensors(op))
+    lines.append("    return t")
+    return "\n".join(lines) + "\n"
+
+
+def only_tensors(op: Op) -> bool:
+    """Whether the shortcut is only for tensors: of rows that are seldom given anything else."""
+    return len(op.inputs) == 1 or (op.kind != "elementwise" and all(x in op.rules for x in op.inputs))
+
+
+def general_call(op: Op) -> str:
+    return f"return otherwise({', '.join(op.inputs)})" if op.matrices else f"return generally(op, ({', '.join(op.inputs)},), settings)"
+
+
+def edge_lines(x: str, asked: str) -> list[str]:
+    """Where the gradient of an input goes, if the condition `asked` holds ("": it always does): what `edge_of` does."""
+    lines = [
+        f"    edge_{x} = {x}.edge if {x}.window is None else edge_of({x})",
+        f"    if edge_{x} is None and {x}.flag:",
+        f"        edge_{x} = {x}.extra.accumulator() or accumulator({x})",
+    ]
+    return [f"    edge_{x} = None", f"    if {asked}:", *("    " + line for line in lines)] if asked else lines
+
+
+def promotion(op: Op) -> list[str]:
+    """Take the shortcut only if all operands are the same of float32 and float64, or Python numbers beside one of them.
+
+    `alike` becomes true if all tensors among the inputs have the shape and dtype of the result; `dtype` becomes that of all
+    arrays, if it is one.
+    """
+    watched = watched_by(op)
+    if op.view or not watched:
+        return ["    alike, dtype = False, None"] if op.stretches else []
+    if op.matrices:
+        a, b = (f"raw_{x}" for x in op.inputs)
+        return [
+            f"    if {a}.ndim != 2 or {b}.ndim != 2 or (dtype := {a}.dtype) is not {b}.dtype or (dtype is not F32 and dtype is not F64):",
+            f"        {general_call(op)}",
+        ]
+    first, *others = watched
+    generally = general_call(op)
+    number = "kind_{0} is float or kind_{0} is int"
+    array_or_number = "kind_{0} is ndarray or kind_{0} is f32 or kind_{0} is f64"  # an array, or a 0-d result
+    arrays = "".join(f" and ((({array_or_number.format(x)}) and raw_{x}.dtype is dtype) or {number.format(x)})" for x in others)
+    scalars = "".join(f" and (kind_{x} is kind_{first} or {number.format(x)})" for x in others)
+    whole = len(watched) == len(op.inputs)  # else the inputs left out (masks) may stretch the others
+    same = " and ".join(f"shape_{x} == shape_{first}" for x in others) or "True"
+    shapes = [f"shape_{first} = raw_{first}.shape"]
+    shapes += [f"shape_{x} = raw_{x}.shape if {array_or_number.format(x)} else shape_{first}" for x in others]
+    foreign = [line for x in others for line in (f"if not isinstance({x}, operands):", "    return NotImplemented")]
+    return [
+        *(f"    kind_{x} = type(raw_{x})" for x in watched),
+        f"    if kind_{first} is ndarray:",
+        f"        dtype = raw_{first}.dtype",
+        f"        if not ((dtype is F32 or dtype is F64){arrays}):",
+        *("            " + line for line in (*foreign, generally)),
+        *([f"        {line}" for line in (*shapes, f"alike = {same}")] if has_shapes(op) else ["        alike = False"] * op.stretches),
+        f"    elif (kind_{first} is f32 or kind_{first} is f64){scalars}:",
+        *([f"        alike, dtype = {whole}, None"] if op.stretches else ["        dtype = None"]),
+        *(scalar_first(first, others[0]) if has_shapes(op) and len(others) == 1 else []),
+        "    else:",
+        *("        " + line for line in (*foreign, generally)),
+        *(["    dtype = None"] if op.stretches and not op.promote else []),  # the others may have another dtype
+    ]
+
+
+def scalar_first(x: str, y: str) -> list[str]:
+    """A 0-d number beside an array of its dtype."""
+    return [
+        f"    elif (kind_{x} is f32 or kind_{x} is f64) and kind_{y} is ndarray and raw_{y}.dtype is raw_{x}.dtype:",
+        f"        alike, dtype, shape_{x}, shape_{y} = False, raw_{y}.dtype, (), raw_{y}.shape",
+    ]
+
+
+def watched_by(op: Op) -> list[str]:
+    """The inputs whose dtypes the shortcut looks at."""
+    return [op.inputs[i] for i in op.together] if op.promote else [x for x in op.inputs if x in op.rules][:1]
+
+
+def has_shapes(op: Op) -> bool:
+    """Whether the shortcut has `shape_x` of each input at hand."""
+    return op.stretches and len(watched_by(op)) == len(op.inputs)
+
+
+def branches(op: Op, inputs: list[str], mask: int, indent: str, tensors: bool = False) -> list[str]:
+    """Nested ifs over which inputs have an edge, down to the node for each set of them. `tensors`: all inputs are."""
+    if not inputs:
+        return node_lines(op, mask, indent, tensors) if mask else []
+    x, *rest = inputs
+    without = branches(op, rest, mask, indent + "    ", tensors)
+    return [
+        f"{indent}if edge_{x} is not None:",
+        *branches(op, rest, mask | 1 << op.inputs.index(x), indent + "    ", tensors),
+        *([f"{indent}else:", *without] if without else []),
+    ]
+
+
+def node_lines(op: Op, mask: int, indent: str, tensors: bool) -> list[str]:
+    """Make the node for one set of inputs that need a gradient: its edges, and the values its plan saves."""
+    plan = op.plan(mask)
+    xs = op.inputs
+    edges = ", ".join(f"edge_{x}" if mask >> i & 1 else "None" for i, x in enumerate(xs))
+    raws = ", ".join(f"raw_{x}" for x in xs)
+    named = f"node_class({mask}, name({raws}{', **settings' if op.settings else ''}))"
+    lines = [
+        f"node = {named if op.namer else f'Node{mask}'}()",
+        f"node.edges = ({edges},)",
+        "node.hooks = None",
+        "node.seq = next_number()",
+    ]
+    if op.settings:
+        lines.append("node.settings = settings")
+    if op.stretches:
+        asking = [x for i, x in enumerate(xs) if mask >> i & 1]
+        of = "shape_{0}" if has_shapes(op) else "raw_{0}.shape"
+        own = ", ".join(f"None if {of} == shape else ({of}, dtype)".format(x) if x in asking else "None" for x in xs)
+        lines += [
+            "if alike:",
+            "    node.like = None",
+            "elif dtype is not None:",
+            "    shape = out.shape",
+            f"    node.like = {own}",
+            "else:",
+            f"    node.like = stretched(({', '.join(xs)},), [{raws}], t)",
+        ]
+    lines += [f"node.saved = ({''.join(f'{kept(slot, op, mask, tensors)}, ' for slot in plan.slots)})", "t.edge = node"]
+    return [indent + line for line in lines]
+
+
+def kept(slot: Slot, op: Op, mask: int, tensors: bool) -> str:
+    """`slot.take` as an expression."""
+    if isinstance(slot, Setting):
+        return f"settings.get({slot.name!r}, {slot.default!r})"
+    if isinstance(slot, Out):
+        return "out, t.version, 0"
+    x, is_tensor = op.inputs[slot.index], tensors or mask >> slot.index & 1
+    if isinstance(slot, Shape):
+        return f"raw_{x}.shape" if is_tensor else f"shape_of(raw_{x})"
+    if is_tensor:
+        return f"raw_{x}, {x}.version, {x}.version[0]"
+    return f"raw_{x}, (version_{x} := {x}.version if is_{x} else NEVER), version_{x}[0]"
+
+
+def with_history(slot: Slot, k: int) -> str:
+    """The k-th value with its history, as an expression: what `slot.unpack` gives for create_graph; "" for what has none."""
+    if isinstance(slot, Out):
+        return f"revive(v{k}, node, version{k})"
+    if isinstance(slot, Value):
+        return f"v{k} if version{k} is NEVER else revive(v{k}, node.edges[{slot.index}], version{k})"
+    return ""
+
+
+def fire_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
+    """The text of a node's `fire`: check the saved values, run the rules, undo broadcasting; fills `names`."""
+    lines = [
+        "def fire(node, g, create_graph, free=False):",
+        "    if g is None:",
+        "        return general_fire(node, g, create_graph, free)",
+    ]
+    targets, guards, values = [], [], []
+    for k, slot in enumerate(plan.slots):
+        values.append(f"v{k}")
+        targets.append(f"v{k}")
+        if slot.width == 3:
+            targets += [f"version{k}", f"at{k}"]
+            guards.append(f"version{k}[0] != at{k}")
+    if targets:
+        lines += ["    try:", f"        {', '.join(targets)}, = node.saved"]
+        lines += ["    except TypeError:  # None", "        raise RuntimeError(FREED) from None"]
+    if guards:
+        lines += [f"    if {' or '.join(guards)}:", "        return general_fire(node, g, create_graph, free)"]
+    revived = [f"        v{k} = {text}" for k, slot in enumerate(plan.slots) if (text := with_history(slot, k))]
+    if revived:
+        lines += ["    if create_graph:", *revived]
+    for k, (_, wanted) in enumerate(plan.shared):
+        lines.append(f"    s{k} = shared_{k}({', '.join(values[w] for w in wanted)})")
+    values += [f"s{k}" for k in range(len(plan.shared))]
+    returned = ["None"] * len(op.inputs)
+    for i, _, wanted in plan.rules:
+        x = op.inputs[i]
+        given = dict(zip((op.rules[x].incoming, *op.rules[x].needs), ("g", *(values[k] for k in wanted))))
+        rule = op.rules[x].function
+        text = inlined(rule, given, names) or f"rule_{x}({', '.join(given.values())})"
+        # Saved values have the dtype of g where they were brought to one; `like` then says what to give back.
+        one = len(op.inputs) == 1
+        typed = inlined(rule, given, names, arrays_of(op, given), one_shape=one and op.kind == "elementwise") if op.promote or one else text
+        returned[i] = f"g_{x}"
+        by_dot = inlined(rule, given, names, matrices=True) if op.products else text
+        if by_dot != text:
+            lines.append(f"    g_{x} = ({by_dot}) if type(g) is ndarray else {text}")
+        elif typed in (text, None):
+            lines.append(f"    g_{x} = {text}")
+        else:
+            lines.append(f"    g_{x} = {typed} if type(g) is ndarray and g.dtype is F32 else {text}")
+    if op.stretches:
+        lines += ["    if node.like is not None:", f"        {', '.join(f'like_{x}' for x in op.inputs)} = node.like"]
+        for i, _, _ in plan.rules:
+            x = op.inputs[i]
+            lines += [f"        if like_{x} is not None:", f"            g_{x} = fit(g_{x}, like_{x})"]
+    return "\n".join([*lines, *let_go(plan), f"    return {', '.join(returned)},"]) + "\n"
+
+
+def let_go(plan: Plan) -> list[str]:
+    """Release what was kept, if so asked."""
+    return ["    if free:", "        node.saved = None"] if plan.holds_values else []
+
+
+def arrays_of(op: Op, names: Any) -> set[str]:
+    """Those among the names a rule asks for that are arrays like the result: the gradient, the result, the inputs."""
+    return {name for name in names if name not in op.settings and name not in op.shared and not name.endswith("_shape")}
+
+
+def compile_fire(op: Op, plan: Plan) -> Callable[..., Any] | None:
+    """The function written by `fire_source`; None if this row goes the general way."""
+    if not can_specialise(op):
+        return None
+    names = {f"rule_{op.inputs[i]}": rule for i, rule, _ in plan.rules}
+    names |= {f"shared_{k}": function for k, (function, _) in enumerate(plan.shared)}
+    return define("fire", fire_source(op, plan, names), names, f"<gradients of {op.name}>")
+
+
+def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any] | None:
+    """The function written by `forward_source`; None if this row goes the general way."""
+    if not can_specialise(op):
+        return None
+    names: dict[str, Any] = {"op": op, "forward": op.forward}
+    if op.matrices:
+        names["otherwise"] = otherwise or (lambda *args: generally(op, args, {}))
+    versions: dict[bool, Callable[..., Any]] = {}
+
+    def version(recorded: bool) -> Callable[..., Any]:
+        run = versions.get(recorded)
+        if run is None:
+            about = f"<{op.name}, {'' if recorded else 'not '}recorded>"
+            run = versions[recorded] = define(op.name, forward_source(op, names, recorded, looking=False), names, about)
+        return run
+
+    def unusual(*args: Any) -> Any:
+        """A transform runs, or somebody watches."""
+        home = None if modes.watched else highest(args)
+        if home is not None and not op.matrices:
+            return home.apply(op, args[:-1], args[-1])
+        if home is not None or modes.watched:
+            return names["otherwise"](*args[:-1]) if op.matrices else generally(op, args[:-1], args[-1])
+        return version(modes.grad)(*args)
+
+    inside = define("inside", inside_source(op), {"op": op, "unusual": unusual, "version": version}, f"<{op.name}, inside>")
+    names |= node_classes(op) | {"unusual": inside}
+    return define(op.name, forward_source(op, names), names, f"<{op.name}>")
+
+
+def inside_source(op: Op) -> str:
+    """The text of what a shortcut does where this is not the usual mode: recording is off, a box is sent to its level, or `unusual`."""
+    given = f"{', '.join(op.inputs)}, settings"
+    lines = [f"def inside({given}):", "    if modes.fast:", f"        return version(False)({given})"]
+    lines += home_lines(op.inputs, "{0}", "isinstance({0}, Tensor)", f"return unusual({given})")
+    fits = f" or not two_matrices({', '.join(op.inputs)})" if op.matrices else ""
+    lines += [
+        "    if home is None and not modes.watched:",
+        f"        return version(modes.grad)({given})",
+        f"    if home is None or home.watched{fits}:",
+        f"        return unusual({given})",
+    ]
+    return "\n".join([*lines, f"    return home.apply(op, ({', '.join(op.inputs)},), settings)"]) + "\n"
+
+
+def two_matrices(x: Any, y: Any) -> bool:
+    """Whether these are tensors of two axes and one dtype that can be multiplied."""
+    if not (isinstance(x, Tensor) and isinstance(y, Tensor)):
+        return False
+    a, b = x.payload, y.payload
+    return a.ndim == b.ndim == 2 and a.dtype is b.dtype and a.shape[1] == b.shape[0]
+
+
+def home_lines(xs: list[str], value: str, is_tensor: str, strange: str) -> list[str]:
+    """`home`: what `highest` gives for the values, but `strange` for a tensor that looks into a box without being one."""
+    lines = ["    home, level = None, 0"]
+    for v, asked in [(value.format(x), is_tensor.format(x)) for x in xs]:
+        lines += [
+            f"    if {asked}:",
+            f"        if {v}.level:",
+            f"            if {v}.level > level:",
+            f"                home, level = {v}.home, {v}.level",
+            f"        elif {v}.window is not None and {v}.window.base.level:",
+            f"            {strange}",
+        ]
+    return lines
+
+
+def node_classes(op: Op) -> dict[str, Any]:
+    """The classes of the nodes that `node_lines` makes, by the names they have there."""
+    masks = [] if op.namer else [mask for mask in range(1, 1 << len(op.inputs)) if not mask & ~op.mask]
+    return {f"Node{mask}": op.node_class(mask, op.node_name) for mask in masks} | {"node_class": op.node_class, "name": op.namer}
+
+
+def define(name: str, text: str, closure: dict[str, Any], file: str) -> Callable[..., Any]:
+    """Compile a function whose free names are `closure`; its globals are those that all shortcuts share."""
+    lines = [f"def make({', '.join(closure)}):", *("    " + line for line in text.splitlines()), f"    return {name}"]
+    place: dict[str, Any] = {}
+    exec(compile("\n".join(lines), file, "exec"), GENERATED, place)
+    return place["make"](**closure)  # type: ignore[no-any-return]
+
+
+def source(op: Op) -> str:
+    """All that is generated for a row, for reading."""
+    if not can_specialise(op):
+        return f"# {op.name} has {'any number of inputs' if op.variadic else 'several results'}: it takes the general way.\n"
+    masks = [m for m in range(1, 1 << len(op.inputs)) if not m & ~op.mask]
+    return "\n\n".join(
+        [forward_source(op, {}), *(f"# needs {m:b}\n{fire_source(op, op.plan(m), {})}" for m in masks)]
+    )
+
+
+GENERATED["two_matrices"] = two_matrices
+WRITERS.update(run=compile_forward, fire=compile_fire, large=compile_large, formula=body)

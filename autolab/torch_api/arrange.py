@@ -1,0 +1,394 @@
+"""Joining, cutting, repeating and turning: functions made of the few that move entries about."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autolab import dtypes
+from autolab.engine.apply import apply
+from autolab.engine.tensor import Tensor, fresh
+from autolab.rules import elementwise as copies
+from autolab.rules import shape as rows
+from autolab.size import Size
+from autolab.torch_api import creation, index, shape
+from autolab.torch_api.dims import axis_of, require_tensor, sizes_of, whole
+from autolab.torch_api.layout import gives_its_own
+
+# What this module gives: functions of the package, methods of Tensor.
+FUNCTIONS = (
+    "argwhere atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes cartesian_prod column_stack combinations "
+    "diag diag_embed diagflat dsplit dstack fliplr flipud hsplit hstack meshgrid repeat_interleave rot90 "
+    "split_with_sizes tensor_split tril_indices triu_indices unravel_index unsafe_chunk unsafe_split vsplit vstack"
+)
+METHODS = (
+    "argwhere diag diag_embed diagflat dsplit fliplr flipud hsplit repeat_interleave rot90 split_with_sizes "
+    "tensor_split unsafe_chunk unsafe_split vsplit"
+)
+OUT = "column_stack diag dstack hstack vstack"
+ALIASES = {"row_stack": "vstack", "swapdims": "transpose"}
+
+
+def several(name: str, given: tuple[Any, ...]) -> list[Tensor]:
+    """Tensors given one by one, or as one sequence. Raises TypeError for what is no Tensor."""
+    if len(given) == 1 and isinstance(given[0], list | tuple):
+        given = tuple(given[0])
+    return [require_tensor(t, name, "tensors", i) for i, t in enumerate(given, 1)]
+
+
+def clone(t: Tensor) -> Tensor:
+    return apply(copies.clone, (t,), {})  # type: ignore[no-any-return]
+
+
+# -- at least so many dims -----------------------------------------------------------------------
+
+
+def _at_least(name: str, raise_dims: Callable[[Tensor], Tensor], doc: str) -> Any:
+    def function(*tensors: Any) -> Any:
+        out = tuple(raise_dims(t) for t in several(name, tensors))
+        return out[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else out
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+def _matrix(t: Tensor) -> Tensor:
+    return shape.reshape(t, 1, 1) if t.ndim == 0 else shape.unsqueeze(t, 0) if t.ndim == 1 else t
+
+
+def _block(t: Tensor) -> Tensor:
+    return shape.unsqueeze(_matrix(t), -1) if t.ndim < 3 else t
+
+
+atleast_1d = _at_least(
+    "atleast_1d", lambda t: shape.reshape(t, 1) if t.ndim == 0 else t, "A number as a vector of one; anything else as it is."
+)
+atleast_2d = _at_least("atleast_2d", _matrix, "With dims of length 1 in front, so that there are two.")
+atleast_3d = _at_least("atleast_3d", _block, "With dims of length 1 around, so that there are three: a vector is (1, n, 1).")
+
+
+# -- joining -------------------------------------------------------------------------------------
+
+
+def _joined(name: str, dim: Callable[[Tensor], int], prepare: Any, doc: str) -> Any:
+    def function(tensors: Sequence[Tensor]) -> Tensor:
+        ready = [prepare(t) for t in several(name, (tensors,))]
+        if not ready:
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        return shape.cat(ready, dim(ready[0]))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+hstack = _joined("hstack", lambda t: 0 if t.ndim == 1 else 1, atleast_1d, "Join side by side: along dim 1, vectors along dim 0.")
+vstack = _joined("vstack", lambda t: 0, atleast_2d, "Join below one another: along dim 0, vectors as rows.")
+dstack = _joined("dstack", lambda t: 2, atleast_3d, "Join behind one another: along dim 2.")
+column_stack = _joined(
+    "column_stack", lambda t: 1, lambda t: shape.reshape(t, -1, 1) if t.ndim < 2 else t, "Join side by side, vectors as columns."
+)
+
+
+def block_diag(*tensors: Tensor) -> Tensor:
+    """The matrices along the diagonal of a larger one, zeros elsewhere; vectors count as rows."""
+    blocks = several("block_diag", tensors)
+    for i, b in enumerate(blocks):
+        if b.ndim > 2:
+            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {b.ndim} dimensions")
+    if not blocks:
+        return creation.zeros(1, 0)
+    matrices = [_matrix(b) for b in blocks]
+    widths = [m.shape[1] for m in matrices]
+    out = []
+    for i, m in enumerate(matrices):
+        left, right = (creation.zeros(m.shape[0], sum(w), dtype=m.dtype) for w in (widths[:i], widths[i + 1 :]))
+        out.append(shape.cat([left, m, right], 1))
+    return shape.cat(out, 0)
+
+
+def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
+    """The coordinates of a grid: for vectors of lengths n, m, ... one tensor of shape (n, m, ...) each ("ij"), or (m, n, ...) ("xy")."""
+    axes = several("meshgrid", tensors)
+    if not axes:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    for t in axes:
+        if t.ndim > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(t.shape)}")
+        if t.payload.dtype != axes[0].payload.dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    if indexing not in (None, "ij", "xy"):
+        raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    lengths = [t.shape.numel() for t in axes]
+    grids = [
+        shape.expand(shape.reshape(t, *(-1 if k == i else 1 for k in range(len(axes)))), lengths) for i, t in enumerate(axes)
+    ]
+    return tuple(shape.transpose(g, 0, 1) if indexing == "xy" and len(grids) > 1 else g for g in grids)
+
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All ways to take one entry of each vector, as rows: (n, m, ...) of them; of one vector the vector itself."""
+    vectors = several("cartesian_prod", tensors)
+    for t in vectors:
+        if t.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
+    if len(vectors) == 1:
+        return vectors[0]
+    return shape.stack([shape.reshape(g, -1) for g in meshgrid(vectors, indexing="ij")], 1)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All ways to choose r entries of a vector, as rows, in the order of itertools.combinations."""
+    if require_tensor(input, "combinations").ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return creation.empty(0, dtype=input.dtype)
+    choose: Any = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    chosen = np.array(list(choose(range(input.shape[0]), r)), np.int64).reshape(-1, r)
+    return index.getitem(input, fresh(chosen))
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes broadcast to. Raises RuntimeError if there is none."""
+    for s in shapes:
+        if not isinstance(s, int | tuple | list):
+            raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {s}")
+    wanted = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    if any(n < 0 for s in wanted for n in s):
+        raise ValueError(f"Attempting to broadcast a dimension with negative length! The shapes are {wanted}.")
+    found: list[int] = []
+    for i, s in enumerate(wanted):
+        found = [1] * (len(s) - len(found)) + found
+        for back, n in enumerate(reversed(s), 1):
+            if n not in (1, found[-back]) and found[-back] != 1:
+                raise RuntimeError(
+                    f"Attempting to broadcast a dimension of length {n} at {-back}! Mismatching argument at index {i} had {s}; but "
+                    f"expected shape should be broadcastable to {found}"
+                )
+            found[-back] = n if n != 1 else found[-back]
+    return Size(found)
+
+
+# -- cutting -------------------------------------------------------------------------------------
+
+
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Cut along a dim into pieces of the lengths listed."""
+    return shape.split(input, list(split_sizes), dim)
+
+
+def unsafe_split(tensor: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Cut as split() does. (In PyTorch the pieces are no views, and may be written to.)"""
+    return tuple(clone(part) for part in shape.split(tensor, split_size, dim))
+
+
+def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """Cut as chunk() does. (In PyTorch the pieces are no views, and may be written to.)"""
+    return tuple(clone(part) for part in shape.chunk(input, chunks, dim))
+
+
+def tensor_split(
+    input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
+) -> tuple[Tensor, ...]:
+    """Cut along a dim into so many pieces of (almost) equal length, or before each of the indices listed."""
+    if require_tensor(input, "tensor_split").ndim == 0:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
+    where = next(w for w in (indices_or_sections, indices, sections) if w is not None)
+    n = input.shape[axis_of(dim, input.ndim)]
+    if isinstance(where, Tensor):
+        if where.payload.dtype != np.int64:
+            raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {where.dtype.title}")
+        if where.ndim > 1:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a "
+                f"tensor with {where.ndim} dims"
+            )
+        where = where.numbers().tolist()
+    if isinstance(where, int):
+        if where <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {where}")
+        base, longer = divmod(n, where)
+        where = list(itertools.accumulate(base + (i < longer) for i in range(where - 1)))
+    ends = [slice(start, stop).indices(n) for start, stop in zip([0, *where], [*where, n])]
+    d = dim + input.ndim if dim < 0 else dim
+    return tuple(index.narrow(input, d, start, max(stop - start, 0)) for start, stop, _ in ends)
+
+
+def _split_along(name: str, dim: int, least: int, doc: str) -> Any:
+    def function(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
+        where = next(w for w in (indices_or_sections, indices, sections) if w is not None)
+        if require_tensor(input, name).ndim < least:
+            raise RuntimeError(
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
+                f"{input.ndim} dimensions!"
+            )
+        if not isinstance(where, int | list | tuple):
+            raise TypeError(f"{name}() received an invalid combination of arguments. Give a number of pieces, or a list of indices.")
+        along = 0 if input.ndim == 1 else dim
+        if isinstance(where, int):
+            n = input.shape[along]
+            if where <= 0 or n % where:
+                raise RuntimeError(
+                    f"torch.{name} attempted to split along dimension {along}, but the size of the dimension {n} is not "
+                    f"divisible by the split_size {where}!"
+                )
+        return tensor_split(input, where, along)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+hsplit = _split_along("hsplit", 1, 1, "Cut side by side: along dim 1, a vector along dim 0.")
+vsplit = _split_along("vsplit", 0, 2, "Cut above and below: along dim 0.")
+dsplit = _split_along("dsplit", 2, 3, "Cut in front and behind: along dim 2.")
+
+
+# -- repeating and turning -----------------------------------------------------------------------
+
+
+def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
+    """Each entry so many times in a row, along dim or over the flattened tensor; a tensor of counts alone gives the indices."""
+    require_tensor(input, "repeat_interleave")
+    if repeats is None:  # the counts themselves
+        if input.ndim != 1 or input.payload.dtype.kind != "i":
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat, of dtype int or long")
+        repeats, input = input, creation.arange(input.shape[0])
+    if dim is None:
+        input, dim = shape.reshape(input, -1), 0
+    axis = axis_of(dim, input.ndim)
+    if axis is None:
+        return repeat_interleave(shape.reshape(input, 1), repeats, 0)
+    n = input.shape[axis]
+    if isinstance(repeats, list | tuple):
+        repeats = fresh(np.array(repeats, np.int64))
+    if isinstance(repeats, Tensor):
+        if repeats.payload.dtype.kind != "i":
+            raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.title}'. Counts are whole numbers.")
+        if repeats.ndim > 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        counts = repeats.numbers()
+        if counts.ndim and counts.size not in (1, n):
+            raise RuntimeError(
+                f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and "
+                f"input.size({dim}) = {n}"
+            )
+        counts = np.broadcast_to(counts, (n,))
+    else:
+        times = whole(repeats, "repeat_interleave(): argument 'repeats'")
+        if times < 0:
+            raise RuntimeError(f"Repeats must be non-negative, but found {times}")
+        counts = np.full(n, times)
+    if counts.size and counts.min() < 0:
+        raise RuntimeError("repeats can not be negative")
+    if output_size is not None and counts.sum() != output_size:
+        raise RuntimeError(f"allocated size does not match required size: output_size is {output_size}, needed {counts.sum()}")
+    return index.index_select(input, axis, fresh(np.repeat(np.arange(n), counts)))
+
+
+def fliplr(input: Tensor) -> Tensor:
+    """Left and right exchanged: flip(1)."""
+    if require_tensor(input, "fliplr").ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return shape.flip(input, 1)
+
+
+def flipud(input: Tensor) -> Tensor:
+    """Top and bottom exchanged: flip(0)."""
+    if require_tensor(input, "flipud").ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return shape.flip(input, 0)
+
+
+@gives_its_own
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turned by k quarters of a circle in the plane of two dims, from the first towards the second."""
+    n, dims = require_tensor(input, "rot90").ndim, list(dims)
+    if len(dims) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    if n < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {n}")
+    if dims[0] == dims[1] or abs(dims[0] - dims[1]) == n:
+        raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    for at, d in enumerate(dims):
+        if not -n <= d < n:
+            raise RuntimeError(f"Rotation dim{at} out of range, dim{at} = {d}")
+    first, second = dims
+    if k % 4 == 0:
+        return clone(input)
+    if k % 4 == 1:
+        return shape.transpose(shape.flip(input, second), first, second)
+    if k % 4 == 2:
+        return shape.flip(input, first, second)
+    return shape.flip(shape.transpose(input, first, second), second)
+
+
+# -- diagonals -----------------------------------------------------------------------------------
+
+
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros."""
+    n = require_tensor(input, "diag").ndim
+    if n not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
+    return diag_embed(input, diagonal) if n == 1 else clone(shape.diagonal(input, diagonal))
+
+
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """The last dim on the diagonals of matrices of zeros, which stand in dim1 and dim2 of the result."""
+    n = require_tensor(input, "diag_embed").ndim + 1
+    a, b = axis_of(dim1, n), axis_of(dim2, n)
+    if a == b:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    side = input.shape[-1] + abs(offset)
+    lengths = [*input.shape[:-1]]
+    for d in sorted((a + n, b + n)):  # type: ignore[operator]
+        lengths.insert(d, side)
+    settings = {"shape": tuple(lengths), "offset": offset, "axis1": a, "axis2": b}
+    return apply(rows.diagonal_scatter, (input,), settings)  # type: ignore[no-any-return]
+
+
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All entries on the diagonal of a matrix of zeros."""
+    return diag_embed(shape.reshape(require_tensor(input, "diagflat"), -1), offset)
+
+
+def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
+    """The places of the lower triangle of a (row, col) matrix, as two rows of indices."""
+    return _triangle("tril_indices", np.tril, row, col, offset, dtype)
+
+
+def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
+    """The places of the upper triangle of a (row, col) matrix, as two rows of indices."""
+    return _triangle("triu_indices", np.triu, row, col, offset, dtype)
+
+
+def _triangle(name: str, keep: Any, row: int, col: int, offset: int, dtype: Any) -> Tensor:
+    for what, n in (("row", row), ("col", col)):
+        if n < 0:
+            raise RuntimeError(f"{what} must be non-negative, got{n}")
+    where = np.stack(np.nonzero(keep(np.ones((row, col), bool), offset)))
+    return fresh(where.astype(np.int64 if dtype is None else dtypes.to_numpy(dtype)))
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """From places in the flattened tensor to one index for each dim of a tensor of this shape."""
+    if require_tensor(indices, "unravel_index", "indices").payload.dtype.kind not in "iu":
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype!r}")
+    lengths = sizes_of((shape,), "unravel_index", "shape")
+    if any(n < 0 for n in lengths):
+        raise ValueError(f"'shape' cannot have negative values, but got {lengths}")
+    steps = [math.prod(lengths[i + 1 :]) for i in range(len(lengths))]
+    return tuple(indices // s % n if n else indices for s, n in zip(steps, lengths))  # type: ignore[operator]
+
+
+def argwhere(input: Tensor) -> Tensor:
+    """The places of the entries that are not zero, as rows of indices."""
+    return index.nonzero(input)  # type: ignore[no-any-return]

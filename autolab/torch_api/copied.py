@@ -1,0 +1,117 @@
+"""Copies of what views show, and copies into a part of which something is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autolab.engine.tensor import Tensor
+from autolab.torch_api import index, shape, views
+from autolab.torch_api.arrange import clone, split_with_sizes
+from autolab.torch_api.dims import axis_of, require_tensor
+from autolab.transforms.level import room_for
+
+# What this module gives: functions of the package, methods of Tensor.
+FUNCTIONS = (
+    "diagonal_scatter select_scatter slice_scatter alias_copy diagonal_copy expand_copy narrow_copy permute_copy "
+    "select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy "
+    "unsqueeze_copy view_copy as_strided_copy unfold_copy"
+)
+METHODS = "diagonal_scatter select_scatter slice_scatter narrow_copy"
+OUT = (
+    "alias_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy slice_copy split_copy "
+    "split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unsqueeze_copy view_copy as_strided_copy "
+    "unfold_copy"
+)
+
+
+# -- written into a copy -------------------------------------------------------------------------
+
+
+def _scattered(input: Tensor, src: Tensor, name: str, look: Callable[[Tensor], Tensor]) -> Tensor:
+    """A copy of input in which the part that `look` shows has the entries of src."""
+    out = room_for(input, src) if isinstance(src, Tensor) and src.level > input.level else clone(input)
+    part = look(out)
+    if require_tensor(src, name, "src", 2).shape != part.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(part.shape)}"
+        )
+    part.copy_(src)  # type: ignore[attr-defined]
+    return out
+
+
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """input with src on the diagonal of two dims."""
+    return _scattered(input, src, "diagonal_scatter", lambda t: shape.diagonal(t, offset, dim1, dim2))
+
+
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """input with src as the slice at one index of a dim."""
+    return _scattered(input, src, "select_scatter", lambda t: select(t, dim, index))
+
+
+def sliced_dim(input: Tensor, dim: int) -> int:
+    axis = axis_of(dim, input.ndim)
+    if axis is None:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    return axis + input.ndim
+
+
+def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+    """input with src in place of input[start:end:step] along a dim."""
+    d = sliced_dim(input, dim)
+    whole_dim = slice(start, end, step).indices(input.shape[d])
+    return _scattered(input, src, "slice_scatter", lambda t: index.cut(t, d, slice(*whole_dim)))
+
+
+def select(input: Tensor, dim: int, at: int) -> Tensor:
+    return index.select(input, dim, at)
+
+
+# -- copies of what views show -------------------------------------------------------------------
+
+
+def _copy_of(function: Callable[..., Any], name: str) -> Any:
+    def copied(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        out = function(require_tensor(input, name), *args, **kwargs)
+        return tuple(map(clone, out)) if isinstance(out, tuple) else clone(out)
+
+    copied.__name__ = copied.__qualname__ = name
+    copied.__doc__ = f"A copy of what `{name.removesuffix('_copy')}` shows."
+    return copied
+
+
+def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
+    d = sliced_dim(input, dim)
+    return index.cut(input, d, slice(start, end, step))
+
+
+alias_copy = _copy_of(lambda t: t, "alias_copy")
+diagonal_copy = _copy_of(shape.diagonal, "diagonal_copy")
+expand_copy = _copy_of(shape.expand, "expand_copy")
+
+
+def narrow_copy(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """A copy of what `narrow` shows."""
+    if input.ndim and dim >= input.ndim:
+        raise RuntimeError(
+            f"Expected dim < static_cast<int64_t>(self_sizes.size()) to be true, but got false. dim is {dim}, of {input.ndim} dims."
+        )
+    if length < 0 and -input.ndim <= dim < input.ndim:
+        raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({input.shape[dim]}).")
+    return clone(index.narrow(input, dim, start, length))
+
+
+permute_copy = _copy_of(shape.permute, "permute_copy")
+select_copy = _copy_of(index.select, "select_copy")
+slice_copy = _copy_of(_slice, "slice_copy")
+split_copy = _copy_of(shape.split, "split_copy")
+split_with_sizes_copy = _copy_of(split_with_sizes, "split_with_sizes_copy")
+squeeze_copy = _copy_of(shape.squeeze, "squeeze_copy")
+t_copy = _copy_of(shape.t, "t_copy")
+transpose_copy = _copy_of(shape.transpose, "transpose_copy")
+unbind_copy = _copy_of(shape.unbind, "unbind_copy")
+unsqueeze_copy = _copy_of(shape.unsqueeze, "unsqueeze_copy")
+view_copy = _copy_of(shape.view, "view_copy")
+as_strided_copy = _copy_of(views.as_strided, "as_strided_copy")
+unfold_copy = _copy_of(views.unfold, "unfold_copy")

@@ -1,0 +1,191 @@
+"""The in-place twins: `add_` is `add`, written into the tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autolab.engine.inplace import address, check_may_write, keep_what_was, overwrite
+from autolab.engine.modes import modes
+from autolab.engine.node import edge_of, next_number
+from autolab.engine.tensor import Tensor, fresh
+from autolab.rules import elementwise
+from autolab.rules import index as index_rows
+from autolab.torch_api import pointwise, shape
+from autolab.torch_api.dims import require_tensor
+from autolab.torch_api.index import check_key, expand_key, getitem
+
+METHODS = "copy_ fill_ zero_"
+# Methods that PyTorch also has as functions: torch.relu_(x).
+AS_FUNCTIONS = (
+    "abs_ acos_ acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ "
+    "clamp_min_ clip_ cos_ cosh_ deg2rad_ erf_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ "
+    "log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ "
+    "tan_ tanh_ trunc_ xlogy_ zero_"
+)
+
+
+def may_write(self: Tensor) -> None:
+    """Raise PyTorch's errors for a tensor that may not be written to."""
+    require_tensor(self, "an in-place function")
+    check_may_write(self, modes.grad and self.requires_grad)  # without grad mode, nobody asks for a view's history
+    raw = self.payload
+    if type(raw) is not np.ndarray:
+        return
+    if 0 in raw.strides and raw.size > 1 and any(n > 1 and not step for n, step in zip(raw.shape, raw.strides)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+            "Please clone() the tensor before performing the operation."
+        )
+    if not raw.flags.writeable:
+        raise RuntimeError("the memory of this tensor is read-only: clone() it before writing to it.")
+
+
+def apart(self: Tensor, args: tuple[Any, ...]) -> None:
+    """Raise RuntimeError if an argument without gaps shares some places of memory with this tensor, but not one by one."""
+    a = self.payload
+    for other in args:
+        if not isinstance(other, Tensor) or other.version is not self.version or other is self:
+            continue
+        b = other.payload
+        if all(type(x) is np.ndarray and x.size and (x.size - 1) * x.itemsize == reach(x) for x in (a, b)):
+            if (address(a), a.strides) != (address(b), b.strides) and np.may_share_memory(a, b):
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                    "location. Please clone() the tensor before performing the operation."
+                )
+
+
+def reach(a: np.ndarray[Any, Any]) -> int:
+    """How many bytes lie between the first and the last entry."""
+    return sum((n - 1) * step for n, step in zip(a.shape, a.strides))
+
+
+def twin(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The in-place form of a function: a name that a module lists in IN_PLACE gets one."""
+
+    def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        may_write(self)
+        apart(self, args)
+        start = next_number() if modes.grad else 0
+        if self.level:  # a rule, or a tangent's, may remember what is about to be overwritten, on any level
+            return overwrite(self, function(elementwise.clone(self), *args, **kwargs))
+        result = function(overwritten(self) if modes.saved_hooks else self, *args, **kwargs)
+        if result.edge is not None:
+            keep_for_composites(result.edge[0], self, start)
+        elif modes.grad and self.requires_grad:  # a comparison, say: the old values are gone
+            result = elementwise.copy(self, result)
+            renamed(result.edge, f"{name.title().replace('_', '')}Backward{1 if args and isinstance(args[0], Tensor) else 0}")
+        return overwrite(self, result)
+
+    in_place.__name__ = in_place.__qualname__ = f"{name}_"
+    in_place.__doc__ = f"`{name}`, written into this tensor. Raises RuntimeError for a leaf that requires grad."
+    return in_place
+
+
+def overwritten(target: Tensor) -> Tensor:
+    """The target as it is before the write, for saved-tensor hooks: they may keep the very tensor that they are given."""
+    t = fresh(target.payload.copy())
+    t.edge = edge_of(target)
+    return t
+
+
+def keep_for_composites(node: Any, target: Tensor, start: int) -> None:
+    """Where a function is made of several rows, those before the last may have saved the target too: they keep a copy of it."""
+    below = [edge[0] for edge in node.edges if edge is not None and edge[0].seq > start]
+    while below:
+        node = below.pop()
+        if getattr(node, "saved", None):
+            keep_what_was(node, target, all_inputs=True)
+        below += [edge[0] for edge in node.edges if edge is not None and edge[0].seq > start]
+
+
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Write the entries of src, broadcast and cast, into this tensor."""
+    require_tensor(src, "copy_", "other")
+    may_write(self)
+    apart(self, (src,))
+    if src.shape != self.shape:
+        common = shape.common_shape(self, src)
+        if common != tuple(self.shape):
+            raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(common)}")
+    return overwrite(self, elementwise.copy(self, src))
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one number into every entry."""
+    may_write(self)
+    if not isinstance(value, Tensor | int | float | np.generic):
+        raise TypeError(
+            f"fill_() received an invalid combination of arguments - got ({type(value).__name__}), but expected a Tensor or a Number"
+        )
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return overwrite(self, elementwise.fill(self, value))
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros into every entry."""
+    may_write(self)
+    result = elementwise.fill(self, 0)
+    renamed(result.edge, "ZeroBackward0")
+    return overwrite(self, result)
+
+
+def renamed(edge: Any, name: str) -> None:
+    """PyTorch counts in-place forms as functions of their own: TBackward1 is t_, where TBackward0 is t."""
+    if edge is not None and edge[0].op is not None:
+        node = edge[0]
+        node.__class__ = node.op.node_class(sum(1 << i for i, e in enumerate(node.edges) if e is not None), name)
+
+
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """x[key] = value: through a view for integers and slices, entry by entry for index arrays."""
+    if not isinstance(value, Tensor):
+        if not isinstance(value, int | float | np.generic):
+            raise TypeError(
+                f"can't assign a {type(value).__name__} to a torch.{self.dtype.title}Tensor. Make it a tensor first: torch.tensor(...)."
+            )
+        value = fresh(np.asarray(value).astype(self.payload.dtype)[()])
+    items = expand_key(self, key if type(key) is tuple else (key,))
+    if any(isinstance(item, Tensor) for item in items):  # one index for each sample of a vmap
+        from autolab.torch_api import index_each
+
+        basic, indices = index_each.split(items)
+        part = getitem(self, basic)
+        may_write(part)
+        overwrite(part, index_each.put(part, indices, pointwise.to(value, self.dtype)))
+        return
+    if not any(isinstance(item, np.ndarray) for item in items):
+        everything = all(isinstance(item, slice) and item.indices(n) == (0, n, 1) for item, n in zip(items, self.shape))
+        part = self if everything and len(items) == self.ndim else getitem(self, tuple(items))
+        while value.ndim > part.ndim and value.shape[0] == 1:
+            value = value[0]  # type: ignore[index]
+        if not value.ndim:
+            fill_(part, value)
+            return
+        copy_(part, value if value.shape == part.shape else shape.expand(value, part.shape))
+        return
+    may_write(self)
+    check_key(self, tuple(items))
+    value = pointwise.to(value, self.dtype)
+    try:
+        result = index_rows.index_put(self, value, key=tuple(items))
+    except ValueError:
+        picked = list(self.payload[tuple(items)].shape)
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(value.shape)} cannot be broadcast to indexing result of shape {picked}"
+        ) from None
+    overwrite(self, result)
+
+
+def augmented(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """`x += y` and its kin."""
+    write = twin(name, function)
+
+    def operator(self: Tensor, other: Any) -> Any:
+        return write(self, other) if isinstance(other, Tensor | int | float | np.generic | np.ndarray) else NotImplemented
+
+    return operator

@@ -1,0 +1,107 @@
+"""How the entries of a tensor lie in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from autolab import dtypes
+from autolab.engine.apply import apply
+from autolab.engine.inplace import layout_of
+from autolab.engine.tensor import Tensor, fresh
+from autolab.rules import elementwise as rows
+from autolab.rules.strided import owned
+from autolab.torch_api.dims import axis_of
+from autolab.transforms.batched import in_vmap
+
+FUNCTIONS = ""
+METHODS = "contiguous is_contiguous stride"
+
+CHANNELS_LAST = {"torch.channels_last": (0, 2, 3, 1), "torch.channels_last_3d": (0, 2, 3, 4, 1)}
+
+
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """Itself if its memory is in order, else a copy."""
+    return self if is_contiguous(self, memory_format) else apply(rows.clone, (self,), {"order": "C"})  # type: ignore[no-any-return]
+
+
+def own(result: Any, *inputs: Any) -> Any:
+    """A result whose last step was to look at a temporary in another way: nobody else knows that memory, so it is no view.
+
+    If it looks into one of the inputs (a shuffle of a single channel), it is copied.
+    """
+    if not isinstance(result, Tensor):
+        for part in result if isinstance(result, tuple | list) else ():
+            own(part)
+        return result
+    if result.level or result.window is None:
+        return result
+    base = result.window.base
+    if any(base is (t if t.window is None else t.window.base) for t in inputs if isinstance(t, Tensor)):
+        return apply(rows.clone, (result,), {"order": "K"})
+    result.window, result.version = None, [0]
+    return result
+
+
+def gives_its_own(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose result is no view, though the last step makes one: see `own`."""
+
+    @wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        return own(function(*args, **kwargs), *args)
+
+    return called
+
+
+def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
+    """Whether the entries lie in order without gaps: row by row, or as the memory format says."""
+    order = CHANNELS_LAST.get(repr(memory_format))
+    if order is not None and in_vmap(self):
+        raise RuntimeError(
+            f"NYI: querying is_contiguous inside of vmap for memory_format other than torch.contiguous_format (got {memory_format})"
+        )
+    if order is None:
+        return bool(self.payload.flags.c_contiguous)
+    return len(order) == self.ndim and bool(self.payload.transpose(order).flags.c_contiguous)
+
+
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """Steps between neighbours along each dim, counted in entries."""
+    steps = layout_of(self.payload)
+    if 0 in steps and 1 in self.shape:  # NumPy gives axes of length 1 any stride at all
+        found = [*steps, 1]
+        for k in reversed(range(self.ndim)):
+            if self.shape[k] == 1 and not found[k]:
+                found[k] = found[k + 1] * (self.shape[k + 1] if k + 1 < self.ndim else 1)
+        steps = tuple(found[:-1])
+    if dim is None:
+        return steps
+    axis = axis_of(dim, self.ndim)
+    if axis is None:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return steps[axis]
+
+
+def as_bits(self: Tensor, dtype: dtypes.dtype) -> Tensor:
+    """The same memory read as another dtype: bits have no gradient, so this is a tensor without history.
+
+    Raises RuntimeError where entries of another size do not fit between those that are there.
+    """
+    raw, ratio = self.box(), dtype.itemsize // self.dtype.itemsize
+    if self.dtype.itemsize != dtype.itemsize:
+        steps = layout_of(raw)
+        between = f"to view {self.dtype.title} as {dtype.title} (different element sizes), but got"
+        if not self.ndim:
+            raise RuntimeError(f"self.dim() cannot be 0 {between} 0. Make it a vector first: unsqueeze(0).")
+        for what, n in {"size(-1)": raw.shape[-1], "storage_offset()": owned(raw)[1]}.items():
+            if ratio > 1 and n % ratio:
+                raise RuntimeError(f"self.{what} must be divisible by {ratio} {between} {n}")
+        if steps[-1] != 1:
+            raise RuntimeError(f"self.stride(-1) must be 1 {between} {steps[-1]}. contiguous() makes a copy where it is.")
+        for k, n in enumerate(steps[:-1]):
+            if ratio > 1 and n % ratio:
+                raise RuntimeError(f"self.stride({k}) must be divisible by {ratio} {between} {n}")
+    out = fresh(raw.view(dtype.numpy))
+    out.version = self.version
+    return out

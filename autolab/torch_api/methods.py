@@ -1,0 +1,359 @@
+"""Tensor's methods and operators, bound from tables."""
+
+from __future__ import annotations
+
+import builtins
+import warnings
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from autolab import dtypes
+from autolab.engine.modes import modes
+from autolab.engine.op import Op
+from autolab.engine.tensor import Tensor
+from autolab.fast.row import compile_forward
+from autolab.rules import elementwise as rows
+from autolab.rules import linalg as linalg_rows
+from autolab.torch_api import (
+    arrange,
+    copied,
+    creation,
+    functions,
+    index,
+    inplace,
+    kinds,
+    layout,
+    linalg,
+    order,
+    overriding,
+    pointwise,
+    printing,
+    products,
+    random,
+    reduce,
+    scatter,
+    series,
+    settings,
+    shape,
+    sources,
+    special,
+    storage,
+    typed,
+    views,
+)
+from autolab.torch_api.numpy_names import with_numpy_names
+
+# The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
+MODULES: tuple[Any, ...] = (
+    pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, copied, order,
+    series, kinds, settings, typed, sources, special, storage, layout,
+)  # fmt: skip
+NONE: dict[str, Any] = {}
+OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
+
+
+def operator(name: str, row: Op) -> Callable[..., Any]:
+    """x op y: the row's own shortcut, put in place of this stand-in when it is first used."""
+
+    def first_time(self: Tensor, other: Any) -> Any:
+        if not isinstance(other, OPERAND):
+            return NotImplemented
+        result = row.run(self, other, settings=NONE)
+        if name in overriding.STAND_INS:
+            setattr(Tensor, name, row.run)
+        return result
+
+    overriding.STAND_INS[name] = first_time
+    return first_time
+
+
+def reflected(row: Op) -> Callable[..., Any]:
+    """y op x, where y is no Tensor."""
+
+    def forward(self: Tensor, other: Any) -> Any:
+        return row.run(other, self, settings=NONE) if isinstance(other, OPERAND) else NotImplemented
+
+    return forward
+
+
+def bits(function: Callable[..., Any]) -> Callable[..., Any]:
+    """x & y and its kin. The shortcuts of rows are for floats, which have no bits to speak of."""
+
+    def forward(self: Tensor, other: Any) -> Any:
+        return function(self, other) if isinstance(other, OPERAND) else NotImplemented
+
+    return forward
+
+
+def _rtruediv(self: Tensor, other: Any) -> Any:
+    return pointwise.reciprocal(self) * other if isinstance(other, OPERAND) else NotImplemented
+
+
+def _pow(self: Tensor, exponent: Any) -> Any:
+    return pointwise.pow(self, exponent) if isinstance(exponent, OPERAND) else NotImplemented
+
+
+def _matmul(self: Tensor, other: Any) -> Any:
+    return linalg.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+
+def _matmul_first(self: Tensor, other: Any) -> Any:
+    """x @ y: the shortcut for two matrices, put in place of this stand-in when it is first used."""
+    Tensor.__matmul__ = compile_forward(linalg_rows.mm, _matmul) or _matmul  # type: ignore[attr-defined]
+    return _matmul(self, other)
+
+
+def _rmatmul(self: Tensor, other: Any) -> Any:
+    return linalg.matmul(creation.as_tensor(other), self) if isinstance(other, np.ndarray | Tensor) else NotImplemented
+
+
+ROWS = {
+    "__add__": rows.add, "__radd__": rows.add, "__sub__": rows.sub, "__rsub__": rows.rsub, "__mul__": rows.mul,
+    "__rmul__": rows.mul, "__truediv__": rows.div, "__floordiv__": rows.floor_divide, "__mod__": rows.remainder,
+    "__eq__": rows.eq, "__ne__": rows.ne, "__lt__": rows.lt,
+    "__le__": rows.le, "__gt__": rows.gt, "__ge__": rows.ge,
+}  # fmt: skip
+AUGMENTED = {
+    "__iadd__": pointwise.add, "__isub__": pointwise.sub, "__imul__": pointwise.mul, "__itruediv__": pointwise.div,
+    "__ipow__": pointwise.pow, "__ifloordiv__": pointwise.floor_divide, "__imod__": pointwise.remainder,
+    "__iand__": pointwise.bitwise_and, "__ior__": pointwise.bitwise_or, "__ixor__": pointwise.bitwise_xor,
+    "__ilshift__": functions.bitwise_left_shift, "__irshift__": functions.bitwise_right_shift,
+}  # fmt: skip
+OPERATORS: dict[str, Callable[..., Any]] = {
+    **{name: operator(name, row) for name, row in ROWS.items()},
+    "__rtruediv__": _rtruediv, "__rdiv__": _rtruediv,
+    "__rfloordiv__": reflected(rows.floor_divide), "__rmod__": reflected(rows.remainder),
+    "__pow__": _pow, "__rpow__": reflected(rows.pow), "__matmul__": _matmul_first, "__rmatmul__": _rmatmul,
+    "__and__": bits(pointwise.bitwise_and), "__rand__": bits(pointwise.bitwise_and), "__or__": bits(pointwise.bitwise_or),
+    "__ror__": bits(pointwise.bitwise_or), "__xor__": bits(pointwise.bitwise_xor), "__rxor__": bits(pointwise.bitwise_xor),
+    "__lshift__": bits(functions.bitwise_left_shift), "__rlshift__": bits(lambda x, y: functions.bitwise_left_shift(y, x)),
+    "__rshift__": bits(functions.bitwise_right_shift), "__rrshift__": bits(lambda x, y: functions.bitwise_right_shift(y, x)),
+    "__neg__": pointwise.neg, "__pos__": lambda self: self, "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
+    **{name: inplace.augmented(function.__name__, function) for name, function in AUGMENTED.items()},
+    "__getitem__": index.getitem, "__setitem__": inplace.setitem,
+    "__repr__": printing.tensor_repr,
+}  # fmt: skip
+
+
+# -- leaving the world of tensors --------------------------------------------------------------------
+
+
+def looked_at(self: Tensor) -> None:
+    """Tell a tracer that Python sees the numbers: what it does next may depend on them."""
+    if modes.tracer is not None:
+        modes.tracer.leave("Python looks at the numbers of a tensor")
+
+
+def item(self: Tensor) -> Any:
+    """The one number of a one-entry tensor, as a Python number. Raises RuntimeError for more."""
+    looked_at(self)
+    if self.payload.size != 1:
+        raise RuntimeError(
+            f"a Tensor with {self.payload.size} elements cannot be converted to Scalar; this one has shape {list(self.shape)}. "
+            "Reduce it first, for example with .sum() or .mean()."
+        )
+    value = self.payload.item()
+    return builtins.float(value) if self.payload.dtype in dtypes.FLOATING else value
+
+
+def _number(convert: Callable[..., Any]) -> Callable[..., Any]:
+    """float(t), which warns of a gradient that gets lost, and int(t), where there is none."""
+
+    def number(self: Tensor) -> Any:
+        looked_at(self)
+        if convert is builtins.float and self.requires_grad:
+            warnings.warn(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                "Consider using tensor.detach() first, or .item().",
+                UserWarning,
+                stacklevel=2,
+            )
+        if self.payload.size != 1:
+            raise ValueError(
+                f"only one element tensors can be converted to Python scalars; this one has shape {list(self.shape)}. "
+                "Reduce it first, for example with .sum() or .mean(), or use .tolist()."
+            )
+        return convert(item(self))
+
+    return number
+
+
+def _index(self: Tensor) -> int:
+    looked_at(self)
+    if self.payload.size != 1 or self.payload.dtype in dtypes.FLOATING:
+        raise TypeError(
+            "only integer tensors of a single element can be converted to an index; this one is "
+            f"{self.dtype} of shape {list(self.shape)}"
+        )
+    return int(self.payload.item())
+
+
+def type_name(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's type ("torch.FloatTensor"), or the tensor in another dtype. Raises ValueError for an unknown name."""
+    if dtype is None:
+        return f"torch.{self.dtype.title}Tensor"
+    if isinstance(dtype, str):
+        named = {f"torch.{d.title}Tensor": d for d in dtypes.ALL}
+        if dtype not in named:
+            raise ValueError(f"invalid type: '{dtype}'. The names are {', '.join(named)}.")
+        dtype = named[dtype]
+    return pointwise.to(self, dtype)
+
+
+def numpy(self: Tensor, *, force: bool = False) -> Any:
+    """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad, unless in no_grad."""
+    looked_at(self)
+    if modes.grad and not force and self.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return self.box()
+
+
+def tolist(self: Tensor) -> Any:
+    """Nested lists of Python numbers; a number for a 0-d tensor."""
+    looked_at(self)
+    a = np.asarray(self.payload)
+    return (a.astype(np.float64) if a.dtype in dtypes.FLOATING else a).tolist()
+
+
+def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> Any:
+    looked_at(self)
+    if modes.grad and self.requires_grad:
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+    return np.array(self.box(), dtype=dtype, copy=copy)
+
+
+def _dlpack(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
+    """The memory of this tensor for another library (the array API's protocol, called by its from_dlpack)."""
+    if self.requires_grad:
+        raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+    return self.box().__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+def _dlpack_device(self: Tensor) -> tuple[int, int]:
+    return (1, 0)  # kDLCPU
+
+
+def _bool(self: Tensor) -> bool:
+    looked_at(self)
+    if self.payload.size != 1:
+        if self.payload.size == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+    return builtins.bool(self.payload)
+
+
+def _len(self: Tensor) -> int:
+    if self.ndim == 0:
+        raise TypeError("len() of a 0-d tensor")
+    return self.payload.shape[0]  # type: ignore[no-any-return]
+
+
+def _iter(self: Tensor) -> Iterator[Tensor]:
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    return iter(shape.unbind(self))
+
+
+def _contains(self: Tensor, value: Any) -> bool:
+    looked_at(self)
+    return builtins.bool(np.any(np.equal(self.payload, value.payload if isinstance(value, Tensor) else value)))
+
+
+def _format(self: Tensor, spec: str) -> str:
+    if self.ndim == 0 and type(self) is Tensor:
+        return item(self).__format__(spec)  # type: ignore[no-any-return]
+    return object.__format__(self, spec)
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were "
+            "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage."
+        )
+    if id(self) in memo:
+        return memo[id(self)]  # type: ignore[no-any-return]
+    from copy import deepcopy
+
+    copy = object.__new__(type(self))
+    copy.payload = np.array(self.payload)[()] if self.ndim == 0 else np.array(self.payload)
+    copy.edge = copy.window = copy.extra = None
+    copy.flag, copy.version = False, [0]
+    copy.requires_grad_(self.flag)
+    copy._grad = None if self._grad is None else _deepcopy(self._grad, memo)
+    memo[id(self)] = copy
+    copy.__dict__.update(deepcopy(self.__dict__, memo))
+    return copy
+
+
+def _reduce(self: Tensor, protocol: Any) -> Any:
+    typed.warn_if_has_hooks(self)
+    return rebuild, (type(self), np.asarray(self.payload), self.requires_grad), self.__dict__ or None
+
+
+def rebuild(cls: type, array: Any, requires_grad: bool) -> Tensor:
+    """What unpickling a tensor calls."""
+    t: Tensor = object.__new__(cls)
+    t.payload = array[()] if array.ndim == 0 else array
+    t.edge = t.window = t.extra = t._grad = None
+    t.flag, t.version = False, [0]
+    return t.requires_grad_(requires_grad)
+
+
+def _as_type(d: dtypes.dtype) -> Callable[..., Any]:
+    return lambda self, memory_format=None: pointwise.to(self, d)
+
+
+SPECIAL: dict[str, Any] = {
+    "item": item, "numpy": numpy, "tolist": tolist, "dim": lambda self: self.ndim, "ndimension": lambda self: self.ndim,
+    "is_floating_point": lambda self: self.payload.dtype in dtypes.FLOATING,
+    "where": lambda self, condition, other: pointwise.where(condition, self, other),
+    "nelement": lambda self: shape.numel(self), "type_as": lambda self, other: pointwise.to(self, other),
+    "element_size": lambda self: self.payload.dtype.itemsize, "cpu": lambda self: self,
+    "data_ptr": lambda self: self.box().__array_interface__["data"][0], "_is_view": lambda self: self.window is not None,
+    "new_tensor": lambda self, data, **k: creation.tensor(data, **{"dtype": self.dtype, **k}),
+    "new_zeros": lambda self, *size, **k: creation.new(self, creation.zeros, size, k),
+    "new_ones": lambda self, *size, **k: creation.new(self, creation.ones, size, k),
+    "new_full": lambda self, size, value, **k: creation.new(
+        self, lambda size, **k: creation.full(size, value, **k), (tuple(size),), k),
+    "new_empty": lambda self, *size, **k: creation.new(self, creation.empty, size, k), "new_empty_strided": sources.new_empty_strided,
+    "__array__": _array, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device,
+    "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
+    "__hash__": lambda self: id(self), "__float__": _number(builtins.float), "__int__": _number(int), "__index__": _index,
+    "__format__": _format, "__deepcopy__": _deepcopy, "__reduce_ex__": _reduce,
+    "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),
+    "bfloat16": _as_type(dtypes.bfloat16), "long": _as_type(dtypes.int64), "int": _as_type(dtypes.int32),
+    "short": _as_type(dtypes.int16), "char": _as_type(dtypes.int8), "byte": _as_type(dtypes.uint8),
+    "bool": _as_type(dtypes.bool_), "type": type_name,
+    "real": property(lambda self: self), "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.H), "mH": property(shape.mH),
+    "device": property(lambda self: creation.CPU),
+    "imag": property(functions.imag), "is_cuda": False, "is_sparse": False, "names": None,
+    "itemsize": property(lambda self: self.payload.dtype.itemsize), "nbytes": property(lambda self: self.payload.nbytes),
+}  # fmt: skip
+
+
+def bind() -> None:
+    """Give Tensor what the modules name in METHODS, IN_PLACE and ALIASES, and everything in the tables above."""
+    for module in MODULES:
+        for name in module.METHODS.split():
+            setattr(Tensor, name, with_numpy_names(getattr(module, name)))
+        for name in getattr(module, "IN_PLACE", "").split():
+            setattr(Tensor, f"{name}_", inplace.twin(name, getattr(module, name)))
+        for alias, name in getattr(module, "ALIASES", {}).items():
+            for ending in ("", "_"):
+                if hasattr(Tensor, name + ending):
+                    setattr(Tensor, alias + ending, getattr(Tensor, name + ending))
+    for name in inplace.METHODS.split():
+        setattr(Tensor, name, getattr(inplace, name))
+    for table in (OPERATORS, SPECIAL, typed.FACTS):
+        for name, function in table.items():
+            if isinstance(function, FunctionType) and getattr(Tensor, function.__name__, None) is not function:
+                function.__name__ = function.__qualname__ = name  # unless it has a name already under which Tensor has it
+            setattr(Tensor, name, function)
+    overriding.bind()
+
+
+bind()

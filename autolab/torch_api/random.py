@@ -1,0 +1,318 @@
+"""Random tensors, by distribution. All take `generator=`; NumPy draws the numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autolab import dtypes
+from autolab.engine.tensor import Tensor, fresh
+from autolab.rules.elementwise import copy
+from autolab.torch_api import inplace
+from autolab.torch_api.creation import _floating, _like, finish, numpy_dtype
+from autolab.torch_api.dims import lengths_of, require_floats, require_tensor
+from autolab.torch_api.generator import source
+from autolab.torch_api.sampling import sampled
+
+# What this module gives: functions of the package, methods of Tensor.
+FUNCTIONS = (
+    "_sample_dirichlet _standard_gamma bernoulli binomial multinomial normal poisson rand rand_like randint randint_like randn "
+    "randn_like randperm"
+)
+CREATE = "rand randint randn randperm"  # what takes `out=`, and is drawn in its dtype
+OUT = "multinomial normal"  # what takes `out=`
+METHODS = "bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_ uniform_"
+
+
+# -- new tensors -------------------------------------------------------------------------------------
+
+
+@sampled
+def rand(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+         generator: Any = None, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """Uniform in [0, 1)."""
+    array = np.asarray(source(generator).random(lengths_of(sizes, "rand", size)))
+    return finish(_below_one(array, _only_floats(dtype, "check_uniform_bounds")), requires_grad, device)
+
+
+def _below_one(array: Any, dtype: Any) -> Any:
+    """Uniform numbers in another dtype; what is rounded up to 1 there becomes the number before it."""
+    if dtype == np.float64:
+        return array
+    return np.minimum(array.astype(dtype), np.asarray(1 - np.exp2(-{2: 8, 4: 24}[dtype.itemsize])).astype(dtype))
+
+
+@sampled
+def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
+          generator: Any = None, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
+    """Normal with mean 0 and variance 1."""
+    array = np.asarray(source(generator).standard_normal(lengths_of(sizes, "randn", size)))
+    return finish(array.astype(_only_floats(dtype, "normal_kernel_cpu")), requires_grad, device)
+
+
+def _only_floats(dtype: Any, kernel: str) -> Any:
+    found = _floating(dtype)
+    if found not in dtypes.FLOATING:
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{dtypes.of(found).title}'. Use randint for integers.")
+    return found
+
+
+@sampled
+def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
+            requires_grad: bool = False, generator: Any = None) -> Tensor:  # fmt: skip
+    """Integers in [low, high), or in [0, low) when called as randint(high, size)."""
+    if size is None:
+        low, high, size = 0, low, high
+    elif high is None:
+        low, high = 0, low
+    if not isinstance(size, list | tuple):
+        raise TypeError(f"randint(): argument 'size' (position 2) must be tuple of ints, not {type(size).__name__}")
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    array = np.asarray(source(generator).integers(low, high, lengths_of((size,), "randint")))
+    return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randint")), requires_grad, device)
+
+
+@sampled
+def randperm(n: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
+    """The integers 0 to n-1 in random order."""
+    lengths_of((n,), "randperm")
+    array = source(generator).permutation(n)
+    return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randperm")), requires_grad, device)
+
+
+rand_like, randn_like = sampled(_like(rand, shared=True)), sampled(_like(randn, shared=True))
+
+
+@sampled
+def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None,
+                 requires_grad: bool = False, generator: Any = None) -> Tensor:  # fmt: skip
+    """`randint` with the shape, and by default the dtype, of another tensor."""
+    low, high = (0, low) if high is None else (low, high)
+    like = input.dtype if dtype is None else dtype
+    return randint(
+        low, high, tuple(input.shape), dtype=like, device=device, requires_grad=requires_grad, generator=generator
+    )
+
+
+@sampled
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
+    """1 with the probability given by each entry (or by p), else 0; of the shape and dtype of input."""
+    require_tensor(input, "bernoulli")
+    if p is not None:
+        chances: Any = np.full(input.payload.shape, _probability(p))
+    else:
+        require_floats(input, "bernoulli_tensor_cpu_p_")
+        chances = _probabilities(input)
+    drawn = finish(np.asarray(source(generator).random(chances.shape) < chances).astype(input.payload.dtype))
+    return copy(input, drawn) if input.requires_grad else drawn  # its gradient is 0, as in PyTorch
+
+
+def _probability(p: float) -> float:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
+    return p
+
+
+def _probabilities(p: Tensor) -> Any:
+    chances = p.numbers().astype(np.float64)
+    if not ((chances >= 0) & (chances <= 1)).all():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false: the probabilities must lie in [0, 1].")
+    return chances
+
+
+@sampled
+def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
+    """How many of `count` tries succeed with probability `prob`, entry by entry. Shapes: two that broadcast."""
+    require_floats(require_tensor(count, "binomial", "count"), "binomial_cpu")
+    found = np.asarray(source(generator).binomial(count.numbers().astype(np.int64), _probabilities(prob)))
+    return finish(found.astype(count.payload.dtype))
+
+
+@sampled
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+    """Column numbers drawn with chances in proportion to the entries of each row.
+
+    Shapes: input (N, C) or (C,) floats >= 0; result (N, num_samples) or (num_samples,) int64.
+    Raises RuntimeError for more samples than columns without replacement, and for rows without any chance.
+    """
+    if input.payload.dtype not in dtypes.FLOATING:
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.title}")
+    weights = input.numbers().astype(np.float64)
+    if weights.ndim not in (1, 2):
+        raise RuntimeError(f"prob_dist must be 1 or 2 dim: this one has shape {list(weights.shape)}")
+    if num_samples <= 0:
+        raise RuntimeError(f"cannot sample n_sample <= 0 samples: num_samples is {num_samples}")
+    if not replacement and num_samples > weights.shape[-1]:
+        raise RuntimeError(
+            f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} of {weights.shape[-1]}"
+        )
+    if weights.shape[-1] > 2**24:
+        raise RuntimeError(f"number of categories cannot exceed 2^24, but there are {weights.shape[-1]}")
+    if replacement and (weights < 0).any():
+        raise RuntimeError("invalid multinomial distribution (encountering probability entry < 0)")
+    if replacement and not np.isfinite(weights).all():
+        raise RuntimeError("invalid multinomial distribution (encountering probability entry = infinity or NaN)")
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    total = weights.sum(-1, keepdims=True)
+    if not (total > 0).all():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    rng = source(generator)
+    if replacement:
+        rows = [_drawn(row, rng, num_samples) for row in weights.reshape(-1, weights.shape[-1])]
+        return fresh(np.array(rows).reshape(*weights.shape[:-1], num_samples))
+    # The largest of weight / exponential are drawn as if one by one (Efraimidis and Spirakis 2006).
+    keys = np.divide(weights, rng.standard_exponential(weights.shape))
+    return fresh(np.argsort(-keys, axis=-1)[..., :num_samples].astype(np.int64))
+
+
+def _drawn(weights: Any, rng: Any, n: int) -> Any:
+    """n places, with replacement: where a uniform number falls among the summed weights."""
+    sums = weights.cumsum()
+    places = np.searchsorted(sums, rng.random(n) * sums[-1], side="right")
+    return np.minimum(places, np.flatnonzero(weights)[-1])
+
+
+@sampled
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None,
+           requires_grad: bool = False, layout: Any = None) -> Tensor:  # fmt: skip
+    """Normal numbers. mean and std: two numbers and a size, or tensors that broadcast, each entry for one number."""
+    tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
+    for t in tensors:
+        require_floats(t, "normal_kernel_cpu")
+    if isinstance(std, Tensor):
+        if not (std.numbers() >= 0).all():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+    elif std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if not tensors:
+        if size is None:
+            raise TypeError("normal() with two numbers needs a size: normal(0., 1., (3,))")
+        shape, kind = lengths_of((size,), "normal"), _floating(dtype)
+    else:
+        shape = np.broadcast_shapes(*(tuple(t.shape) for t in tensors))
+        kind = tensors[0].payload.dtype
+    m, s = (t.numbers().astype(np.float64) if isinstance(t, Tensor) else t for t in (mean, std))
+    return finish(np.asarray(m + s * source(generator).standard_normal(shape)).astype(kind), requires_grad, device)
+
+
+@sampled
+def poisson(input: Tensor, generator: Any = None) -> Tensor:
+    """How many events come where `input` are expected, entry by entry; of its shape and dtype."""
+    require_floats(require_tensor(input, "poisson"), "poisson_cpu")
+    rate = input.numbers().astype(np.float64)
+    if not (rate >= 0).all():
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    return finish(np.asarray(source(generator).poisson(rate)).astype(input.payload.dtype))
+
+
+@sampled
+def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
+    """Waiting times for `input` events at a rate of 1, entry by entry; of its shape and dtype. They have no gradient here."""
+    require_floats(require_tensor(input, "_standard_gamma"), "gamma_cpu")
+    drawn = source(generator).standard_gamma(input.numbers().astype(np.float64))
+    return finish(np.asarray(np.maximum(drawn, np.finfo(input.payload.dtype).tiny)).astype(input.payload.dtype))
+
+
+@sampled
+def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
+    """Shares that add up to 1 along the last dim, for these concentrations; of its shape and dtype. They have no gradient here."""
+    require_floats(require_tensor(input, "_sample_dirichlet"), "dirichlet")
+    drawn = source(generator).standard_gamma(input.numbers().astype(np.float64))
+    return finish(np.asarray(drawn / drawn.sum(-1, keepdims=True)).astype(input.payload.dtype))
+
+
+# -- into a tensor -----------------------------------------------------------------------------------
+
+
+def _fill(self: Tensor, values: Any) -> Tensor:
+    return inplace.copy_(self, fresh(dtypes.cast(np.asarray(values), self.payload.dtype)))
+
+
+@sampled
+def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
+    """Fill with 1 with probability p (a number, or a tensor that broadcasts), else 0."""
+    chances = _probabilities(p) if isinstance(p, Tensor) else _probability(p)
+    return _fill(self, source(generator).random(tuple(self.shape)) < chances)
+
+
+@sampled
+def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Fill with numbers of a Cauchy distribution: median, and half the width between the quartiles."""
+    _only_continuous(self, "Cauchy")
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    return _fill(self, median + sigma * source(generator).standard_cauchy(tuple(self.shape)))
+
+
+@sampled
+def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Fill with waiting times at a rate of lambd: mean 1 / lambd."""
+    _only_continuous(self, "Exponential")
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
+    return _fill(self, source(generator).standard_exponential(tuple(self.shape)) / lambd)
+
+
+def _only_continuous(self: Tensor, name: str) -> None:
+    if self.payload.dtype not in dtypes.FLOATING:
+        raise RuntimeError(
+            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you specified "
+            f"{self.dtype.title}"
+        )
+
+
+@sampled
+def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
+    """Fill with the number of tries up to the first success, each with probability p: 1, 2, ..."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    return _fill(self, source(generator).geometric(p, tuple(self.shape)))
+
+
+@sampled
+def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Tensor:
+    """Fill with numbers whose logarithm is normal with this mean and standard deviation."""
+    require_floats(self, "log_normal_cpu")
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    return _fill(self, np.exp(mean + std * source(generator).standard_normal(tuple(self.shape))))
+
+
+@sampled
+def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
+    """Fill with normal numbers."""
+    require_floats(self, "normal_kernel_cpu")
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    return _fill(self, mean + std * source(generator).standard_normal(tuple(self.shape)))
+
+
+@sampled
+def random_(self: Tensor, *bounds: int, generator: Any = None, **named: int) -> Tensor:
+    """Fill with integers in [from, to): random_(to), random_(from, to); by default all that the dtype holds exactly from 0 on."""
+    low, high = (0, *bounds)[-2:] if bounds else (named.get("from", 0), named.get("to"))
+    d = self.payload.dtype
+    if d in dtypes.FLOATING:
+        largest = 2 ** {np.dtype(np.float64): 53, np.dtype(np.float32): 24, np.dtype(np.float16): 11}.get(d, 8)
+    else:
+        largest = 1 if d == np.bool_ else int(np.iinfo(d).max)
+    if high is None:
+        high = largest + 1
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if d not in dtypes.FLOATING and high - 1 > largest:
+        raise RuntimeError(f"to - 1 is out of bounds for {self.dtype.name}: {high - 1}, and it holds up to {largest}")
+    return _fill(self, source(generator).integers(low, high - 1, tuple(self.shape), endpoint=True))
+
+
+@sampled
+def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None, **named: float) -> Tensor:
+    """Fill with uniform numbers from [a, b). PyTorch's names for the bounds, `from` and `to`, are taken too."""
+    a, b = named.get("from", a), named.get("to", b)
+    require_floats(self, "check_uniform_bounds")
+    if a > b:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={a} > to={b}")
+    return _fill(self, a + (b - a) * source(generator).random(tuple(self.shape)))

@@ -1,0 +1,182 @@
+"""Forward mode: values that carry their tangent along. The kind of a row says how; no rule is stated twice.
+
+    elementwise   the backward formula with the tangent in place of g: a diagonal Jacobian is its own transpose
+    linear        the operation itself, on the tangent
+    bilinear      op(dx, y) + op(x, dy)
+    general       the transpose of the backward rule, which is linear in g; or the row's own `jvp=`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autolab.dtypes import FLOATING
+from autolab.engine.apply import apply
+from autolab.engine.modes import modes
+from autolab.engine.node import next_number
+from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
+from autolab.engine.tensor import TABLE, Tensor
+from autolab.fast.formula import parameters
+from autolab.transforms.level import Box, Level, Settings, several, zeros
+from autolab.transforms.taped import Tape
+
+if TYPE_CHECKING:
+    from autolab.engine.op import Op
+
+
+class Dual(Box):
+    """A value with its tangent: the direction in which it moves when the inputs move along theirs; None if it does not move."""
+
+    __slots__ = ()
+
+    moved = Box.own  # the tangent, as far as is known
+
+    @property
+    def tangent(self) -> Any:
+        if self.window is not None:
+            self.window.catch_up(self)
+        return self.moved
+
+    def varies(self) -> bool:
+        return self.tangent is not None or super().varies()
+
+
+class Push(Level):
+    """Forward mode: each operation computes the tangent of its result beside the result."""
+
+    box = Dual
+    transform = True
+
+    def __enter__(self) -> Push:
+        self.before, modes.forward = modes.forward, True
+        super().__enter__()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        modes.forward = self.before
+
+    def input(self, value: Any, tangent: Any) -> Dual:
+        box: Dual = self.put(value)
+        box.moved = tangent
+        return box
+
+    def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
+        given = [a.tangent if self.owns(a) and rule_of(op, i) is not None else None for i, a in enumerate(args)]
+        outputs = several(op, apply(op, values, settings))
+        if not modes.forward or all(t is None for t in given):
+            return tuple([self.put(out) for out in outputs])
+        try:
+            moved = tangents(op, values, given, outputs, settings)
+        except NotImplementedError as error:  # from a rule that says so
+            raise NotImplementedError(
+                f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet: {error}"
+            ) from None
+        results = tuple([self.moving(out, t) for out, t in zip(outputs, moved)])
+        self.recorded(results, args)
+        return results
+
+    def recorded(self, results: Any, args: Any) -> None:
+        """Told of results, and of what they were computed from."""
+
+    def moving(self, out: Any, tangent: Any) -> Dual:
+        """A result with its tangent, in the result's shape and dtype: it may come from an input that was stretched or cast."""
+        box: Dual = self.put(out)
+        if tangent is None or out.payload.dtype not in FLOATING:
+            return box
+        if tangent.shape != out.shape:
+            tangent = np.broadcast_to(tangent, out.shape)
+        box.moved = tangent if tangent.dtype == out.dtype else tangent.astype(out.payload.dtype)
+        return box
+
+    def rewritten(self, target: Any, source: Any) -> None:
+        """The target moves as the source does, and so does the part of the base that it looks at."""
+        look, tangent = target.window, source.tangent
+        if look is not None:
+            base = look.base
+            if tangent is not None or base.tangent is not None:
+                part = zeros(source.value) if tangent is None else tangent
+                base.moved = TABLE["put"](zeros(base.value) if base.tangent is None else base.tangent, part, look=look)
+            look.seen = base.version[0]
+        target.moved = tangent
+
+    def look_again(self, box: Any, look: Any) -> None:
+        whole = look.base.tangent
+        box.moved = None if whole is None else look.through(whole)
+
+
+def check_tangent(value: Any, tangent: Any) -> None:
+    """A tangent has the shape of what moves along it."""
+    if tangent.shape != value.shape:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
+            f"Tensor is of size {list(value.shape)} while the given forward gradient is of size {list(tangent.shape)}."
+        )
+
+
+def tangents(op: Op, values: list[Any], given: list[Any], outputs: tuple[Any, ...], settings: Settings) -> Any:
+    """The tangents of the results from those of the arguments; None for what does not move."""
+    next_number()  # as a node does, so that whoever counts them sees that derivatives are taken
+    names = known(op, values, outputs, settings)
+    if op.jvp is not None:
+        moving = {f"d{name}": still(v) if t is None else t for name, v, t in zip(op.inputs, values, given)}
+        return several(op, call(op.jvp, names | moving))
+    if op.kind == LINEAR:
+        moved = [t if t is not None else still(v) if rule_of(op, i) else v for i, (v, t) in enumerate(zip(values, given))]
+        return several(op, apply(op, moved, settings))
+    if op.kind == BILINEAR:
+        terms = [apply(op, [*values[:i], t, *values[i + 1 :]], settings) for i, t in enumerate(given) if t is not None]
+        return (terms[0] if len(terms) == 1 else terms[0] + terms[1],)
+    if op.kind == ELEMENTWISE:
+        total = None
+        for i, t in enumerate(given):
+            if t is not None:
+                term = rule_of(op, i).function(t, *[names[n] for n in rule_of(op, i).needs])
+                total = term if total is None else total + term
+        return (total,)
+    return transposed(op, given, outputs, names)
+
+
+def transposed(op: Op, given: list[Any], outputs: tuple[Any, ...], names: Settings) -> list[Any]:
+    """Forward mode out of backward rules: each is a linear map of g, and the transpose of that map is the Jacobian."""
+    with Tape() as tape:
+        g = [tape.input(zeros(out)) if out.payload.dtype in FLOATING else zeros(out) for out in outputs]
+        made: dict[int, Any] = {}
+        for i, t in enumerate(given):
+            if t is not None and i not in made:
+                rule = rule_of(op, i)
+                back = rule.function(g[0] if op.outputs == 1 else tuple(g), *[names[n] for n in rule.needs])
+                made |= enumerate(back) if op.variadic else {i: back}
+    moving = [i for i, t in enumerate(given) if t is not None]
+    leaves = [box for box in g if tape.owns(box)]
+    found = iter(tape.pull([made[i] for i in moving], [given[i] for i in moving], leaves))
+    return [next(found) if tape.owns(box) else None for box in g]
+
+
+def rule_of(op: Op, i: int) -> Any:
+    """The backward rule for the i-th argument; None if it has none."""
+    return op.rules.get(op.inputs[0] if op.variadic else op.inputs[i])
+
+
+def known(op: Op, values: list[Any], outputs: tuple[Any, ...], settings: Settings) -> Settings:
+    """All that a rule may ask for, by name."""
+    shapes = tuple(np.shape(v) for v in values)
+    per_input: list[Any] = [(op.inputs[0], values, shapes)] if op.variadic else list(zip(op.inputs, values, shapes))
+    names: Settings = {"out": outputs[0]} | {f"out_{k}": out for k, out in enumerate(outputs)}
+    for name, value, shape in per_input:
+        names |= {name: value, f"{name}_shape": shape}
+    names |= op.settings | settings
+    return names | {name: function(*[names[n] for n in needs]) for name, (function, needs) in op.shared.items()}
+
+
+def still(v: Any) -> Any:
+    """The tangent of what does not move."""
+    return zeros(v) if isinstance(v, Tensor) else np.zeros_like(v)
+
+
+def call(function: Callable[..., Any], names: Settings) -> Any:
+    """Call a function with what it asks for by the names of its parameters."""
+    return function(*[names[n] for n in parameters(function)])
