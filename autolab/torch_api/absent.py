@@ -49,7 +49,7 @@ untyped_storage values xpu
 
 
 class Absent(AttributeError):
-    """A name that is not here. `text` says so in Python's words; what is to be used instead is looked up when the message is read."""
+    """A name that is not here. `text` says so in Python's words; what to use instead is looked up when the message is read."""
 
     def __init__(self, text: str, name: str, known: Callable[[], Iterable[str]]) -> None:
         super().__init__()
@@ -63,7 +63,7 @@ Absent.__name__, Absent.__qualname__, Absent.__module__ = "AttributeError", "Att
 
 
 def sentence(text: str, name: str, known: Iterable[str]) -> str:
-    """What is not there (`text`, in Python's words), and what was meant or is to be used instead."""
+    """What is not there (`text`, in Python's words), and what was meant or what to use instead."""
     if name not in INSTEAD:
         near = nearest(name, known)
         if near is not None:

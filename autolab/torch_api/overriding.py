@@ -49,7 +49,7 @@ class State(threading.local):
 
 state = State()
 watching = False  # whether there may be somebody who wants to be asked
-# Operators that are replaced by shortcuts when first used; whoever is asked about them is to find them as they were.
+# Operators that are replaced by shortcuts when first used; a program that asks about them must find them as they were.
 STAND_INS: dict[str, Callable[..., Any]] = {}
 
 

@@ -134,7 +134,7 @@ def entries(tb: TracebackType | None) -> list[TracebackType]:
 
 def suggest(error: BaseException, tb: TracebackType) -> None:
     """Add "Did you mean: 'softmax'?" to an error about a name that is not there. Python says it in a terminal, IPython does not."""
-    with contextlib.suppress(Exception):  # whatever the objects in question do, it is the error that is to be shown
+    with contextlib.suppress(Exception):  # whatever these objects do, the error itself must be shown
         name, known = searched(error, tb)
         near = nearest(name, known) if name and not name.startswith("__") and "Did you mean" not in str(error) else None
         if near is not None:

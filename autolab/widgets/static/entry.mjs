@@ -23,7 +23,7 @@ function initialize({ model }) {
 // Outputs that were saved without the module wait for one of the same version.
 const slot = ((SHARED.modules ??= {})[VERSION] ??= {});
 slot.loaded ??= new Promise((done) => { slot.done = done; });
-slot.done({ mount, unpack });
+slot.done({ mount });
 
-export { mount, pageModel, unpack };
+export { mount };
 export default { render, initialize };

@@ -40,7 +40,7 @@ function pageModel(data, answers = {}, moved = new Set()) {
 // Draws an explorable in a place of the page from what was saved with it, and joins it to Python as long as that is there.
 function mount(el, key, { data, answers, css }) {
   dress(css);
-  const moved = new Set(), saved = pageModel(data, answers, moved);
+  const moved = new Set(), saved = pageModel(data, answers, moved), { playing, running, ask } = data; // as they are without Python
   let close = null;
   const show = (model) => {
     const focus = [...el.querySelectorAll(":focus")].map((e) => e.textContent)[0];
@@ -57,7 +57,7 @@ function mount(el, key, { data, answers, css }) {
     },
     leave(live) { // the kernel has gone: from here on with what is known
       for (const trait of Object.keys(data)) data[trait] = live.get(trait) ?? data[trait];
-      Object.assign(data, { playing: false, ...("running" in data ? { running: null } : {}), ...("ask" in data ? { ask: null } : {}) });
+      Object.assign(data, { playing, running, ask });
       moved.clear();
       show(saved);
     },
