@@ -88,7 +88,7 @@ function letShortcutsThrough() {
   SHARED.listens = true;
   window.addEventListener("keydown", (event) => {
     const el = event.target;
-    if (!(event.ctrlKey || event.metaKey) || !el.closest?.(".al-root") || editsText(event)) return;
+    if (!(event.ctrlKey || event.metaKey) || /^(Control|Meta|Shift|Alt)$/.test(event.key) || !el.closest?.(".al-root") || editsText(event)) return;
     const held = [];
     for (let e = el; e && !e.matches("[data-autolab]"); e = e.parentElement) if (e.hasAttribute(SUPPRESS)) held.push(e);
     held.forEach((e) => e.removeAttribute(SUPPRESS));
