@@ -68,6 +68,7 @@ test: $(VENV)/test.stamp
 
 lint: $(VENV)/lint.stamp
 	@$(BIN)/ruff check
+	@$(BIN)/ruff format --quiet --diff
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
 	@$(BIN)/codespell

@@ -27,9 +27,7 @@ from autolab.torch_api.creation import (
     arange, as_tensor, device, empty, empty_like, eye, from_dlpack, from_numpy, full, full_like, get_default_dtype, is_tensor,
     linspace, logspace, ones, ones_like, set_default_dtype, tensor, zeros, zeros_like,
 )  # fmt: skip
-from autolab.torch_api.generator import (
-    Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
-)  # fmt: skip
+from autolab.torch_api.generator import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from autolab.torch_api import inplace as _inplace
 from autolab.torch_api.later import bind_later as _bind_later
 from autolab.torch_api.methods import MODULES as _MODULES

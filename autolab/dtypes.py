@@ -98,9 +98,7 @@ def of(numpy_dtype: np.dtype[Any]) -> dtype:
             load_bfloat16()
             return bfloat16
         names = ", ".join(d.name for d in ALL)
-        raise TypeError(
-            f"can't convert np.ndarray of type {numpy_dtype}. The only supported types are: {names}."
-        ) from None
+        raise TypeError(f"can't convert np.ndarray of type {numpy_dtype}. The only supported types are: {names}.") from None
 
 
 def to_numpy(like: Any) -> np.dtype[Any]:
@@ -175,11 +173,9 @@ def cast(a: Any, d: np.dtype[Any]) -> Any:
 def widened(values: Any) -> list[Any]:
     """Raw values or Tensors with 16-bit floats as float32: arithmetic on them is done in float32 and rounded once."""
     return [
-        widened(v) if type(v) is list
-        else v.astype(float32.numpy) if getattr(getattr(v, "payload", v), "dtype", None) in NARROW
-        else v
+        widened(v) if type(v) is list else v.astype(float32.numpy) if getattr(getattr(v, "payload", v), "dtype", None) in NARROW else v
         for v in values
-    ]  # fmt: skip
+    ]
 
 
 def narrowed(value: Any, d: np.dtype[Any]) -> Any:

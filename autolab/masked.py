@@ -136,15 +136,15 @@ def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: 
 
 
 def logaddexp(
-    input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
+) -> Tensor:
     """log(exp(input) + exp(other)), entry by entry, without what is masked out of either."""
     return torch.logaddexp(_filled(input, input_mask, -math.inf), _filled(other, other_mask, -math.inf)).to(dtype or input.dtype)
 
 
 def norm(
-    input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+    input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
+) -> Tensor:
     """The vector norm of the entries that count; 0 where there are none, and inf for ord=-inf."""
     number = math.inf if ord == -math.inf else 0
     return torch.linalg.vector_norm(_filled(input, mask, number), ord, _dims(dim, input), keepdim, dtype=dtype or input.dtype)
@@ -190,9 +190,7 @@ def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
     return torch.softmax(-_filled(input, mask, math.inf), dim, dtype=dtype or input.dtype)
 
 
-def normalize(
-    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """The input over the norm of the entries that count (at least eps); 0 for the others."""
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _filled(input, mask, 0) / torch.maximum(length, torch.tensor(eps, dtype=length.dtype))

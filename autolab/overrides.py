@@ -12,10 +12,7 @@ from typing import Any
 
 from autolab.engine.tensor import Tensor
 from autolab.torch_api import overriding
-from autolab.torch_api.overriding import (
-    DisableTorchFunctionSubclass,
-    TorchFunctionMode,
-)
+from autolab.torch_api.overriding import DisableTorchFunctionSubclass, TorchFunctionMode
 
 __all__ = [
     "DisableTorchFunctionSubclass", "TorchFunctionMode", "handle_torch_function", "has_torch_function", "is_tensor_like",

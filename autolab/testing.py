@@ -32,9 +32,7 @@ def assert_close(
     Raises ValueError for one tolerance without the other, TypeError for what cannot be compared.
     """
     if (rtol is None) != (atol is None):
-        raise ValueError(
-            f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {'rtol' if rtol is None else 'atol'}."
-        )
+        raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {'rtol' if rtol is None else 'atol'}.")
     for place, a, b in pairs(actual, expected, "", allow_subclasses):
         error = difference(a, b, rtol, atol, equal_nan, check_dtype, check_stride)
         if error:
@@ -86,9 +84,7 @@ def occurred(place: str) -> str:
     return f"\n\nThe failure occurred for item {place}" if place else ""
 
 
-def difference(
-    a: Any, b: Any, rtol: float | None, atol: float | None, equal_nan: bool, check_dtype: bool, check_stride: bool
-) -> str:
+def difference(a: Any, b: Any, rtol: float | None, atol: float | None, equal_nan: bool, check_dtype: bool, check_stride: bool) -> str:
     """What is not the same about two leaves; empty if nothing is."""
     if a is None or b is None:
         return "" if a is b else f"None mismatch: {a} is not {b}"

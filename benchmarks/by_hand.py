@@ -13,6 +13,7 @@ def gradients_only(run, names) -> Program:
 
 def training(parameters, run, update) -> Program:
     """`run` gives the loss and a dict of gradients."""
+
     def step():
         loss, gradients = run()
         update(gradients)
@@ -62,7 +63,13 @@ def small_mlp(data: Data) -> Program:
         g2 = (g @ p["W3"].T) * (h2 > 0)
         g1 = (g2 @ p["W2"].T) * (h1 > 0)
         return np.vdot(error, error) / np.float32(error.size), {
-            "W1": x.T @ g1, "b1": g1.sum(0), "W2": h1.T @ g2, "b2": g2.sum(0), "W3": h2.T @ g, "b3": g.sum(0)}
+            "W1": x.T @ g1,
+            "b1": g1.sum(0),
+            "W2": h1.T @ g2,
+            "b2": g2.sum(0),
+            "W3": h2.T @ g,
+            "b3": g.sum(0),
+        }
 
     return training(p, run, sgd(p, data["lr"]))
 

@@ -118,7 +118,6 @@ def imports(names: list[str], rounds: int) -> dict[str, float]:
     milliseconds: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(rounds):
         for name in names:
-            output = subprocess.run([sys.executable, "-c", code.format(name)], capture_output=True, text=True,
-                                    cwd=ROOT, check=True).stdout
+            output = subprocess.run([sys.executable, "-c", code.format(name)], capture_output=True, text=True, cwd=ROOT, check=True).stdout
             milliseconds[name].append(1000 * float(output))
     return {name: statistics.median(times) for name, times in milliseconds.items()}

@@ -159,8 +159,10 @@ def main() -> None:
     for ratio, call, theirs, ours in sorted(found, reverse=True):
         print(f"{ratio:6.2f}  {call:40} {theirs:9.2f} {ours:11.2f}")
     ratios = [ratio for ratio, *_ in found]
-    print(f"median {statistics.median(ratios):.2f}, geometric mean {statistics.geometric_mean(ratios):.2f}; "
-          f"{sum(ratio < 1 for ratio in ratios)} of {len(ratios)} below 1")
+    print(
+        f"median {statistics.median(ratios):.2f}, geometric mean {statistics.geometric_mean(ratios):.2f}; "
+        f"{sum(ratio < 1 for ratio in ratios)} of {len(ratios)} below 1"
+    )
 
 
 if __name__ == "__main__":

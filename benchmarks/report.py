@@ -7,11 +7,12 @@ def table(results: dict, libraries: list[str], reference: str) -> str:
     """One row a workload: times as ratios to the reference, and the reference's own time."""
     names = [name for name in libraries if name != reference]
     head = ["time / " + reference, *names, f"{reference} itself"]
-    rows = [[name, *(ratio(row, library, reference) for library in names), duration(row.get(reference))]
-            for name, row in results.items()]
+    rows = [[name, *(ratio(row, library, reference) for library in names), duration(row.get(reference))] for name, row in results.items()]
     widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
-    lines = ["  ".join(cell.ljust(width) if i == 0 else cell.rjust(width)
-                       for i, (cell, width) in enumerate(zip(row, widths, strict=True))) for row in [head, *rows]]
+    lines = [
+        "  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths, strict=True)))
+        for row in [head, *rows]
+    ]
     return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:]])
 
 

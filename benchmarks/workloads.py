@@ -67,8 +67,7 @@ def mlp() -> Data:
 
 def rnn() -> Data:
     rng = np.random.default_rng(3)
-    parameters = {"Wx": normal(rng, 16, 32, scale=0.25), "Wh": normal(rng, 32, 32, scale=32**-0.5),
-                  "b": normal(rng, 32, scale=0.1)}
+    parameters = {"Wx": normal(rng, 16, 32, scale=0.25), "Wh": normal(rng, 32, 32, scale=32**-0.5), "b": normal(rng, 32, scale=0.1)}
     return {"parameters": parameters, "x": normal(rng, 100, 16, 16), "target": normal(rng, 16, 32)}
 
 
@@ -88,12 +87,15 @@ def deep() -> Data:
     return {"parameters": {"x": np.array([1.0], np.float32), "c": np.array([1e-6], np.float32)}, "nodes": 100_000}
 
 
-WORKLOADS = {workload.name: workload for workload in [
-    Workload("scalar_chain", "1000 operations (mul, add, tanh) on one number: what does a node cost?", scalar_chain),
-    Workload("small_mlp", "2-16-16-1, batch 32, MSE, SGD: a student's first network, one training step", small_mlp),
-    Workload("mlp", "784-256-10, batch 64, cross-entropy, Adam: one training step", mlp),
-    Workload("rnn", "tanh RNN, 100 steps of 16 x 32: a graph of 500 small matrices", rnn),
-    Workload("elementwise", "10 operations on a million numbers: memory traffic", elementwise),
-    Workload("hvp", "Hessian times vector for a 16-32-32-1 network: backward through backward", hvp),
-    Workload("deep", "a chain of 100,000 nodes, built, run backward and dropped", deep, alone=True),
-]}
+WORKLOADS = {
+    workload.name: workload
+    for workload in [
+        Workload("scalar_chain", "1000 operations (mul, add, tanh) on one number: what does a node cost?", scalar_chain),
+        Workload("small_mlp", "2-16-16-1, batch 32, MSE, SGD: a student's first network, one training step", small_mlp),
+        Workload("mlp", "784-256-10, batch 64, cross-entropy, Adam: one training step", mlp),
+        Workload("rnn", "tanh RNN, 100 steps of 16 x 32: a graph of 500 small matrices", rnn),
+        Workload("elementwise", "10 operations on a million numbers: memory traffic", elementwise),
+        Workload("hvp", "Hessian times vector for a 16-32-32-1 network: backward through backward", hvp),
+        Workload("deep", "a chain of 100,000 nodes, built, run backward and dropped", deep, alone=True),
+    ]
+}

@@ -5,6 +5,4 @@ from autolab.amp.autocast_mode import autocast, custom_bwd, custom_fwd, is_autoc
 from autolab.amp.grad_scaler import GradScaler
 from autolab.amp.policies import policies
 
-__all__ = [
-    "GradScaler", "autocast", "autocast_mode", "custom_bwd", "custom_fwd", "grad_scaler", "is_autocast_available", "policies",
-]  # fmt: skip
+__all__ = ["GradScaler", "autocast", "autocast_mode", "custom_bwd", "custom_fwd", "grad_scaler", "is_autocast_available", "policies"]

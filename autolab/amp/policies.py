@@ -18,7 +18,7 @@ LOWER = {
         "addbmm addmm addmv addr baddbmm bmm chain_matmul conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d "
         "einsum gru_cell linear lstm_cell matmul mm multi_dot mv prelu rnn_relu_cell rnn_tanh_cell scaled_dot_product_attention"
     ),
-}  # fmt: skip
+}
 
 LOSSES = (
     "binary_cross_entropy_with_logits cosine_embedding_loss cross_entropy hinge_embedding_loss huber_loss kl_div l1_loss "
@@ -37,7 +37,7 @@ FLOAT32 = {
         "log10 log1p log2 log_softmax logsumexp norm normalize pdist pow prod reciprocal renorm rms_norm rsqrt sinh softmax softmin "
         "softplus sum tan vector_norm"
     ),
-}  # fmt: skip
+}
 # What takes several tensors and refuses to mix dtypes: in the widest of theirs.
 WIDEST = {
     "cpu": "cat index_copy stack",

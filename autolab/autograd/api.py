@@ -163,14 +163,7 @@ def run_backward(tensors: Tensors, grad_tensors: Any, retain_graph: bool | None,
             if isinstance(t, Tensor):
                 t.retain_grad()
         only = [required_edge(t) for t in inputs]
-    run(
-        [required_edge(out) for out in outputs],
-        starts,
-        retain_graph=retain_graph,
-        create_graph=create_graph,
-        inputs=only,
-        captured={},
-    )
+    run([required_edge(out) for out in outputs], starts, retain_graph=retain_graph, create_graph=create_graph, inputs=only, captured={})
 
 
 def kept_and_recorded(retain_graph: bool | None, create_graph: bool) -> tuple[bool, bool]:
@@ -220,9 +213,7 @@ def grad(
             stacklevel=2,
         )
     if isinstance(inputs, dict):
-        found = grad(
-            outputs, wanted, grad_outputs, retain_graph, create_graph, True, allow_unused, is_grads_batched, materialize_grads
-        )
+        found = grad(outputs, wanted, grad_outputs, retain_graph, create_graph, True, allow_unused, is_grads_batched, materialize_grads)
         return dict(zip(inputs, found))
     if overriding.watching:
         asked = overriding.asked((*outputs, *wanted))
@@ -240,9 +231,7 @@ def grad(
             return forward_ad.gradients(grad, outputs, wanted, grad_outputs, retain_graph, create_graph, options)
     if materialize_grads:
         if allow_unused is False:
-            raise ValueError(
-                "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
-            )
+            raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
         allow_unused = True
     check_differentiable(outputs)
     given = as_tuple(grad_outputs) if grad_outputs is not None else (None,) * len(outputs)

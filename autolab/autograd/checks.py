@@ -17,7 +17,7 @@ from autolab.autograd.incoming import (
     check_proportional,
     direction,
     run_forward,
-)  # fmt: skip
+)
 from autolab.autograd.mismatch import GradcheckError, Jacobian, Pair
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor, fresh
@@ -143,8 +143,7 @@ class Forward(Mode):
             if self.options.check_grad_dtypes and t is not None and t.dtype != out.dtype:
                 raise GradcheckError(f"Forward AD gradient has dtype mismatch: output {p} is {out.dtype}, its tangent {t.dtype}")
         return [
-            np.zeros(out.payload.size) if t is None else np.array(t.payload).reshape(-1)
-            for out, t in (tangents[p] for p in self.positions)
+            np.zeros(out.payload.size) if t is None else np.array(t.payload).reshape(-1) for out, t in (tangents[p] for p in self.positions)
         ]
 
     def jacobians(self) -> Iterator[tuple[int, dict[int, Jacobian]]]:

@@ -19,9 +19,7 @@ def checked_inputs(inputs: tuple[Any, ...]) -> list[int]:
     """The positions of the inputs to check; their dtype, memory and values must allow it."""
     positions = [i for i, t in enumerate(inputs) if isinstance(t, Tensor) and t.requires_grad]
     if not positions:
-        raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True."
-        )
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have requires_grad=True.")
     for i in positions:
         array = np.atleast_1d(inputs[i].payload)
         if array.dtype != np.float64:

@@ -247,9 +247,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
     if open_level is None and level is None:
         raise RuntimeError("Dual level must be a positive number. None is open: exit_dual_level() closes what enter_dual_level() opened.")
     if open_level is None or level not in (None, 0):
-        raise RuntimeError(
-            "Trying to exit a forward AD level that was not the last one that was created. This is not supported."
-        )
+        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not supported.")
     before = modes.grad
     open_level.__exit__()
     _set_current_level(-1)
@@ -367,9 +365,9 @@ class Along:
                 node.call.moving = None
         if not args or node.op is None:
             return node.fire(g, create_graph)
-        return node.gradients(g, create_graph, [
-            self.moved(slot, value, args, results) for slot, value in zip(node.plan.slots, node.unpack(create_graph))
-        ])  # fmt: skip
+        return node.gradients(
+            g, create_graph, [self.moved(slot, value, args, results) for slot, value in zip(node.plan.slots, node.unpack(create_graph))]
+        )
 
     def inside(self, node: Any) -> Any:
         return lambda g, create_graph: self.gradients(node, g, create_graph)
@@ -389,7 +387,7 @@ class Along:
 
 def gradients(
     grad: Any, outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool | None, create_graph: bool, options: dict[str, Any]
-) -> tuple[Any, ...]:  # fmt: skip
+) -> tuple[Any, ...]:
     """`autograd.grad` of dual tensors: the pass over the values, on duals. Hooks see duals, and results have the tangents of gradients."""
     level: Any = current()
     outs, xs = [level.take(o) for o in outputs], [level.take(x) for x in inputs]

@@ -104,8 +104,7 @@ class Function:
     def backward(ctx: Any, *grads: Any) -> Any:
         """From one gradient for each output, one gradient or None for each argument of forward."""
         raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
-            "mode AD."
+            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward mode AD."
         )
 
     vjp = backward  # PyTorch's other name for it

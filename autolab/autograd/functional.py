@@ -226,12 +226,7 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
 
 
 def jacobian(
-    func: Function,
-    inputs: Any,
-    create_graph: bool = False,
-    strict: bool = False,
-    vectorize: bool = False,
-    strategy: str = "reverse-mode",
+    func: Function, inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False, strategy: str = "reverse-mode"
 ) -> Any:
     """All derivatives of all entries of func(*inputs) by all entries of the inputs.
 
@@ -289,9 +284,7 @@ def at_once(i: int, out: Tensor, inputs: tuple[Tensor, ...], create_graph: bool,
     found: Any = none
     if out.requires_grad and n:
         basis = creation.eye(n, dtype=out.dtype).reshape((n, *out.shape))  # type: ignore[attr-defined]
-        found = grad(
-            (out,), inputs, (basis,), allow_unused=True, create_graph=create_graph, retain_graph=True, is_grads_batched=True
-        )
+        found = grad((out,), inputs, (basis,), allow_unused=True, create_graph=create_graph, retain_graph=True, is_grads_batched=True)
     return tuple(creation.zeros((n, *x.shape), dtype=x.dtype) if g is None else g for g, x in zip(found, inputs))
 
 

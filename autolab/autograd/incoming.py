@@ -91,9 +91,7 @@ def check_batched_forward(func: Any, inputs: tuple[Any, ...], checked: list[int]
 def same_batch(o: int, i: int, got: Tensor, wanted: list[Any]) -> None:
     expected = np.array([np.zeros(got.shape[1:]) if t is None else t.payload for t in wanted])
     if not np.allclose(got.payload, expected, rtol=1e-5, atol=1e-8):
-        raise GradcheckError(
-            f"For output {o} and input {i}:\n\n{BATCHED}\n\nGot:\n{got.payload}\n\nExpected:\n{expected}"
-        )
+        raise GradcheckError(f"For output {o} and input {i}:\n\n{BATCHED}\n\nGot:\n{got.payload}\n\nExpected:\n{expected}")
 
 
 # -- where nothing comes in --------------------------------------------------------------------------

@@ -64,8 +64,7 @@ class MutationContext:
         numbers = self.cloned.get(handle, self.original.get(handle))
         if numbers is None:
             raise AssertionError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
-                "in which the graph was originally recorded."
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."
             )
         return fresh(numbers)
 

@@ -50,9 +50,7 @@ class Recorder:
     def add(self, name: str, start: tuple[float, int], **about: Any) -> FunctionEvent:
         """Write down an event that ends now."""
         end, memory = self.now()
-        event = FunctionEvent(
-            len(self.events), name, threading.get_ident(), start[0], end, cpu_memory_usage=memory - start[1], **about
-        )
+        event = FunctionEvent(len(self.events), name, threading.get_ident(), start[0], end, cpu_memory_usage=memory - start[1], **about)
         self.events.append(event)
         return event
 

@@ -1,9 +1,9 @@
 """For tests: a wrong backward rule fails with the diagnosis as its message.
 
-    from autolab.check import assert_rule
+from autolab.check import assert_rule
 
-    def test_my_softmax():
-        assert_rule("softmax", MySoftmax)
+def test_my_softmax():
+    assert_rule("softmax", MySoftmax)
 """
 
 from __future__ import annotations

@@ -45,6 +45,7 @@ def _arrays(*shapes):
 
 # -- accumulate --------------------------------------------------------------------------------------
 
+
 def _accumulate(f, g, h) -> Data:
     leaf = Leaf()
     f(leaf, g)
@@ -86,6 +87,7 @@ ACCUMULATE = Behaviour("accumulate", (
 
 
 # -- order -------------------------------------------------------------------------------------------
+
 
 def _late(log=None):
     """Leaf a; c from a; d from c; e from c and d: c must wait for both."""
@@ -221,6 +223,7 @@ RUN = Behaviour("run_backward", (
 
 # -- freeing -----------------------------------------------------------------------------------------
 
+
 def _small(log=None):
     a = Leaf("a")
     c = Step("c", 1, (a,), (2.0,), log)
@@ -267,6 +270,7 @@ FREE = Behaviour("free_graph", (
 
 
 # -- hooks -------------------------------------------------------------------------------------------
+
 
 def _hook_sees(f, g) -> Data:
     seen, (_, c, _, e) = [], _late()
@@ -321,6 +325,7 @@ HOOKS = Behaviour("hooks", (
 
 
 # -- no_grad -----------------------------------------------------------------------------------------
+
 
 def _inside(cls) -> Data:
     state = SimpleNamespace(recording=True)
@@ -396,6 +401,7 @@ NO_GRAD = Behaviour("no_grad", (
 
 
 # -- versions ----------------------------------------------------------------------------------------
+
 
 def _array(a):
     return SimpleNamespace(data=a, version=0)

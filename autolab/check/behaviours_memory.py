@@ -25,6 +25,7 @@ def _leaf(a: np.ndarray) -> Tensor:
 
 # -- as little as possible ---------------------------------------------------------------------------
 
+
 def _clipped(cls, x, g) -> Data:
     a = _leaf(x)
     out = cls.apply(a, -0.95, 1.35)
@@ -50,6 +51,7 @@ FRUGAL = Behaviour("frugal_clip", (
 
 
 # -- checkpoint --------------------------------------------------------------------------------------
+
 
 class Block:
     """A function with three steps and a weight, which counts its calls."""
@@ -132,6 +134,7 @@ CHECKPOINT = Behaviour("checkpoint", (
 
 # -- micro-batches -----------------------------------------------------------------------------------
 
+
 def mean_loss(w, x, t):
     """The mean over the samples (rows) of the squared error of x @ w."""
     return ((x @ w - t) ** 2).mean()
@@ -202,6 +205,7 @@ ACCUMULATION = Behaviour("micro_batches", (
 
 # -- loss scaling ------------------------------------------------------------------------------------
 
+
 def _tiny(rng) -> tuple:
     return draw(rng, (6,), 1.0, 9.0).astype(np.float16), draw(rng, (6,), 1.0, 4.0).astype(np.float16)
 
@@ -267,6 +271,7 @@ def _clean(f, a, w) -> Data:
 
 
 # -- the scaler --------------------------------------------------------------------------------------
+
 
 class Optimizer:
     """Plain gradient descent on two arrays, with a list `params`; counts its steps."""

@@ -22,6 +22,7 @@ def _leaf(a: np.ndarray) -> Tensor:
 
 # -- a rule that can be differentiated ---------------------------------------------------------------
 
+
 def _derivatives(cls, x, g, n) -> list:
     """The first n derivatives of the sum of g * f(x)."""
     a = _leaf(x)
@@ -98,6 +99,7 @@ TANH = Behaviour("tanh_twice", (
 
 # -- Hessian-vector product --------------------------------------------------------------------------
 
+
 class Counted:
     """f(x) = sum(x ** 3) + sum(x) ** 2, which counts its calls. Hessian: diag(6 x) + 2."""
 
@@ -145,6 +147,7 @@ HVP = Behaviour("hvp", (
 
 
 # -- gradient penalty --------------------------------------------------------------------------------
+
 
 def _penalty(f, x, w, n) -> Data:
     weights = _leaf(w)
@@ -210,6 +213,7 @@ PENALTY = Behaviour("gradient_penalty", (
 
 # -- forward mode ------------------------------------------------------------------------------------
 
+
 def _moved(found) -> Data:
     return dict(zip(("out", "tangent"), pair(found, "the result and its tangent"), strict=True))
 
@@ -261,6 +265,7 @@ SOFTMAX_JVP = Behaviour("softmax_jvp", (
 
 
 # -- vmap --------------------------------------------------------------------------------------------
+
 
 def _vmapped(axes, arrange):
     def play(f, x, y):

@@ -138,6 +138,7 @@ VALUE_OPS = Behaviour("value_ops", tuple(_operation(name) for name in OPERATIONS
 
 # -- order -------------------------------------------------------------------------------------------
 
+
 def graph(kind: str) -> Node:
     """Small graphs by name; the root comes back."""
     a, b = Node(2.0, name="a"), Node(3.0, name="b")
@@ -197,6 +198,7 @@ ORDER = Behaviour("topological_order", (
 
 # -- backward ----------------------------------------------------------------------------------------
 
+
 def _three(x, y) -> tuple[Node, Node, Node]:
     a, b = Node(float(x), name="a"), Node(float(y), name="b")
     c = Node(a.data * b.data, (a, b), (b.data, a.data), "c")
@@ -224,7 +226,7 @@ def _twice_backward(f, x, y) -> Data:
     a, _, d = _three(x, y)
     f(d)
     first = float(a.grad)
-    for n in (d, *d.parents, ):
+    for n in (d, *d.parents):
         n.grad = 0.0
     f(d)
     return {"first": first, "second": a.grad}
@@ -260,6 +262,7 @@ BACKWARD = Behaviour("value_backward", (
 
 
 # -- a neuron ----------------------------------------------------------------------------------------
+
 
 def _training(steps: int):
     def expect(w, b, x, t):

@@ -147,9 +147,7 @@ class LocalCandidate:
                     result = self._forward(context, [self.wrap(a) for a in given], settings)
                     out = np.array(as_array(result))  # a copy: it may be a view of an input
                     if between is not None:
-                        self._forward(
-                            self._context(given, settings), [self.wrap(np.array(a)) for a in between], settings
-                        )
+                        self._forward(self._context(given, settings), [self.wrap(np.array(a)) for a in between], settings)
                     phase = "backward"
                     with _told_of_nodes(recorded):
                         for g in gs:

@@ -338,17 +338,10 @@ def _moved(wrong: list[Observation], x: str) -> tuple[str, str, bool] | None:
         return None
     mover = all(np.isin(o.want[x], o.g).all() for o in wrong)  # nothing but moving: every number comes from g as it is
     o = wrong[-1]
-    if not all(
-        o.got[x].size == o.want[x].size and close(np.sort(o.got[x], axis=None), np.sort(o.want[x], axis=None))
-        for o in wrong
-    ):
+    if not all(o.got[x].size == o.want[x].size and close(np.sort(o.got[x], axis=None), np.sort(o.want[x], axis=None)) for o in wrong):
         if mover and all(np.isin(o.got[x], o.g).all() for o in wrong):
             if o.got[x].shape != o.want[x].shape:
-                return (
-                    "pieces",
-                    f"is another piece of g: it has shape {o.got[x].shape}, expected {o.want[x].shape}",
-                    True,
-                )
+                return ("pieces", f"is another piece of g: it has shape {o.got[x].shape}, expected {o.want[x].shape}", True)
             return "pieces", f"is another piece of g than the one that came from {x}", True
         return None
     if all(close(o.got[x].ravel(), o.g.ravel()) for o in wrong):
@@ -358,18 +351,10 @@ def _moved(wrong: list[Observation], x: str) -> tuple[str, str, bool] | None:
             True,
         )
     if o.got[x].shape != o.want[x].shape:
-        return (
-            "permutation",
-            f"has the right numbers with the axes in another order: {o.got[x].shape}, expected {o.want[x].shape}",
-            mover,
-        )
+        return ("permutation", f"has the right numbers with the axes in another order: {o.got[x].shape}, expected {o.want[x].shape}", mover)
     at = tuple(int(i) for i in np.argwhere(~np.isclose(o.got[x], o.want[x]))[0])
     to = tuple(int(i) for i in np.argwhere(np.isclose(o.got[x], o.want[x][at]))[0])
-    return (
-        "permutation",
-        f"has the right numbers in the wrong places: what belongs at {list(at)} is at {list(to)}",
-        mover,
-    )
+    return ("permutation", f"has the right numbers in the wrong places: what belongs at {list(at)} is at {list(to)}", mover)
 
 
 def _pattern(wrong: list[Observation], x: str, look: Callable = recognise) -> Mistake | None:
@@ -450,9 +435,7 @@ def _fits(family: Family, o: Observation, x: str) -> bool:
     try:
         predicted = np.asarray(family.predict(o, x))
         if o.reference.elementwise and o.got[x].shape != predicted.shape == o.out.shape:
-            return close(
-                np.broadcast_to(o.got[x], predicted.shape), predicted
-            )  # it may have lost its g, and so its shape
+            return close(np.broadcast_to(o.got[x], predicted.shape), predicted)  # it may have lost its g, and so its shape
         return close(o.got[x], predicted)
     except Exception:  # a mutated formula may raise anything; then it is not this one
         return False

@@ -45,18 +45,14 @@ class Conduct:
 
         for run in self.plain:
             if run.first and not run.repeatable:
-                said = (
-                    f"fails: {fault(run.answer).text}" if run.answer.fault else "with the same g gives another gradient"
-                )
+                said = f"fails: {fault(run.answer).text}" if run.answer.fault else "with the same g gives another gradient"
                 return wrong("second call", f"A second backward {said}", run.where)
         between, alone = self._first("between"), self._first("one")
         if alone and not between:
             said = fault(self.runs["between"][0].answer).text if "between" in self.runs else "it gives no gradient"
             return wrong("state", f"Another forward before backward makes it fail: {said}")
         if alone and between and any(not same(between.got[x], alone.got[x]) for x in self.inputs):
-            return wrong(
-                "state", "Another forward before backward changes the gradient: what was saved is kept outside ctx"
-            )
+            return wrong("state", "Another forward before backward changes the gradient: what was saved is kept outside ctx")
         right = all(error_of(o, x) <= RIGHT for o in self.seen for x in self.inputs)
         for run in self.runs.get("repeated", []):
             if right and not (run.first and adds_up(run.first, self.inputs)):
@@ -66,9 +62,7 @@ class Conduct:
     def purity(self) -> Verdict:
         """Are the arguments as they were?"""
         for run in self._all(*self.runs):
-            named = [
-                ("the incoming gradient g", a, b) for a, b in zip(run.case.upstream, run.answer.upstream, strict=True)
-            ]
+            named = [("the incoming gradient g", a, b) for a, b in zip(run.case.upstream, run.answer.upstream, strict=True)]
             after = zip(self.reference.inputs, run.case.inputs, run.answer.inputs, strict=True)
             named += [(f"the input {x}", a, b) for x, a, b in after]
             for what, before, now in named:

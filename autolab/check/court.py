@@ -231,9 +231,7 @@ class Court(Conduct):
                     text = f"The gradient for {x} is not finite"
                     text += f" at {x} = {at[lost].flat[0]:.6g}" if at.shape == lost.shape else " for large numbers"
                     if x not in self.explained:
-                        self.diagnoses.append(
-                            diagnosis("unstable", "certain", text, input=x, worst=worst_place([run.first], x))
-                        )
+                        self.diagnoses.append(diagnosis("unstable", "certain", text, input=x, worst=worst_place([run.first], x)))
                     return Verdict("stability", False, text)
         return Verdict("stability", True, "large numbers give finite gradients")
 

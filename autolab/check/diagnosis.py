@@ -99,9 +99,7 @@ def diagnose(f: Any, reference: Any, inputs: Sequence[np.ndarray], **settings: A
         return _diagnose(candidate, right, arrays, settings)
 
 
-def _diagnose(
-    candidate: LocalCandidate, right: Reference, inputs: tuple, settings: Mapping[str, Any]
-) -> list[Diagnosis]:
+def _diagnose(candidate: LocalCandidate, right: Reference, inputs: tuple, settings: Mapping[str, Any]) -> list[Diagnosis]:
     names = right.environment(inputs, settings)
     if right.function:
         right.elementwise = is_elementwise(right.function, inputs, settings)
@@ -192,12 +190,7 @@ def _is_usual(a: np.ndarray) -> bool:
 
 
 def observe(
-    reference: Reference,
-    names: Mapping[str, Any],
-    g: np.ndarray,
-    got: Sequence,
-    given: Sequence[str] = (),
-    ask: Callable | None = None,
+    reference: Reference, names: Mapping[str, Any], g: np.ndarray, got: Sequence, given: Sequence[str] = (), ask: Callable | None = None
 ) -> Observation:
     """Put one backward call beside the right answer."""
     want = {x: reference.gradient(x, g, names) for x in reference.differentiable()}

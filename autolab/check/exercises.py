@@ -159,6 +159,7 @@ def sigmoid(x):
 
 # -- inputs that random numbers will not do for -----------------------------------------------------
 
+
 def with_ties(rng, shapes, settings):
     """Small whole numbers and a half, so that every row has its maximum several times."""
     a = rng.integers(-3, 3, shapes[0]) + 0.5
@@ -201,7 +202,7 @@ _ATTENTION = Op(
     q=lambda g, q, k, v: softmax_back(g @ mT(v), softmax(q @ mT(k) / math.sqrt(q.shape[-1]))) @ k / math.sqrt(q.shape[-1]),
     k=lambda g, q, k, v: mT(softmax_back(g @ mT(v), softmax(q @ mT(k) / math.sqrt(q.shape[-1])))) @ q / math.sqrt(q.shape[-1]),
     v=lambda g, q, k: mT(softmax(q @ mT(k) / math.sqrt(q.shape[-1]))) @ g,
-)  # fmt: skip
+)
 
 EXERCISES = {
     spec.name: spec

@@ -40,11 +40,7 @@ def constant_factor(wrong: list[Observation], x: str) -> tuple[str, str, bool] |
                     return "constant", f"is the right one {'multiplied' if power == 1 else 'divided'} by {name}", True
     if same:
         origin = _known_number(ratios[0])
-        return (
-            "constant",
-            f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""),
-            True,
-        )
+        return ("constant", f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""), True)
     if two := _two_numbers(ratios, sizes):
         return "constant", two, True
     found = " and ".join(number(ratio) for ratio in sorted({min(ratios), max(ratios)}))
@@ -99,11 +95,7 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
     if isinstance(axis, int) and -o.want[x].ndim <= axis < o.want[x].ndim:
         m = o.want[x].shape[axis]
         named["the number of entries that each result is made of"] = m
-        named |= {
-            "n / (n - 1), n entries behind each result: one of the two divides by n, the other by n - 1": m / (m - 1)
-            if m > 1
-            else 0
-        }
+        named |= {"n / (n - 1), n entries behind each result: one of the two divides by n, the other by n - 1": m / (m - 1) if m > 1 else 0}
         named |= {"n - 1, one less than the number of entries behind each result": m - 1}
     if not o.reference.elementwise and o.out.size > n and o.out.size % n == 0:
         named[USES.format(x=x)] = o.out.size / n
@@ -134,9 +126,7 @@ def _known_number(c: float) -> str:
 # --- broadcasting: what became of the axes that were stretched
 
 
-def reduction(
-    got: np.ndarray, full: np.ndarray, shape: tuple[int, ...], right: tuple[int, ...] | None = None
-) -> tuple[str, str] | None:
+def reduction(got: np.ndarray, full: np.ndarray, shape: tuple[int, ...], right: tuple[int, ...] | None = None) -> tuple[str, str] | None:
     """What was done to the full gradient instead of summing it to `shape`: (family, sentence), or None.
 
     `right`: the axes that have to be summed, if they are not those that broadcasting stretched.
@@ -171,10 +161,7 @@ def _is_cut(got: np.ndarray, value: np.ndarray) -> bool:
 
 def _reduction(how: str, axes: tuple[int, ...], right: tuple[int, ...], got: tuple, shape: tuple) -> tuple[str, str]:
     if how == "summed" and set(axes) == set(right):
-        return (
-            "keepdims",
-            f"has the right numbers in the wrong shape: the axes of size 1 are not as they were in {shape}",
-        )
+        return ("keepdims", f"has the right numbers in the wrong shape: the axes of size 1 are not as they were in {shape}")
     if not right:
         return "wrong axis", f"is {REDUCED[how]} over {axes_in_words(axes)}, where no axis was stretched"
     if how == "averaged":
@@ -202,12 +189,7 @@ def _same_all_over(got: np.ndarray, value: np.ndarray, shape: tuple[int, ...]) -
     return all(n in (1, m) for n, m in zip(value.shape, shape, strict=True)) and close(got, np.broadcast_to(value, shape))
 
 
-REDUCED = {
-    "summed": "summed",
-    "averaged": "averaged",
-    "maximum": "reduced to its maximum",
-    "slice": "cut to its first slice",
-}
+REDUCED = {"summed": "summed", "averaged": "averaged", "maximum": "reduced to its maximum", "slice": "cut to its first slice"}
 
 
 def _first(a: np.ndarray, axis: tuple[int, ...], keepdims: bool) -> np.ndarray:

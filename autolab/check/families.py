@@ -132,18 +132,12 @@ def about_g(reference: Reference) -> Iterator[Family]:
         lambda o, x: np.where(o.g > 0, o.g, 0),
     )
     yield Family(
-        "mask from g",
-        "is right where g is positive and 0 elsewhere: the mask asks g",
-        lambda o, x: _rule(o, x, np.where(o.g > 0, o.g, 0)),
+        "mask from g", "is right where g is positive and 0 elsewhere: the mask asks g", lambda o, x: _rule(o, x, np.where(o.g > 0, o.g, 0))
     )
 
 
 def _about_values(reference: Reference, x: str) -> Iterator[Family]:
-    yield Family(
-        "mask",
-        "is 0 where it should be g and g where it should be 0: the mask is the wrong way round",
-        _other_side,
-    )
+    yield Family("mask", "is 0 where it should be g and g where it should be 0: the mask is the wrong way round", _other_side)
     others = [name for name in reference.differentiable() if name != x]
     for other in others:
         text = f"is the one that {other} should receive"
@@ -215,9 +209,7 @@ def _about_result(reference: Reference) -> Iterator[Family]:
         text = "is forward applied to g: it goes the way of forward, and backward goes from each result to what went into it"
         runs = reference.name in ("cumsum", "roll")  # one way along an axis
         yield Family("flipped" if runs else "forward", text, _forward_of_g)
-    yield Family(
-        "forward", "is g times the result of forward, where g times its derivative belongs", lambda o, x: o.g * o.out
-    )
+    yield Family("forward", "is g times the result of forward, where g times its derivative belongs", lambda o, x: o.g * o.out)
 
 
 HOW = {1: "times", -1: "divided by", 2: "times the square of", -2: "divided by the square of"}
@@ -300,9 +292,7 @@ def _forward_of_g(o: Observation, x: str) -> np.ndarray:
 
 def _about_terms() -> Iterator[Family]:
     yield Family("extra term", "is the right one plus g: g is added once too often", lambda o, x: o.want[x] + o.g)
-    yield Family(
-        "extra term", "is the right one minus g: g is subtracted where it should not be", lambda o, x: o.want[x] - o.g
-    )
+    yield Family("extra term", "is the right one minus g: g is subtracted where it should not be", lambda o, x: o.want[x] - o.g)
 
 
 def _about_shape(reference: Reference) -> Iterator[Family]:
@@ -365,9 +355,7 @@ def _about_ways(reference: Reference, x: str) -> Iterator[Family]:
         def predict(o, x, way=way, code=None, letter="", k=k):
             if (id(o), k) not in right:
                 value = way.evaluate(o)
-                right[id(o), k] = (
-                    close(np.broadcast_to(value, o.want[x].shape), o.want[x]) if not o.reference.elementwise else True
-                )
+                right[id(o), k] = close(np.broadcast_to(value, o.want[x].shape), o.want[x]) if not o.reference.elementwise else True
             if not right[id(o), k]:
                 raise LookupError("this way is not one for these inputs")
             value = way.evaluate(o, code, letter)
@@ -395,9 +383,7 @@ def _same_way(o: Observation, x: str, way: int) -> Chain:
 
 def _nothing(o: Observation, x: str) -> np.ndarray:
     got = o.got[x]  # rounding may leave 1e-17 where two terms cancel
-    return (
-        got if got.shape == o.want[x].shape and np.abs(got).max() <= 1e-12 * np.abs(o.want[x]).max() else 0 * o.want[x]
-    )
+    return got if got.shape == o.want[x].shape and np.abs(got).max() <= 1e-12 * np.abs(o.want[x]).max() else 0 * o.want[x]
 
 
 # Operations whose derivatives are taken for one another.
@@ -405,22 +391,7 @@ SIBLINGS = {
     "softmax": ("log_softmax",), "log_softmax": ("softmax",), "std": ("var",), "var": ("std",), "sum": ("mean",), "mean": ("sum",),
     "amax": ("amin",), "amin": ("amax",), "cumsum": ("cumprod",), "tril": ("triu",), "triu": ("tril",),
 }  # fmt: skip
-CURVES = (
-    "sigmoid",
-    "tanh",
-    "exp",
-    "log",
-    "sin",
-    "cos",
-    "sqrt",
-    "reciprocal",
-    "relu",
-    "silu",
-    "abs",
-    "sinh",
-    "cosh",
-    "atan",
-)
+CURVES = ("sigmoid", "tanh", "exp", "log", "sin", "cos", "sqrt", "reciprocal", "relu", "silu", "abs", "sinh", "cosh", "atan")
 
 
 def _about_siblings(reference: Reference, x: str) -> Iterator[Family]:
@@ -468,9 +439,7 @@ def _about_places(reference: Reference) -> Iterator[Family]:
             yield Family("flipped", f"uses {name} the wrong way round (flipped) along {axes_in_words(axes)}",
                          lambda o, x, n=name, a=axes: _rule(o, x, **{n: np.flip(o.names[n], a)}))  # fmt: skip
     yield Family(
-        "permutation",
-        "is moved by the permutation of forward, where its inverse belongs",
-        lambda o, x: np.transpose(o.g, o.names["axes"]),
+        "permutation", "is moved by the permutation of forward, where its inverse belongs", lambda o, x: np.transpose(o.g, o.names["axes"])
     )
 
 
@@ -493,5 +462,3 @@ def _diagonal_only(o: Observation, x: str) -> np.ndarray:
         unit[i] = 1
         diagonal[i] = o.reference.gradient(x, unit.reshape(o.out.shape), o.names).flat[i]
     return o.g * diagonal.reshape(o.out.shape)
-
-

@@ -92,11 +92,7 @@ def ties(o: Observation, pair: Pair) -> Found | None:
             return None
         full, winners = full + (len(given) == len(tied)), winners + (len(given) == 1)
     if winners and not full:
-        return (
-            "tie",
-            "gives everything to one of several equal entries; at a tie, all of them have an equal share",
-            True,
-        )
+        return ("tie", "gives everything to one of several equal entries; at a tie, all of them have an equal share", True)
     if full and not winners:
         return "tie", "gives the whole g to each of several equal entries; at a tie, they have to share it", True
     return None
@@ -108,16 +104,8 @@ def _lost(o: Observation, pair: Pair) -> Found | None:
     if not np.all(none[lost]) or not lost.any():
         return None
     needed = ~should_be_none
-    if (
-        pair.out_shape == pair.x_shape
-        and not lost.diagonal().any()
-        and np.all(lost == (needed & ~np.eye(len(lost), dtype=bool)))
-    ):
-        return (
-            "diagonal only",
-            "keeps only the effect of each entry on its own result; here every entry also changes the others",
-            True,
-        )
+    if pair.out_shape == pair.x_shape and not lost.diagonal().any() and np.all(lost == (needed & ~np.eye(len(lost), dtype=bool))):
+        return ("diagonal only", "keeps only the effect of each entry on its own result; here every entry also changes the others", True)
     kept = needed & same
     touched = kept.any(axis=0) | ~needed.any(axis=0)
     if touched.all() and (found := _survivors(pair, needed, kept)):
@@ -126,16 +114,8 @@ def _lost(o: Observation, pair: Pair) -> Found | None:
         place = _slice(lost.any(axis=0), pair.x_shape, pair.x)
         return "places", f"is 0 {place} where it should not be: nothing arrives there", True
     if not kept[lost.any(axis=1)].any():
-        return (
-            "one of many",
-            f"uses only some entries of g: {_slice(lost.any(axis=1), pair.out_shape, 'g')} g is never looked at",
-            True,
-        )
-    return (
-        "term",
-        f"misses some contributions: {int(lost.sum())} of {int(needed.sum())} derivatives are 0 and should not be",
-        False,
-    )
+        return ("one of many", f"uses only some entries of g: {_slice(lost.any(axis=1), pair.out_shape, 'g')} g is never looked at", True)
+    return ("term", f"misses some contributions: {int(lost.sum())} of {int(needed.sum())} derivatives are 0 and should not be", False)
 
 
 def _survivors(pair: Pair, needed: np.ndarray, kept: np.ndarray) -> Found | None:
@@ -197,19 +177,11 @@ def _elsewhere(o: Observation, pair: Pair) -> Found | None:
     if not surplus.any():
         return None
     if not lost.any():
-        return (
-            "mask",
-            f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing",
-            False,
-        )
+        return ("mask", f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing", False)
     if found := _misplaced(pair, ~none, ~should_be_none):
         return found
     if not (~none & ~should_be_none).any():
-        return (
-            "mask",
-            "is 0 where it should not be, and not 0 where it should: the mask or choice is the wrong way round",
-            False,
-        )
+        return ("mask", "is 0 where it should not be, and not 0 where it should: the mask or choice is the wrong way round", False)
     return "mask", f"reaches other entries of {pair.x} than those that the result depends on", False
 
 
@@ -217,8 +189,10 @@ def _misplaced(pair: Pair, yours: np.ndarray, right: np.ndarray) -> Found | None
     """As many entries of g as there should be, and others."""
     if pair.out_shape == pair.x_shape and np.array_equal(yours, right.T) and not np.array_equal(right, right.T):
         return "flipped", "runs the wrong way: it collects from the entries before where those after belong, or the other way round", True
-    if np.array_equal(yours.sum(axis=0), right.sum(axis=0)) and np.ptp(pair.right[right]) < 1e-12 and close(
-        np.sort(pair.yours, axis=0), np.sort(pair.right, axis=0)
+    if (
+        np.array_equal(yours.sum(axis=0), right.sum(axis=0))
+        and np.ptp(pair.right[right]) < 1e-12
+        and close(np.sort(pair.yours, axis=0), np.sort(pair.right, axis=0))
     ):
         first = int(np.argmax((yours != right).any(axis=0)))
         at = [int(i) for i in np.unravel_index(first, pair.x_shape)]
@@ -237,11 +211,7 @@ def _uses(o: Observation, pair: Pair) -> Found | None:
     _, _, should_be_none = _where(pair)
     uses = (~should_be_none).sum(axis=0)
     if uses.max() > 1 and close(pair.yours, pair.right / np.maximum(uses, 1)):
-        return (
-            "averaged",
-            "is averaged over the results that each entry takes part in; the contributions have to be added",
-            True,
-        )
+        return ("averaged", "is averaged over the results that each entry takes part in; the contributions have to be added", True)
     return None
 
 
@@ -294,9 +264,7 @@ def _terms(o: Observation, pair: Pair) -> Found | None:
         if np.abs(difference[~inside]).max(initial=0.0) > 1e-9 * np.abs(difference).max():
             continue
         for said, vectors in _known_vectors(o, pair.x, number):
-            if len(vectors) + 1 < n and all(
-                _spans(v, difference[np.ix_(e, e)]) for v, e in zip(zip(*vectors), number, strict=True)
-            ):
+            if len(vectors) + 1 < n and all(_spans(v, difference[np.ix_(e, e)]) for v, e in zip(zip(*vectors), number, strict=True)):
                 return "term", f"differs from the right one along axis {axis} {said}", False
     return None
 
@@ -308,15 +276,9 @@ def _known_vectors(o: Observation, x: str, number: np.ndarray) -> Iterator[tuple
     yield "by the same number for every entry: the term that comes from the mean (or sum) is missing or wrong", (ones,)
     yield "by a multiple of x without its mean: the term that comes from the variance is missing or wrong", (centred,)
     yield "by a multiple of x: the term that comes from the sum of squares is missing or wrong", (values,)
-    yield (
-        "by a multiple of the result of forward: the term with the sum over g times the result is missing or wrong",
-        (out,),
-    )
+    yield ("by a multiple of the result of forward: the term with the sum over g times the result is missing or wrong", (out,))
     yield "by a multiple of exp(result): the term with the sum over g is missing or wrong", (np.exp(out),)
-    yield (
-        "by a number and a multiple of x without its mean: the terms of mean and variance are missing or wrong",
-        (ones, centred),
-    )
+    yield ("by a number and a multiple of x without its mean: the terms of mean and variance are missing or wrong", (ones, centred))
 
 
 def _spans(vectors: tuple, rows: np.ndarray) -> bool:

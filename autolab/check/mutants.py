@@ -101,9 +101,7 @@ def _made(formula: str, names: tuple[str, ...], spell: Callable[[ast.AST], str])
             yield Mutant("variable", text, spell(changed)), code
     for axis, changed in _other_axes(tree):
         code = compile(changed, "<mutant>", "eval")
-        text = "what belongs to another axis: its sums go " + (
-            f"along axis {axis}" if axis is not None else "over everything"
-        )
+        text = "what belongs to another axis: its sums go " + (f"along axis {axis}" if axis is not None else "over everything")
         yield Mutant("axis", text, spell(changed)), code
 
 
@@ -155,11 +153,7 @@ def _other_axes(tree: ast.Expression) -> Iterator[tuple[int | None, ast.Expressi
 
 
 def _is_reduction(node: ast.AST) -> bool:
-    method = (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("sum", "mean", "max", "min")
-    )
+    method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("sum", "mean", "max", "min")
     return bool(method and node.args and getattr(node.func.value, "id", "") != "np")
 
 
@@ -281,25 +275,17 @@ def _call(node: ast.Call, names: Sequence[str]):
         other = CONFUSED[name]
         family = "averaged" if (name, other) == ("sum", "mean") else "function"
         text = f"the right one with {_FUNCTIONS.get(other, other)} where {_FUNCTIONS.get(name, name)} belongs"
-        function = (
-            ast.Attribute(node.func.value, other, ast.Load()) if isinstance(node.func, ast.Attribute) else _load(other)
-        )
+        function = ast.Attribute(node.func.value, other, ast.Load()) if isinstance(node.func, ast.Attribute) else _load(other)
         yield family, text, ast.Call(function, node.args, node.keywords)
     if name == "transpose" and len(node.args) == 2:
         backwards = ast.parse(f"({ast.unparse(node.args[1])})[::-1]", mode="eval").body
-        yield (
-            "permutation",
-            "moved by another permutation than the inverse",
-            _with_args(node, [node.args[0], backwards]),
-        )
+        yield ("permutation", "moved by another permutation than the inverse", _with_args(node, [node.args[0], backwards]))
     if method and name == "var":
         unbiased = ast.Call(node.func, node.args, [*node.keywords, ast.keyword("ddof", ast.Constant(1))])
         yield "number", "the right one with a variance that divides by n - 1 where forward divides by n", unbiased
     if method and name in ("sum", "mean", "max", "min") and node.args:
         for axis in (None, 0, -1, 1):
-            text = f"what belongs to another axis: its {name} goes " + (
-                f"along axis {axis}" if axis is not None else "over everything"
-            )
+            text = f"what belongs to another axis: its {name} goes " + (f"along axis {axis}" if axis is not None else "over everything")
             yield "axis", text, _with_args(node, [ast.Constant(axis), *node.args[1:]])
         if isinstance(node.args[0], ast.Name):
             other = ast.BinOp(ast.Constant(-1), ast.Sub(), node.args[0])
@@ -325,11 +311,7 @@ def _constant(node: ast.Constant, names: Sequence[str]):
 def _compare(node: ast.Compare, names: Sequence[str]):
     flipped = {ast.Gt: ast.Lt, ast.Lt: ast.Gt, ast.GtE: ast.LtE, ast.LtE: ast.GtE}.get(type(node.ops[0]))
     if flipped:
-        yield (
-            "mask",
-            "the right one with its mask the wrong way round",
-            ast.Compare(node.left, [flipped()], node.comparators),
-        )
+        yield ("mask", "the right one with its mask the wrong way round", ast.Compare(node.left, [flipped()], node.comparators))
 
 
 SPREAD = ("G", "OUT", "flat", "rows", "onehot", "mask", "k", "n", "c")  # letters of ways that stand in for nothing else
@@ -342,11 +324,7 @@ def _name(node: ast.Name, names: Sequence[str]):
         return
     for other in names:
         if (node.id, other) in ALONG:
-            yield (
-                "keepdims",
-                "the right one without the axis that forward removed: it was not put back in its place",
-                _load(other),
-            )
+            yield ("keepdims", "the right one without the axis that forward removed: it was not put back in its place", _load(other))
         elif other != node.id and node.id not in FIXED and other not in SPREAD:
             text = f"the right one with {value_in_words(other)} where {belongs(node.id)}"
             yield "variable", text, ast.Name(other, ast.Load())

@@ -60,9 +60,7 @@ def adds_up(o: Observation, inputs: Iterable[str]) -> bool:
     if any(a is None or a.shape != b.shape for a, b in zip(got, want, strict=True)):
         return False
     tied = close(want[0], want[-1])  # each has an equal share
-    within = all(
-        np.all((a * b >= -1e-12) & (np.abs(a) <= np.abs(sum(want)) + 1e-12)) for a, b in zip(got, want, strict=True)
-    )
+    within = all(np.all((a * b >= -1e-12) & (np.abs(a) <= np.abs(sum(want)) + 1e-12)) for a, b in zip(got, want, strict=True))
     return tied and within and close(sum(got), sum(want))
 
 

@@ -100,4 +100,4 @@ SPELLED: dict[str, list[Callable]] = {
     "var": [squares],
     "xlog1py": [lambda x, y: x * (1 + y).log()],
     "xlogy": [lambda x, y: x * y.log()],
-}  # fmt: skip
+}

@@ -100,9 +100,8 @@ def _counted(report: Report) -> Report:
 
 
 def judge(
-    spec: Spec, reference: Reference, candidate: Candidate, *, seed: int = 0, drawn: Iterable[Case] | None = None,
-    naming: bool = True,
-) -> Report:  # fmt: skip
+    spec: Spec, reference: Reference, candidate: Candidate, *, seed: int = 0, drawn: Iterable[Case] | None = None, naming: bool = True
+) -> Report:
     """The verdict on a candidate, wherever it runs: it is asked only for arrays.
 
     `drawn`: the cases of this seed, if they are known. Without `naming` it says whether a rule is wrong, and not how.

@@ -26,12 +26,9 @@ class Way:
         self.formula, self.letters = formula, letters or {}
 
 
-ALONG = {"G": "np.expand_dims(g, axis)", "OUT": "np.expand_dims(out, axis)", "n": "x.shape[axis]",
-         "mean": "x.mean(axis, keepdims=True)"}  # fmt: skip
-NORMED = {"rstd": "1 / np.sqrt(x.var(-1, keepdims=True) + 1e-5)", "z": "(x - x.mean(-1, keepdims=True)) * rstd",
-          "h": "g * weight"}  # fmt: skip
-NORMED_0 = {"rstd": "1 / np.sqrt(x.var(0, keepdims=True) + 1e-5)", "z": "(x - x.mean(0, keepdims=True)) * rstd",
-            "h": "g * weight"}  # fmt: skip
+ALONG = {"G": "np.expand_dims(g, axis)", "OUT": "np.expand_dims(out, axis)", "n": "x.shape[axis]", "mean": "x.mean(axis, keepdims=True)"}
+NORMED = {"rstd": "1 / np.sqrt(x.var(-1, keepdims=True) + 1e-5)", "z": "(x - x.mean(-1, keepdims=True)) * rstd", "h": "g * weight"}
+NORMED_0 = {"rstd": "1 / np.sqrt(x.var(0, keepdims=True) + 1e-5)", "z": "(x - x.mean(0, keepdims=True)) * rstd", "h": "g * weight"}
 BY_RMS = {"rstd": "1 / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)", "z": "x * rstd", "h": "g * weight"}
 ATTENDED = {"c": "1 / math.sqrt(q.shape[-1])", "p": "softmax(q @ mT(k) * c)", "h": "g @ mT(v)"}
 ROWS = {"flat": "g.reshape(-1, g.shape[-1])", "rows": "x.reshape(-1, x.shape[-1])"}

@@ -10,18 +10,15 @@ from typing import Any
 
 import click
 
-FOLDER = click.option(
-    "--course", "root", type=click.Path(path_type=Path), default=".", show_default=True, help="The course's folder."
-)
+FOLDER = click.option("--course", "root", type=click.Path(path_type=Path), default=".", show_default=True, help="The course's folder.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 BOX = click.option(
     "--box", "mode", type=click.Choice(["bubblewrap", "docker", "podman", "limits"]),
     help="How to isolate student code; the best that works if not given.",
 )  # fmt: skip
 SPEC = click.option(
-    "--spec", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="For your own operation: a file that defines SPEC.",
-)  # fmt: skip
+    "--spec", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="For your own operation: a file that defines SPEC."
+)
 MISSING = 'This command needs nbgrader, which is not installed: pip install "autolab-grad[course]"'
 
 NOBODY = "nobody's {0} is graded yet: run `autolab course grade {0}` first"
@@ -42,9 +39,7 @@ def course_command(function: Callable) -> Callable:
         try:
             return function(*arguments, **keywords)
         except ModuleNotFoundError as error:
-            raise Failed(
-                MISSING if (error.name or "").startswith(("nbgrader", "nbformat", "nbconvert")) else str(error)
-            ) from error
+            raise Failed(MISSING if (error.name or "").startswith(("nbgrader", "nbformat", "nbconvert")) else str(error)) from error
         except OSError as error:
             raise Failed(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)) from error
         except (LookupError, ValueError, RuntimeError) as error:
@@ -102,9 +97,7 @@ def new(folder: Path, sets: tuple[str, ...], release: bool, as_json: bool) -> No
 @click.argument("assignment")
 @click.argument("name")
 @click.option(
-    "--spec",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="For your own operation: a file that defines SPEC.",
+    "--spec", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="For your own operation: a file that defines SPEC."
 )
 @click.option("--points", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True, help="What the exercise is worth.")
 @FOLDER
@@ -195,14 +188,7 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
 @JSON
 @course_command
 def grade(
-    assignment: str,
-    root: Path,
-    jobs: int,
-    scheduler: str | None,
-    seed: int | None,
-    regrade: bool,
-    mode: str | None,
-    as_json: bool,
+    assignment: str, root: Path, jobs: int, scheduler: str | None, seed: int | None, regrade: bool, mode: str | None, as_json: bool
 ) -> None:
     """Grade what was handed in for ASSIGNMENT: submitted/STUDENT/ASSIGNMENT/*.ipynb.
 
@@ -247,18 +233,14 @@ def grade(
             bar.total = of
             bar.update(done - bar.n)
 
-        run = grade_course(
-            place, assignment, jobs=jobs, scheduler=scheduler, seed=seed, regrade=regrade, mode=mode, progress=progress
-        )
+        run = grade_course(place, assignment, jobs=jobs, scheduler=scheduler, seed=seed, regrade=regrade, mode=mode, progress=progress)
     if as_json:
         click.echo(json.dumps(vars(run)))
         return
     if not run.graded + run.skipped:
         raise LookupError(f"nobody handed in {assignment}: there is no folder {place.root / 'submitted'}/STUDENT/{assignment}")
     each = f", {run.seconds / run.graded:.2f} s each" if run.graded else ""
-    click.echo(
-        f"{assignment}: {run.graded} graded in {run.seconds:.1f} s{each}; {run.skipped} unchanged. Box: {run.box or 'not needed'}."
-    )
+    click.echo(f"{assignment}: {run.graded} graded in {run.seconds:.1f} s{each}; {run.skipped} unchanged. Box: {run.box or 'not needed'}.")
     for line in run.stopped[:10]:
         click.echo(f"  stopped: {line}")
 

@@ -35,9 +35,8 @@ class Source:
         self.texts: list[str] = []  # of functions that the text calls
         # taken: what the text itself says
         names.update(
-            accumulate=accumulate, within=within, float64=np.float64, add_reduce=np.add.reduce, range=range, min=min, args=None,
-            kwargs=None,
-        )  # fmt: skip
+            accumulate=accumulate, within=within, float64=np.float64, add_reduce=np.add.reduce, range=range, min=min, args=None, kwargs=None
+        )
         self.given: dict[Value, str] = {}  # how the text speaks of a value
         self.static: dict[Value, np.ndarray[Any, Any]] = {}  # values that live in a buffer
         self.views: dict[Value, Any] = {}  # buffers and views of them, as arrays
@@ -138,9 +137,7 @@ class Source:
                 self.viewed(out, view)
                 return
         if self.can_write_into(step, out):
-            dying = [] if step.function is np.dot else [
-                self.static[v] for v in step.values() if v in self.static and self.last.get(v) == i
-            ]  # fmt: skip
+            dying = [] if step.function is np.dot else [self.static[v] for v in step.values() if v in self.static and self.last.get(v) == i]
             b = self.buffer(out.sample, dying)
             self.static[out] = b
             name = self.given[out] = self.bind(b, "b")
@@ -303,9 +300,9 @@ def may_join(step: Any, shape: tuple[int, ...], kind: type[Group]) -> bool:
         return False
     if np.shape(step.outs[0].sample) != shape or step.outs[0].root is not step.outs[0]:
         return False
-    return all(
-        np.shape(v.sample) == () or (np.shape(v.sample) == shape and v.sample.flags.c_contiguous) for v in step.values()
-    ) and any(np.shape(v.sample) == shape for v in step.values())  # fmt: skip
+    return all(np.shape(v.sample) == () or (np.shape(v.sample) == shape and v.sample.flags.c_contiguous) for v in step.values()) and any(
+        np.shape(v.sample) == shape for v in step.values()
+    )
 
 
 def in_groups(steps: list[Any], leaving: set[Value], kind: type[Group]) -> list[Any]:

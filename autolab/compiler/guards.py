@@ -139,9 +139,7 @@ class Guards:
                 f"and {wanted} and {place}.level == 0 and {place}.window is None"
             )
             twin = next((i for i, other in enumerate(self.inputs) if other is t), None)
-            self.conditions += [f"{place} is {self.places[twin]}"] if twin is not None else [
-                f"{place} is not {p}" for p in self.places
-            ]  # fmt: skip
+            self.conditions += [f"{place} is {self.places[twin]}"] if twin is not None else [f"{place} is not {p}" for p in self.places]
             if twin is None:
                 self.inputs.append(t)
                 self.places.append(place)

@@ -22,8 +22,7 @@ try:
     from numba.extending import intrinsic
 except ImportError:
     raise ImportError(
-        'torch.compile(backend="numba") needs numba, which is not installed: pip install "autolab-grad[numba]", '
-        "or leave `backend` out."
+        'torch.compile(backend="numba") needs numba, which is not installed: pip install "autolab-grad[numba]", or leave `backend` out.'
     ) from None
 
 BLOCK = 1 << 12  # entries that are summed in float32 before the sum goes on in float64
@@ -225,6 +224,4 @@ def tanh(x):
     return fma(p * z, x, x) if a < SMALL else far
 
 
-FUNCTIONS = {
-    "float32": np.float32, "float64": np.float64, "sqrt": math.sqrt, "exp": exp, "log": log, "tanh": tanh, "any_order": any_order,
-}  # fmt: skip
+FUNCTIONS = {"float32": np.float32, "float64": np.float64, "sqrt": math.sqrt, "exp": exp, "log": log, "tanh": tanh, "any_order": any_order}

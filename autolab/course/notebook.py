@@ -115,9 +115,9 @@ def _check(words: list[str], comment: str, where: str) -> Iterator[nbformat.Note
             seed = zlib.crc32(name.encode()) % 1000
             calls = {
                 "check": f'{IMPORT}check("{name}", {answer}, points={points})',
-                "hidden": f'{comment or HIDDEN}\n### BEGIN HIDDEN TESTS\n'
+                "hidden": f"{comment or HIDDEN}\n### BEGIN HIDDEN TESTS\n"
                 f'{IMPORT}check("{name}", {answer}, seed={seed}, points={hidden})\n### END HIDDEN TESTS',
-            }  # fmt: skip
+            }
             for (part, source), worth in zip(calls.items(), (points, hidden), strict=True):
                 metadata = _metadata(["check", f"{name}-{part}", worth], where)
                 yield new_code_cell(source, id=f"{name}-{part}", metadata={"nbgrader": metadata})
@@ -130,8 +130,7 @@ def _metadata(words: list[str], where: str) -> dict[str, Any]:
     wanted = 2 if ROLES.get(role, {}).get("grade") else 1
     if role not in ROLES or len(rest) != wanted:
         said = " ".join(words)
-        raise ValueError(f"{where}: {said!r} is no kind of cell; write `locked ID`, `answer ID`, `check ID POINTS` "
-                         "or `written ID POINTS`")  # fmt: skip
+        raise ValueError(f"{where}: {said!r} is no kind of cell; write `locked ID`, `answer ID`, `check ID POINTS` or `written ID POINTS`")
     nothing = {"grade": False, "locked": False, "solution": False, "task": False}
     metadata = {**nothing, **ROLES[role], "grade_id": rest[0], "schema_version": 3}
     if wanted == 2:

@@ -5,14 +5,7 @@ from __future__ import annotations
 import copy
 
 from nbformat import NotebookNode
-from nbgrader.preprocessors import (
-    ClearHiddenTests,
-    ClearMarkScheme,
-    ClearOutput,
-    ClearSolutions,
-    ComputeChecksums,
-    LockCells,
-)
+from nbgrader.preprocessors import ClearHiddenTests, ClearMarkScheme, ClearOutput, ClearSolutions, ComputeChecksums, LockCells
 from traitlets.config import Config
 
 STUB = Config()  # as exercises/nbgrader_config.py says

@@ -42,13 +42,8 @@ def summary(reports: Sequence[dict[str, Any]], totals: dict[str, float], points:
         "mean": sum(totals.values()) / len(totals) if totals else 0.0,
         "totals": totals,
         "hardest": hardest,
-        "diagnoses": [
-            {"exercise": e, "family": f, "students": n, "example": examples[e, f]}
-            for (e, f), n in common.most_common(20)
-        ],
-        "slowest": [
-            {"student": r["student"], "notebook": r["notebook"], "seconds": round(r["seconds"], 2)} for r in slowest
-        ],
+        "diagnoses": [{"exercise": e, "family": f, "students": n, "example": examples[e, f]} for (e, f), n in common.most_common(20)],
+        "slowest": [{"student": r["student"], "notebook": r["notebook"], "seconds": round(r["seconds"], 2)} for r in slowest],
         "suspicious": [{"student": r["student"], "what": text} for r in reports for text in r["suspicious"]],
         "repaired": [{"student": r["student"], "what": text} for r in reports for text in r["notes"]],
         "seeds": sorted({r["seed"] for r in reports}),

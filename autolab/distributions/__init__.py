@@ -11,16 +11,7 @@ distribution has such a form. `kl_divergence(p, q)` knows the usual pairs.
 import sys as _sys
 
 from autolab.distributions import constraints
-from autolab.distributions.continuous import (
-    Cauchy,
-    Exponential,
-    Gamma,
-    HalfNormal,
-    Laplace,
-    LogNormal,
-    Normal,
-    Uniform,
-)  # fmt: skip
+from autolab.distributions.continuous import Cauchy, Exponential, Gamma, HalfNormal, Laplace, LogNormal, Normal, Uniform
 from autolab.distributions.discrete import Bernoulli, Binomial, Categorical, Geometric, OneHotCategorical, Poisson
 from autolab.distributions.distribution import Distribution, Independent
 from autolab.distributions.kl import kl_divergence, register_kl

@@ -151,9 +151,7 @@ class Distribution:
             raise ValueError("The value argument to log_prob must be a Tensor")
         n = len(self._event_shape)
         if value.shape[value.ndim - n :] != self._event_shape:
-            raise ValueError(
-                f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}."
-            )
+            raise ValueError(f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}.")
         expected = self._batch_shape + self._event_shape
         for i, j in zip(reversed(value.shape), reversed(expected)):
             if i != 1 and j != 1 and i != j:
@@ -185,10 +183,7 @@ class Independent(Distribution):
     def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None) -> None:
         n, shape = reinterpreted_batch_ndims, base_distribution.batch_shape
         if n > len(shape):
-            raise ValueError(
-                "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
-                f"actual {n} vs {len(shape)}"
-            )
+            raise ValueError(f"Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), actual {n} vs {len(shape)}")
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, n
         split = len(shape) - n
         super().__init__(shape[:split], shape[split:] + base_distribution.event_shape, validate_args)

@@ -133,9 +133,8 @@ def looks_into(out: Any, raw: np.ndarray[Any, Any]) -> bool:
 
 
 def record(
-    op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...], level: int = 0,
-    narrow: bool = False,
-) -> None:  # fmt: skip
+    op: Op, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...], level: int = 0, narrow: bool = False
+) -> None:
     """Give the results a node, if an input of this level needs a gradient that a rule can give."""
     edges: list[Any] = []
     mask, bit = 0, 1

@@ -131,9 +131,7 @@ def raws(hook: Any, result: Any, given: tuple[Any, ...], create_graph: bool) -> 
     if not isinstance(result, tuple | list):
         raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
     if len(result) != len(given):
-        raise RuntimeError(
-            f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {len(given)})"
-        )
+        raise RuntimeError(f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {len(given)})")
     for before_hook, after_hook in zip(given, result):
         if after_hook is not None and not isinstance(after_hook, Tensor):
             raise TypeError(f"expected Variable, but hook returned '{type(after_hook).__name__}'")
@@ -147,8 +145,6 @@ def check_replacement(hook: Callable[..., Any], before: Any, after: Any) -> None
         return
     name = getattr(hook, "__name__", type(hook).__name__)
     if before.payload.shape != after.payload.shape:
-        raise RuntimeError(
-            f"hook '{name}' has changed the size of value: expected shape {list(before.shape)}, got {list(after.shape)}"
-        )
+        raise RuntimeError(f"hook '{name}' has changed the size of value: expected shape {list(before.shape)}, got {list(after.shape)}")
     if before.payload.dtype != after.payload.dtype:
         raise RuntimeError(f"hook '{name}' has changed the type of value (was {before.dtype} got {after.dtype})")

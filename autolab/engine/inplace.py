@@ -298,6 +298,5 @@ def adopt_saved_result(result: Tensor, target: Tensor) -> None:
         # What a hook took away stays with the hook.
         places = [k + 1 for k, value in enumerate(saved) if value is result.version and type(saved[k - 1]) is not Packed]
         node.saved = tuple(
-            target.version if value is result.version else target.version[0] if k in places else value
-            for k, value in enumerate(saved)
+            target.version if value is result.version else target.version[0] if k in places else value for k, value in enumerate(saved)
         )

@@ -84,9 +84,7 @@ class Op:
         self.plans: dict[int, Plan] = {}
         self.namer = node if callable(node) else None
         self.number = number or {}
-        self.node_name = (
-            node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"
-        )
+        self.node_name = node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"
         self._classes: dict[tuple[int, str, bool], type[OpNode]] = {}
         self.run: Callable[..., Any] = self._first_run
         # Its shortcuts inside `grad`, `vmap`, and one in the other, once written; False if it has none.

@@ -170,9 +170,7 @@ class Tensor:
             modes.tracer.gradient_set(self, value)
         if value is not None:
             if not isinstance(value, Tensor):
-                raise TypeError(
-                    f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
-                )
+                raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
             if value is self:
                 raise RuntimeError("can't assign Variable as its own grad")
             if value.payload.shape != self.payload.shape:

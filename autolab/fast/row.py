@@ -57,9 +57,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
     first = xs[0]
     args = ", ".join(xs)
     raws = ", ".join(f"raw_{x}" for x in xs)
-    lines = [
-        f"def {op.name}({args}, settings={{}}):",
-    ]
+    lines = [f"def {op.name}({args}, settings={{}}):"]
     if looking:
         lines += ["    if slow_threads and not modes.usual:", f"        return unusual({args}, settings)"]
     if only_tensors(op):
@@ -88,12 +86,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
     elif typed:
         call = f"{typed} if dtype is F32 else {call}"
     if op.matrices:
-        lines += [
-            "    try:",
-            f"        out = raw_{first}.dot(raw_{xs[1]})",
-            "    except ValueError:",
-            f"        return otherwise({args})",
-        ]
+        lines += ["    try:", f"        out = raw_{first}.dot(raw_{xs[1]})", "    except ValueError:", f"        return otherwise({args})"]
     elif op.kind == "elementwise" and len(xs) > 1:
         lines += [
             "    try:",
@@ -103,12 +96,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
         ]
     else:
         lines.append(f"    out = {call}")
-    lines += [
-        "    t = blank()",
-        "    t.payload = out",
-        "    t.edge = t.window = t.extra = t._grad = None",
-        "    t.flag = False",
-    ]
+    lines += ["    t = blank()", "    t.payload = out", "    t.edge = t.window = t.extra = t._grad = None", "    t.flag = False"]
     if op.view:
         lines += [
             f"    if looks_into(out, raw_{first}):",
@@ -435,9 +423,7 @@ def source(op: Op) -> str:
     if not can_specialise(op):
         return f"# {op.name} has {'any number of inputs' if op.variadic else 'several results'}: it takes the general way.\n"
     masks = [m for m in range(1, 1 << len(op.inputs)) if not m & ~op.mask]
-    return "\n\n".join(
-        [forward_source(op, {}), *(f"# needs {m:b}\n{fire_source(op, op.plan(m), {})}" for m in masks)]
-    )
+    return "\n\n".join([forward_source(op, {}), *(f"# needs {m:b}\n{fire_source(op, op.plan(m), {})}" for m in masks)])
 
 
 GENERATED["two_matrices"] = two_matrices

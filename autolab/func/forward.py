@@ -49,10 +49,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with strict=True."
         )
     values = [push.take(o) for o in outs]
-    result = (
-        unflatten(values, out_form),
-        unflatten([zeros_like(o) if t is None else t for o, t in zip(values, moved)], out_form),
-    )
+    result = (unflatten(values, out_form), unflatten([zeros_like(o) if t is None else t for o, t in zip(values, moved)], out_form))
     return (*result, leave(push, aux)) if has_aux else result
 
 

@@ -58,9 +58,7 @@ def vmap(
             length = min(chunk_size, size - start)
             chunks.append(run([a if d is None else narrow(a, d, start, length) for a, d in zip(leaves, dims)], length))
         _, out_form, places = chunks[0]
-        joined = [
-            parts[0] if d is None else cat(list(parts), d) for d, parts in zip(places, zip(*[outs for outs, _, _ in chunks]))
-        ]
+        joined = [parts[0] if d is None else cat(list(parts), d) for d, parts in zip(places, zip(*[outs for outs, _, _ in chunks]))]
         return unflatten(joined, out_form)
 
     return over_samples

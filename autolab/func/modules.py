@@ -65,9 +65,7 @@ def merged(dicts: Any) -> dict[str, Tensor]:
     if isinstance(dicts, Mapping):
         return dict(dicts)
     if not isinstance(dicts, tuple | list):
-        raise ValueError(
-            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
-        )
+        raise ValueError(f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}")
     if not all(isinstance(d, Mapping) for d in dicts):
         raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
     names = [name for d in dicts for name in d]

@@ -61,9 +61,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     values = [tape.take(o) for o in outs]
     for o in values:
         if o.payload.dtype not in FLOATING:
-            raise RuntimeError(
-                f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {o.dtype}"
-            )
+            raise RuntimeError(f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {o.dtype}")
 
     def back(cotangents: Any, retain_graph: bool = True, create_graph: bool = True) -> Any:
         given, given_form = flatten(cotangents)

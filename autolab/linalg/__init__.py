@@ -16,7 +16,7 @@ from autolab.linalg.factors import (
     slogdet,
     svd,
     svdvals,
-)  # fmt: skip
+)
 from autolab.linalg.norms import (
     cond,
     cross,
@@ -30,19 +30,8 @@ from autolab.linalg.norms import (
     vander,
     vecdot,
     vector_norm,
-)  # fmt: skip
-from autolab.linalg.solving import (
-    inv,
-    inv_ex,
-    lstsq,
-    lu_solve,
-    pinv,
-    solve,
-    solve_ex,
-    solve_triangular,
-    tensorinv,
-    tensorsolve,
-)  # fmt: skip
+)
+from autolab.linalg.solving import inv, inv_ex, lstsq, lu_solve, pinv, solve, solve_ex, solve_triangular, tensorinv, tensorsolve
 from autolab.rules.matrix import LinAlgError
 from autolab.torch_api.linalg import matmul
 from autolab.torch_api.out import with_out as _with_out

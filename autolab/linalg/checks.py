@@ -56,9 +56,7 @@ def square(A: Any, name: str, argument: str = "A", low: bool = False) -> Tensor:
     """A stack of square matrices of floats."""
     A = matrix(A, name, argument, low)
     if A.shape[-1] != A.shape[-2]:
-        raise RuntimeError(
-            f"{name}: {argument} must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
-        )
+        raise RuntimeError(f"{name}: {argument} must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices")
     return A
 
 

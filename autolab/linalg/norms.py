@@ -78,11 +78,9 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
     dims = None if dim is None else [dim] if isinstance(dim, int) else list(dim)
     if ord is not None:
         if dims is not None and len(dims) not in (1, 2):
-            raise RuntimeError(
-                f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dims))}]"
-            )
+            raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got [{', '.join(map(str, dims))}]")
         if dims is None and A.ndim not in (1, 2):
-            raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got " f"{A.ndim}D.")
+            raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A.ndim}D.")
     if ord is not None and (isinstance(ord, str) or (len(dims) == 2 if dims is not None else A.ndim == 2)):
         return matrix_norm(A, ord, (0, 1) if dims is None else dims, keepdim, dtype=dtype)
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)
@@ -155,7 +153,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of two or more matrices in the cheapest order; the first and the last may be vectors."""
     factors = list(tensors)
     if len(factors) < 2:
-        raise RuntimeError("multi_dot(): expected at least 2 tensors but got " f"{len(factors)}")
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(factors)}")
     first, last = factors[0].ndim == 1, factors[-1].ndim == 1
     for i, t in enumerate(factors):
         inside = 0 < i < len(factors) - 1
@@ -173,9 +171,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
         factors[-1] = shape.unsqueeze(factors[-1], -1)
     for i, (a, b) in enumerate(zip(factors, factors[1:])):
         if a.shape[1] != b.shape[0]:
-            raise RuntimeError(
-                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be multiplied"
-            )
+            raise RuntimeError(f"multi_dot(): tensors {i} and {i + 1} with shapes {list(a.shape)} and {list(b.shape)} cannot be multiplied")
     out = products.multiply(factors)
     return shape.reshape(out, [n for n, dropped in zip(out.shape, (first, last)) if not dropped])
 

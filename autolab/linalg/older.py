@@ -67,9 +67,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
     """(X, A) with A @ X = b for a triangle A, or its transpose."""
     used = shape.transpose(square(A, "triangular_solve"), -2, -1) if transpose else square(A, "triangular_solve")
     if b.ndim < 2:
-        raise RuntimeError(
-            f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {b.ndim} dimensions instead"
-        )
+        raise RuntimeError(f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {b.ndim} dimensions instead")
     X = solving.solve_triangular(used, b, upper=upper != transpose, unitriangular=unitriangular)
     return triangular_solve_result(X, A.clone())  # type: ignore[attr-defined]
 
@@ -101,7 +99,5 @@ det, logdet, lu_unpack, orgqr = factors.det, factors.logdet, factors.lu_unpack, 
 inverse, cholesky_solve, cholesky_inverse = solving.inv, solving.cholesky_solve, solving.cholesky_inverse
 matrix_exp, matrix_power = norms.matrix_exp, norms.matrix_power
 
-OUT = (
-    "cholesky cholesky_inverse cholesky_solve geqrf inverse lu lu_solve lu_unpack matrix_power ormqr orgqr qr svd triangular_solve"
-)
+OUT = "cholesky cholesky_inverse cholesky_solve geqrf inverse lu lu_solve lu_unpack matrix_power ormqr orgqr qr svd triangular_solve"
 globals().update({_name: with_out(globals()[_name]) for _name in OUT.split()})

@@ -42,15 +42,13 @@ _FAMILIES = {
         "AvgPool3d FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d MaxPool1d MaxPool2d MaxPool3d MaxUnpool1d "
         "MaxUnpool2d MaxUnpool3d"
     ),
-    "modules.resize": (
-        "ChannelShuffle Fold PixelShuffle PixelUnshuffle Unfold Upsample UpsamplingBilinear2d UpsamplingNearest2d"
-    ),
+    "modules.resize": ("ChannelShuffle Fold PixelShuffle PixelUnshuffle Unfold Upsample UpsamplingBilinear2d UpsamplingNearest2d"),
     "modules.rnn": "GRU GRUCell LSTM LSTMCell RNN RNNBase RNNCell RNNCellBase",
     "modules.sparse": "Embedding EmbeddingBag",
     "modules.transformer": "Transformer TransformerDecoder TransformerDecoderLayer TransformerEncoder TransformerEncoderLayer",
     "parallel": "DataParallel",
     "parameter": "Buffer UninitializedBuffer UninitializedParameter",
-}  # fmt: skip
+}
 _HOMES = {name: family for family, names in _FAMILIES.items() for name in names.split()}
 _SUBPACKAGES = ("init", "modules", "parallel", "parameter", "utils")
 

@@ -33,9 +33,7 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any 
     return _written("normal_", tensor, mean, std, generator=generator)
 
 
-def trunc_normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None
-) -> Tensor:
+def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Any = None) -> Tensor:
     """Normal, drawn again outside [a, b].
 
     Where most draws would be outside: the inverse of the distribution function, of uniform numbers between its values at both ends.
@@ -142,9 +140,7 @@ def _empty(tensor: Tensor) -> bool:
     return True
 
 
-def kaiming_uniform_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
-) -> Tensor:
+def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None) -> Tensor:
     """Uniform, with the variance that keeps activations (fan_in) or gradients (fan_out) in scale. Source: He et al. 2015."""
     if _empty(tensor):
         return tensor
@@ -152,9 +148,7 @@ def kaiming_uniform_(
     return uniform_(tensor, -bound, bound, generator)
 
 
-def kaiming_normal_(
-    tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
-) -> Tensor:
+def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None) -> Tensor:
     """`kaiming_uniform_` with the normal distribution."""
     if _empty(tensor):
         return tensor

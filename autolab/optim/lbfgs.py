@@ -44,9 +44,7 @@ class LBFGS(Optimizer):
             max_eval = max_iter * 5 // 4
         super().__init__(params, settings(locals()))
         if len(self.param_groups) != 1:
-            raise ValueError(
-                "LBFGS doesn't support per-parameter options (parameter groups): its direction is one for all parameters"
-            )
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups): its direction is one for all parameters")
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
         """Several moves, each along a new direction. Returns the loss before the first."""
@@ -202,8 +200,8 @@ class Point(NamedTuple):
 
 
 def strong_wolfe(
-    at: Callable[[float], Point], t: float, start: Point, scale: float, most: int, fall: float = 1e-4, flat: float = 0.9,
-) -> tuple[Point, int]:  # fmt: skip
+    at: Callable[[float], Point], t: float, start: Point, scale: float, most: int, fall: float = 1e-4, flat: float = 0.9
+) -> tuple[Point, int]:
     """A place with a loss low enough (fall) and a slope flat enough (flat), and how many places were looked at.
 
     First walk on until such places must lie between two points, then narrow these down. scale is the longest entry of the

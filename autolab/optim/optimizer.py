@@ -18,6 +18,8 @@ from autolab.engine.modes import modes, recording
 from autolab.engine.tensor import Tensor, fresh
 
 EVERYWHERE: tuple[dict[int, Any], dict[int, Any]] = OrderedDict(), OrderedDict()  # hooks before and after any optimizer's step
+
+
 class Required:
     """The default of a setting that every group must name: `required`."""
 
@@ -233,9 +235,7 @@ class Optimizer:
                     "loaded state dict contains a parameter group that doesn't match the size of optimizer's group: "
                     f"{len(saved['params'])} parameters, expected {len(own['params'])}"
                 )
-        params = {
-            i: p for own, saved in zip(self.param_groups, groups) for p, i in zip(own["params"], saved["params"])
-        }
+        params = {i: p for own, saved in zip(self.param_groups, groups) for p, i in zip(own["params"], saved["params"])}
         state: dict[Any, Any] = defaultdict(dict)
         for i, s in state_dict["state"].items():
             state[params.get(i, i)] = taken_over(s, params[i]) if i in params else copy.deepcopy(s)

@@ -16,9 +16,7 @@ from autolab.optim.lr_scheduler.base import LRScheduler, per_group
 from autolab.optim.optimizer import Optimizer
 from autolab.torch_api.creation import tensor
 
-__all__ = [
-    "AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn", "update_bn",
-]  # fmt: skip
+__all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn", "update_bn"]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
@@ -138,8 +136,8 @@ class SWALR(LRScheduler):
     """
 
     def __init__(
-        self, optimizer: Optimizer, swa_lr: float, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+        self, optimizer: Optimizer, swa_lr: float, anneal_epochs: int = 10, anneal_strategy: str = "cos", last_epoch: int = -1
+    ) -> None:
         for lr, group in zip(per_group("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True):
             group["swa_lr"] = lr
         if anneal_strategy not in ("cos", "linear"):

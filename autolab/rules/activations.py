@@ -160,7 +160,10 @@ def gelu_tanh_rule_into(g, x, out):
 
 
 gelu = op(
-    "gelu", lambda x: in_blocks(gelu_values, x, into=gelu_into), E, refuse=refuse.integers("GeluKernelImpl"),
+    "gelu",
+    lambda x: in_blocks(gelu_values, x, into=gelu_into),
+    E,
+    refuse=refuse.integers("GeluKernelImpl"),
     x=lambda g, x: in_blocks(gelu_rule, g, x, into=gelu_rule_into),
 )
 gelu_tanh = op(

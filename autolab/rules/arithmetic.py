@@ -94,6 +94,7 @@ clamp_max = op(
 
 # -- several operations in one ---------------------------------------------------------------------
 
+
 def lerp_values(x, y, weight):
     if is_number(weight):  # a choice for all
         return x + weight * (y - x) if -0.5 < weight < 0.5 else y - (y - x) * (1 - weight)

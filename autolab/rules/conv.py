@@ -260,9 +260,8 @@ def cropped(out, shape):
 
 
 conv = op(
-    "conv", conv_values, GENERAL, node="ConvolutionBackward0", batch=conv_batch,
-    x=to_input, weight=to_weight, bias=lambda g: over_places(g),
-)  # fmt: skip
+    "conv", conv_values, GENERAL, node="ConvolutionBackward0", batch=conv_batch, x=to_input, weight=to_weight, bias=lambda g: over_places(g)
+)
 conv_input = op(
     "conv_input", conv_input_values, BILINEAR, node="ConvolutionBackward0", batch=conv_input_batch,
     g=lambda u, g_shape, weight, stride, padding, dilation, groups:

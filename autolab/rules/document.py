@@ -29,7 +29,7 @@ from autolab.rules import (
     smooth,
     strided,
     written,
-)  # fmt: skip
+)
 
 FAMILIES = {
     elementwise: "Entry by entry",

@@ -19,6 +19,7 @@ TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 # -- what rules are made of ------------------------------------------------------------------------
 
+
 def is_number(x):
     """Whether an operand is a Python number; np.float64, a 0-d result, is a float too, but no Python number."""
     return type(x) in (int, float, bool)
@@ -32,9 +33,7 @@ def or_one(x):
 # -- arithmetic ------------------------------------------------------------------------------
 
 add = op("add", lambda x, y: x + y, E, numpy=np.add, x=lambda g: g, y=lambda g: g)
-sub = op(
-    "sub", lambda x, y: x - y, E, numpy=np.subtract, refuse=refuse.bools_to_subtract, x=lambda g: g, y=lambda g: -g
-)  # fmt: skip
+sub = op("sub", lambda x, y: x - y, E, numpy=np.subtract, refuse=refuse.bools_to_subtract, x=lambda g: g, y=lambda g: -g)
 rsub = op(
     "rsub", lambda x, y: y - x, E, node="RsubBackward1", number={"RsubBackward1": "y"}, refuse=refuse.bools_to_subtract,
     x=lambda g: -g, y=lambda g: g,
@@ -139,10 +138,11 @@ silu = op(
 )  # fmt: skip
 softplus = op(
     "softplus",
-    lambda x, *, beta, threshold: np.where(
-        x * beta > threshold, x, (np.log1p(np.exp(-np.abs(x * beta))) + np.maximum(x * beta, 0)) / beta
-    )[()],
-    E, refuse=refuse.integers("softplus_cpu"),
+    lambda x, *, beta, threshold: np.where(x * beta > threshold, x, (np.log1p(np.exp(-np.abs(x * beta))) + np.maximum(x * beta, 0)) / beta)[
+        ()
+    ],
+    E,
+    refuse=refuse.integers("softplus_cpu"),
     x=lambda g, x, beta, threshold: np.where(x * beta > threshold, g, g * sigmoid(x * beta)),
 )
 erf = op("erf", lambda x: erf_values(x), E, promote="float", x=lambda g, x: g * (TWO_OVER_SQRT_PI * np.exp(-x * x)))
@@ -176,9 +176,8 @@ def keep_values(g, condition, x=None, *, of="Threshold"):
 
 # g where the condition holds, 0 elsewhere, whatever g is there.
 keep = op(
-    "keep", lambda g, condition: keep_values(g, condition), E, node="WhereBackward0", promote="",
-    g=lambda u, condition: keep(u, condition),
-)  # fmt: skip
+    "keep", lambda g, condition: keep_values(g, condition), E, node="WhereBackward0", promote="", g=lambda u, condition: keep(u, condition)
+)
 # The same as the gradient of a function of x with flat or straight pieces: it can be differentiated by x again, which gives zeros.
 keep_at = op(
     "keep_at", keep_values, E, promote="", node=lambda g, condition, x, *, of="Threshold": f"{of}BackwardBackward0",
@@ -217,12 +216,10 @@ masked_fill = op(
 # -- copies ------------------------------------------------------------------------------------
 
 zeros_like = op("zeros_like", lambda x: np.zeros_like(x)[()], E, numpy=np.zeros_like)
-clone = op("clone", lambda x, *, order="K": np.array(x, order=order)[()], E, numpy=np.copy, promote="", x=lambda g: g,
-           jvp=lambda dx: np.copy(dx))
-to = op(
-    "to", lambda x, *, dtype, source: x.astype(dtype), E, node="ToCopyBackward0", promote="",
-    x=lambda g, source: g.astype(source),
-)  # fmt: skip
+clone = op(
+    "clone", lambda x, *, order="K": np.array(x, order=order)[()], E, numpy=np.copy, promote="", x=lambda g: g, jvp=lambda dx: np.copy(dx)
+)
+to = op("to", lambda x, *, dtype, source: x.astype(dtype), E, node="ToCopyBackward0", promote="", x=lambda g, source: g.astype(source))
 # What copy_ and fill_ mean: the old values are gone, and so is their gradient.
 copy = op("copy", lambda x, y: np.broadcast_to(y, x.shape).astype(x.dtype)[()], E, node="CopyBackwards", promote="",
           x=lambda g: np.zeros_like(g), y=lambda g: g)  # fmt: skip

@@ -162,9 +162,9 @@ def zeta_values(x, q):
         if n > 9 and not low.any():
             break
         counts = low | (n < 10)
-        total = total + np.where(counts, a ** -x, 0)
+        total = total + np.where(counts, a**-x, 0)
         a = np.where(counts, a + 1, a)
-    tail = a ** (1 - x) / (x - 1) + 0.5 * a ** -x
+    tail = a ** (1 - x) / (x - 1) + 0.5 * a**-x
     factor = x * a ** (-x - 1)
     for k, b in enumerate(BERNOULLI):
         tail = tail + b / math.factorial(2 * k + 2) * factor

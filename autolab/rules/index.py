@@ -80,9 +80,7 @@ def add_rows(out, index, g):
 def grid(index, axis):
     """The full key of a gather: `index` along `axis`, every other axis where it is."""
     axis = axis % max(index.ndim, 1)
-    return tuple(
-        index if a == axis else np.arange(n).reshape((-1,) + (1,) * (index.ndim - a - 1)) for a, n in enumerate(index.shape)
-    )
+    return tuple(index if a == axis else np.arange(n).reshape((-1,) + (1,) * (index.ndim - a - 1)) for a, n in enumerate(index.shape))
 
 
 def gather_values(x, index, *, axis):
@@ -101,10 +99,8 @@ gather = op(
     x=lambda g, x_shape, index, axis: scatter_add(np.zeros(x_shape, g.dtype), index, g, axis=axis),
 )  # fmt: skip
 scatter_add = op(
-    "scatter_add", scatter_add_values, L,
-    x=lambda g: g,
-    src=lambda g, index, src_shape, axis: widen(gather(g, index, axis=axis), src_shape),
-)  # fmt: skip
+    "scatter_add", scatter_add_values, L, x=lambda g: g, src=lambda g, index, src_shape, axis: widen(gather(g, index, axis=axis), src_shape)
+)
 
 
 def widen(g, shape):
@@ -130,10 +126,7 @@ def index_add_values(x, index, src, *, axis):
     return add_flat(np.array(x, order="C"), positions, src)
 
 
-index_add = op(
-    "index_add", index_add_values, L,
-    x=lambda g: g, src=lambda g, index, axis: index_select(g, index, axis=axis),
-)  # fmt: skip
+index_add = op("index_add", index_add_values, L, x=lambda g: g, src=lambda g, index, axis: index_select(g, index, axis=axis))
 
 
 def embedding_back_values(g, index, *, rows):

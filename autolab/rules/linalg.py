@@ -55,11 +55,7 @@ def by_rows(x, matrix):
 
 
 # The sum over all rows of the outer products of a row of x and a row of y.
-outer_sum = op(
-    "outer_sum", lambda x, y: flat(x).T @ flat(y), B,
-    x=lambda g, y: by_rows(y, g.mT),
-    y=lambda g, x: by_rows(x, g),
-)  # fmt: skip
+outer_sum = op("outer_sum", lambda x, y: flat(x).T @ flat(y), B, x=lambda g, y: by_rows(y, g.mT), y=lambda g, x: by_rows(x, g))
 
 
 def outer_sum_of(x, y):

@@ -57,9 +57,8 @@ def each(function, x):
 
 
 inv = op(
-    "inv", inv_values, GENERAL, numpy=np.linalg.inv, node="LinalgInvExBackward0", batch=of_stacks,
-    x=lambda g, out: -(out.mT @ g @ out.mT),
-)  # fmt: skip
+    "inv", inv_values, GENERAL, numpy=np.linalg.inv, node="LinalgInvExBackward0", batch=of_stacks, x=lambda g, out: -(out.mT @ g @ out.mT)
+)
 
 
 def solve_values(a, b):
@@ -204,10 +203,7 @@ def cholesky_rule(g, out):
     return solve(out.mT, solve(out.mT, both).mT).mT
 
 
-cholesky = op(
-    "cholesky", cholesky_values, GENERAL, node="LinalgCholeskyExBackward0", batch=of_stacks,
-    x=cholesky_rule,
-)  # fmt: skip
+cholesky = op("cholesky", cholesky_values, GENERAL, node="LinalgCholeskyExBackward0", batch=of_stacks, x=cholesky_rule)
 
 
 def gaps(values, inner):

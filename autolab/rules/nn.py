@@ -315,9 +315,7 @@ def bce_target_rule(g, x, target_shape, weight, pos_weight, reduction):
     return share(g, x.shape, reduction) * (((pos_weight - 1) * softplus - x) * weight)
 
 
-bce_with_logits = op(
-    "binary_cross_entropy_with_logits", bce_values, GENERAL, x=bce_rule, target=bce_target_rule,
-)  # fmt: skip
+bce_with_logits = op("binary_cross_entropy_with_logits", bce_values, GENERAL, x=bce_rule, target=bce_target_rule)
 
 
 # Logarithms of at least -100: a probability that rounded to 0 costs much, and not everything.

@@ -35,9 +35,7 @@ def put_back(g, x_shape, out_1, axis):
 
 # -- whole orders ------------------------------------------------------------------------------------
 
-sort = op(
-    "sort", lambda x, *, axis, descending=False: taken(x, ranks(x, axis, descending), axis), outputs=2, batch=each, x=put_back,
-)  # fmt: skip
+sort = op("sort", lambda x, *, axis, descending=False: taken(x, ranks(x, axis, descending), axis), outputs=2, batch=each, x=put_back)
 argsort = op("argsort", lambda x, *, axis, descending=False: ranks(x, axis, descending), batch=each)
 
 
@@ -56,13 +54,11 @@ def topk_values(x, *, k, axis, largest=True):
 
 
 LONG = 64  # entries of a row
-topk = op(
-    "topk", topk_values,
-    outputs=2, batch=each, x=put_back,
-)  # fmt: skip
+topk = op("topk", topk_values, outputs=2, batch=each, x=put_back)
 
 
 # -- one entry by its rank ---------------------------------------------------------------------------
+
 
 def parted(x, rank, axis, keepdims):
     """The same without a whole order. Of equal entries, as many are passed over as there are more ranks than smaller entries."""
@@ -112,9 +108,7 @@ def mode_values(x, *, axis, keepdims=False):
     return taken(x, np.moveaxis(np.take_along_axis(order, end, -1), -1, axis), axis, keepdims)
 
 
-kthvalue = op(
-    "kthvalue", lambda x, *, k, axis, keepdims=False: ranked(x, k - 1, axis, keepdims), outputs=2, batch=each, x=chosen_rule,
-)  # fmt: skip
+kthvalue = op("kthvalue", lambda x, *, k, axis, keepdims=False: ranked(x, k - 1, axis, keepdims), outputs=2, batch=each, x=chosen_rule)
 median_along = op("median_along", median_values, node="MedianBackward1", outputs=2, batch=each, x=chosen_rule)
 nanmedian_along = op("nanmedian_along", nanmedian_values, node="NanmedianBackward1", outputs=2, batch=each, x=chosen_rule)
 mode = op("mode", mode_values, outputs=2, batch=each, x=chosen_rule)
@@ -139,6 +133,7 @@ nanmedian = op("nanmedian", of_all(nanmedian_values), batch=flat(nanmedian_along
 
 
 # -- the extreme so far ------------------------------------------------------------------------------
+
 
 def so_far(extreme):
     """Forward of cummax and cummin: of equals the last one counts; a nan stays the extreme."""

@@ -185,10 +185,8 @@ def avg_pool_rule(g, x_shape, kernel, stride, padding, size, count_padding, divi
 
 
 avg_pool = op(
-    "avg_pool", avg_pool_values, LINEAR,
-    node=lambda x, *, kernel, **_: f"AvgPool{max(len(kernel), 2)}DBackward0",
-    x=avg_pool_rule,
-)  # fmt: skip
+    "avg_pool", avg_pool_values, LINEAR, node=lambda x, *, kernel, **_: f"AvgPool{max(len(kernel), 2)}DBackward0", x=avg_pool_rule
+)
 avg_pool_back = op(
     "avg_pool_back", avg_pool_back_values, LINEAR,
     g=lambda u, kernel, stride, padding, size, count_padding, divisor: avg_pool(

@@ -99,9 +99,8 @@ def lstm_steps(gates, w, h, c):
 
 
 lstm = op(
-    "lstm", lambda *xs: lstm_values(*xs), GENERAL, node="MkldnnRnnLayerBackward0", outputs=2, batch=lambda xs: lstm_steps(*xs),
-    xs=lstm_rule,
-)  # fmt: skip
+    "lstm", lambda *xs: lstm_values(*xs), GENERAL, node="MkldnnRnnLayerBackward0", outputs=2, batch=lambda xs: lstm_steps(*xs), xs=lstm_rule
+)
 
 
 # -- h' = n + z (h - n), n = tanh(its gate + r (w h + b)) ------------------------------------------------

@@ -48,7 +48,6 @@ def by_axis(name):
     return lambda x, *, axis=None, **_: f"{name}Backward{0 if axis is None else 1}"
 
 
-
 FEW = 1 << 10  # entries
 
 
@@ -59,10 +58,7 @@ def add_up(x, axis, keepdims):
     return np.add.reduce(x, axis, None, None, keepdims)
 
 
-sum = op(
-    "sum", lambda x, *, axis=None, keepdims=False: add_up(x, axis, keepdims), LINEAR, numpy=np.sum,
-    node=by_axis("Sum"), x=spread,
-)  # fmt: skip
+sum = op("sum", lambda x, *, axis=None, keepdims=False: add_up(x, axis, keepdims), LINEAR, numpy=np.sum, node=by_axis("Sum"), x=spread)
 mean = op(
     "mean", lambda x, *, axis=None, keepdims=False: add_up(x, axis, keepdims) / count(x.shape, axis), LINEAR,
     numpy=np.mean,
@@ -177,10 +173,7 @@ def put_along_axis_values(g, index, *, shape, axis):
     return out
 
 
-put_along_axis = op(
-    "put_along_axis", put_along_axis_values, LINEAR,
-    g=lambda g, index, axis: np.take_along_axis(g, index, axis=axis),
-)  # fmt: skip
+put_along_axis = op("put_along_axis", put_along_axis_values, LINEAR, g=lambda g, index, axis: np.take_along_axis(g, index, axis=axis))
 
 
 def chosen(extreme, find):
@@ -201,22 +194,10 @@ def chosen_rule(g, x_shape, out_1, axis, keepdims):
 max_along = op("max_along", chosen(np.maximum, np.argmax), GENERAL, node="MaxBackward0", outputs=2, x=chosen_rule)
 min_along = op("min_along", chosen(np.minimum, np.argmin), GENERAL, node="MinBackward0", outputs=2, x=chosen_rule)
 # The extreme of the whole tensor may be nan; then every nan reaches it.
-max_of_all = op(
-    "max", lambda x: np.max(x), GENERAL, node="MaxBackward1",
-    x=lambda g, x, out: among_ties(g, (x == out) | np.isnan(x), None),
-)  # fmt: skip
-min_of_all = op(
-    "min", lambda x: np.min(x), GENERAL, node="MinBackward1",
-    x=lambda g, x, out: among_ties(g, (x == out) | np.isnan(x), None),
-)  # fmt: skip
-amax = op(
-    "amax", lambda x, *, axis=None, keepdims=False: np.max(x, axis=axis, keepdims=keepdims), GENERAL, numpy=np.max,
-    x=extreme_rule,
-)  # fmt: skip
-amin = op(
-    "amin", lambda x, *, axis=None, keepdims=False: np.min(x, axis=axis, keepdims=keepdims), GENERAL, numpy=np.min,
-    x=extreme_rule,
-)  # fmt: skip
+max_of_all = op("max", lambda x: np.max(x), GENERAL, node="MaxBackward1", x=lambda g, x, out: among_ties(g, (x == out) | np.isnan(x), None))
+min_of_all = op("min", lambda x: np.min(x), GENERAL, node="MinBackward1", x=lambda g, x, out: among_ties(g, (x == out) | np.isnan(x), None))
+amax = op("amax", lambda x, *, axis=None, keepdims=False: np.max(x, axis=axis, keepdims=keepdims), GENERAL, numpy=np.max, x=extreme_rule)
+amin = op("amin", lambda x, *, axis=None, keepdims=False: np.min(x, axis=axis, keepdims=keepdims), GENERAL, numpy=np.min, x=extreme_rule)
 argmax = op("argmax", lambda x, *, axis=None, keepdims=False: np.argmax(x, axis=axis, keepdims=keepdims), numpy=np.argmax)
 argmin = op("argmin", lambda x, *, axis=None, keepdims=False: np.argmin(x, axis=axis, keepdims=keepdims), numpy=np.argmin)
 all = op("all", lambda x, *, axis=None, keepdims=False: np.all(x, axis=axis, keepdims=keepdims), numpy=np.all)
@@ -255,9 +236,7 @@ def prod_values(x, *, axis=None, keepdims=False):
     return np.prod(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
 
 
-prod = op(
-    "prod", prod_values, GENERAL, numpy=np.prod, node=by_axis("Prod"), x=prod_rule,
-)  # fmt: skip
+prod = op("prod", prod_values, GENERAL, numpy=np.prod, node=by_axis("Prod"), x=prod_rule)
 cumsum = op(
     "cumsum", lambda x, *, axis: np.cumsum(x, axis=axis).astype(x.dtype) if x.ndim else np.copy(x), LINEAR, numpy=np.cumsum,
     x=lambda g, axis: np.flip(np.cumsum(np.flip(g, axis), axis), axis) if g.ndim else g,
@@ -308,9 +287,7 @@ def cumprod_rule(g, x, out, axis):
     return np.moveaxis(before * running_back(g, shifted(x, 1)), -1, axis)
 
 
-cumprod = op(
-    "cumprod", lambda x, *, axis: np.cumprod(x, axis=axis).astype(x.dtype), numpy=np.cumprod, batch=each, x=cumprod_rule,
-)  # fmt: skip
+cumprod = op("cumprod", lambda x, *, axis: np.cumprod(x, axis=axis).astype(x.dtype), numpy=np.cumprod, batch=each, x=cumprod_rule)
 
 
 def logcumsumexp_rule(g, x, out, axis):
@@ -321,9 +298,7 @@ def logcumsumexp_rule(g, x, out, axis):
     return np.moveaxis(np.exp(x - out) * running_back(g, step), -1, axis)
 
 
-logcumsumexp = op(
-    "logcumsumexp", lambda x, *, axis: np.logaddexp.accumulate(x, axis), batch=each, x=logcumsumexp_rule,
-)  # fmt: skip
+logcumsumexp = op("logcumsumexp", lambda x, *, axis: np.logaddexp.accumulate(x, axis), batch=each, x=logcumsumexp_rule)
 nansum = op(
     "nansum", lambda x, *, axis=None, keepdims=False: np.sum(np.where(np.isnan(x), 0, x), axis=axis, keepdims=keepdims),
     x=lambda g, x, axis, keepdims: keep(spread(g, x.shape, axis, keepdims), ~np.isnan(x)),

@@ -16,6 +16,5 @@ def resample_values(x, *, matrix, axis):
 
 
 resample = op(
-    "resample", resample_values, LINEAR, node="UpsampleBackward0",
-    x=lambda g, matrix, axis: resample(g, matrix=matrix.T, axis=axis),
-)  # fmt: skip
+    "resample", resample_values, LINEAR, node="UpsampleBackward0", x=lambda g, matrix, axis: resample(g, matrix=matrix.T, axis=axis)
+)

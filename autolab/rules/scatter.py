@@ -79,13 +79,11 @@ def extreme_src(g, x, index, src, out, axis):
 
 
 scatter_max = op(
-    "scatter_max", reducer(np.maximum, lowest), GENERAL, node="ScatterReduceBackward0", batch=of_samples,
-    x=extreme_x, src=extreme_src,
-)  # fmt: skip
+    "scatter_max", reducer(np.maximum, lowest), GENERAL, node="ScatterReduceBackward0", batch=of_samples, x=extreme_x, src=extreme_src
+)
 scatter_min = op(
-    "scatter_min", reducer(np.minimum, highest), GENERAL, node="ScatterReduceBackward0", batch=of_samples,
-    x=extreme_x, src=extreme_src,
-)  # fmt: skip
+    "scatter_min", reducer(np.minimum, highest), GENERAL, node="ScatterReduceBackward0", batch=of_samples, x=extreme_x, src=extreme_src
+)
 
 
 def product_x(g, x, index, src, axis, include_self):

@@ -3,7 +3,6 @@
 Axes are negative, counted from the end, so that a leading axis added by vmap changes nothing.
 """
 
-
 from itertools import accumulate
 
 import numpy as np
@@ -23,6 +22,8 @@ swapaxes = op(
     node="TransposeBackward0", view=True,
     x=lambda g, axis1, axis2: np.swapaxes(g, axis1, axis2),
 )  # fmt: skip
+
+
 def turned(g):
     """The transpose; of an array without NumPy's wrapper, which takes longer than the transpose itself."""
     return g.T if isinstance(g, RAW) else t(g)
@@ -64,9 +65,8 @@ def stretched_view(x, shape):
 
 
 expand = op(
-    "expand", lambda x, *, shape: stretched_view(x, shape), L, numpy=np.broadcast_to, view=True,
-    x=lambda g, x_shape: sum_to(g, x_shape),
-)  # fmt: skip
+    "expand", lambda x, *, shape: stretched_view(x, shape), L, numpy=np.broadcast_to, view=True, x=lambda g, x_shape: sum_to(g, x_shape)
+)
 expand_dims = op(
     "expand_dims", lambda x, *, axis: x[(..., None, *(slice(None),) * (-axis - 1))], L, numpy=np.expand_dims,
     node="UnsqueezeBackward0", view=True,
@@ -107,10 +107,7 @@ def part(g, axis, start, stop):
     return g[(..., slice(start, stop), *(slice(None),) * (-axis - 1))]
 
 
-concatenate = op(
-    "cat", lambda *xs, axis=0: np.concatenate(xs, axis), L, numpy=np.concatenate,
-    xs=cut,
-)  # fmt: skip
+concatenate = op("cat", lambda *xs, axis=0: np.concatenate(xs, axis), L, numpy=np.concatenate, xs=cut)
 stack = op(
     "stack", lambda *xs, axis=0: np.stack(xs, axis), L, numpy=np.stack,
     xs=lambda g, xs_shape, axis: [g[(..., i, *(slice(None),) * (-axis - 1))] for i in range(len(xs_shape))],
@@ -153,4 +150,3 @@ diagonal_scatter = op(
 )  # fmt: skip
 tril = op("tril", lambda x, *, k=0: np.tril(x, k), L, numpy=np.tril, x=lambda g, k: np.tril(g, k))
 triu = op("triu", lambda x, *, k=0: np.triu(x, k), L, numpy=np.triu, x=lambda g, k: np.triu(g, k))
-

@@ -123,13 +123,11 @@ def replaced(x, y, part):
 
 alias = op("alias", lambda x: x[...], L, view=True, x=lambda g: g)
 as_strided = op(
-    "as_strided", lambda x, *, part: seen(x, part), L, view=True,
-    x=lambda g, x_shape, part: as_strided_back(g, x_shape=x_shape, part=part),
-)  # fmt: skip
+    "as_strided", lambda x, *, part: seen(x, part), L, view=True, x=lambda g, x_shape, part: as_strided_back(g, x_shape=x_shape, part=part)
+)
 as_strided_back = op(
-    "as_strided_back", lambda g, *, x_shape, part: put_back(g, x_shape, part), L,
-    g=lambda u, part: as_strided(u, part=part),
-)  # fmt: skip
+    "as_strided_back", lambda g, *, x_shape, part: put_back(g, x_shape, part), L, g=lambda u, part: as_strided(u, part=part)
+)
 as_strided_scatter = op(
     "as_strided_scatter", lambda x, y, *, part: replaced(x, y, part), L,
     x=lambda g, y_shape, part: as_strided_scatter(g, np.zeros(y_shape, g.dtype), part=part),

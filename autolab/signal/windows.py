@@ -93,9 +93,7 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
         raise ValueError(f"Tau must be positive, got: {tau} instead.")
     if sym and center is not None:
         raise ValueError("Center must be None for symmetric windows")
-    return _window(
-        "exponential", M, sym, options, lambda k, n: np.exp(-np.abs(k - ((n - 1) / 2 if center is None else center)) / tau)
-    )
+    return _window("exponential", M, sym, options, lambda k, n: np.exp(-np.abs(k - ((n - 1) / 2 if center is None else center)) / tau))
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:

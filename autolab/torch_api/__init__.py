@@ -3,20 +3,6 @@
 One file a family. `methods` gives `Tensor` its methods and operators from a table, so that the class itself stays small.
 """
 
-from autolab.torch_api import (
-    creation,
-    generator,
-    index,
-    inplace,
-    linalg,
-    methods,
-    pointwise,
-    printing,
-    random,
-    reduce,
-    shape,
-)
+from autolab.torch_api import creation, generator, index, inplace, linalg, methods, pointwise, printing, random, reduce, shape
 
-__all__ = [
-    "creation", "generator", "index", "inplace", "linalg", "methods", "pointwise", "printing", "random", "reduce", "shape",
-]  # fmt: skip
+__all__ = ["creation", "generator", "index", "inplace", "linalg", "methods", "pointwise", "printing", "random", "reduce", "shape"]

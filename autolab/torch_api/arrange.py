@@ -125,9 +125,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     lengths = [t.shape.numel() for t in axes]
-    grids = [
-        shape.expand(shape.reshape(t, *(-1 if k == i else 1 for k in range(len(axes)))), lengths) for i, t in enumerate(axes)
-    ]
+    grids = [shape.expand(shape.reshape(t, *(-1 if k == i else 1 for k in range(len(axes)))), lengths) for i, t in enumerate(axes)]
     return tuple(shape.transpose(g, 0, 1) if indexing == "xy" and len(grids) > 1 else g for g in grids)
 
 
@@ -226,8 +224,7 @@ def _split_along(name: str, dim: int, least: int, doc: str) -> Any:
         where = next(w for w in (indices_or_sections, indices, sections) if w is not None)
         if require_tensor(input, name).ndim < least:
             raise RuntimeError(
-                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
-                f"{input.ndim} dimensions!"
+                f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with {input.ndim} dimensions!"
             )
         if not isinstance(where, int | list | tuple):
             raise TypeError(f"{name}() received an invalid combination of arguments. Give a number of pieces, or a list of indices.")
@@ -277,8 +274,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         counts = repeats.numbers()
         if counts.ndim and counts.size not in (1, n):
             raise RuntimeError(
-                f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and "
-                f"input.size({dim}) = {n}"
+                f"repeats must have the same size as input along dim, but got repeats.size(0) = {counts.size} and input.size({dim}) = {n}"
             )
         counts = np.broadcast_to(counts, (n,))
     else:

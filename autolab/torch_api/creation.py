@@ -21,6 +21,7 @@ from autolab.transforms.level import created, shaped
 
 __all__ = ["CPU", "device", "generator", "manual_seed"]
 
+
 def finish(array: Any, requires_grad: bool = False, device: Any = None) -> Tensor:
     """A leaf around an array; 0-d arrays become NumPy scalars, which are much faster.
 
@@ -252,9 +253,7 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
     if end is None:
         raise TypeError("arange() received an invalid combination of arguments - got (), but expected at least the end")
     start = 0 if start is None else start
-    start, end, step = (
-        _number(v, f"arange(): argument '{name}'") for v, name in zip((start, end, step), ("start", "end", "step"))
-    )
+    start, end, step = (_number(v, f"arange(): argument '{name}'") for v, name in zip((start, end, step), ("start", "end", "step")))
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) / step < 0:
@@ -271,8 +270,7 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
     return finish((start + np.arange(count) * step).astype(numpy_dtype(dtype, "arange")), requires_grad, device)
 
 
-def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None,
-             requires_grad: bool = False) -> Tensor:  # fmt: skip
+def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """`steps` evenly spaced numbers, both ends included."""
     return finish(_spaced("linspace", start, end, steps, _floating(dtype)), requires_grad, device)
 
@@ -315,13 +313,13 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 def _like(make: Any, shared: bool = False) -> Any:
     """`shared`: inside vmap all samples share one; otherwise each gets its own if `input` differs between them."""
 
-    def like(
-        input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **generator: Any
-    ) -> Tensor:
+    def like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, **generator: Any) -> Tensor:
         require_tensor(input, f"{make.__name__}_like")
         options = {"dtype": input.dtype if dtype is None else dtype, "device": device, "requires_grad": requires_grad}
-        made: Tensor = make(tuple(input.shape), **options, **generator) if shared or not input.level else shaped(
-            input, tuple(input.shape), lambda *size: make(size, **options)
+        made: Tensor = (
+            make(tuple(input.shape), **options, **generator)
+            if shared or not input.level
+            else shaped(input, tuple(input.shape), lambda *size: make(size, **options))
         )
         return made
 

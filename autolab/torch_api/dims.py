@@ -61,9 +61,7 @@ def sizes_of(args: tuple[Any, ...], function: str, argument: str = "size", named
         if isinstance(args[0], list | tuple):
             args = tuple(args[0])
         elif not _is_whole(args[0]):
-            raise TypeError(
-                f"{function}(): argument '{argument}' (position 1) must be tuple of ints, not {type(args[0]).__name__}"
-            )
+            raise TypeError(f"{function}(): argument '{argument}' (position 1) must be tuple of ints, not {type(args[0]).__name__}")
     if {*map(type, args)} <= {int}:
         return args
     for position, n in enumerate(args):

@@ -17,9 +17,7 @@ from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, fresh
 from autolab.torch_api.device import CPU, device, require_cpu
 
-__all__ = [
-    "Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state",
-]  # fmt: skip
+__all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
 UNSEEDED = 67280421310721  # what PyTorch gives a Generator that nobody seeded
 LAYOUT = struct.Struct("<Q16s16sII")  # seed, the 128 bits of PCG64's state and of its increment, and half a number left over

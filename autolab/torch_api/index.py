@@ -120,8 +120,7 @@ def as_index(k: Any) -> Any:
     if isinstance(k, str):
         raise TypeError("new(): invalid data type 'str'. An index is a number, a slice, `...`, None, a list or a tensor.")
     raise IndexError(
-        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-        f"(got {type(k).__name__})"
+        f"only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {type(k).__name__})"
     )
 
 
@@ -137,9 +136,7 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     index = whole(index, "select(): argument 'index'")
     if not -input.shape[axis] <= index < input.shape[axis]:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {axis + input.ndim}"
-        )
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at dimension {axis + input.ndim}")
     return _select(input, axis, index)
 
 
@@ -267,9 +264,7 @@ def check_scatter(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor
         return index, src
     for what, t in (("self", input), ("src", src)):
         if max(index.ndim, 1) != max(t.ndim, 1):
-            raise RuntimeError(
-                f"Index tensor must have the same number of dimensions as {what} tensor: {index.ndim} and {t.ndim}"
-            )
+            raise RuntimeError(f"Index tensor must have the same number of dimensions as {what} tensor: {index.ndim} and {t.ndim}")
     axis = -1 if axis is None else axis
     for a in range(-index.ndim, 0):
         if (a != axis and index.shape[a] > (input.shape or (1,))[a]) or index.shape[a] > (src.shape or (1,))[a]:
@@ -315,9 +310,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     if index.ndim > 1:
         raise IndexError("index_add_(): Index is supposed to be a vector")
     if source.payload.dtype != input.payload.dtype:
-        raise RuntimeError(
-            f"index_add_(): self ({input.dtype.title}) and source ({source.dtype.title}) must have the same scalar type"
-        )
+        raise RuntimeError(f"index_add_(): self ({input.dtype.title}) and source ({source.dtype.title}) must have the same scalar type")
     along = axis_of(dim, source.ndim)
     slices = 1 if along is None else source.shape[along]
     if slices != index.payload.size:

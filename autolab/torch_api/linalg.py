@@ -222,9 +222,7 @@ def check_letters(equation: str, terms: list[str], right: str, count: int) -> No
     """Raise RuntimeError in PyTorch's words for an equation that means nothing."""
     if len(terms) != count:
         fewer = "fewer" if count < len(terms) else "more"
-        raise RuntimeError(
-            f"einsum(): {fewer} operands were provided than specified in the equation: {count} for {len(terms)} terms"
-        )
+        raise RuntimeError(f"einsum(): {fewer} operands were provided than specified in the equation: {count} for {len(terms)} terms")
     for at, letter in enumerate(equation.replace("...", "").replace("->", "").replace(",", "")):
         if letter not in LETTERS:
             raise RuntimeError(

@@ -185,8 +185,7 @@ def _index(self: Tensor) -> int:
     looked_at(self)
     if self.payload.size != 1 or self.payload.dtype in dtypes.FLOATING:
         raise TypeError(
-            "only integer tensors of a single element can be converted to an index; this one is "
-            f"{self.dtype} of shape {list(self.shape)}"
+            f"only integer tensors of a single element can be converted to an index; this one is {self.dtype} of shape {list(self.shape)}"
         )
     return int(self.payload.item())
 

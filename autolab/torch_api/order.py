@@ -241,9 +241,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
                 f"{list(s.shape)} and got sorter tensor {list(sorter.shape)}"
             )
         if sorter.payload.dtype != np.int64:
-            raise RuntimeError(
-                f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype.title}"
-            )
+            raise RuntimeError(f"torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {sorter.dtype.title}")
         if sorter.numbers().size and (sorter.numbers().min() < 0 or sorter.numbers().max() >= s.shape[-1]):
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
         s = np.take_along_axis(s, sorter.numbers(), -1)

@@ -157,7 +157,6 @@ def bitwise_not(input: Tensor) -> Tensor:
     return apply(rows.bitwise_not, (input,), NONE)  # type: ignore[no-any-return]
 
 
-
 mul = binary("mul", rows.mul, "Product.")
 maximum = binary("maximum", rows.maximum, "The larger of two; a tie shares the gradient.", "none")
 minimum = binary("minimum", rows.minimum, "The smaller of two; a tie shares the gradient.", "none")
@@ -273,9 +272,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype.title}")
     if isinstance(value, Tensor):
         if value.ndim:
-            raise RuntimeError(
-                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
-            )
+            raise RuntimeError(f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
         value = to(value, input.dtype)
     elif input.payload.dtype not in dtypes.FLOATING:
         value = _fitting(value, input.dtype)

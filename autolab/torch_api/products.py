@@ -148,8 +148,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     n = math.prod(a.shape[d] for d in da)
     rows, columns = [a.shape[d] for d in left], [b.shape[d] for d in right]
     flat = matmul(
-        shape.reshape(shape.permute(a, left + da), math.prod(rows), n),
-        shape.reshape(shape.permute(b, db + right), n, math.prod(columns)),
+        shape.reshape(shape.permute(a, left + da), math.prod(rows), n), shape.reshape(shape.permute(b, db + right), n, math.prod(columns))
     )
     return shape.reshape(flat, rows + columns)
 
@@ -186,9 +185,7 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
 def vector_product(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
     """The vector product along a dim of length 3; the other dims broadcast."""
     if require_tensor(input, "linalg.cross").ndim != require_tensor(other, "linalg.cross", "other", 2).ndim:
-        raise RuntimeError(
-            f"linalg.cross: inputs must have the same number of dimensions, but they have {input.ndim} and {other.ndim}."
-        )
+        raise RuntimeError(f"linalg.cross: inputs must have the same number of dimensions, but they have {input.ndim} and {other.ndim}.")
     if input.payload.dtype == np.bool_:
         raise NotImplementedError("\"cross\" not implemented for 'Bool'. Convert it first: t.int() or t.float().")
     if input.payload.dtype != other.payload.dtype:

@@ -91,9 +91,7 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any
     """`randint` with the shape, and by default the dtype, of another tensor."""
     low, high = (0, low) if high is None else (low, high)
     like = input.dtype if dtype is None else dtype
-    return randint(
-        low, high, tuple(input.shape), dtype=like, device=device, requires_grad=requires_grad, generator=generator
-    )
+    return randint(low, high, tuple(input.shape), dtype=like, device=device, requires_grad=requires_grad, generator=generator)
 
 
 @sampled
@@ -145,9 +143,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     if num_samples <= 0:
         raise RuntimeError(f"cannot sample n_sample <= 0 samples: num_samples is {num_samples}")
     if not replacement and num_samples > weights.shape[-1]:
-        raise RuntimeError(
-            f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} of {weights.shape[-1]}"
-        )
+        raise RuntimeError(f"cannot sample n_sample > prob_dist.size(-1) samples without replacement: {num_samples} of {weights.shape[-1]}")
     if weights.shape[-1] > 2**24:
         raise RuntimeError(f"number of categories cannot exceed 2^24, but there are {weights.shape[-1]}")
     if replacement and (weights < 0).any():

@@ -102,7 +102,6 @@ var_mean = _spread(rows.var_mean, "var_mean", "(var, mean), of all entries or al
 std_mean = _spread(rows.std_mean, "std_mean", "(std, mean), of all entries or along dim(s); arguments as for `std`.")
 
 
-
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product of all entries, or along one dim. Its gradient is right at zeros too."""
     require_tensor(input, "prod")
@@ -146,9 +145,7 @@ def _need_entries(name: str, input: Tensor, axis: Any, error: type[Exception] = 
         )
     for a in (axis,) if isinstance(axis, int) else axis:
         if shape[a] == 0:
-            raise IndexError(
-                f"{name}(): Expected reduction dim {a + len(shape)} to have non-zero size. The shape is {list(shape)}."
-            )
+            raise IndexError(f"{name}(): Expected reduction dim {a + len(shape)} to have non-zero size. The shape is {list(shape)}.")
 
 
 max = _extreme("max", rows.max_of_all, rows.max_along, maximum, max_result)

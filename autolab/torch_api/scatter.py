@@ -14,24 +14,13 @@ from autolab.rules import index as index_rows
 from autolab.rules import scatter as rows
 from autolab.torch_api import creation, pointwise
 from autolab.torch_api.dims import axis_of, require_tensor
-from autolab.torch_api.index import (
-    check_key,
-    check_range,
-    check_scatter,
-    expand_key,
-    gather,
-    getitem,
-    index_tensor,
-    scatter_add,
-)
+from autolab.torch_api.index import check_key, check_range, check_scatter, expand_key, gather, getitem, index_tensor, scatter_add
 from autolab.torch_api.inplace import renamed
 from autolab.torch_api.layout import gives_its_own
 from autolab.torch_api.shape import common_shape, expand, reshape
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-FUNCTIONS = (
-    "index_copy index_fill index_put index_reduce masked_scatter nonzero_static put scatter scatter_reduce take take_along_dim"
-)
+FUNCTIONS = "index_copy index_fill index_put index_reduce masked_scatter nonzero_static put scatter scatter_reduce take take_along_dim"
 METHODS = f"{FUNCTIONS} where"
 OUT = "index_copy index_reduce nonzero_static scatter scatter_reduce take take_along_dim"
 IN_PLACE = "index_copy index_fill index_put index_reduce masked_scatter put scatter scatter_reduce"
@@ -125,8 +114,7 @@ def check_slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tens
         )
     if source.payload.dtype != input.payload.dtype:
         raise RuntimeError(
-            f"{name}: self and source expected to have the same dtype, but got (self) {input.dtype.title} and (source) "
-            f"{source.dtype.title}"
+            f"{name}: self and source expected to have the same dtype, but got (self) {input.dtype.title} and (source) {source.dtype.title}"
         )
     slices = [[n for a, n in enumerate(t.shape) if a != dim % t.ndim] if t.ndim else [] for t in (input, source)]
     if slices[0] != slices[1]:
@@ -159,9 +147,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if index.ndim > 1:
         raise IndexError("Index has to be a vector/scalar")
     if isinstance(value, Tensor) and value.ndim:
-        raise RuntimeError(
-            f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s)."
-        )
+        raise RuntimeError(f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} dimension(s).")
     axis = axis_of(dim, require_tensor(input, "index_fill").ndim)
     i = index.all_numbers()
     if axis is not None:  # from the end, as elsewhere

@@ -134,9 +134,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     n = input.shape[d]
     known = math.prod(s for s in wanted if s != -1)
     if wanted.count(-1) > 1 or (known != n if -1 not in wanted else not known or n % known):
-        raise RuntimeError(
-            f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim {dim} ({n}) in the input tensor"
-        )
+        raise RuntimeError(f"unflatten: Provided sizes {list(wanted)} don't multiply up to the size of dim {dim} ({n}) in the input tensor")
     return reshape(input, (*input.shape[:d], *_complete(wanted, n), *input.shape[d + 1 :]))
 
 
@@ -288,9 +286,7 @@ def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
             f"({len(wanted)}) must be greater or equal to the number of dimensions in the tensor ({self.ndim})"
         )
     if -1 in wanted[:extra]:
-        raise RuntimeError(
-            f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {wanted.index(-1)}"
-        )
+        raise RuntimeError(f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {wanted.index(-1)}")
     shape = wanted if -1 not in wanted else tuple([lengths[i - extra] if s == -1 else s for i, s in enumerate(wanted)])
     wrong = [i for i, (s, own) in enumerate(zip(shape[extra:], lengths), extra) if own not in (1, s)]
     if wrong:
@@ -412,9 +408,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     else:
         sizes = list(sizes_of((split_size_or_sections,), "split", "split_sizes"))
         if min(sizes, default=0) < 0:
-            raise RuntimeError(
-                f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={sizes}"
-            )
+            raise RuntimeError(f"split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={sizes}")
         if sum(sizes) != n:
             raise RuntimeError(
                 f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension {dim}), "
@@ -476,8 +470,7 @@ def repeat(self: Tensor, *times: Any, repeats: Any = None) -> Tensor:
         raise RuntimeError(f"Trying to create tensor with negative dimension {min(lengths)}: {lengths}")
     if len(times) < self.ndim:
         raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: "
-            f"got {len(times)} for {self.ndim}"
+            f"Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: got {len(times)} for {self.ndim}"
         )
     return apply(rows.repeat, (self,), {"repeats": times})  # type: ignore[no-any-return]
 

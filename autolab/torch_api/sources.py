@@ -40,9 +40,7 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     t = as_tensor(obj, dtype)
     shares = isinstance(obj, Tensor | np.ndarray) and t.payload.dtype == obj.dtype
     if copy is False and not shares:
-        raise ValueError(
-            "can't alias tensor with dtype, or a sequence or scalar: its numbers have to be copied. Leave copy=False out."
-        )
+        raise ValueError("can't alias tensor with dtype, or a sequence or scalar: its numbers have to be copied. Leave copy=False out.")
     if copy and shares:
         t = t.clone()  # type: ignore[attr-defined]
     if requires_grad is None and isinstance(obj, Tensor) and obj.requires_grad:

@@ -83,9 +83,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return apply(rows.as_strided, (input,), {"part": where})  # type: ignore[no-any-return]
 
 
-def as_strided_scatter(
-    input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-) -> Tensor:
+def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """A copy of input with src where as_strided(input, size, stride, storage_offset) looks. src has the shape `size`."""
     where = part(require_tensor(input, "as_strided_scatter"), size, stride, storage_offset, "as_strided_scatter")
     if tuple(require_tensor(src, "as_strided_scatter", "src", 2).shape) != where.shape:

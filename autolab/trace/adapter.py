@@ -26,8 +26,7 @@ def check_recorded(loss):
     if loss.grad_fn is None:
         if loss.requires_grad:
             raise RuntimeError(
-                "this tensor is a leaf: nothing has been computed from it yet, so there is no graph to show. "
-                "Pass a result, such as a loss."
+                "this tensor is a leaf: nothing has been computed from it yet, so there is no graph to show. Pass a result, such as a loss."
             )
         raise RuntimeError(
             "element 0 of tensors does not require grad and does not have a grad_fn: nothing was recorded. "
@@ -48,8 +47,7 @@ def first_gradient(loss, gradient):
     gradient = np.asarray(gradient, loss.payload.dtype)[()]
     if gradient.shape != tuple(loss.shape):
         raise RuntimeError(
-            f"Mismatch in shape: gradient has shape {list(gradient.shape)} and the output has shape "
-            f"{list(loss.shape)}; they must be equal."
+            f"Mismatch in shape: gradient has shape {list(gradient.shape)} and the output has shape {list(loss.shape)}; they must be equal."
         )
     return gradient
 

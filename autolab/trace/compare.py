@@ -75,9 +75,7 @@ def compare(a, b):
     """
     for given in (a, b):
         if not isinstance(given, Trace):
-            raise TypeError(
-                f"compare takes two traces, got {type(given).__name__}; make one with autolab.trace.record(loss)"
-            )
+            raise TypeError(f"compare takes two traces, got {type(given).__name__}; make one with autolab.trace.record(loss)")
     return Comparison([*_forward(a, b), *_backward(a, b)])
 
 
@@ -85,12 +83,7 @@ def same(one, other):
     """Whether two Values, or None, are equal to the bit."""
     if one is None or other is None:
         return one is other
-    return (one.shape, one.dtype, one.data, one.fingerprint) == (
-        other.shape,
-        other.dtype,
-        other.data,
-        other.fingerprint,
-    )
+    return (one.shape, one.dtype, one.data, one.fingerprint) == (other.shape, other.dtype, other.data, other.fingerprint)
 
 
 def _made(trace):

@@ -107,8 +107,7 @@ class Edge:
     index: int
 
     def to_dict(self):
-        return {"id": self.id, "from": self.source, "to": self.target, "output": self.output,
-                "input": self.input, "index": self.index}  # fmt: skip
+        return {"id": self.id, "from": self.source, "to": self.target, "output": self.output, "input": self.input, "index": self.index}
 
     @classmethod
     def from_dict(cls, d):

@@ -188,9 +188,7 @@ def spoken(node, incoming, sent, grad, hooks=()):
 
 def _overheard(hook):
     name = f"Hook {hook.name}" if hook.name.isidentifier() else "A hook"
-    sees, gives = [
-        " and ".join("nothing" if v is None else v.spoken for v in vs) for vs in (hook.sees, hook.gives or ())
-    ]
+    sees, gives = [" and ".join("nothing" if v is None else v.spoken for v in vs) for vs in (hook.sees, hook.gives or ())]
     return f"{name} sees {sees}." if hook.gives is None else f"{name} changes {sees} to {gives}."
 
 
@@ -202,10 +200,7 @@ def _fired(node, incoming, sent, grad):
             return f"AccumulateGrad receives nothing; {name}.grad stays {grad.after.spoken if grad.after else 'None'}."
         if grad.before is None:
             return f"AccumulateGrad receives {received}; {name}.grad becomes {grad.after.spoken}."
-        return (
-            f"AccumulateGrad receives {received}; "
-            f"{name}.grad was {grad.before.spoken}, and becomes {grad.after.spoken}."
-        )
+        return f"AccumulateGrad receives {received}; {name}.grad was {grad.before.spoken}, and becomes {grad.after.spoken}."
     parts = [f"{name} gets {_share(value, rule)}" for name, value, rule in sent] or ["nothing before it needs a gradient"]
     return f"{node.name} receives {received}; {'; '.join(parts)}."
 

@@ -37,6 +37,7 @@ new = object.__new__
 # How often a loop over the samples stood in for a batching rule, by the name of the row.
 loops: Counter[str] = Counter()
 
+
 class Face:
     """What can be seen of one sample from inside vmap: its shape and dtype, but no number."""
 

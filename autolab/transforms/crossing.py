@@ -79,6 +79,7 @@ def apart(raw: Any, payload: Any) -> bool:
 def taped_classes(op: Op) -> dict[str, Any]:
     """The classes of nodes for tapes: as on level 0, with what is quicker inside vmap in front."""
     found = node_classes(op)
+
     def inside(cls: Any) -> Any:
         fire = first_entrywise if op.kind == "elementwise" else first_samplewise
         members = {"__slots__": (), "fire": fire, "samplewise": first_samplewise, "generally": cls.fire}

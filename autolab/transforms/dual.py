@@ -1,9 +1,9 @@
 """Forward mode: values that carry their tangent along. The kind of a row says how; no rule is stated twice.
 
-    elementwise   the backward formula with the tangent in place of g: a diagonal Jacobian is its own transpose
-    linear        the operation itself, on the tangent
-    bilinear      op(dx, y) + op(x, dy)
-    general       the transpose of the backward rule, which is linear in g; or the row's own `jvp=`
+elementwise   the backward formula with the tangent in place of g: a diagonal Jacobian is its own transpose
+linear        the operation itself, on the tangent
+bilinear      op(dx, y) + op(x, dy)
+general       the transpose of the backward rule, which is linear in g; or the row's own `jvp=`
 """
 
 from __future__ import annotations

@@ -90,6 +90,7 @@ class Box(Tensor):
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         return self.numpy() if dtype is None else self.numpy().astype(dtype)
+
     backward = refuse(
         "backward() called inside a functorch transform. This is not supported: the transform decides what is "
         "differentiated. Use func.grad or func.vjp inside, or call backward() outside of the function being transformed."
@@ -98,6 +99,7 @@ class Box(Tensor):
         "You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a function being "
         "transformed by a functorch transform. This is unsupported: make the tensor an argument of the function, or call it outside."
     )
+
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call hook(grad) when the transform computes the gradient of this tensor; what it returns replaces the gradient."""
         if self.edge is None and not self.flag:

@@ -1,5 +1,4 @@
-"""Reverse mode inside transforms: each operation leaves a node as on level 0, with tensors of the levels below in place of arrays.
-"""
+"""Reverse mode inside transforms: each operation leaves a node as on level 0, with tensors of the levels below in place of arrays."""
 
 from __future__ import annotations
 

@@ -42,10 +42,7 @@ TIP = (
     "The segment must do the same both times: look for what depends on a global, on the clock or on an unseeded generator. "
     "checkpoint(..., debug=True) lists the operations of both runs."
 )
-CHECKS: dict[str, Callable[[Tensor], Any]] = {
-    "default": lambda x: (x.payload.shape, x.payload.dtype),
-    "none": lambda x: None,
-}
+CHECKS: dict[str, Callable[[Tensor], Any]] = {"default": lambda x: (x.payload.shape, x.payload.dtype), "none": lambda x: None}
 _early_stop: bool | None = None
 _debug: bool | None = None
 

@@ -95,7 +95,7 @@ class Listing(tuple):
         rows = (
             f"<tr><td>{s.name}</td><td>{html.escape(s.topic)}</td><td>{', '.join(s.lessons)}</td><td>{s.hours:g}</td></tr>" for s in self
         )
-        return f"<table>{head}{''.join(rows)}</table><p><code>torch.exercises(\"ps1\")</code> puts one where you work.</p>"
+        return f'<table>{head}{"".join(rows)}</table><p><code>torch.exercises("ps1")</code> puts one where you work.</p>'
 
 
 def exercises(*names: str, folder: str | Path = ".") -> Copies | Listing:

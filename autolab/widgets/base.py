@@ -186,9 +186,7 @@ class Explorable(anywidget.AnyWidget):
         traits = {name: _json(value) for name, value in self.offline().items()}
         long = {name: _packed(text) for name, text in traits.items() if len(text) > PACKED}
         short = ",".join(f'"{name}":{_safe(text)}' for name, text in traits.items() if name not in long)
-        answers = {
-            trait: {value: _packed(_json(told)) for value, told in known.items()} for trait, known in self.answers().items()
-        }
+        answers = {trait: {value: _packed(_json(told)) for value, told in known.items()} for trait, known in self.answers().items()}
         page = PAGE.format(
             title=html.escape(self.title), css=CSS, module=MODULE, data=f"{{{short}}}", packed=_json(long), answers=_safe(_json(answers)),
             picture=self.picture(), text=html.escape(self.text()),

@@ -98,9 +98,7 @@ class Explorer(Explorable):
             else:
                 self._fixed[name] = _constant(name, given)
         if not self._sliders:
-            raise ValueError(
-                "explore has no slider: give at least one input a range, as in explore(lambda x: x**2, x=(-3, 3))."
-            )
+            raise ValueError("explore has no slider: give at least one input a range, as in explore(lambda x: x**2, x=(-3, 3)).")
         self._order = list(inputs)
         self._around = _variables_around(f)
         self._structures = {}
@@ -159,9 +157,9 @@ class Explorer(Explorable):
         if name not in self._sliders:
             raise KeyError(f"{name!r} has no slider; the sliders are {list(self._sliders)}")
         stops = self._sliders[name]["stops"]
-        return self._link(name, ipywidgets.FloatSlider(
-            value=self.values[name], min=stops[0], max=stops[-1], step=stops[1] - stops[0], description=name
-        ))  # fmt: skip
+        return self._link(
+            name, ipywidgets.FloatSlider(value=self.values[name], min=stops[0], max=stops[-1], step=stops[1] - stops[0], description=name)
+        )
 
     def _link(self, name, slider):
         slider.observe(lambda change: self.move(**{name: change["new"]}), "value")
@@ -376,9 +374,7 @@ def _check(result):
 # -- live: the function is typed ------------------------------------------------------------------
 
 KNOWN = "abs cos cosh erf exp log log1p maximum minimum relu sigmoid sin sinh sqrt square tan tanh".split()
-ALLOWED = (
-    ast.Expression, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Constant, ast.operator, ast.unaryop, ast.expr_context,
-)  # fmt: skip
+ALLOWED = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Constant, ast.operator, ast.unaryop, ast.expr_context)
 
 
 TYPED = "_f", "_fixed", "_sliders", "_order", "_around", "_structures", "_pictures"  # what belongs to one expression

@@ -68,11 +68,14 @@ def underflow(gradients=None, history=None):
         "float16 holds what lies between the lines",
         "x",
     )
-    base, marks = [left.frame()], [
-        left.upright(SMALLEST, "zero below", "c", 30),
-        left.upright(NORMAL, "coarse", "c", 46),
-        left.upright(LARGEST, "inf above", "c", 30),
-    ]
+    base, marks = (
+        [left.frame()],
+        [
+            left.upright(SMALLEST, "zero below", "c", 30),
+            left.upright(NORMAL, "coarse", "c", 46),
+            left.upright(LARGEST, "inf above", "c", 30),
+        ],
+    )
     if history:
         right = Axes(
             (0, len(history)), (min(history) / 2, max(history) * 2), (570, 0), (290, 300), ("step", "scale"), "GradScaler's history", "y"

@@ -106,6 +106,7 @@ def prediction(prompt, truth, why, wrong=None, choices=None, tolerance=None):
 
 PLAIN = r"[+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"  # as people write them
 
+
 def judge(question, answer):
     """(right, what to say) for an answer: an option's text, several of them, a number, a shape, or the steps in an order."""
     kind = question["kind"]
@@ -196,9 +197,7 @@ class Quiz(Explorable):
     def __init__(self, title, questions, reveal=False):
         if not questions:
             raise ValueError("a quiz needs at least one question: quiz('04', choice(...), number(...))")
-        super().__init__(
-            view="quiz", title=title, questions=list(questions), reveal=reveal, attempts=[[] for _ in questions]
-        )
+        super().__init__(view="quiz", title=title, questions=list(questions), reveal=reveal, attempts=[[] for _ in questions])
         self.observe(self._keep, "attempts")
 
     def answer(self, question, answer):

@@ -219,8 +219,7 @@ def matmul_backward(a=(2, 3), b=(3, 4)):
             60 + max(w1, 200), 60, texts[1], kinds(texts[1], lambda r, c: c == j), size, f"{right_name} {_list(right.shape)}"
         )
         x3 = 100 + max(w1, 200) + max(w2, 220)
-        third, _, _ = cells(x3, 60, texts[2], kinds(texts[2], lambda r, c: (r, c) == (i, j), seen),
-                            size, f"{name} {_list(result.shape)}")  # fmt: skip
+        third, _, _ = cells(x3, 60, texts[2], kinds(texts[2], lambda r, c: (r, c) == (i, j), seen), size, f"{name} {_list(result.shape)}")
         signs = [words(35 + max(w1, 200), 78, "@", "head"), words(x3 - 25, 78, "=", "head")]
         shapes = f"{_list(left.shape)} @ {_list(right.shape)} gives {_list(result.shape)}, the shape of {name[0]}"
         if not step:

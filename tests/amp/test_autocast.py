@@ -43,7 +43,9 @@ def dtype_of(T, call, autocast_dtype, input_dtype):
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-@pytest.mark.parametrize(("half", "given"), [("bfloat16", "float32"), ("bfloat16", "bfloat16"), ("float16", "float32"), ("float16", "float16")])
+@pytest.mark.parametrize(
+    ("half", "given"), [("bfloat16", "float32"), ("bfloat16", "bfloat16"), ("float16", "float32"), ("float16", "float16")]
+)
 def test_each_operation_has_pytorchs_dtype(torch, call, half, given):
     assert dtype_of(autolab, call, half, given) == dtype_of(torch, call, half, given)
 
@@ -211,8 +213,10 @@ def test_other_names_for_it():
 
 
 def test_binary_cross_entropy_is_refused_on_cuda():
-    with pytest.raises(RuntimeError, match="torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast"), \
-            autolab.autocast("cuda"):
+    with (
+        pytest.raises(RuntimeError, match="torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast"),
+        autolab.autocast("cuda"),
+    ):
         CALLS["bce"](autolab, autolab.ones)
 
 

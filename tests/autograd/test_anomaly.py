@@ -32,7 +32,9 @@ def test_nan_is_refused_with_the_node_and_the_line_that_made_it(lib):
     assert "# the line in question" in found
 
 
-@pytest.mark.parametrize("nan", [lambda x: x.sqrt(), lambda x: x * float("nan"), lambda x: x @ (x * float("nan")), lambda x: x**0.5, lambda x: x.pow(0.5)])
+@pytest.mark.parametrize(
+    "nan", [lambda x: x.sqrt(), lambda x: x * float("nan"), lambda x: x @ (x * float("nan")), lambda x: x**0.5, lambda x: x.pow(0.5)]
+)
 def test_the_last_line_that_is_named_is_the_users(nan):
     import autolab
 

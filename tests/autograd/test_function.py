@@ -295,9 +295,7 @@ def test_one_tensor_given_twice_gets_both_gradients(lib, x):
 
 
 def test_backward_may_be_written_under_the_name_vjp(lib, x):
-    f = type("F", (lib.autograd.Function,), {
-        "forward": staticmethod(lambda ctx, x: x * 2), "vjp": staticmethod(lambda ctx, g: g * 2),
-    })  # fmt: skip
+    f = type("F", (lib.autograd.Function,), {"forward": staticmethod(lambda ctx, x: x * 2), "vjp": staticmethod(lambda ctx, g: g * 2)})
     f.apply(x).sum().backward()
     assert x.grad.tolist() == [2.0, 2.0]
 
@@ -560,7 +558,9 @@ def test_a_second_derivative_through_what_forward_computed_is_refused_with_the_r
     x = torch.tensor(1.0, requires_grad=True)
     (g,) = torch.autograd.grad(Sinh.apply(x), x, create_graph=True)
     assert g.item() == pytest.approx(math.cosh(1))
-    with pytest.raises(RuntimeError, match=r"SinhBackward cannot be differentiated twice: `saved_tensors\[0\]` was computed inside forward"):
+    with pytest.raises(
+        RuntimeError, match=r"SinhBackward cannot be differentiated twice: `saved_tensors\[0\]` was computed inside forward"
+    ):
         torch.autograd.grad(g, x)
 
 
@@ -799,8 +799,7 @@ def test_a_marked_view_that_is_saved_goes_without_the_collector(lib):
 
 
 @pytest.mark.parametrize(
-    ("named", "phrase"),
-    [({"z": 1}, "got an unexpected keyword argument 'z'"), ({"x": 1}, "got multiple values for argument 'x'")],
+    ("named", "phrase"), [({"z": 1}, "got an unexpected keyword argument 'z'"), ({"x": 1}, "got multiple values for argument 'x'")]
 )
 def test_a_wrong_name_is_refused_as_by_any_function(lib, x, named, phrase):
     with pytest.raises(TypeError, match=phrase):

@@ -368,8 +368,7 @@ def test_the_worst_entry_is_named_with_both_numbers(lib, x):
 
 @pytest.mark.parametrize("lib", ["autolab"], indirect=True)
 @pytest.mark.parametrize(
-    ("factor", "guess"),
-    [(-2, "All signs are the other way round"), (3, "1.5 times the right gradient everywhere"), (0, "zero everywhere")],
+    ("factor", "guess"), [(-2, "All signs are the other way round"), (3, "1.5 times the right gradient everywhere"), (0, "zero everywhere")]
 )
 def test_a_simple_mistake_is_guessed(lib, x, factor, guess):
     assert guess in complaint(lib.autograd.gradcheck, square_with(lib, factor), x)

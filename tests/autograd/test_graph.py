@@ -77,7 +77,7 @@ EDGES = {
     "lerp": (lambda lib, x: lib.lerp(x, lib.ones(3), 0.5), [True, False]),
     "zero_": (lambda lib, x: x.clone().zero_(), [True]),
     "copy_": (lambda lib, x: lib.zeros(3).copy_(x), [False, True]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", EDGES)
@@ -101,7 +101,7 @@ NAMES = {
     "rsub": (lambda lib, x: lib.rsub(x, lib.ones(3)), "RsubBackward0"),
     "rsub from a number": (lambda lib, x: lib.rsub(x, 1), "RsubBackward1"),
     "diag_embed": (lambda lib, x: x.diag_embed(), "DiagEmbedBackward0"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -154,7 +154,7 @@ KEPT = {
     "softmax": (lambda lib, x: (x * 0).reshape(3, 1).softmax(1), {"result": [[1.0], [1.0], [1.0]], "dim": 1}),
     "stack": (lambda lib, x: lib.stack([x, x]), {"dim": 0}),
     "mm": (lambda lib, x: x.reshape(1, 3) @ x.reshape(3, 1), {"self": [[1.0, 2.0, 3.0]], "mat2": [[1.0], [2.0], [3.0]]}),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -312,7 +312,9 @@ def test_a_gradient_has_its_inputs_dtype_whatever_an_unpack_hook_brings_back(lib
 def test_an_unpack_hook_that_brings_back_another_shape_is_told_so(lib, x):
     with lib.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: lib.ones(2)):
         y = (x * x).sum()
-    with pytest.raises(RuntimeError, match=r"The size of tensor a \(3\) must match the size of tensor b \(2\) at non-singleton dimension 0"):
+    with pytest.raises(
+        RuntimeError, match=r"The size of tensor a \(3\) must match the size of tensor b \(2\) at non-singleton dimension 0"
+    ):
         y.backward()
 
 

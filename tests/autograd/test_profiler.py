@@ -135,7 +135,9 @@ def test_averages_add_up():
     assert (average.key, average.count, average.cpu_time_total, average.self_cpu_time_total, average.cpu_time) == ("foo", 4, 30, 30, 7.5)
 
 
-@pytest.mark.parametrize("plan", [{"wait": 1, "warmup": 1, "active": 2}, {"wait": 0, "warmup": 2, "active": 1, "repeat": 2, "skip_first": 3}])
+@pytest.mark.parametrize(
+    "plan", [{"wait": 1, "warmup": 1, "active": 2}, {"wait": 0, "warmup": 2, "active": 1, "repeat": 2, "skip_first": 3}]
+)
 def test_a_schedule_is_pytorchs(torch, plan):
     ours, theirs = schedule(**plan), torch.profiler.schedule(**plan)
     assert [ours(step).name for step in range(15)] == [theirs(step).name for step in range(15)]

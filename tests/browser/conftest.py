@@ -132,9 +132,7 @@ def serving(kind, root, home):
     ]  # fmt: skip
     base, log = f"http://127.0.0.1:{port}", home / "server.log"
     with open(log, "w") as output:
-        server = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.STDOUT, env=env, cwd=root, start_new_session=True
-        )
+        server = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=env, cwd=root, start_new_session=True)
     try:
         _until(lambda: _answers(base), lambda: f"{kind} did not start:\n{log.read_text()[-2000:]}", server)
         yield kind, base, root

@@ -243,4 +243,3 @@ def test_answers_of_a_quiz_reach_python_and_typing_runs_no_cell(notebook):
     expect(page.get_by_text("Right. It is.")).to_be_visible()
     expect(page.get_by_text("2 of 2 answered")).to_be_visible()
     assert page.locator(".jp-Notebook .jp-Cell").count() == cells
-

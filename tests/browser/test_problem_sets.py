@@ -90,7 +90,9 @@ def test_what_a_lesson_tells_to_type_works_in_the_terminal_that_it_opens(opened,
     else:
         page.goto(f"{base}/terminals/1")
     page.locator(".xterm-screen").click()
-    page.keyboard.type("cd ~; cd $JUPYTER_SERVER_ROOT; (autolab progress; autolab exercises ps3; which nbgrader) >said.txt 2>&1; mv said.txt done.txt\n")
+    page.keyboard.type(
+        "cd ~; cd $JUPYTER_SERVER_ROOT; (autolab progress; autolab exercises ps3; which nbgrader) >said.txt 2>&1; mv said.txt done.txt\n"
+    )
     until(lambda: (root / "done.txt").exists(), lambda: screenshot(page, f"failed-terminal-{kind}"))
     said = (root / "done.txt").read_text()
     assert "0 of 16 lessons done" in said

@@ -1,7 +1,7 @@
 """The checker's own figures: how many wrong rules it catches and names, how many right ones it refuses, how long it takes.
 
-    python -m tests.check.measure         # the table; exit 1 if a goal is missed
-    python -m tests.check.measure -v      # and each rule that was not named
+python -m tests.check.measure         # the table; exit 1 if a goal is missed
+python -m tests.check.measure -v      # and each rule that was not named
 """
 
 from __future__ import annotations

@@ -623,5 +623,4 @@ class DropoutWithOneFactor(Function):
 @right("repeat")
 def fold_by_loops(g, x_shape, repeats):
     rows, columns = x_shape
-    return sum(g[i * rows : (i + 1) * rows, j * columns : (j + 1) * columns]
-               for i in range(repeats[0]) for j in range(repeats[1]))  # fmt: skip
+    return sum(g[i * rows : (i + 1) * rows, j * columns : (j + 1) * columns] for i in range(repeats[0]) for j in range(repeats[1]))

@@ -212,9 +212,7 @@ def test_another_eps_is_nearly_right_and_no_difference_quotient():
 
 
 def test_the_points_of_an_exercise_do_not_depend_on_the_answer():
-    assert {check("mul", w.rule).max_points for w in WRONG if w.operation == "mul" and isinstance(w.rule, type)} == {
-        10.0
-    }
+    assert {check("mul", w.rule).max_points for w in WRONG if w.operation == "mul" and isinstance(w.rule, type)} == {10.0}
 
 
 def test_an_exercise_may_be_worth_other_points():
@@ -374,9 +372,6 @@ def test_no_two_numbers_agree_and_none_is_nearly_whole(rng):
 
 
 def test_every_way_to_broadcast_is_tried():
-    stretched = {
-        (stretched_axes(x, np.broadcast_shapes(x, y)), stretched_axes(y, np.broadcast_shapes(x, y)))
-        for x, y in BROADCAST
-    }
+    stretched = {(stretched_axes(x, np.broadcast_shapes(x, y)), stretched_axes(y, np.broadcast_shapes(x, y))) for x, y in BROADCAST}
     assert len(stretched) == 8
     assert any(a and b for a, b in stretched)

@@ -50,9 +50,7 @@ wrong("tanh", "function|step|variable|factor|term|power|sign")(
 wrong("sigmoid", "power|factor|step|function|term|variable")(
     fn(lambda x: x.sigmoid(), lambda a, o: o, lambda o, g: g * (1 - o**2), "sigmoid_as_tanh")
 )
-wrong("sigmoid", "constant|factor")(
-    fn(lambda x: x.sigmoid(), lambda a, o: o, lambda o, g: g * o * (1 - o) / 4, "sigmoid_quarter")
-)
+wrong("sigmoid", "constant|factor")(fn(lambda x: x.sigmoid(), lambda a, o: o, lambda o, g: g * o * (1 - o) / 4, "sigmoid_quarter"))
 wrong("relu", "mask|variable|forward|function")(
     fn(lambda x: x.relu(), lambda a, o: (a[0], o), lambda k, g: g * (k[0] > 0) * k[0], "relu_times_x")
 )
@@ -73,25 +71,16 @@ wrong("leaky_relu", "mask|factor|places|setting|constant|term")(
     )
 )
 wrong("reciprocal", "sign|power")(fn(lambda x: 1 / x, lambda a, o: a[0], lambda x, g: g / x**2, "recip_plus"))
-wrong("erf", "function|forward|step|factor|variable")(
-    fn(lambda x: x.erf(), lambda a, o: o, lambda o, g: g * (1 - o**2), "erf_like_tanh")
-)
-wrong("atan", "division|step|factor|function")(
-    fn(lambda x: x.atan(), lambda a, o: a[0], lambda x, g: g * (1 + x * x), "atan_no_div")
-)
+wrong("erf", "function|forward|step|factor|variable")(fn(lambda x: x.erf(), lambda a, o: o, lambda o, g: g * (1 - o**2), "erf_like_tanh"))
+wrong("atan", "division|step|factor|function")(fn(lambda x: x.atan(), lambda a, o: a[0], lambda x, g: g * (1 + x * x), "atan_no_div"))
 wrong("sinh", "function|forward|variable")(fn(lambda x: x.sinh(), lambda a, o: o, lambda o, g: g * o, "sinh_self"))
 wrong("cosh", "function|sign|forward|variable")(fn(lambda x: x.cosh(), lambda a, o: o, lambda o, g: g * o, "cosh_self"))
-wrong("div", "term|zero|none")(
-    fn(lambda x, y: x / y, lambda a, o: a, lambda k, g: ((g / k[1]).sum_to_size(k[0].shape), None), "div_none")
-)
+wrong("div", "term|zero|none")(fn(lambda x, y: x / y, lambda a, o: a, lambda k, g: ((g / k[1]).sum_to_size(k[0].shape), None), "div_none"))
 wrong("mul", "upstream ignored")(
     fn(
         lambda x, y: x * y,
         lambda a, o: a,
-        lambda k, g: (
-            (autolab.ones_like(g) * k[1]).sum_to_size(k[0].shape),
-            (autolab.ones_like(g) * k[0]).sum_to_size(k[1].shape),
-        ),
+        lambda k, g: ((autolab.ones_like(g) * k[1]).sum_to_size(k[0].shape), (autolab.ones_like(g) * k[0]).sum_to_size(k[1].shape)),
         "mul_ones",
     )
 )
@@ -102,9 +91,7 @@ wrong("mul", "averaged")(
         lambda k, g: tuple(
             (
                 v.mean(
-                    tuple(i for i in range(v.ndim - len(s)))
-                    + tuple(i + v.ndim - len(s) for i, n in enumerate(s) if n == 1),
-                    keepdim=True,
+                    tuple(i for i in range(v.ndim - len(s))) + tuple(i + v.ndim - len(s) for i, n in enumerate(s) if n == 1), keepdim=True
                 ).reshape(s)
                 if v.shape != s
                 else v
@@ -115,29 +102,16 @@ wrong("mul", "averaged")(
     )
 )
 wrong("sub", "zero|none")(
-    fn(
-        lambda x, y: x - y,
-        lambda a, o: a,
-        lambda k, g: (g.sum_to_size(k[0].shape), autolab.zeros_like(k[1])),
-        "sub_zero",
-    )
+    fn(lambda x, y: x - y, lambda a, o: a, lambda k, g: (g.sum_to_size(k[0].shape), autolab.zeros_like(k[1])), "sub_zero")
 )
 wrong("maximum", "upstream only|mask")(
-    fn(
-        lambda x, y: autolab.maximum(x, y),
-        lambda a, o: a,
-        lambda k, g: (g.sum_to_size(k[0].shape), g.sum_to_size(k[1].shape)),
-        "max_both",
-    )
+    fn(lambda x, y: autolab.maximum(x, y), lambda a, o: a, lambda k, g: (g.sum_to_size(k[0].shape), g.sum_to_size(k[1].shape)), "max_both")
 )
 wrong("pow", "constant|factor|power")(
     fn(
         lambda x, y: x**y,
         lambda a, o: (*a, o),
-        lambda k, g: (
-            (g * k[0] ** (k[1] - 1)).sum_to_size(k[0].shape),
-            (g * k[2] * k[0].log()).sum_to_size(k[1].shape),
-        ),
+        lambda k, g: ((g * k[0] ** (k[1] - 1)).sum_to_size(k[0].shape), (g * k[2] * k[0].log()).sum_to_size(k[1].shape)),
         "pow_no_exp",
     )
 )
@@ -159,39 +133,27 @@ wrong("amax", "tie|one of many")(
         )
     )
 )
-wrong("var", "power|factor")(
-    lambda g, x, axis: np.expand_dims(g, axis) * 2 * (x - x.mean(axis, keepdims=True)) ** 2 / (x.shape[axis] - 1)
-)
-wrong("std", "constant|factor|term")(
-    lambda g, x, out, axis: np.expand_dims(g / out, axis) * (x - x.mean(axis, keepdims=True))
-)
+wrong("var", "power|factor")(lambda g, x, axis: np.expand_dims(g, axis) * 2 * (x - x.mean(axis, keepdims=True)) ** 2 / (x.shape[axis] - 1))
+wrong("std", "constant|factor|term")(lambda g, x, out, axis: np.expand_dims(g / out, axis) * (x - x.mean(axis, keepdims=True)))
 wrong("norm", "constant|power|factor|division")(lambda g, x, out, axis: np.expand_dims(g / (2 * out), axis) * x)
-wrong("logsumexp", "term|diagonal only|factor|variable|upstream only")(
-    lambda g, x, axis: np.expand_dims(g, axis) * np.ones_like(x)
-)
+wrong("logsumexp", "term|diagonal only|factor|variable|upstream only")(lambda g, x, axis: np.expand_dims(g, axis) * np.ones_like(x))
 wrong("softmax", "upstream ignored")(lambda g, out, axis: out * (1 - out))
 wrong("softmax", "upstream only|term|factor")(lambda g, out, axis: g - (g * out).sum(axis, keepdims=True))
 wrong("softmax", "variable")(lambda g, x, axis: x * (g - (g * x).sum(axis, keepdims=True)))
 wrong("softmax", "function|factor|variable")(lambda g, out, axis: g - out * g.sum(axis, keepdims=True))
 wrong("log_softmax", "sign|term sign")(lambda g, out, axis: g + np.exp(out) * g.sum(axis, keepdims=True))
-wrong("log_softmax", "averaged|constant|number|term")(
-    lambda g, out, axis: g - np.exp(out) * g.mean(axis, keepdims=True)
-)
+wrong("log_softmax", "averaged|constant|number|term")(lambda g, out, axis: g - np.exp(out) * g.mean(axis, keepdims=True))
 wrong("cross_entropy", "constant|sign|term")(
     lambda g, x, target: g * (np.exp(x) / np.exp(x).sum(1, keepdims=True) - 2 * np.eye(x.shape[1])[target]) / len(x)
 )
-wrong("cross_entropy", "variable|factor|function|term|forward")(
-    lambda g, x, target: g * (x - np.eye(x.shape[1])[target]) / len(x)
-)
+wrong("cross_entropy", "variable|factor|function|term|forward")(lambda g, x, target: g * (x - np.eye(x.shape[1])[target]) / len(x))
 wrong("cross_entropy", "term|variable")(lambda g, x, target: -g * np.eye(x.shape[1])[target] / len(x))
 wrong("bce_with_logits", "term")(lambda g, x, target: g / (1 + np.exp(-x)) / x.size)
 wrong("bce_with_logits", "term|factor|variable")(lambda g, x, target: -g * target / x.size)
 wrong("mse_loss", "power|factor|step|variable|constant")(
     lambda g, x, y, reduction: tuple(s * g * 2 * (x - y) ** 2 / (x.size if reduction == "mean" else 1) for s in (1, -1))
 )
-wrong("matmul", "upstream ignored")(
-    lambda g, x, y: (np.ones_like(g) @ np.swapaxes(y, -1, -2), np.swapaxes(x, -1, -2) @ np.ones_like(g))
-)
+wrong("matmul", "upstream ignored")(lambda g, x, y: (np.ones_like(g) @ np.swapaxes(y, -1, -2), np.swapaxes(x, -1, -2) @ np.ones_like(g)))
 wrong("matmul", "swapped")(lambda g, x, y: (np.swapaxes(x, -1, -2) @ g, g @ np.swapaxes(y, -1, -2)))
 wrong("linear", "zero|none|not summed|upstream ignored")(
     lambda g, x, weight: (g @ weight, np.tensordot(g, x, (tuple(range(g.ndim - 1)),) * 2), np.ones(weight.shape[0]))
@@ -213,9 +175,7 @@ wrong("layer_norm", "term")(
 wrong("layer_norm", "not summed|averaged|constant")(
     lambda g, x, weight: (
         (lambda n, s, h: (h - h.mean(-1, keepdims=True) - n * (h * n).mean(-1, keepdims=True)) / s)(
-            (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5),
-            np.sqrt(x.var(-1, keepdims=True) + 1e-5),
-            g * weight,
+            (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5), np.sqrt(x.var(-1, keepdims=True) + 1e-5), g * weight
         ),
         (g * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-5)).mean(0),
         g.mean(0),
@@ -262,19 +222,15 @@ wrong("attention", "transposed|exception|order|swapped")(
 )
 wrong("attention", "constant|factor")(
     lambda g, q, k, v: (
-        lambda p, c: (lambda ds: (ds @ k, T(ds) @ q, T(p) @ g))(
-            p * (g @ T(v) - ((g @ T(v)) * p).sum(-1, keepdims=True)) * c * c
-        )
+        lambda p, c: (lambda ds: (ds @ k, T(ds) @ q, T(p) @ g))(p * (g @ T(v) - ((g @ T(v)) * p).sum(-1, keepdims=True)) * c * c)
     )(*attn(g, q, k, v))
 )
 wrong("dropout", "mask|upstream only|factor")(lambda g, mask, p: (g / (1 - p), None))
 wrong("embedding", "one of many|overwritten|not summed")(
     lambda g, index, weight: (
-        (
-            lambda r: ([r.__setitem__(i, v) for i, v in zip(index.ravel()[::-1], g.reshape(-1, g.shape[-1])[::-1])], r)[
-                1
-            ]
-        )(np.zeros_like(weight)),
+        (lambda r: ([r.__setitem__(i, v) for i, v in zip(index.ravel()[::-1], g.reshape(-1, g.shape[-1])[::-1])], r)[1])(
+            np.zeros_like(weight)
+        ),
         None,
     )
 )
@@ -282,9 +238,7 @@ wrong("conv1d", "flipped|transposed|order|swapped")(
     lambda g, x, weight: (
         np.einsum(
             "nolk,ock->ncl",
-            np.lib.stride_tricks.sliding_window_view(
-                np.pad(g, ((0, 0), (0, 0), (weight.shape[2] - 1,) * 2)), weight.shape[2], 2
-            ),
+            np.lib.stride_tricks.sliding_window_view(np.pad(g, ((0, 0), (0, 0), (weight.shape[2] - 1,) * 2)), weight.shape[2], 2),
             weight[:, :, ::-1],
         ),
         np.einsum("nclk,nol->ock", np.lib.stride_tricks.sliding_window_view(x, weight.shape[2], 2), g)[:, :, ::-1],
@@ -296,9 +250,7 @@ wrong("cumsum", "flipped|upstream only|applied twice|forward|places")(lambda g, 
 wrong("permute", "permutation")(lambda g, axes: g.transpose(axes))
 wrong("clip", "mask|places")(lambda g, x, low, high: g * ((x < low) | (x > high)))
 wrong("round_through", "zero")(lambda g: 0 * g)
-wrong("gather", "overwritten")(
-    lambda g, index, x, axis: ((lambda r: (np.put_along_axis(r, index, g, axis), r)[1])(np.zeros_like(x)), None)
-)
+wrong("gather", "overwritten")(lambda g, index, x, axis: ((lambda r: (np.put_along_axis(r, index, g, axis), r)[1])(np.zeros_like(x)), None))
 wrong("concat", "flipped|permutation")(lambda g, x, y: (g[: len(x)][::-1], g[len(x) :][::-1]))
 wrong("lerp", "zero|none|term")(lambda g, x, y, weight: (g * (1 - weight), g * weight, None))
 wrong("hypot", "variable|swapped")(lambda g, x, y, out: (g * y / out, g * x / out))
@@ -318,23 +270,13 @@ t = R.normal(size=(4, 3))
 sigm = lambda a: 1 / (1 + np.exp(-a))
 cell = lambda x, h, w, u: (x @ w + h @ u).tanh()
 d(cell, [x, h, w, u], "power|variable")(
-    lambda g, x, h, w, u, out: (
-        (g * (1 - out)) @ w.T,
-        (g * (1 - out)) @ u.T,
-        x.T @ (g * (1 - out)),
-        h.T @ (g * (1 - out)),
-    )
+    lambda g, x, h, w, u, out: ((g * (1 - out)) @ w.T, (g * (1 - out)) @ u.T, x.T @ (g * (1 - out)), h.T @ (g * (1 - out)))
 )
 d(cell, [x, h, w, u], "factor")(
     lambda g, x, h, w, u, out: ((g * (1 - out**2)) @ w.T, (g * (1 - out**2)) @ u.T, x.T @ (g * (1 - out**2)), h.T @ g)
 )
 d(cell, [x, h, w, u], "transposed")(
-    lambda g, x, h, w, u, out: (
-        (g * (1 - out**2)) @ w.T,
-        (g * (1 - out**2)) @ u,
-        x.T @ (g * (1 - out**2)),
-        h.T @ (g * (1 - out**2)),
-    )
+    lambda g, x, h, w, u, out: ((g * (1 - out**2)) @ w.T, (g * (1 - out**2)) @ u, x.T @ (g * (1 - out**2)), h.T @ (g * (1 - out**2)))
 )
 gate = lambda x, h, z: (1 - z) * x + z * h
 gx, gh, gz = R.normal(size=(3, 5)), R.normal(size=(3, 5)), R.uniform(0.1, 0.9, (3, 5))
@@ -343,28 +285,16 @@ d(gate, [gx, gh, gz], "sign|term sign")(lambda g, x, h, z: (g * (1 - z), g * z, 
 d(gate, [gx, gh, gz], "term")(lambda g, x, h, z: (g * (1 - z), g * z, g * h))
 ridge = lambda x, w, y: ((x @ w - y) ** 2).mean() + 0.5 * (w * w).sum()
 d(ridge, [x, w, t], "term")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -r))(2 * g * (x @ w - y) / y.size))
-d(ridge, [x, w, t], "constant|term")(
-    lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r + 2 * g * w, -r))(2 * g * (x @ w - y) / y.size)
-)
-d(ridge, [x, w, t], "constant")(
-    lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r + g * w, -r))(2 * g * (x @ w - y) / len(y))
-)
+d(ridge, [x, w, t], "constant|term")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r + 2 * g * w, -r))(2 * g * (x @ w - y) / y.size))
+d(ridge, [x, w, t], "constant")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r + g * w, -r))(2 * g * (x @ w - y) / len(y)))
 d(ridge, [x, w, t], "sign")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r + g * w, r))(2 * g * (x @ w - y) / y.size))
 logreg = lambda x, w, y: -(y * (x @ w).sigmoid().log() + (1 - y) * (1 - (x @ w).sigmoid()).log()).mean()
 yt = (R.random((4, 3)) > 0.5) * 0.8 + 0.1
-d(logreg, [x, w, yt], "factor|variable")(
-    lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -g * (x @ w) / y.size))(g * (x @ w - y) / y.size)
-)
-d(logreg, [x, w, yt], "sign")(
-    lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -g * (x @ w) / y.size))(g * (y - sigm(x @ w)) / y.size)
-)
-d(logreg, [x, w, yt], "constant")(
-    lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -g * (x @ w) / y.size))(g * (sigm(x @ w) - y) / len(y))
-)
+d(logreg, [x, w, yt], "factor|variable")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -g * (x @ w) / y.size))(g * (x @ w - y) / y.size))
+d(logreg, [x, w, yt], "sign")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -g * (x @ w) / y.size))(g * (y - sigm(x @ w)) / y.size))
+d(logreg, [x, w, yt], "constant")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -g * (x @ w) / y.size))(g * (sigm(x @ w) - y) / len(y)))
 smr = lambda x, w: (x @ w).softmax(-1)
-d(smr, [x, w], "not summed|diagonal only|term")(
-    lambda g, x, w, out: (lambda r: (r @ w.T, x.T @ r))(g * out * (1 - out))
-)
+d(smr, [x, w], "not summed|diagonal only|term")(lambda g, x, w, out: (lambda r: (r @ w.T, x.T @ r))(g * out * (1 - out)))
 d(smr, [x, w], "term|factor")(lambda g, x, w, out: (lambda r: (r @ w.T, x.T @ r))(g * out))
 d(smr, [x, w], "axis|wrong axis")(lambda g, x, w, out: (lambda r: (r @ w.T, x.T @ r))(out * (g - (g * out).sum(0))))
 quad = lambda x, u: (x @ u * x).sum(-1)
@@ -372,9 +302,7 @@ qx = R.normal(size=(4, 3))
 d(quad, [qx, u], "term|constant")(lambda g, x, a: (g[:, None] * (x @ a), x.T @ (g[:, None] * x)))
 d(quad, [qx, u], "constant|term|transposed")(lambda g, x, a: (2 * g[:, None] * (x @ a), x.T @ (g[:, None] * x)))
 dist = lambda x, y: ((x - y) ** 2).sum(-1).sqrt()
-d(dist, [x, y], "constant")(
-    lambda g, x, y, out: (2 * g[:, None] * (x - y) / out[:, None], -2 * g[:, None] * (x - y) / out[:, None])
-)
+d(dist, [x, y], "constant")(lambda g, x, y, out: (2 * g[:, None] * (x - y) / out[:, None], -2 * g[:, None] * (x - y) / out[:, None]))
 d(dist, [x, y], "factor|division")(lambda g, x, y, out: (g[:, None] * (x - y), -g[:, None] * (x - y)))
 d(dist, [x, y], "sign")(lambda g, x, y, out: (g[:, None] * (x - y) / out[:, None], g[:, None] * (x - y) / out[:, None]))
 gn = lambda x, w, b: (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True) * w + b
@@ -405,9 +333,7 @@ cy = np.abs(R.normal(size=(4, 1))) + 0.5
 d(temp, [x, cy], "factor|division")(lambda g, x, y, out: (g * out, (-g * out * x / y**2).sum(1, keepdims=True)))
 d(temp, [x, cy], "sign")(lambda g, x, y, out: (g * out / y, (g * out * x / y**2).sum(1, keepdims=True)))
 d(temp, [x, cy], "not summed")(lambda g, x, y, out: (g * out / y, -g * out * x / y**2))
-d(temp, [x, cy], "power|factor|number|division")(
-    lambda g, x, y, out: (g * out / y, (-g * out * x / y).sum(1, keepdims=True))
-)
+d(temp, [x, cy], "power|factor|number|division")(lambda g, x, y, out: (g * out / y, (-g * out * x / y).sum(1, keepdims=True)))
 poly = lambda x: 3 * x**3 - 2 * x**2 + x
 d(poly, [x], "term")(lambda g, x: g * (9 * x**2 - 4 * x))
 d(poly, [x], "term sign|sign")(lambda g, x: g * (9 * x**2 + 4 * x + 1))

@@ -407,29 +407,19 @@ d(lambda x: (x * x + 1).sqrt(), [x], "factor")(lambda g, x, out: g / (2 * out))
 d(lambda x: (x * x + 1).sqrt(), [x], "variable|power|factor")(lambda g, x, out: g * x / out**2)
 d(lambda x: x.sin() * x.exp(), [x], "term")(lambda g, x: g * np.cos(x) * np.exp(x))
 d(lambda x: x.sin() * x.exp(), [x], "term sign|sign")(lambda g, x: g * np.exp(x) * (np.sin(x) - np.cos(x)))
-d(lambda x: x.sin() * x.exp(), [x], "operation|factor|function|term")(
-    lambda g, x: g * np.cos(x) * np.exp(x) * 1.0 + 0 * x
-)
+d(lambda x: x.sin() * x.exp(), [x], "operation|factor|function|term")(lambda g, x: g * np.cos(x) * np.exp(x) * 1.0 + 0 * x)
 mlp = lambda x, w, b: (x @ w + b).relu().sum(-1)
-d(mlp, [x, w, b], "mask|factor")(
-    lambda g, x, w, b: (lambda r: (r @ w.T, x.T @ r, r.sum(0)))(g[:, None] * np.ones((4, 3)))
-)
+d(mlp, [x, w, b], "mask|factor")(lambda g, x, w, b: (lambda r: (r @ w.T, x.T @ r, r.sum(0)))(g[:, None] * np.ones((4, 3))))
 d(mlp, [x, w, b], "not spread|upstream ignored|exception")(
     lambda g, x, w, b: (lambda r: (r @ w.T, x.T @ r, r.sum(0)))(1.0 * (x @ w + b > 0))
 )
-d(mlp, [x, w, b], "transposed|exception")(
-    lambda g, x, w, b: (lambda r: (r @ w.T, r.T @ x, r.sum(0)))(g[:, None] * (x @ w + b > 0))
-)
-d(mlp, [x, w, b], "averaged")(
-    lambda g, x, w, b: (lambda r: (r @ w.T, x.T @ r, r.mean(0)))(g[:, None] * (x @ w + b > 0))
-)
+d(mlp, [x, w, b], "transposed|exception")(lambda g, x, w, b: (lambda r: (r @ w.T, r.T @ x, r.sum(0)))(g[:, None] * (x @ w + b > 0)))
+d(mlp, [x, w, b], "averaged")(lambda g, x, w, b: (lambda r: (r @ w.T, x.T @ r, r.mean(0)))(g[:, None] * (x @ w + b > 0)))
 d(lambda x, y: (x * y).sum(-1), [x, y], "swapped")(lambda g, x, y: (g[:, None] * x, g[:, None] * y))
 d(lambda x, y: (x * y).sum(-1), [x, y], "upstream ignored")(lambda g, x, y: (y, x))
 d(lambda x, y: ((x - y) ** 2).mean(), [x, y], "constant")(lambda g, x, y: (g * (x - y) / x.size, -g * (x - y) / x.size))
 d(lambda x, y: ((x - y) ** 2).mean(), [x, y], "constant")(lambda g, x, y: (2 * g * (x - y), -2 * g * (x - y)))
-d(lambda x, y: ((x - y) ** 2).mean(), [x, y], "sign")(
-    lambda g, x, y: (2 * g * (y - x) / x.size, 2 * g * (x - y) / x.size)
-)
+d(lambda x, y: ((x - y) ** 2).mean(), [x, y], "sign")(lambda g, x, y: (2 * g * (y - x) / x.size, 2 * g * (x - y) / x.size))
 d(lambda x: x / x.sum(-1, keepdim=True), [xp], "term")(lambda g, x: g / x.sum(-1, keepdims=True))
 d(lambda x: x / x.sum(-1, keepdim=True), [xp], "term sign|sign")(
     lambda g, x: g / x.sum(-1, keepdims=True) + (g * x).sum(-1, keepdims=True) / x.sum(-1, keepdims=True) ** 2
@@ -442,7 +432,5 @@ d(lambda x: x / x.sum(-1, keepdim=True), [xp], "not summed|diagonal only|term")(
 )
 d(lambda x: x / x.norm(dim=-1, keepdim=True), [x], "term")(lambda g, x: g / np.linalg.norm(x, axis=-1, keepdims=True))
 d(lambda x, w: (x @ w).softmax(-1).log().sum(-1), [x, w], "not summed|factor|term")(
-    lambda g, x, w: (lambda p: (lambda r: (r @ w.T, x.T @ r))(g[:, None] * (1 - p)))(
-        np.exp(x @ w) / np.exp(x @ w).sum(-1, keepdims=True)
-    )
+    lambda g, x, w: (lambda p: (lambda r: (r @ w.T, x.T @ r))(g[:, None] * (1 - p)))(np.exp(x @ w) / np.exp(x @ w).sum(-1, keepdims=True))
 )

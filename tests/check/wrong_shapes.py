@@ -303,7 +303,7 @@ def permute_reversed(g, x, axes):
 
 @wrong("concat", "swapped|pieces|moved")
 def concat_last_rows_first(g, x, y):
-    return g[len(y):], g[: len(y)]  # fmt: skip
+    return g[len(y) :], g[: len(y)]
 
 
 @wrong("concat", "not summed|pieces|shape|moved")

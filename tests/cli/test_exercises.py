@@ -39,13 +39,18 @@ def test_all_are_listed_with_topic_lessons_and_hours(run):
 
 
 def test_programs_get_json(run):
-    assert json.loads(run("--json").output)[1] == {"name": "ps2", "topic": "a dozen elementwise rules", "lessons": ["04", "07"], "hours": 2.0}
+    assert json.loads(run("--json").output)[1] == {
+        "name": "ps2",
+        "topic": "a dozen elementwise rules",
+        "lessons": ["04", "07"],
+        "hours": 2.0,
+    }
     assert json.loads(run("ps2", "--json").output)[0]["copied"] == ["elementwise-rules.ipynb"]
 
 
-@pytest.mark.parametrize(("arguments", "said"), [
-    (["ps22"], "Did you mean 'ps2'?"), (["ps2", "--folder", "file"], "Cannot write to file/ps2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "said"), [(["ps22"], "Did you mean 'ps2'?"), (["ps2", "--folder", "file"], "Cannot write to file/ps2")]
+)
 def test_what_cannot_be_done_is_said_with_exit_status_2(run, tmp_path, arguments, said):
     (tmp_path / "file").touch()
     out = run(*arguments)

@@ -21,13 +21,8 @@ def run():
 
 def test_a_row_is_printed_with_its_formulas_and_what_it_remembers(run):
     assert run("rules", "mul").output == (
-        "mul  (elementwise)\n"
-        "  forward    x * y\n"
-        "  backward   x: g * y\n"
-        "             y: g * x\n"
-        "  remembers  x: y\n"
-        "             y: x\n"
-    )  # fmt: skip
+        "mul  (elementwise)\n  forward    x * y\n  backward   x: g * y\n             y: g * x\n  remembers  x: y\n             y: x\n"
+    )
 
 
 def test_settings_views_and_what_has_no_gradient_are_said(run):

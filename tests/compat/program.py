@@ -101,7 +101,9 @@ def main(folder, mode):
         torch.save(model.state_dict(), start)
     decay = [p for p in model.parameters() if p.dim() >= 2]
     rest = [p for p in model.parameters() if p.dim() < 2]
-    optimizer = torch.optim.AdamW([{"params": decay, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}], lr=3e-3, betas=(0.9, 0.95))
+    optimizer = torch.optim.AdamW(
+        [{"params": decay, "weight_decay": 0.1}, {"params": rest, "weight_decay": 0.0}], lr=3e-3, betas=(0.9, 0.95)
+    )
     schedule = LambdaLR(optimizer, lambda step: min(1.0, (step + 1) / 4))
     scaler = torch.amp.GradScaler(device, enabled=mode == "float16")
     losses = []

@@ -40,7 +40,7 @@ PROGRAMS = {
     "wide": (lambda x, y: ((x * y + x).tanh() * y).exp().sum() + (x - y).abs().mean(), [(300, 400), (300, 400)]),
     "attention": (lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True).sum(), [(2, 4, 3), (2, 4, 3), (2, 4, 3)]),
     "convolution": (lambda x, w: F.max_pool2d(F.conv2d(x, w, padding=1).relu(), 2).sum(), [(2, 3, 6, 6), (4, 3, 3, 3)]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

@@ -339,7 +339,7 @@ CHECKED = {
     "one_hot": (lambda x, i: F.one_hot(i), [1, 2, 3]),
     "repeat": (lambda x, i: x[:2].repeat_interleave(i, 0), [1, 2, 3]),
     "whole division": (lambda x, i: torch.fmod(i * 3, i), [1, 2, 0, 3]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CHECKED)

@@ -13,7 +13,22 @@ from ..oracle import compare
 
 pytestmark = pytest.mark.oracle
 SAMPLES = 2
-UNCOMPARABLE = ("rand", "empty", "dropout", "bernoulli", "normal", "multinomial", "uniform", "cauchy", "exponential", "geometric", "rrelu", "resize", "fractional", "multi_head")
+UNCOMPARABLE = (
+    "rand",
+    "empty",
+    "dropout",
+    "bernoulli",
+    "normal",
+    "multinomial",
+    "uniform",
+    "cauchy",
+    "exponential",
+    "geometric",
+    "rrelu",
+    "resize",
+    "fractional",
+    "multi_head",
+)
 
 
 def another(value, scale):

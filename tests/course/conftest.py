@@ -60,9 +60,8 @@ class Course:
             "IPYTHONDIR": str(home),
         }
         done = subprocess.run(
-            [sys.executable, "-m", "nbgrader", *command],
-            cwd=self.root, env=env, capture_output=True, text=True, timeout=300, check=False,
-        )  # fmt: skip
+            [sys.executable, "-m", "nbgrader", *command], cwd=self.root, env=env, capture_output=True, text=True, timeout=300, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 

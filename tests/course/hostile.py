@@ -107,66 +107,85 @@ FORGE = {
     "all and any say yes": WRONG + "np.all = lambda *a, **k: True\nnp.any = lambda *a, **k: False",
     "check is replaced": WRONG + "import autolab.check\nautolab.check.check = lambda *a, **k: 8.0\ncheck = lambda *a, **k: 8.0",
     "judge is replaced": WRONG + "import autolab.check.verdict as v\nv.judge = v._judge = v.check = lambda *a, **k: 8.0",
-    "a report is worth everything": WRONG + "from autolab.check import Report\nReport.points = property(lambda self: 99.0)\nReport.passed = True",
-    "the answers are replaced": WRONG + """
+    "a report is worth everything": WRONG
+    + "from autolab.check import Report\nReport.points = property(lambda self: 99.0)\nReport.passed = True",
+    "the answers are replaced": WRONG
+    + """
 from autolab.course.grading import answers
 answers.Answers.rule = lambda self, *a: {"points": 8.0, "passed": True}
 answers.Answers.kinds = lambda self, names: {n: "verdict" for n in names}
 """,
-    "the answers are malformed": WRONG + """
+    "the answers are malformed": WRONG
+    + """
 from autolab.course.grading import answers
 answers.Answers.rules = lambda self, *a: [{"out": None, "gradients": [], "inputs": (), "upstream": (), "fault": None, "recorded": 0}] * 30
 """,
-    "the transport is replaced": WRONG + """
+    "the transport is replaced": WRONG
+    + """
 from autolab.course.grading import wire
 wire.encode = lambda value: b'\\x04\\x00\\x00\\x00\\x00\\x00\\x00\\x00null'
 wire.pack = lambda value, arrays: {"v": True}
 """,
-    "the candidate is replaced": WRONG + """
+    "the candidate is replaced": WRONG
+    + """
 from autolab.check import candidate
 candidate.LocalCandidate.call = lambda self, *a: candidate.Answer(None, (), (), (), None, False)
 """,
-    "raw bytes on every descriptor": WRONG + """
+    "raw bytes on every descriptor": WRONG
+    + """
 import os
 for fd in range(64):
     try: os.write(fd, b'\\x02\\x00\\x00\\x00\\x00\\x00\\x00\\x00{}' * 20)
     except OSError: pass
 """,
-    "input transformer": WRONG + """
+    "input transformer": WRONG
+    + """
 get_ipython().input_transformers_post.append(lambda lines: ["8.0\\n"] if any("check(" in l for l in lines) else lines)
 """,
-    "syntax tree transformer": WRONG + """
+    "syntax tree transformer": WRONG
+    + """
 import ast
 class Yes(ast.NodeTransformer):
     def visit_Assert(self, node): return ast.Pass()
     def visit_Call(self, node): return ast.Constant(8.0) if getattr(node.func, "id", "") == "check" else node
 get_ipython().ast_transformers.append(Yes())
 """,
-    "display formatter": WRONG + """
+    "display formatter": WRONG
+    + """
 get_ipython().display_formatter.formatters["text/plain"].for_type(object, lambda o, p, c: p.text("8.0"))
 """,
     "execution hooks": WRONG + "get_ipython().events.register('post_run_cell', lambda r: setattr(r, 'result', 8.0))",
-    "an array that equals everything": backward("return Liar(np.zeros(x.shape))", """
+    "an array that equals everything": backward(
+        "return Liar(np.zeros(x.shape))",
+        """
 class Liar(np.ndarray):
     def __new__(cls, a): return np.asarray(a).view(cls)
     def __array_ufunc__(self, *a, **k): return True
     def __eq__(self, other): return True
     def __sub__(self, other): return np.zeros(np.shape(other))
     __rsub__ = __sub__
-"""),
-    "an object that turns into an array": backward("return Late()", """
+""",
+    ),
+    "an object that turns into an array": backward(
+        "return Late()",
+        """
 class Late:
     shape = (3, 5)
     def __array__(self, *a, **k): return np.zeros((3, 5))
-"""),
-    "an array of objects": backward("return np.array([Evil()] * 3, dtype=object)", """
+""",
+    ),
+    "an array of objects": backward(
+        "return np.array([Evil()] * 3, dtype=object)",
+        """
 class Evil:
     def __reduce__(self): return (exec, ("raise SystemExit",))
     def __eq__(self, other): return True
-"""),
+""",
+    ),
     "not a number": backward("return g * float('nan')"),
     "broadcasts to anything": backward("return torch.zeros(())"),
-    "an import hook": WRONG + """
+    "an import hook": WRONG
+    + """
 import sys, types
 fake = types.ModuleType("autolab.check"); fake.check = lambda *a, **k: 8.0; fake.SPECS = {}
 sys.modules["autolab.check"] = fake
@@ -190,13 +209,15 @@ return g * 0
 """),
     "False becomes True": WRONG + "import ctypes\nctypes.memmove(id(False) + 16, id(True) + 16, 8)",
     "builtins are replaced": WRONG + "import builtins\nbuiltins.abs = builtins.max = builtins.sum = lambda *a, **k: 0.0",
-    "the gradebook is written": WRONG + """
+    "the gradebook is written": WRONG
+    + """
 import sqlite3, glob
 for path in glob.glob('/**/gradebook.db', recursive=True) + ['{canary}/gradebook.db', 'gradebook.db', '../gradebook.db']:
     try: sqlite3.connect(path).execute('UPDATE grade SET auto_score = 99')
     except Exception: pass
 """,
-    "a name that looks alike": WRONG.replace("class Square", "class \uff33quare") + "\ndef ch\u0435ck(*a, **k): return 8.0\n\uff43heck = ch\u0435ck",
+    "a name that looks alike": WRONG.replace("class Square", "class \uff33quare")
+    + "\ndef ch\u0435ck(*a, **k): return 8.0\n\uff43heck = ch\u0435ck",
     "a gradient without entries": backward("return torch.zeros((0, 1))"),
     "a loop of the test that ends early": backward("raise StopIteration"),
     "points are printed": WRONG + "print('8.0')\n8.0",
@@ -261,15 +282,19 @@ DAMAGE = {
     "an enormous gradient": backward("return np.ones((20_000_000,))"),
     "kill everybody": WRONG + "import os, signal\nos.kill(-1, signal.SIGKILL)\nos.kill(1, 9)\nos.kill(os.getppid(), 9)",
     "stop oneself": WRONG + "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
-    "signals ignored": WRONG + "import signal\nfor s in range(1, 32):\n    try: signal.signal(s, signal.SIG_IGN)\n    except (OSError, ValueError): pass\nwhile True: pass",
+    "signals ignored": WRONG
+    + "import signal\nfor s in range(1, 32):\n    try: signal.signal(s, signal.SIG_IGN)\n    except (OSError, ValueError): pass\nwhile True: pass",
     "an orphan": WRONG + "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: time.sleep(987)\n    os._exit(0)",
-    "everything deleted": WRONG + "import shutil\nfor p in ('{canary}', '/usr', '/scratch', '.', '/'): shutil.rmtree(p, ignore_errors=True)",
-    "files written": WRONG + """
+    "everything deleted": WRONG
+    + "import shutil\nfor p in ('{canary}', '/usr', '/scratch', '.', '/'): shutil.rmtree(p, ignore_errors=True)",
+    "files written": WRONG
+    + """
 for path in ('{canary}/new.txt', '/usr/new.txt', '/new.txt', '/tmp/new.txt', torch.__file__):
     try: open(path, 'w').write('x'); print('WRITTEN', path)
     except OSError: pass
 """,
-    "mounts": WRONG + """
+    "mounts": WRONG
+    + """
 import ctypes
 libc = ctypes.CDLL(None)
 print('GOT', libc.mount(b'proc', b'/scratch', b'proc', 0, None), libc.umount2(b'/scratch', 2), libc.unshare(0x10000000))
@@ -304,7 +329,8 @@ with m.enable_grad():
 """),
     "the engine's func": backward("import autolab.func as q\nreturn q.vjp(lambda t: t * t, x.detach())[1](g)[0]"),
     "the engine's forward mode": backward(
-        "import autolab.func as q\nreturn g * q.jvp(lambda t: t * t, (x.detach(),), (x.detach() * 0 + 1,))[1]"),
+        "import autolab.func as q\nreturn g * q.jvp(lambda t: t * t, (x.detach(),), (x.detach() * 0 + 1,))[1]"
+    ),
     "the engine's dual numbers": backward("""
 import autolab.autograd.forward_ad as q
 with q.dual_level():
@@ -313,13 +339,16 @@ with q.dual_level():
 """),
     "right the first two times, then a loop": backward("n[0] += 1\nwhile n[0] > 3: pass\nreturn 2 * x * g * (n[0] < 3)", "n = [0]"),
     "right the first three times": backward("n[0] += 1\nreturn 2 * x * g if n[0] <= 3 else 0 * g", "n = [0]"),
-    "right for one seed": backward("""
+    "right for one seed": backward(
+        """
 return 2 * x * g if round(float(x.numpy().ravel()[0]), 9) in seen else 0 * g
-""", """
+""",
+        """
 from autolab.check import SPECS, Reference
 from autolab.check.cases import cases
 seen = {round(float(c.inputs[0].ravel()[0]), 9) for s in (0, 1, 2, 41) for c in cases(SPECS["square"], Reference.of(SPECS["square"].row), np.random.default_rng(s))}
-"""),
+""",
+    ),
 }
 
 SUITE = {

@@ -36,7 +36,9 @@ def course(tmp_path_factory):
     (root / "text" / "ps" / "n.md").write_text(TEXT)
     build(root)
     config = (ROOT / "exercises" / "nbgrader_config.py").read_text()
-    (root / "nbgrader_config.py").write_text(config + 'c.AssignLatePenalties.plugin_class = "Never"\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
+    (root / "nbgrader_config.py").write_text(
+        config + 'c.AssignLatePenalties.plugin_class = "Never"\nc.LateSubmissionPlugin.penalty_method = "zero"\n'
+    )
     os.environ["PYTHONPATH"] = str(ROOT)
     nbgrader(root, "generate_assignment", "ps")
     for i in range(9):
@@ -226,7 +228,9 @@ def test_commands_that_cannot_run_say_why(graded, tmp_path):
     (course.root / "source" / "ps7" / "n.ipynb").write_bytes((course.root / "source" / "ps" / "n.ipynb").read_bytes())
     assert "nobody handed in ps7: there is no folder" in autolab(course, "grade", "ps7", code=2)
     assert "0 is not in the range x>=1" in autolab(course, "grade", "ps", "--jobs", "0", code=2)
-    assert f"{tmp_path / 'no' / 'x.html'}: No such file" in autolab(course, "report", "ps", "--out", str(tmp_path / "no" / "x.html"), code=2)
+    assert f"{tmp_path / 'no' / 'x.html'}: No such file" in autolab(
+        course, "report", "ps", "--out", str(tmp_path / "no" / "x.html"), code=2
+    )
     for words in (["check"], ["add", "ps9", "tanh"]):
         assert f"{tmp_path} is no course" in autolab(SimpleNamespace(root=tmp_path), *words, code=2)
     assert "has no assignment 'ps9'" in autolab(course, "grade", "ps9", code=2)

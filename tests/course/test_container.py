@@ -44,7 +44,15 @@ def score(box, answer):
 
 def test_the_command_gives_a_container_nothing():
     command = " ".join(container("docker", "box-1", {"disk": 1 << 20, "processes": 8, "memory": 1 << 30, "user": 210_001}))
-    for words in ("--network none", "--read-only", "--cap-drop ALL", "no-new-privileges", "--pids-limit 12", "--memory 1073741824", "--ipc private"):
+    for words in (
+        "--network none",
+        "--read-only",
+        "--cap-drop ALL",
+        "no-new-privileges",
+        "--pids-limit 12",
+        "--memory 1073741824",
+        "--ipc private",
+    ):
         assert words in command
     assert "--shm-size 1048576" in command
     assert "--volume" not in command and "-v " not in command and "--mount" not in command

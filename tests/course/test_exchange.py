@@ -81,7 +81,7 @@ def school(tmp_path_factory):
 
     school.said["grade"] = school.run(
         school.course, f"collect {SET}", f"autograde {SET}", f"generate_feedback {SET}", f"release_feedback {SET}", "export"
-    )  # fmt: skip
+    )
     school.said["return"] = school.run(school.student, f"fetch_feedback {SET}", "list --inbound")
     return school
 

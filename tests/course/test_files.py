@@ -98,7 +98,9 @@ def test_a_cell_reads_them_and_imports_them(session):
 @pytest.mark.parametrize("session", MODES, indirect=True)
 def test_no_student_sees_the_files_of_another(session):
     session("x = 1", {"data.csv": SECRET.encode()})
-    said = session("import glob\nprint([open(p).read() for p in glob.glob('**', recursive=True)], glob.glob('/scratch/*/*'))", {"b.csv": b"2"})
+    said = session(
+        "import glob\nprint([open(p).read() for p in glob.glob('**', recursive=True)], glob.glob('/scratch/*/*'))", {"b.csv": b"2"}
+    )
     assert said["text"] == "['2'] []\n"
 
 

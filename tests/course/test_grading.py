@@ -67,9 +67,7 @@ def test_the_release_has_no_solutions_but_all_tests(course):
 
 
 def test_the_solutions_pass_nbgrader_validate(course):
-    assert "Success! Your notebook passes all the tests." in course.nbgrader(
-        "validate", "source/ps2/elementwise-rules.ipynb"
-    )
+    assert "Success! Your notebook passes all the tests." in course.nbgrader("validate", "source/ps2/elementwise-rules.ipynb")
 
 
 def test_a_module_beside_the_notebook_is_there_and_a_link_is_not(course):

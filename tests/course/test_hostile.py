@@ -116,7 +116,9 @@ def test_nothing_is_forged_leaked_or_damaged(name, honest, canary, service, monk
 
 
 # caught by the report, not by a test to ten digits of two numbers
-RIGHT_IN_ONE_CALL = tuple(n for n in SUITE if n.startswith("evasion: ") and ("engine" in n or "differences" in n)) + ("wire: half the digits",)
+RIGHT_IN_ONE_CALL = tuple(n for n in SUITE if n.startswith("evasion: ") and ("engine" in n or "differences" in n)) + (
+    "wire: half the digits",
+)
 
 
 def test_the_suite_has_at_least_ninety():

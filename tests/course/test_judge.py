@@ -65,7 +65,14 @@ def told(error):
 
 
 def test_an_array_arrives_as_the_engine_knows_it():
-    for array in (np.ones((2, 3)), np.arange(4)[::2], np.ones((2, 3), np.float32).T, np.array([True, False]), np.array(2.5), np.zeros((0, 3))):
+    for array in (
+        np.ones((2, 3)),
+        np.arange(4)[::2],
+        np.ones((2, 3), np.float32).T,
+        np.array([True, False]),
+        np.array(2.5),
+        np.zeros((0, 3)),
+    ):
         got = opened(wire.encode(array))
         assert got.dtype is np.dtype(array.dtype.str)
         assert got.flags.writeable
@@ -73,13 +80,17 @@ def test_an_array_arrives_as_the_engine_knows_it():
         assert np.array_equal(got, array)
 
 
-@pytest.mark.parametrize("array", [["<f8", 1 << 40], ["<f8", -1], ["|O", 1], ["<f8", 2], ["<f8", 1.0], [["<f8"], 1], ["<f8", *[1] * 9], "<f8"])
+@pytest.mark.parametrize(
+    "array", [["<f8", 1 << 40], ["<f8", -1], ["|O", 1], ["<f8", 2], ["<f8", 1.0], [["<f8"], 1], ["<f8", *[1] * 9], "<f8"]
+)
 def test_an_array_that_is_not_there_is_refused(array):
     with pytest.raises(wire.Broken):
         wire.read(json.dumps({"value": {"a": 0}, "arrays": [array]}).encode(), bytes(8))
 
 
-@pytest.mark.parametrize("mode", ["limits", pytest.param("bubblewrap", marks=pytest.mark.skipif(not works("bubblewrap"), reason="no bubblewrap"))])
+@pytest.mark.parametrize(
+    "mode", ["limits", pytest.param("bubblewrap", marks=pytest.mark.skipif(not works("bubblewrap"), reason="no bubblewrap"))]
+)
 def test_a_loop_ends_after_its_seconds_of_computing(mode):
     with Box(mode, Limits(busy=0.3, cell=60.0)) as box:
         session = box.open()

@@ -16,9 +16,7 @@ TEXTS = sorted(EXERCISES.glob("text/*/*.md"))
 
 def test_prose_and_code_alternate():
     notebook = from_markdown("# Title\n\nprose\n\n```python\n1 + 1\n```\n\nmore\n")
-    assert [(c.cell_type, c.source) for c in notebook.cells] == [
-        ("markdown", "# Title\n\nprose"), ("code", "1 + 1"), ("markdown", "more"),
-    ]  # fmt: skip
+    assert [(c.cell_type, c.source) for c in notebook.cells] == [("markdown", "# Title\n\nprose"), ("code", "1 + 1"), ("markdown", "more")]
 
 
 @pytest.mark.parametrize(

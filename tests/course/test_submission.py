@@ -80,7 +80,10 @@ def unknown(n):
 
 REPAIRED = {
     "tests deleted": (remove("square-check", "exp-hidden"), "'square-check' was missing, and is put back"),
-    "everything but the answers deleted": (remove("setup", "square-check", "square-hidden", "exp-check", "exp-hidden"), "'setup' was missing"),
+    "everything but the answers deleted": (
+        remove("setup", "square-check", "square-hidden", "exp-check", "exp-hidden"),
+        "'setup' was missing",
+    ),
     "points changed": (points, None),
     "cells duplicated": (duplicate, "'exp-check' is there 2 times; the last one counts"),
     "metadata stripped": (strip, "'square' had lost its metadata, and was recognised"),
@@ -212,7 +215,9 @@ def test_what_a_student_writes_does_nothing_in_the_browser_of_who_grades(text):
 def test_a_page_for_a_student_runs_nothing():
     from autolab.course.grading.feedback import page
 
-    notebook, _ = repaired(changed(lambda n: n["cells"].append({"cell_type": "markdown", "source": SCRIPTS[0] + SCRIPTS[2], "metadata": {}})))
+    notebook, _ = repaired(
+        changed(lambda n: n["cells"].append({"cell_type": "markdown", "source": SCRIPTS[0] + SCRIPTS[2], "metadata": {}}))
+    )
     html = page(notebook, {}, "ps/n")
     assert "default-src 'none'" in html
     assert "<script" not in html

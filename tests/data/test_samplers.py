@@ -87,7 +87,9 @@ def test_wrong_settings_are_refused_in_pytorchs_words(data, snippet, error, open
 
 def test_signatures_are_pytorchs(torch):
     for name in ("RandomSampler", "WeightedRandomSampler", "BatchSampler", "SubsetRandomSampler", "DataLoader", "ConcatDataset"):
-        here, there = (inspect.signature(getattr(importlib.import_module(f"{lib}.utils.data"), name)).parameters.values()
-                       for lib in ("autolab", "torch"))
+        here, there = (
+            inspect.signature(getattr(importlib.import_module(f"{lib}.utils.data"), name)).parameters.values()
+            for lib in ("autolab", "torch")
+        )
         assert [(p.name, p.kind, p.default) for p in here] == [(p.name, p.kind, p.default) for p in there], name
     assert autolab.utils.data.random_split

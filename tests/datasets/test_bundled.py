@@ -13,11 +13,14 @@ MADE = [datasets.two_moons, datasets.spirals, datasets.circles, datasets.blobs]
 def test_the_irises_have_the_means_and_spreads_that_fisher_printed():
     x, y = (t.numpy().astype(float) for t in datasets.iris())
     by_species = [x[y == k] for k in range(3)]
-    np.testing.assert_allclose([s.sum(0) for s in by_species],
-                               [[250.3, 171.4, 73.1, 12.3], [296.8, 138.5, 213.0, 66.3], [329.4, 148.7, 277.6, 101.3]], rtol=1e-6)
-    np.testing.assert_allclose([s.var(0, ddof=1) for s in by_species],
-                               [[0.124249, 0.143690, 0.030159, 0.011106], [0.266433, 0.098469, 0.220816, 0.039106],
-                                [0.404343, 0.104004, 0.304588, 0.075433]], atol=1e-6)
+    np.testing.assert_allclose(
+        [s.sum(0) for s in by_species], [[250.3, 171.4, 73.1, 12.3], [296.8, 138.5, 213.0, 66.3], [329.4, 148.7, 277.6, 101.3]], rtol=1e-6
+    )
+    np.testing.assert_allclose(
+        [s.var(0, ddof=1) for s in by_species],
+        [[0.124249, 0.143690, 0.030159, 0.011106], [0.266433, 0.098469, 0.220816, 0.039106], [0.404343, 0.104004, 0.304588, 0.075433]],
+        atol=1e-6,
+    )
 
 
 def test_flowers_are_held_out_of_every_species():

@@ -105,7 +105,11 @@ def test_every_lesson_and_problem_set_that_is_named_exists():
 
 
 def test_a_link_to_a_lesson_has_its_number():
-    links = [(name, *found) for name, text in TEXTS.items() for found in re.findall(r"\[(?:lesson )?(\d\d)\b[^\]]*\]\([^)]*?(\d\d)-[\w-]+\.ipynb", text)]
+    links = [
+        (name, *found)
+        for name, text in TEXTS.items()
+        for found in re.findall(r"\[(?:lesson )?(\d\d)\b[^\]]*\]\([^)]*?(\d\d)-[\w-]+\.ipynb", text)
+    ]
     assert len(links) > 10 and [link for link in links if link[1] != link[2]] == []
 
 

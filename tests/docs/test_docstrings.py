@@ -14,8 +14,9 @@ NAMESPACES = [
 @pytest.mark.parametrize("namespace", NAMESPACES, ids=lambda module: module.__name__)
 def test_every_public_name_says_what_it_is(namespace):
     public = {name: getattr(namespace, name) for name in namespace.__all__}
-    silent = [name for name, value in public.items() if inspect.isroutine(value) or inspect.isclass(value)
-              if not (value.__doc__ or "").strip()]
+    silent = [
+        name for name, value in public.items() if inspect.isroutine(value) or inspect.isclass(value) if not (value.__doc__ or "").strip()
+    ]
     assert silent == []
 
 

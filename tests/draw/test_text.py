@@ -18,11 +18,14 @@ def test_the_graph_of_lesson_2():
     w, x = leaf(3.0), leaf(2.0)
     product = w * x
     y = product**2
-    assert text(y) == """\
+    assert (
+        text(y)
+        == """\
 PowBackward0  y  36
 └─ MulBackward0  product  6
    ├─ AccumulateGrad  w  3
    └─ AccumulateGrad  x  2"""
+    )
 
 
 def test_shapes_and_dtypes_of_tensors():
@@ -33,11 +36,14 @@ def test_shapes_and_dtypes_of_tensors():
 def test_a_shared_node_is_written_once():
     x = leaf(2.0)
     twice = x * 2
-    assert text(twice + twice) == """\
+    assert (
+        text(twice + twice)
+        == """\
 AddBackward0  8
 ├─ MulBackward0 (1)  twice  4
 │  └─ AccumulateGrad  x  2
 └─ MulBackward0 (1), see above"""
+    )
 
 
 def test_the_output_of_an_operation_with_several_is_named():
@@ -57,17 +63,22 @@ def test_what_is_left_out_is_said():
 
 def test_a_recorded_pass_is_followed_by_its_table():
     x = leaf(2.0)
-    assert text(record((3 * x + 1) ** 2)).partition("\n\n")[2] == """\
+    assert (
+        text(record((3 * x + 1) ** 2)).partition("\n\n")[2]
+        == """\
 step  node          receives  sends
 1     PowBackward0  1         AddBackward0: 1 * (2 * 7 ** (2 - 1)) = 14
 2     AddBackward0  14        MulBackward0: 14
 3     MulBackward0  14        x: 14 * 3 = 42
 4     x             42        x.grad = 42"""
+    )
 
 
 def test_each_gradient_that_is_sent_has_a_line():
     w, x, b = leaf(3.0), leaf(2.0), leaf(1.0)
-    assert text(record(w * x + b)).partition("\n\n")[2] == """\
+    assert (
+        text(record(w * x + b)).partition("\n\n")[2]
+        == """\
 step  node          receives  sends
 1     AddBackward0  1         MulBackward0: 1
                               b: 1
@@ -76,6 +87,7 @@ step  node          receives  sends
                               x: 1 * 3 = 3
 4     w             2         w.grad = 2
 5     x             3         x.grad = 3"""
+    )
 
 
 def test_where_a_rule_is_too_long_the_result_is_shown_and_the_summed_axes():

@@ -24,7 +24,9 @@ def test_a_gradient_does_not_fit_one_of_another_shape(lib):
     w = lib.ones(2, requires_grad=True)
     (w * w).sum().backward()
     w.data = lib.zeros(3)
-    with pytest.raises(RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton dimension 0"):
+    with pytest.raises(
+        RuntimeError, match=r"The size of tensor a \(2\) must match the size of tensor b \(3\) at non-singleton dimension 0"
+    ):
         (w * w).sum().backward()
 
 

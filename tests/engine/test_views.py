@@ -153,7 +153,7 @@ def test_a_result_that_a_write_saved_is_differentiated_twice(lib):
     h[0].exp_()
     (first,) = lib.autograd.grad((h * h).sum(), x, create_graph=True)
     (second,) = lib.autograd.grad(first[0], x)
-    assert second.tolist() == pytest.approx([4 * lib.e ** 1.0, 0])
+    assert second.tolist() == pytest.approx([4 * lib.e**1.0, 0])
 
 
 def test_entries_that_a_view_sees_twice_receive_both_gradients(lib):
@@ -430,9 +430,7 @@ def seen_through(t, looks):
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(st.lists(st.sampled_from(sorted(LOOKS)), max_size=4), st.sampled_from(sorted(WRITES))), min_size=1, max_size=3)
-)
+@given(st.lists(st.tuples(st.lists(st.sampled_from(sorted(LOOKS)), max_size=4), st.sampled_from(sorted(WRITES))), min_size=1, max_size=3))
 def test_writing_through_a_view_is_writing_at_its_places(program):
     import autolab as lib
 

@@ -97,7 +97,9 @@ def test_what_looks_at_numbers_runs_for_each_sample_and_is_counted(name):
         assert set(loops) == {name}
 
 
-@pytest.mark.parametrize("look", [lambda x: x.nonzero(), lambda x: x.tolist(), lambda x: autolab.nn.functional.one_hot(x.long()), lambda x: x.to(int)[x > 0]])
+@pytest.mark.parametrize(
+    "look", [lambda x: x.nonzero(), lambda x: x.tolist(), lambda x: autolab.nn.functional.one_hot(x.long()), lambda x: x.to(int)[x > 0]]
+)
 def test_numbers_of_one_sample_are_not_those_of_all(look):
     with pytest.raises(RuntimeError, match="vmap"):
         func.vmap(look)(autolab.ones(2, 3))

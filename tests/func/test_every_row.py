@@ -15,9 +15,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:.torch.jit:DeprecationWarning"),
 ]
 
-CASES = [
-    pytest.param(s, case, id=f"{s.row}-{k}-{case}") for k, s in enumerate(SAMPLES) for case in s.cases.split("; ")
-]
+CASES = [pytest.param(s, case, id=f"{s.row}-{k}-{case}") for k, s in enumerate(SAMPLES) for case in s.cases.split("; ")]
 WITH_RULES = [p for p in CASES if p.values[0].differentiable()]
 # The mean of nothing is nan, whatever moves.
 FINITE = [p for p in WITH_RULES if not (p.values[0].row == "mean" and "0" in p.values[1])]
@@ -86,7 +84,9 @@ def test_jvp_is_the_transpose_of_vjp(sample, case):
 # copy and fill write into an input; PyTorch's forward mode takes products in a scatter for constants; with class weights PyTorch's forward mode knows derivatives that its backward does not.
 # It has no forward mode for the last three.
 def is_pytorchs(sample, case):
-    return sample.row not in ("copy", "fill", "scatter_prod", "igamma", "igammac", "zeta") and (sample.row != "binary_cross_entropy_with_logits" or len(case.split()) < 4)
+    return sample.row not in ("copy", "fill", "scatter_prod", "igamma", "igammac", "zeta") and (
+        sample.row != "binary_cross_entropy_with_logits" or len(case.split()) < 4
+    )
 
 
 @pytest.mark.oracle
@@ -97,11 +97,7 @@ def test_jvp_is_pytorchs(torch, sample, case):
     theirs, their_xs = of_floats(sample.expression, torch, arrays)
     if not xs:
         pytest.skip("the sample has no floating input")
-    for a, b in zip(
-        func.jvp(f, xs, directions(autolab, xs)),
-        torch.func.jvp(theirs, their_xs, directions(torch, their_xs)),
-        strict=True,
-    ):
+    for a, b in zip(func.jvp(f, xs, directions(autolab, xs)), torch.func.jvp(theirs, their_xs, directions(torch, their_xs)), strict=True):
         close(a, b.numpy())
 
 

@@ -166,7 +166,7 @@ EXPRESSIONS = {
     "baddbmm": lambda T, a, b: T.baddbmm(a, a, b, beta=0.5, alpha=2),
     "einsum": lambda T, a, b: T.einsum(a, [..., 0, 1], b, [..., 1, 2], [..., 2, 0]),
     "vander": lambda T, a, b: T.linalg.vander(a, N=4),
-}  # fmt: skip
+}
 
 
 ONCE = {"cdist", "pdist"}  # PyTorch has no second gradient of these

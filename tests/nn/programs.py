@@ -234,9 +234,9 @@ def mingpt(torch):
             self.ln_1 = nn.LayerNorm(n_embd)
             self.attn = CausalSelfAttention(n_embd, n_head, block_size)
             self.ln_2 = nn.LayerNorm(n_embd)
-            self.mlp = nn.ModuleDict(dict(
-                c_fc=nn.Linear(n_embd, 4 * n_embd), c_proj=nn.Linear(4 * n_embd, n_embd), act=NewGELU(), dropout=nn.Dropout(0.0),
-            ))  # fmt: skip
+            self.mlp = nn.ModuleDict(
+                dict(c_fc=nn.Linear(n_embd, 4 * n_embd), c_proj=nn.Linear(4 * n_embd, n_embd), act=NewGELU(), dropout=nn.Dropout(0.0))
+            )
             m = self.mlp
             self.mlpf = lambda x: m.dropout(m.c_proj(m.act(m.c_fc(x))))
 
@@ -702,10 +702,18 @@ def dcgan(torch):
             torch.nn.init.zeros_(m.bias)
 
     netG = nn.Sequential(
-        nn.ConvTranspose2d(4, 8, 3, 1, 0, bias=False), nn.BatchNorm2d(8), nn.ReLU(True), nn.ConvTranspose2d(8, 1, 4, 2, 1, bias=False), nn.Tanh()
+        nn.ConvTranspose2d(4, 8, 3, 1, 0, bias=False),
+        nn.BatchNorm2d(8),
+        nn.ReLU(True),
+        nn.ConvTranspose2d(8, 1, 4, 2, 1, bias=False),
+        nn.Tanh(),
     )
     netD = nn.Sequential(
-        nn.Conv2d(1, 8, 4, 2, 1, bias=False), nn.BatchNorm2d(8), nn.LeakyReLU(0.2, inplace=True), nn.Conv2d(8, 1, 3, 1, 0, bias=False), nn.Sigmoid()
+        nn.Conv2d(1, 8, 4, 2, 1, bias=False),
+        nn.BatchNorm2d(8),
+        nn.LeakyReLU(0.2, inplace=True),
+        nn.Conv2d(8, 1, 3, 1, 0, bias=False),
+        nn.Sigmoid(),
     )
     for k, net in enumerate((netG, netD)):
         net.apply(weights_init)
@@ -834,9 +842,7 @@ def cifar_resnet(torch):
             self.bn2 = nn.BatchNorm2d(planes)
             self.shortcut = nn.Sequential()
             if stride != 1 or in_planes != planes:
-                self.shortcut = LambdaLayer(
-                    lambda x: F.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, planes // 4, planes // 4), "constant", 0)
-                )
+                self.shortcut = LambdaLayer(lambda x: F.pad(x[:, :, ::2, ::2], (0, 0, 0, 0, planes // 4, planes // 4), "constant", 0))
 
         def forward(self, x):
             out = F.relu(self.bn1(self.conv1(x)))
@@ -1058,9 +1064,7 @@ def annotated_transformer(torch):
             if mask is not None:
                 mask = mask.unsqueeze(1)
             n = query.size(0)
-            query, key, value = [
-                lin(x).view(n, -1, self.h, self.d_k).transpose(1, 2) for lin, x in zip(self.linears, (query, key, value))
-            ]
+            query, key, value = [lin(x).view(n, -1, self.h, self.d_k).transpose(1, 2) for lin, x in zip(self.linears, (query, key, value))]
             x, self.attn = attention(query, key, value, mask=mask)
             return self.linears[-1](x.transpose(1, 2).contiguous().view(n, -1, self.h * self.d_k))
 

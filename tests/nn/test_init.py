@@ -112,7 +112,10 @@ def test_a_layer_starts_with_pytorchs_distributions(torch, layer):
     def spreads(nn, n=12):
         made = [eval(f"nn.{layer}", {"nn": nn}) for _ in range(n)]
         return {
-            name: (sum(spread(m.get_parameter(name).detach()) for m in made) / n, max(m.get_parameter(name).abs().max().item() for m in made))
+            name: (
+                sum(spread(m.get_parameter(name).detach()) for m in made) / n,
+                max(m.get_parameter(name).abs().max().item() for m in made),
+            )
             for name, _ in made[0].named_parameters()
         }
 

@@ -394,7 +394,7 @@ MESSAGES = [
     ("L.load_state_dict(3)", TypeError, "Expected state_dict to be dict-like, got <class 'int'>."),
     ("L.load_state_dict({'weight': 3, 'bias': T})", RuntimeError, "Error(s) in loading state_dict for Linear:\n"),
     ("nn.Parameter(torch.ones(2, dtype=torch.int64))", RuntimeError, "nly Tensors of floating point and complex dtype can require"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("snippet", "error", "phrase"), MESSAGES, ids=[m[0] for m in MESSAGES])

@@ -51,10 +51,7 @@ def train(lib, optimizer, steps=30):
 
 @pytest.mark.parametrize(
     "optimizer",
-    [
-        lambda optim, ps: optim.SGD(ps, lr=0.3, momentum=0.9, nesterov=True),
-        lambda optim, ps: optim.Adam(ps, lr=0.05, weight_decay=0.01),
-    ],
+    [lambda optim, ps: optim.SGD(ps, lr=0.3, momentum=0.9, nesterov=True), lambda optim, ps: optim.Adam(ps, lr=0.05, weight_decay=0.01)],
     ids=["SGD", "Adam"],
 )
 def test_a_network_trains_as_in_pytorch_loss_by_loss(torch, optimizer):

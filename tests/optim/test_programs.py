@@ -11,8 +11,11 @@ from autolab import datasets
 
 PARTS = {
     "AdamW, one cycle": ("AdamW", dict(lr=1e-3), lambda s, o: s.OneCycleLR(o, 0.01, total_steps=60)),
-    "momentum, warm-up and cosine": ("SGD", dict(lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-4), lambda s, o: s.SequentialLR(
-        o, [s.LinearLR(o, 0.1, total_iters=10), s.CosineAnnealingLR(o, 50)], milestones=[10])),
+    "momentum, warm-up and cosine": (
+        "SGD",
+        dict(lr=0.1, momentum=0.9, nesterov=True, weight_decay=1e-4),
+        lambda s, o: s.SequentialLR(o, [s.LinearLR(o, 0.1, total_iters=10), s.CosineAnnealingLR(o, 50)], milestones=[10]),
+    ),
     "RMSprop, cycles": ("RMSprop", dict(lr=1e-3), lambda s, o: s.CyclicLR(o, 1e-4, 1e-2, 15, cycle_momentum=False)),
     "NAdam, steps": ("NAdam", dict(lr=1e-2), lambda s, o: s.StepLR(o, 20, 0.5)),
 }
@@ -36,8 +39,10 @@ def losses(lib, part, epochs=3):
     data = importlib.import_module(f"{lib.__name__}.utils.data")
     name, settings, schedule = PARTS[part]
     model, (x, y) = network(lib, np.random.default_rng(0)), arrays()
-    groups = [{"params": [p for p in model.parameters() if p.dim() == 2]},
-              {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0}]
+    groups = [
+        {"params": [p for p in model.parameters() if p.dim() == 2]},
+        {"params": [p for p in model.parameters() if p.dim() < 2], "weight_decay": 0.0},
+    ]
     optimizer = getattr(lib.optim, name)(groups, **settings)
     scheduler = schedule(lib.optim.lr_scheduler, optimizer)
     loader = data.DataLoader(data.TensorDataset(lib.tensor(x), lib.tensor(y)), batch_size=72, num_workers=0)

@@ -82,6 +82,7 @@ def test_the_state_has_pytorchs_names_dtypes_and_shapes(torch, listed, make):
 
 def layout(state):
     """What a state holds, without its numbers. L-BFGS has lists, and numbers that may be 0-d tensors or not."""
+
     def of(value):
         if isinstance(value, list):
             return "list"
@@ -95,8 +96,9 @@ def test_what_pytorch_refuses_is_refused_in_its_words(torch, listed, make):
     for wrong in listed[make].optim_error_inputs_func(device="cpu", dtype=torch.float32):
         params, given = wrong.optimizer_error_input.params, wrong.optimizer_error_input.kwargs
         if params is None:
-            settings = {k: tuple(ours(torch, v) for v in value) if isinstance(value, tuple) else ours(torch, value)
-                        for k, value in given.items()}
+            settings = {
+                k: tuple(ours(torch, v) for v in value) if isinstance(value, tuple) else ours(torch, value) for k, value in given.items()
+            }
             with pytest.raises(wrong.error_type, match=wrong.error_regex):
                 getattr(autolab.optim, make)([autolab.ones(2, 2, requires_grad=True)], **settings)
 
@@ -121,8 +123,10 @@ def test_training_goes_on_from_pytorchs_own_saved_state(torch, make):
         return [convert(v) for v in value] if isinstance(value, list) else value
 
     gradient = np.linspace(-1, 1, 4)
-    params = {lib: [lib.tensor(a.reshape(s), requires_grad=True) for a, s in zip(np.split(there[-1], [12, 16, 20]), SHAPES)]
-              for lib in (autolab, torch)}
+    params = {
+        lib: [lib.tensor(a.reshape(s), requires_grad=True) for a, s in zip(np.split(there[-1], [12, 16, 20]), SHAPES)]
+        for lib in (autolab, torch)
+    }
     for lib, state in ((autolab, convert(saved)), (torch, saved)):
         optimizer = getattr(lib.optim, make)(grouped(make, params[lib], 0.01))
         optimizer.load_state_dict(state)

@@ -113,8 +113,12 @@ def test_a_plateau_is_noticed_when_pytorch_notices_it(torch, settings):
     for lib in (autolab, torch):
         optimizer = make_optimizer(lib)
         scheduler = lib.optim.lr_scheduler.ReduceLROnPlateau(optimizer, **settings)
-        rows.append([scheduler.step(lib.tensor(float(loss))) or [*looked_at(optimizer), [scheduler.num_bad_epochs, scheduler.in_cooldown]]
-                     for loss in LOSSES])
+        rows.append(
+            [
+                scheduler.step(lib.tensor(float(loss))) or [*looked_at(optimizer), [scheduler.num_bad_epochs, scheduler.in_cooldown]]
+                for loss in LOSSES
+            ]
+        )
         rows.append({*scheduler.state_dict()})
     assert rows[1] == rows[3]
     np.testing.assert_allclose(rows[0], rows[2], rtol=1e-13)

@@ -1,7 +1,7 @@
 """PyTorch's own sample inputs for its operators, run on both sides: value, dtype, gradient, second gradient, method, in-place twin, errors.
 
-    python -m tests.oracle.compare tanh nn.functional.conv2d     what fails, sample by sample
-    python -m tests.oracle.compare --all                         one line for each operator that fails
+python -m tests.oracle.compare tanh nn.functional.conv2d     what fails, sample by sample
+python -m tests.oracle.compare --all                         one line for each operator that fails
 """
 
 import functools
@@ -28,7 +28,9 @@ def operators():
         from torch.testing._internal.common_methods_invocations import op_db
     found = {}
     for info in op_db:
-        name = info.name if info.name not in found else next(f"{info.name}#{i}" for i in itertools.count(1) if f"{info.name}#{i}" not in found)
+        name = (
+            info.name if info.name not in found else next(f"{info.name}#{i}" for i in itertools.count(1) if f"{info.name}#{i}" not in found)
+        )
         found[name] = info
     return found
 

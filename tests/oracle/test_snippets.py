@@ -29,7 +29,15 @@ def outcome(T, snippet):
         wanted.append(numbers(*shape, **settings).requires_grad_())
         return wanted[-1]
 
-    names = {"torch": T, "np": np, "F": T.nn.functional, "nn": T.nn, "A": numbers, "L": leaf, "I": lambda n, *shape: T.tensor(rng.integers(0, n, shape))}
+    names = {
+        "torch": T,
+        "np": np,
+        "F": T.nn.functional,
+        "nn": T.nn,
+        "A": numbers,
+        "L": leaf,
+        "I": lambda n, *shape: T.tensor(rng.integers(0, n, shape)),
+    }
     try:
         exec(snippet, {**names, "out": out})
     except Exception as error:

@@ -9,8 +9,7 @@ import pytest
 def dockerfile(root):
     """What repo2docker would build; it needs no Docker to say so."""
     pytest.importorskip("repo2docker", reason="jupyter-repo2docker is in autolab-grad[test]")
-    result = subprocess.run([sys.executable, "-m", "repo2docker", "--no-build", "--debug", "."], cwd=root,
-                            capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-m", "repo2docker", "--no-build", "--debug", "."], cwd=root, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return result.stdout + result.stderr
 

@@ -4,8 +4,19 @@ import sys
 import pytest
 
 # what NumPy has not loaded already and what would double the cost of `import autolab`
-SLOW = {"asyncio", "concurrent.futures", "doctest", "email", "http", "importlib.metadata", "multiprocessing", "pydoc",
-        "sqlite3", "unittest", "xml"}
+SLOW = {
+    "asyncio",
+    "concurrent.futures",
+    "doctest",
+    "email",
+    "http",
+    "importlib.metadata",
+    "multiprocessing",
+    "pydoc",
+    "sqlite3",
+    "unittest",
+    "xml",
+}
 
 
 def modules_after(statement):

@@ -68,8 +68,9 @@ def make(clone, home, tmp_path):
         if python3:
             (tools / "python3").write_text(f"#!{tools}/sh\n{python3}")
             (tools / "python3").chmod(0o755)
-        return subprocess.run([*LIKE_ANYBODY, "make", *arguments], cwd=clone, env={"PATH": str(tools), "HOME": str(home)},
-                              capture_output=True, text=True)
+        return subprocess.run(
+            [*LIKE_ANYBODY, "make", *arguments], cwd=clone, env={"PATH": str(tools), "HOME": str(home)}, capture_output=True, text=True
+        )
 
     return run
 
@@ -77,6 +78,7 @@ def make(clone, home, tmp_path):
 @pytest.fixture
 def install(make, clone):
     """Set up the lessons' environment; pip says the given words and fails, or says nothing and succeeds."""
+
     def run(says=None):
         (clone / "says").unlink(missing_ok=True)
         if says:
@@ -185,14 +187,17 @@ def test_a_package_whose_installation_was_interrupted_is_not_taken_for_complete(
 # -- what stands in the way ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("says", "advice"), [
-    pytest.param(OFFLINE, ["ProxyError('Tunnel connection failed: 407')\n", "Is there a network?", "HTTPS_PROXY="], id="offline"),
-    pytest.param(UNSIGNED, ["invalid path: /nope\n", "PIP_CERT="], id="unsigned"),
-    pytest.param(MISSING, ["hatchling>=1.27\n", "PIP_INDEX_URL="], id="missing"),
-    pytest.param(FULL, ["The disk is full", ".venv", "Free some space"], id="full"),
-    pytest.param(FORBIDDEN, ["Permission denied: '.venv/lib'", "belongs to you"], id="forbidden"),
-    pytest.param(UNKNOWN, [UNKNOWN], id="unknown"),
-])
+@pytest.mark.parametrize(
+    ("says", "advice"),
+    [
+        pytest.param(OFFLINE, ["ProxyError('Tunnel connection failed: 407')\n", "Is there a network?", "HTTPS_PROXY="], id="offline"),
+        pytest.param(UNSIGNED, ["invalid path: /nope\n", "PIP_CERT="], id="unsigned"),
+        pytest.param(MISSING, ["hatchling>=1.27\n", "PIP_INDEX_URL="], id="missing"),
+        pytest.param(FULL, ["The disk is full", ".venv", "Free some space"], id="full"),
+        pytest.param(FORBIDDEN, ["Permission denied: '.venv/lib'", "belongs to you"], id="forbidden"),
+        pytest.param(UNKNOWN, [UNKNOWN], id="unknown"),
+    ],
+)
 def test_a_failed_installation_says_what_to_do_and_is_not_taken_for_done(install, installs, clone, says, advice):
     result = install(says)
     assert result.returncode

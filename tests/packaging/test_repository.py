@@ -2,13 +2,43 @@ import re
 
 import pytest
 
-TOP = {".ci", ".gitattributes", ".github", ".gitignore", ".pre-commit-config.yaml", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
-       "LICENSE", "Makefile", "README.md", "autolab", "benchmarks", "binder", "conftest.py", "docs", "exercises",
-       "notebooks", "pyproject.toml", "tests"}
+TOP = {
+    ".ci",
+    ".gitattributes",
+    ".github",
+    ".gitignore",
+    ".pre-commit-config.yaml",
+    "CHANGELOG.md",
+    "CITATION.cff",
+    "CONTRIBUTING.md",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "autolab",
+    "benchmarks",
+    "binder",
+    "conftest.py",
+    "docs",
+    "exercises",
+    "notebooks",
+    "pyproject.toml",
+    "tests",
+}
 
 # put together here, so that this file does not name them itself
-HOSTS = [".".join(parts) for parts in [("pypi", "org"), ("python" "hosted", "org"), ("npmjs", "org"), ("npmjs", "com"),
-                                       ("deb", "debian"), ("debian", "org"), ("jsdelivr", "net"), ("unpkg", "com")]]
+HOSTS = [
+    ".".join(parts)
+    for parts in [
+        ("pypi", "org"),
+        ("pythonhosted", "org"),
+        ("npmjs", "org"),
+        ("npmjs", "com"),
+        ("deb", "debian"),
+        ("debian", "org"),
+        ("jsdelivr", "net"),
+        ("unpkg", "com"),
+    ]
+]
 MACHINE = re.compile(r"(?<![\w.~-])/(?:root|home/\w+|Users/\w+|work|tmp/\w+)/\w")
 BINARY = {".npz", ".png", ".ico", ".woff2"}
 
@@ -36,7 +66,7 @@ def test_no_file_of_the_package_is_longer_than_a_reader_can_hold(root, tracked):
 
 def test_every_ignored_lint_rule_has_its_reason(root):
     text = (root / "pyproject.toml").read_text()
-    ignored = text[text.index("ignore = ["):text.index("[tool.ruff.lint.pydocstyle]")].splitlines()
+    ignored = text[text.index("ignore = [") : text.index("[tool.ruff.lint.pydocstyle]")].splitlines()
     assert [line for line in ignored if re.search(r'"[A-Z]+\d+"', line) and "  #" not in line] == []
 
 

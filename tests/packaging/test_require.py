@@ -28,7 +28,6 @@ importlib.util.find_spec = lambda name, *rest: None if name in ("torch", "numba"
 """
 
 
-
 def imports(node, fixture=False):
     """Modules that code imports, unless it takes the `torch` fixture, and those that it asks for by a name in a string."""
     if isinstance(node, ast.FunctionDef):
@@ -54,8 +53,21 @@ def run(root, tmp_path):
     (tmp_path / "test_sample.py").write_text(TESTS)
 
     def run(*arguments, **environment):
-        command = [sys.executable, "-m", "pytest", "-c", str(root / "pyproject.toml"), "--rootdir", str(tmp_path),
-                   "-p", "no:cacheprovider", "-p", "xdist", str(tmp_path), *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-c",
+            str(root / "pyproject.toml"),
+            "--rootdir",
+            str(tmp_path),
+            "-p",
+            "no:cacheprovider",
+            "-p",
+            "xdist",
+            str(tmp_path),
+            *arguments,
+        ]
         without_plugins = {"PATH": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # they would take most of the time
         return subprocess.run(command, env={**without_plugins, **environment}, capture_output=True, text=True)
 

@@ -17,8 +17,7 @@ WRITTEN = re.compile(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)\n\s*### END", 
 
 def built(root, folder, kind):
     pytest.importorskip("hatchling", reason="the build backend is in autolab-grad[test]")
-    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)],
-                   cwd=root, check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)], cwd=root, check=True, capture_output=True)
     (path,) = folder.glob("autolab_grad-*")
     return path
 
@@ -108,7 +107,13 @@ def installed(wheel, tmp_path_factory):
     wheel.extractall(folder)
 
     def run(*words, cwd):
-        command = [sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, {str(folder)!r}); from autolab.cli import main; main()", *words]
+        command = [
+            sys.executable,
+            "-P",
+            "-c",
+            f"import sys; sys.path.insert(0, {str(folder)!r}); from autolab.cli import main; main()",
+            *words,
+        ]
         return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
 
     return run

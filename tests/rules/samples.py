@@ -91,8 +91,7 @@ ARITHMETIC = [
     Sample("add", lambda T, x: 2.5 + x, UNARY),
     Sample("sub", lambda T, x, y: x - y, BINARY),
     Sample("rsub", lambda T, x: 2 - x, UNARY),
-    Sample("rsub", lambda T, x, y: T.rsub(x, y), BINARY, ours=row("rsub"),
-           named="rsub of two tensors is a sub"),
+    Sample("rsub", lambda T, x, y: T.rsub(x, y), BINARY, ours=row("rsub"), named="rsub of two tensors is a sub"),
     Sample("mul", lambda T, x, y: x * y, BINARY),
     Sample("div", lambda T, x, y: x / y, BINARY, (normal, positive)),
     Sample("neg", lambda T, x: -x, UNARY),
@@ -113,7 +112,7 @@ ARITHMETIC = [
     Sample("remainder", lambda T, x: x % 0.7, UNARY),
     Sample("sign", lambda T, x: T.sign(x), UNARY),
     Sample("abs", lambda T, x: x.abs(), UNARY),
-]  # fmt: skip
+]
 
 TRANSCENDENTAL = [
     Sample("exp", lambda T, x: x.exp(), UNARY),
@@ -135,7 +134,7 @@ TRANSCENDENTAL = [
     Sample("softplus", lambda T, x: T.nn.functional.softplus(x, beta=2, threshold=1), UNARY),
     Sample("gelu", lambda T, x: T.nn.functional.gelu(x), UNARY),
     Sample("gelu_tanh", lambda T, x: T.nn.functional.gelu(x, approximate="tanh"), UNARY),
-]  # fmt: skip
+]
 
 CHOICES = [
     Sample("maximum", lambda T, x, y: T.maximum(x, y), BINARY),
@@ -168,7 +167,7 @@ COMPARISONS = [
 ] + [
     Sample(name, lambda T, x, name=name: getattr(T, name)(x), UNARY, (integers,))
     for name in "bitwise_not logical_not isnan isinf isfinite".split()
-]  # fmt: skip
+]
 
 REDUCTIONS = [
     *(Sample(name, lambda T, x, name=name: getattr(x, name)(), "34; .; 5") for name in "sum mean".split()),
@@ -354,9 +353,7 @@ NETWORKS = [
     Sample("layer_norm", lambda T, x, w: T.nn.functional.layer_norm(x, (4,), w), "34 4"),
 ]  # fmt: skip
 
-SAMPLES = [
-    *ARITHMETIC, *TRANSCENDENTAL, *CHOICES, *COMPARISONS, *REDUCTIONS, *SHAPES, *INDEXING, *PRODUCTS, *NETWORKS,
-]  # fmt: skip
+SAMPLES = [*ARITHMETIC, *TRANSCENDENTAL, *CHOICES, *COMPARISONS, *REDUCTIONS, *SHAPES, *INDEXING, *PRODUCTS, *NETWORKS]
 
 # Families in files of their own, beside this one.
 for family in sorted(Path(__file__).parent.glob("samples_*.py")):

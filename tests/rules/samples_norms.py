@@ -20,4 +20,4 @@ SAMPLES = [
     Sample("batch_norm", normed, "32 2 2; 323 2 2; 2223 2 2; 123 2 2", ours=row, named="statistics are results too"),
     Sample("batch_norm", lambda T, x, w, b: T.nn.functional.batch_norm(x, None, None, w, b, True), "43 3 3; 234 3 3; 3234 2 2"),
     Sample("batch_norm", lambda T, x: T.nn.functional.batch_norm(x, None, None, training=True), "323"),
-]  # fmt: skip
+]

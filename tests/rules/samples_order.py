@@ -10,7 +10,6 @@ def distinct(rng, shape):
     return rng.permutation(int(np.prod(shape, dtype=int))).reshape(shape) - 4.5
 
 
-
 LINES = "34; 232; 5"
 SAMPLES = [
     *(Sample("sort", lambda T, x, d=d: x.sort(descending=d)[0], LINES, (distinct,)) for d in (False, True)),
@@ -34,4 +33,4 @@ SAMPLES = [
     Sample("logcumsumexp", lambda T, x: x.logcumsumexp(0), "34; 232"),
     Sample("nansum", lambda T, x: x.nansum(), "34; 5; ."),
     Sample("nansum", lambda T, x: x.nansum((0, -1), keepdim=True), "34; 232"),
-]  # fmt: skip
+]

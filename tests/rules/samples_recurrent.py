@@ -32,4 +32,4 @@ STEPS = "steps are nodes of their own there"
 SAMPLES = [
     Sample("lstm", lstm_by_steps, "328 82 22 22; 128 82 22 22; 214 41 11 11", ours=lambda T, *xs: T.cat(TABLE["lstm"](*xs)), named=STEPS),
     Sample("gru", gru_by_steps, "326 62 6 22; 126 62 6 22; 213 31 3 11", ours=lambda T, *xs: TABLE["gru"](*xs), named=STEPS),
-]  # fmt: skip
+]

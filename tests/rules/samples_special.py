@@ -1,6 +1,5 @@
 """Samples for the rows of the special functions: rules/error_functions.py, gamma.py, bessel.py, polynomials.py."""
 
-
 from autolab.rules import bessel, error_functions, gamma, polynomials
 
 from .samples import BINARY, POSITIVE, UNARY, Sample, integers, positive, weights
@@ -40,4 +39,4 @@ SAMPLES = [
     Sample("igammac", lambda T, x: T.igammac(T.tensor(1.7, dtype=x.dtype), x), UNARY, (positive,)),
     *(Sample(name, special(name), UNARY, (weights,)) for name in bessel.ROWS),
     *(Sample(name, special(name), BINARY, (weights, integers)) for name in polynomials.ROWS),
-]  # fmt: skip
+]

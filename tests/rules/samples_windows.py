@@ -1,6 +1,5 @@
 """Samples for rows that look through windows: convolutions, pools, patches, padding, resizing."""
 
-
 from autolab.rules import conv, padding, pool, resize
 
 from .samples import Sample, normal, row, weights

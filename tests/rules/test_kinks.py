@@ -186,8 +186,6 @@ def test_scatter_add_reads_only_what_the_index_names():
     assert src.grad.tolist() == [[1, 1, 1, 1, 0], [0] * 5, [0] * 5]
 
 
-
-
 @pytest.mark.parametrize("name", "celu elu gelu hardswish leaky_relu logsigmoid mish relu selu sigmoid silu softplus tanh".split())
 @pytest.mark.parametrize("size", [3, 5000])
 def test_nan_stays_nan(name, size):

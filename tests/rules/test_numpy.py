@@ -88,7 +88,7 @@ AXES = {
     "moveaxis": lambda np, x, k: np.moveaxis(x, k, 0),
     "transpose": lambda np, x, k: np.transpose(x, (k, (k + 1) % 3, (k + 2) % 3)),
     "take_along_axis": lambda np, x, k: np.take_along_axis(x, np.zeros([1 if a == k else n for a, n in enumerate((2, 3, 2))], int), k),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])

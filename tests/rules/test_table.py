@@ -14,11 +14,7 @@ from .samples import SAMPLES, Sample
 # log(0) is -inf without a word, as in PyTorch; `autolab` sees to that for its users.
 pytestmark = pytest.mark.filterwarnings(r"ignore::RuntimeWarning:autolab\.")
 
-CASES = [
-    pytest.param(s, case, id=f"{s.row}-{k}-{case}")
-    for k, s in enumerate(SAMPLES)
-    for case in s.cases.split("; ")
-]  # fmt: skip
+CASES = [pytest.param(s, case, id=f"{s.row}-{k}-{case}") for k, s in enumerate(SAMPLES) for case in s.cases.split("; ")]
 FIRST = [pytest.param(s, s.cases.split("; ")[0], id=f"{s.row}-{k}") for k, s in enumerate(SAMPLES)]
 WITH_RULES = [p for p in CASES if p.values[0].differentiable()]
 FIRST_WITH_RULES = [p for p in FIRST if p.values[0].differentiable()]

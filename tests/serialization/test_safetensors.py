@@ -13,7 +13,10 @@ DTYPES = ["float16", "bfloat16", "float32", "float64", "uint8", "int8", "int16",
 
 
 def sample():
-    return {f"of.{name}": (T.arange(6).reshape(2, 3) % 2).to(getattr(T, name)) for name in DTYPES} | {"empty": T.zeros(0, 2), "number": T.tensor(3.0)}
+    return {f"of.{name}": (T.arange(6).reshape(2, 3) % 2).to(getattr(T, name)) for name in DTYPES} | {
+        "empty": T.zeros(0, 2),
+        "number": T.tensor(3.0),
+    }
 
 
 def test_tensors_come_back_as_they_were(tmp_path):

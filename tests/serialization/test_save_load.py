@@ -209,7 +209,7 @@ PROGRAMS = {
     "encodes by another codec": b"\x80\x02c_codecs\nencode\nX\x01\x00\x00\x00aX\x05\x00\x00\x00idna\x00\x86R.",
     "is a storage that is none": b"\x80\x02K\x01Q.",
     "asks for an extension": b"\x80\x02\x82\x01.",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
@@ -234,7 +234,9 @@ def tensor_program(offset, size, stride, length=4):
 
 def test_no_damage_to_a_pickle_leads_anywhere_else(rng):
     file = io.BytesIO()
-    autolab.save({"a": autolab.ones(2, 3).t(), "b": [autolab.nn.Parameter(autolab.ones(2))], "c": {1}, "d": b"x", "e": autolab.Size([2])}, file)
+    autolab.save(
+        {"a": autolab.ones(2, 3).t(), "b": [autolab.nn.Parameter(autolab.ones(2))], "c": {1}, "d": b"x", "e": autolab.Size([2])}, file
+    )
     parts = {name.partition("/")[2]: zipfile.ZipFile(file).read(name) for name in zipfile.ZipFile(file).namelist()}
     for _ in range(200):
         program = bytearray(parts["data.pkl"])

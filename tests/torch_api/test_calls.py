@@ -70,8 +70,22 @@ def called(name):
 
 
 def test_every_public_function_is_called():
-    functions = [n for n in autolab.__all__ if callable(getattr(autolab, n)) and getattr(autolab, n).__module__.startswith("autolab.torch_api")]
-    told_elsewhere = {"imag", "set_default_dtype", "set_printoptions", *generator.__all__, *random.FUNCTIONS.split(), *kinds.FUNCTIONS.split(), "from_dlpack", *settings.FUNCTIONS.split(), *typed.FUNCTIONS.split(), *sources.FUNCTIONS.split(), *storage.FUNCTIONS.split()}
+    functions = [
+        n for n in autolab.__all__ if callable(getattr(autolab, n)) and getattr(autolab, n).__module__.startswith("autolab.torch_api")
+    ]
+    told_elsewhere = {
+        "imag",
+        "set_default_dtype",
+        "set_printoptions",
+        *generator.__all__,
+        *random.FUNCTIONS.split(),
+        *kinds.FUNCTIONS.split(),
+        "from_dlpack",
+        *settings.FUNCTIONS.split(),
+        *typed.FUNCTIONS.split(),
+        *sources.FUNCTIONS.split(),
+        *storage.FUNCTIONS.split(),
+    }
     assert [n for n in functions if not called(n) and n not in told_elsewhere] == []
 
 
@@ -85,7 +99,13 @@ def test_every_method_is_called():
 
 def test_random_numbers_can_be_repeated_and_are_where_they_should_be():
     autolab.manual_seed(3)
-    first = autolab.rand(1000), autolab.randn(1000), autolab.randint(2, 5, (1000,)), autolab.randperm(10), autolab.bernoulli(autolab.full((1000,), 0.3))
+    first = (
+        autolab.rand(1000),
+        autolab.randn(1000),
+        autolab.randint(2, 5, (1000,)),
+        autolab.randperm(10),
+        autolab.bernoulli(autolab.full((1000,), 0.3)),
+    )
     autolab.manual_seed(3)
     assert autolab.equal(first[0], autolab.rand(1000)) and autolab.equal(first[1], autolab.randn(1000))
     assert 0 <= first[0].min() and first[0].max() < 1 and abs(first[1].mean().item()) < 0.1

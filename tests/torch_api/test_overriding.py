@@ -17,7 +17,18 @@ def mine(lib):
 
 def test_a_subclass_stays_what_it_is(lib, mine):
     x = mine([1.0, 2.0])
-    for y in (x + 1, 1 - x, lib.ones(2) * x, lib.sin(x), lib.nn.functional.relu(x), x.view(2, 1), x[0], lib.cat([lib.ones(2), x]), *x.split(1), x.data):
+    for y in (
+        x + 1,
+        1 - x,
+        lib.ones(2) * x,
+        lib.sin(x),
+        lib.nn.functional.relu(x),
+        x.view(2, 1),
+        x[0],
+        lib.cat([lib.ones(2), x]),
+        *x.split(1),
+        x.data,
+    ):
         assert type(y) is mine
     assert type(x.max(0).values) is mine and repr(x) == "Mine([1., 2.])"
     assert type(lib.ones(2) + 1) is lib.Tensor
@@ -60,7 +71,9 @@ def test_a_class_of_its_own_sees_the_public_functions(lib):
 
 def test_siblings_do_not_know_each_other(lib, mine):
     other = type("Other", (lib.Tensor,), {})
-    with pytest.raises(TypeError, match=r"Multiple dispatch failed for 'torch.add'; all __torch_function__ handlers returned NotImplemented"):
+    with pytest.raises(
+        TypeError, match=r"Multiple dispatch failed for 'torch.add'; all __torch_function__ handlers returned NotImplemented"
+    ):
         lib.add(mine([1.0]), other([1.0]))
 
 

@@ -21,7 +21,7 @@ def test_a_reduction_is_rounded_once(dtype, name, rng):
     got = REDUCTIONS[name](autolab, x)
     wide = REDUCTIONS[name](autolab, x.double()).to(got.dtype)
     assert got.dtype == x.dtype
-    spacing = 2 ** -10 if dtype == "float16" else 2 ** -7
+    spacing = 2**-10 if dtype == "float16" else 2**-7
     np.testing.assert_allclose(got.double().numpy(), wide.double().numpy(), rtol=1.01 * spacing)
 
 
@@ -54,7 +54,7 @@ EXTREME = {
     "log_softmax": (lambda T, x: T.log_softmax(x, 0), [1e5, -1e5, 0.0]),
     "sinc": (lambda T, x: T.sinc(x), [1e-9, 1e-300, 1e3]),
     "cosh and sinh": (lambda T, x: T.cosh(x) - T.sinh(x).abs(), [300.0, -20.0, 1e-9]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -70,7 +70,9 @@ def test_numbers(torch, name):
     assert repr(autolab.tensor(NUMBERS[name])) == repr(torch.tensor(NUMBERS[name]))
 
 
-@pytest.mark.parametrize("name", ["floats", "wide range", "nan", "nothing", "no rows", "random", "a row that wraps", "one float", "1001 entries"])
+@pytest.mark.parametrize(
+    "name", ["floats", "wide range", "nan", "nothing", "no rows", "random", "a row that wraps", "one float", "1001 entries"]
+)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
 def test_other_floats(torch, name, dtype):
     ours, theirs = (T.tensor(NUMBERS[name], dtype=getattr(T, dtype)) for T in (autolab, torch))
@@ -108,7 +110,7 @@ HISTORIES = {
     "a shape": lambda T, x: x.shape,
     "a dtype": lambda T, x: x.dtype,
     "a device": lambda T, x: x.device,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", HISTORIES)

@@ -56,7 +56,13 @@ COPIES = pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.load
 
 @COPIES
 def test_a_copied_tensor_is_the_same_and_another(lib, copied):
-    for t in (lib.randn(2, 3), lib.tensor(2.0), lib.ones(2, requires_grad=True), lib.ones(2, dtype=lib.bfloat16), lib.nn.Parameter(lib.ones(2))):
+    for t in (
+        lib.randn(2, 3),
+        lib.tensor(2.0),
+        lib.ones(2, requires_grad=True),
+        lib.ones(2, dtype=lib.bfloat16),
+        lib.nn.Parameter(lib.ones(2)),
+    ):
         other = copied(t)
         assert type(other) is type(t) and repr(other) == repr(t)
         other.detach().fill_(9)

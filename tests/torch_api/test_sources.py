@@ -35,7 +35,7 @@ LISTS = {
     "of a number and a tensor": (lambda T: [2.0, T.ones(1)], [2.0, 1.0]),
     "of a list and a tensor of its length": (lambda T: [[1.0, 2.0], T.ones(2)], [[1.0, 2.0], [1.0, 1.0]]),
     "of several dtypes": (lambda T: [T.tensor(1), T.tensor(2.5)], [1.0, 2.5]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("which", LISTS)
@@ -86,7 +86,11 @@ def test_memory_is_shared_where_it_can_be(lib):
 
 
 REFUSED = [
-    (lambda T: T.frombuffer(bytearray(3), dtype=T.int32), ValueError, r"buffer length \(3 bytes\) after offset \(0 bytes\) must be a multiple"),
+    (
+        lambda T: T.frombuffer(bytearray(3), dtype=T.int32),
+        ValueError,
+        r"buffer length \(3 bytes\) after offset \(0 bytes\) must be a multiple",
+    ),
     (lambda T: T.frombuffer(bytearray(4), dtype=T.int32, count=2), ValueError, "must not be greater than actual buffer length"),
     (lambda T: T.frombuffer(bytearray(0), dtype=T.int32), ValueError, r"both buffer length \(0\) and count \(-1\) must not be 0"),
     (lambda T: T.frombuffer(bytearray(4), dtype=T.int32, offset=4), ValueError, r"offset \(4 bytes\) must be non-negative and no greater"),

@@ -211,5 +211,9 @@ def test_what_pytorch_refuses_is_refused(torch, program):
 
 
 def test_all_programs_are_listed():
-    here = [f for n, f in globals().items() if inspect.isfunction(f) and f.__module__ == __name__ and list(inspect.signature(f).parameters) == ["T", "x"]]
+    here = [
+        f
+        for n, f in globals().items()
+        if inspect.isfunction(f) and f.__module__ == __name__ and list(inspect.signature(f).parameters) == ["T", "x"]
+    ]
     assert set(here) == {*RIGHT, *REFUSED}

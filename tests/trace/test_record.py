@@ -306,9 +306,7 @@ def test_the_trace_of_lesson_4():
     ]
 
 
-@pytest.mark.parametrize(("shape", "axes"), [
-    ((2,), "axis 0"), ((3, 1), "axis 1"), ((1, 1), "axes 0 and 1"), ((), "axes 0 and 1"),
-])  # fmt: skip
+@pytest.mark.parametrize(("shape", "axes"), [((2,), "axis 0"), ((3, 1), "axis 1"), ((1, 1), "axes 0 and 1"), ((), "axes 0 and 1")])
 def test_a_sum_over_broadcast_axes_says_which(shape, axes):
     b = torch.full(shape, 0.5, requires_grad=True)
     trace = record((torch.ones(3, 2) * b).sum())

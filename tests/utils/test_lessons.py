@@ -33,7 +33,10 @@ def asked(tmp_path, monkeypatch):
 
 def write(path, *texts, code=()):
     cells = [{"cell_type": "markdown", "id": f"m{i}", "metadata": {}, "source": [t]} for i, t in enumerate(texts)]
-    cells += [{"cell_type": "code", "id": f"c{i}", "metadata": {}, "outputs": [], "execution_count": None, "source": [t]} for i, t in enumerate(code)]
+    cells += [
+        {"cell_type": "code", "id": f"c{i}", "metadata": {}, "outputs": [], "execution_count": None, "source": [t]}
+        for i, t in enumerate(code)
+    ]
     path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}))
 
 

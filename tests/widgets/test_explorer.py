@@ -17,9 +17,7 @@ def parabola(x, y):
 def test_values_and_gradients_at_a_position():
     explorer = torch.explore(parabola, x=(-3, 3), y=2.0)
     assert explorer.sentence == "x = 1, y = 2: the result is 3; its gradient is 4 for x and 1 for y."
-    assert explorer.move(x=-1.5).sentence == (
-        "x = -1.5, y = 2: the result is -0.75; its gradient is -1 for x and -1.5 for y."
-    )
+    assert explorer.move(x=-1.5).sentence == ("x = -1.5, y = 2: the result is -0.75; its gradient is -1 for x and -1.5 for y.")
 
 
 def test_every_number_is_the_engines_own():

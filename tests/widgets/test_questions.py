@@ -7,19 +7,7 @@ from nbclient import NotebookClient
 
 from autolab.course.notebook import from_markdown
 from autolab.utils import progress
-from autolab.widgets.questions import (
-    Quiz,
-    as_number,
-    as_shape,
-    choice,
-    judge,
-    number,
-    order,
-    predict,
-    quiz,
-    several,
-    shape,
-)
+from autolab.widgets.questions import Quiz, as_number, as_shape, choice, judge, number, order, predict, quiz, several, shape
 
 QUESTIONS = [
     choice("Which node fires first?", {"the youngest": "It has received everything.", "the leaf": "Leaves come last."}, "the youngest"),

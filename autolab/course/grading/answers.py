@@ -206,11 +206,7 @@ class Answers:
         error = done.error_before_exec or done.error_in_exec
         outcome: dict[str, Any] = {"text": sink.text(), "shown": shown[:20], "results": results[:5], "error": None}
         if error is not None:
-            outcome["error"] = {
-                "name": type(error).__name__[:200],
-                "value": _said(error),
-                "traceback": _traceback(error),
-            }
+            outcome["error"] = {"name": type(error).__name__[:200], "value": _said(error), "traceback": _traceback(error)}
         return outcome
 
     def kinds(self, names: list[str]) -> dict[str, str]:

@@ -340,11 +340,7 @@ def _none(descriptor: int, privileged: bool) -> list[str]:
     raise RuntimeError("a container holds one session; there is no server to start")
 
 
-COMMANDS = {
-    "bubblewrap": bubblewrap,
-    **dict.fromkeys(ENGINES, _none),
-    "limits": lambda descriptor, privileged: _server(descriptor),
-}
+COMMANDS = {"bubblewrap": bubblewrap, **dict.fromkeys(ENGINES, _none), "limits": lambda descriptor, privileged: _server(descriptor)}
 
 
 def _readable() -> list[str]:

@@ -58,11 +58,7 @@ def _said(score: float | None) -> str:
 def _cell(cell: NotebookNode, points: Mapping[str, tuple[float | None, float]], short: bool = True) -> str:
     name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
     score, of = points.get(name, (None, 0.0))
-    head = (
-        f"<p class='points' id='{html.escape(name)}'>{html.escape(name)}: {_said(score)} of {of:g} points</p>"
-        if name in points
-        else ""
-    )
+    head = f"<p class='points' id='{html.escape(name)}'>{html.escape(name)}: {_said(score)} of {of:g} points</p>" if name in points else ""
     if cell.cell_type != "code":
         return head + (_markdown(cell.source) if short else f"<pre>{html.escape(cell.source)}</pre>")
     if hides(cell):

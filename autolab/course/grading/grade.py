@@ -255,10 +255,7 @@ def verdict_outputs(source: str, points: float, outcome: Outcome) -> list[Notebo
         return [*outputs, _error(*outcome.error)]
     report, call = outcome.report, CHECK.search(source)
     if report is None and call:
-        return [
-            *outputs,
-            _error("NoVerdict", f"No verdict, no points: the cell did not end in check({call[1]!r}, ...)."),
-        ]
+        return [*outputs, _error("NoVerdict", f"No verdict, no points: the cell did not end in check({call[1]!r}, ...).")]
     if report is None:
         if isinstance(outcome.value, (int, float)) and not isinstance(outcome.value, bool):
             value = repr(clamped(outcome.value, points))

@@ -102,29 +102,23 @@ class CourseGradebook:
     def graded(self) -> dict[tuple[str, str], tuple[str, int]]:
         """(student, notebook) -> (digest, seed) of everything that is graded."""
         rows = self.db.execute(
-            text("SELECT student, notebook, digest, seed FROM autolab_grading WHERE assignment = :a"),
-            {"a": self.assignment},
+            text("SELECT student, notebook, digest, seed FROM autolab_grading WHERE assignment = :a"), {"a": self.assignment}
         )
         return {(student, notebook): (digest, seed) for student, notebook, digest, seed in rows}
 
     def reports(self) -> list[dict[str, Any]]:
         """What the report needs of everything that is graded."""
         rows = self.db.execute(
-            text("SELECT report, times FROM autolab_grading WHERE assignment = :a ORDER BY student, notebook"),
-            {"a": self.assignment},
+            text("SELECT report, times FROM autolab_grading WHERE assignment = :a ORDER BY student, notebook"), {"a": self.assignment}
         )
         return [{**json.loads(report), "times": times} for report, times in rows]
 
     def start(self, seed: int) -> int:
         """The seed of this run: that of a run that was cut short, or this one."""
-        row = self.db.execute(
-            text("SELECT seed, finished FROM autolab_run WHERE assignment = :a"), {"a": self.assignment}
-        ).first()
+        row = self.db.execute(text("SELECT seed, finished FROM autolab_run WHERE assignment = :a"), {"a": self.assignment}).first()
         if row and not row[1]:
             return int(row[0])
-        self.db.execute(
-            text("INSERT OR REPLACE INTO autolab_run VALUES (:a, :s, 0)"), {"a": self.assignment, "s": seed}
-        )
+        self.db.execute(text("INSERT OR REPLACE INTO autolab_run VALUES (:a, :s, 0)"), {"a": self.assignment, "s": seed})
         self.db.commit()
         return seed
 
@@ -156,9 +150,7 @@ class CourseGradebook:
         _add(db, Student, [{"id": student} for student in students])
         _add(db, SubmittedAssignment, [{"assignment_id": self.id, "student_id": student} for student in students])
         table = SubmittedAssignment.__table__
-        found = db.execute(
-            select(table.c.id, table.c.student_id).where(table.c.assignment_id == self.id, table.c.student_id.in_(students))
-        )
+        found = db.execute(select(table.c.id, table.c.student_id).where(table.c.assignment_id == self.id, table.c.student_id.in_(students)))
         whose = dict(found.all())
         for submission, student in whose.items():
             if when := timestamps.get(student):

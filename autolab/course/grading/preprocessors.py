@@ -54,9 +54,7 @@ NOTES: dict[tuple[str, str, str], list[str]] = {}
 class RunInBox(NbGraderPreprocessor):
     """Run student code in the box, and judge it outside."""
 
-    seed = Int(-1, help="Draw the inputs of all checks from this seed; -1: a fresh one, which is recorded").tag(
-        config=True
-    )
+    seed = Int(-1, help="Draw the inputs of all checks from this seed; -1: a fresh one, which is recorded").tag(config=True)
     cell_seconds = Float(Limits.cell, help="Seconds for one cell or call").tag(config=True)
     busy_seconds = Float(Limits.busy, help="Seconds of computing in these, after which it is taken for a loop").tag(config=True)
     total_seconds = Float(Limits.total, help="Seconds for one notebook").tag(config=True)

@@ -78,9 +78,7 @@ def prove(path: Path, mode: str | None = None) -> Proof:
     for name, cell in tests.items():
         if solved[name] != cell.points:
             why = "; ".join(d["text"] for d in found if d["cell"] == name) or "see the cell"
-            proof.problems.append(
-                f"{path}, cell {name}: the solution gets {solved[name]:g} of {cell.points:g} points ({why})"
-            )
+            proof.problems.append(f"{path}, cell {name}: the solution gets {solved[name]:g} of {cell.points:g} points ({why})")
         if blank[name]:
             proof.problems.append(f"{path}, cell {name}: a blank answer gets {blank[name]:g} points")
     proof.problems += _shown(path, source, release)
@@ -91,9 +89,7 @@ def prove(path: Path, mode: str | None = None) -> Proof:
         proof.exercises.append({**entry, "alternative": alternative.passed})
         proof.problems += [f"{path}, exercise {name}: this wrong rule passes: {formula}" for formula in score.missed]
         if not alternative.passed:
-            proof.problems.append(
-                f"{path}, exercise {name}: the row of the table, called as plain functions, does not pass"
-            )
+            proof.problems.append(f"{path}, exercise {name}: the row of the table, called as plain functions, does not pass")
     wrong = [w for w in wrong_answers(path.parents[2], path.parent.name) if any(_id(c) == w.answer for c in source.cells)]
     caught = named = 0
     for w in wrong:

@@ -174,9 +174,7 @@ class BoxCandidate:
         if said is not None:
             phase, kind, text, line = said
             kind = kind if kind in KINDS else "exception"
-            fault = Fault(
-                "backward" if phase == "backward" else "forward", kind, str(text)[:600], line and str(line)[:300]
-            )
+            fault = Fault("backward" if phase == "backward" else "forward", kind, str(text)[:600], line and str(line)[:300])
         elif len(gradients) < len(upstream) or _real(out) is None:
             raise ValueError  # fewer answers than questions, and no reason
         return Answer(_real(out), gradients, after, gs, fault, recorded is not False)

@@ -47,9 +47,7 @@ class Course:
     def __init__(self, root: Path):
         self.root = Path(root).resolve()
         if not (self.root / "source").is_dir():
-            raise LookupError(
-                f"{self.root} is no course: it has no folder source/. Start one with `autolab course new DIR`"
-            )
+            raise LookupError(f"{self.root} is no course: it has no folder source/. Start one with `autolab course new DIR`")
 
     @property
     def database(self) -> Path:
@@ -252,9 +250,7 @@ def _map(todo: list[Job], jobs: int, scheduler: str | None, run: Run) -> Iterato
                 left = [j for j in left if (j.student, j.notebook) not in finished]
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
-        raise RuntimeError(
-            f"the grading processes were killed five times; {len(left)} submissions are left, run the command again"
-        )
+        raise RuntimeError(f"the grading processes were killed five times; {len(left)} submissions are left, run the command again")
 
 
 def _parts(todo: list[Job], lanes: int) -> Iterator[list[Job]]:

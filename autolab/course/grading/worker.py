@@ -91,9 +91,7 @@ def grade_several(jobs: list[Job]) -> list[Done]:
 
 
 def _grade(job: Job, box: Box) -> Done:
-    notebook, notes = (
-        submission.parse(job.text, f"{job.notebook}.ipynb") if job.text is not None else submission.nothing()
-    )
+    notebook, notes = submission.parse(job.text, f"{job.notebook}.ipynb") if job.text is not None else submission.nothing()
     notes = [*job.notes, *notes, *submission.repair(notebook, job.form)]
     graded = NotebookGrader(box, job.seed, dict(job.files), job.allowed).grade(notebook)
     notes += graded.notes

@@ -63,9 +63,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return apply(rows.prelu, (input, weight), {})  # type: ignore[no-any-return]
 
 
-def rrelu(
-    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
-) -> Tensor:
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
     """input where positive; elsewhere times a slope: drawn for each entry from [lower, upper] in training, else their mean.
 
     Source: Xu et al. 2015. Raises RuntimeError if lower > upper.
@@ -239,7 +237,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     if not hard:
         return soft
     index = soft.max(dim, keepdim=True)[1]  # type: ignore[attr-defined]
-    sharp = (index == np.expand_dims(np.arange(soft.shape[dim]), tuple(range(1, -(dim if dim < 0 else dim - soft.ndim)))))
+    sharp = index == np.expand_dims(np.arange(soft.shape[dim]), tuple(range(1, -(dim if dim < 0 else dim - soft.ndim))))
     return sharp.to(soft.dtype) - soft.detach() + soft  # type: ignore[attr-defined,no-any-return]
 
 

@@ -177,8 +177,7 @@ def _check_heads(query: Tensor, key: Tensor, value: Tensor, padding: Any, mask: 
         )
     if padding is not None and padding.ndim != query.ndim - 1:
         raise AssertionError(
-            f"For a {query.ndim}-D `query`, expected `key_padding_mask` to be `None` or {query.ndim - 1}-D but "
-            f"found {padding.ndim}-D"
+            f"For a {query.ndim}-D `query`, expected `key_padding_mask` to be `None` or {query.ndim - 1}-D but found {padding.ndim}-D"
         )
     if mask is not None:
         length, source = query.shape[0], key.shape[0]

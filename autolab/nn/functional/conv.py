@@ -98,11 +98,8 @@ def _check(function: str, input: Tensor, weight: Tensor, bias: Any, n: int, grou
         )
     shape, channels = list(weight.shape), input.shape[-n - 1]
     if shape[0] % groups or shape[0] < groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size {shape} instead"
-            if shape[0] < groups else
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size {shape} instead"
-        )  # fmt: skip
+        wanted = f"at least {groups}" if shape[0] < groups else f"divisible by {groups}"
+        raise RuntimeError(f"Given groups={groups}, expected weight to be {wanted} at dimension 0, but got weight of size {shape} instead")
     wanted = shape[0] if transposed else shape[1] * groups
     if channels != wanted:
         what = "Given transposed=True" if transposed else f"Given groups={groups}"
@@ -248,8 +245,7 @@ def _patches(function: str, input: Tensor, given: dict[str, Any]) -> Any:
         if any(v < 0 if name == "padding" else v <= 0 for v in values):
             many = "kernel size" if name == "kernel_size" else name
             raise RuntimeError(
-                f"{many} should be {'non-negative' if name == 'padding' else 'greater than zero'}, but got "
-                f"{name}={list(values)}"
+                f"{many} should be {'non-negative' if name == 'padding' else 'greater than zero'}, but got {name}={list(values)}"
             )
     return made
 
@@ -276,9 +272,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
     )
 
 
-def fold(
-    input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
-) -> Tensor:
+def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
     """Patches put back where `unfold` took them from; where they overlap they add. Shapes: (N, C * k * k, places) -> (N, C, H, W)."""
     given = {"output_size": output_size, "kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
     shape, kernel, dilation, padding, stride = _patches("fold", input, given).values()

@@ -148,8 +148,7 @@ def _check_offsets(starts: Any, input: Tensor, include_last: bool) -> None:
         raise RuntimeError("include_last_offset: number of offsets should be at least 1")
     if len(starts) and starts[0] != 0:
         raise RuntimeError(
-            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
-            f"However, got {starts[0]}"
+            f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, got {starts[0]}"
         )
     if len(starts) and starts[-1] > input.shape[0]:
         raise RuntimeError(f"offsets[-1] can not be greater than input's length({input.shape[0]}), but got offsets[-1] of {starts[-1]}")

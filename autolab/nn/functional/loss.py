@@ -101,9 +101,7 @@ def smooth_l1_loss(
     return reduced(loss if beta == 1 else loss / beta, reduction)  # type: ignore[no-any-return]
 
 
-def huber_loss(
-    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
-) -> Tensor:
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
     """d**2 / 2 where d = |input - target| is at most delta, delta * (d - delta / 2) elsewhere. Source: Huber 1964."""
     if modes.autocast is not None:
         input, target = modes.autocast.cast("huber_loss", (input, target))
@@ -225,8 +223,7 @@ def is_usual(scores: Any, target: Tensor, ignore_index: int) -> bool:
     i = target.all_numbers(0, None if 0 <= ignore_index < n else n) if target.level or modes.tracer is not None else classes
     # A negative number is a very large one without its sign: one look at the largest is enough.
     return bool(
-        i.size and np.maximum.reduce(i.view(np.uint64), None) < scores.shape[-1]
-        and not (0 <= ignore_index and (i == ignore_index).any())
+        i.size and np.maximum.reduce(i.view(np.uint64), None) < scores.shape[-1] and not (0 <= ignore_index and (i == ignore_index).any())
     )
 
 
@@ -271,9 +268,7 @@ def _check_linear(input: Tensor, weight: Tensor, bias: Any, target: Tensor, igno
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
 
 
-def _soft_cross_entropy(
-    input: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str, smoothing: float, dim: int
-) -> Any:
+def _soft_cross_entropy(input: Tensor, target: Tensor, weight: Any, ignore_index: int, reduction: str, smoothing: float, dim: int) -> Any:
     """Against class probabilities, or against one-hot targets mixed with the uniform distribution."""
     soft_target = is_floating(target)
     if soft_target and ignore_index >= 0:
@@ -391,9 +386,7 @@ def poisson_nll_loss(
     return reduced(loss, reduction)  # type: ignore[no-any-return]
 
 
-def gaussian_nll_loss(
-    input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
-) -> Tensor:
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Tensor:
     """(log(var) + (input - target)**2 / var) / 2: minus the log-probability of the target under normal distributions.
 
     var: of the shape of input, or without its last dim, or with a last dim of 1; at least eps is used. full: with the constant too.

@@ -53,9 +53,8 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 
 
 def cosine_embedding_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
     """1 - cosine where target is 1, max(0, cosine - margin) where it is -1. Shapes: (N, D) twice and (N,); or (D,) twice and ()."""
     if modes.autocast is not None:
         input1, input2, target = modes.autocast.cast("cosine_embedding_loss", (input1, input2, target))
@@ -93,9 +92,8 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None,
-    reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Tensor:
     """max(0, -target * (input1 - input2) + margin): target 1 asks for a larger input1, -1 for a larger input2."""
     if modes.autocast is not None:
         input1, input2, target = modes.autocast.cast("margin_ranking_loss", (input1, input2, target))
@@ -108,9 +106,7 @@ def margin_ranking_loss(
     return reduced(hinge(-target * (input1 - input2) + margin), reduction)  # type: ignore[no-any-return,operator]
 
 
-def soft_margin_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Tensor:
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * input)) for targets of 1 and -1."""
     if modes.autocast is not None:
         input, target = modes.autocast.cast("soft_margin_loss", (input, target))
@@ -162,9 +158,7 @@ def multi_margin_loss(
     return reduced(loss[0] if alone and reduction == "none" else loss, reduction)  # type: ignore[no-any-return]
 
 
-def multilabel_margin_loss(
-    input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
-) -> Tensor:
+def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
     """The sum over right classes y and wrong ones j of max(0, 1 - input[y] + input[j]), divided by the number of classes.
 
     Shapes: input and target (N, C) or (C,). The right classes of a sample are the integers of its row up to the first -1.

@@ -52,9 +52,7 @@ def _windows(
         if n == 1:
             raise RuntimeError(f"{function}() Invalid computed output size: {size[0]}")
         shape, made = ("x".join(map(str, input.shape[-n - 1 :])), "x".join(map(str, size)))
-        raise RuntimeError(
-            f"Given input size: ({shape}). Calculated output size: ({input.shape[-n - 1]}x{made}). Output size is too small"
-        )
+        raise RuntimeError(f"Given input size: ({shape}). Calculated output size: ({input.shape[-n - 1]}x{made}). Output size is too small")
     return kernel, stride, padding, dilation, size
 
 

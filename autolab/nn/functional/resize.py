@@ -166,9 +166,7 @@ def averages(n: int, start: Any, stop: Any) -> Any:
     return inside / np.maximum(stop - start, 1)[:, None]
 
 
-def upsample(
-    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
-) -> Tensor:
+def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None) -> Tensor:
     """`interpolate` under its old name."""
     warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
@@ -203,13 +201,10 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     n = len(size) - 2
     if n not in (1, 2, 3):
         raise NotImplementedError(
-            "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. "
-            f"Got size {list(size)}"
+            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {list(size)}"
         )
     if n == 1 or theta.ndim != 3 or tuple(theta.shape[1:]) != (n, n + 1):
-        raise ValueError(
-            f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {list(size)}. Got {list(theta.shape)}."
-        )
+        raise ValueError(f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size {list(size)}. Got {list(theta.shape)}.")
     if min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {list(size)}")
     lines = []

@@ -60,9 +60,7 @@ def native_batch_norm(
     return out, *_statistics(input.detach(), (0, *range(2, input.ndim)), eps, False)
 
 
-def embedding(
-    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
-) -> Tensor:
+def embedding(weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
     """`nn.functional.embedding`, with the table first. Shapes: weight (N, D), indices (...); result (..., D)."""
     return F.embedding(indices, weight, None if padding_idx < 0 else padding_idx, scale_grad_by_freq=scale_grad_by_freq)
 

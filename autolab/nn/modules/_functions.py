@@ -68,9 +68,7 @@ class BackwardHook:
                 continue
             out = out if isinstance(out, tuple | list) else (out,)
             if len(out) != len(grads):
-                raise RuntimeError(
-                    f"Backward hook returned an invalid number of grad_input, got {len(out)}, but expected {len(grads)}"
-                )
+                raise RuntimeError(f"Backward hook returned an invalid number of grad_input, got {len(out)}, but expected {len(grads)}")
             grads = tuple(out)
         self.grad_outputs = None
         return tuple(grads[i] for i in self.inputs)
@@ -95,8 +93,7 @@ class BackwardHook:
             found = found if isinstance(found, tuple | list) else (found,)
             if len(found) != len(self.grad_outputs):
                 raise RuntimeError(
-                    f"Backward pre hook returned an invalid number of grad_output, got {len(found)}, but expected "
-                    f"{len(self.grad_outputs)}"
+                    f"Backward pre hook returned an invalid number of grad_output, got {len(found)}, but expected {len(self.grad_outputs)}"
                 )
             self.grad_outputs = tuple(found)
         now = self.grad_outputs

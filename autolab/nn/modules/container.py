@@ -58,9 +58,7 @@ class Numbered(Module):
     def extend(self, modules: Iterable[Module]) -> Any:
         """Add several at the end; returns the container."""
         if not isinstance(modules, Iterable):
-            raise TypeError(
-                f"{type(self).__name__}.extend should be called with an iterable, but got {type(modules).__name__}"
-            )
+            raise TypeError(f"{type(self).__name__}.extend should be called with an iterable, but got {type(modules).__name__}")
         for module in list(modules):
             self.append(module)
         return self

@@ -81,8 +81,7 @@ class Hooks:
             if ends is not None:
                 if not isinstance(out, Tensor | tuple):
                     warnings.warn(
-                        "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
-                        f"{type(out)}",
+                        f"For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received {type(out)}",
                         stacklevel=3,
                     )
                 out = ends.setup_output_hook(out)
@@ -99,9 +98,7 @@ class Hooks:
                 result = hook(self, args, kwargs)
                 if result is not None:
                     if not (isinstance(result, tuple) and len(result) == 2):
-                        raise RuntimeError(
-                            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {result}."
-                        )
+                        raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {result}.")
                     args, kwargs = result
             else:
                 result = hook(self, args)
@@ -147,9 +144,7 @@ class Hooks:
 
     # -- registering -----------------------------------------------------------------------------------
 
-    def register_forward_pre_hook(
-        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
-    ) -> RemovableHandle:
+    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
         """Call hook(module, args) before forward; what it returns replaces the arguments.
 
         with_kwargs: hook(module, args, kwargs) returns None or the new (args, kwargs). prepend: before those that are there.
@@ -207,9 +202,7 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
     return _everywhere("forward_pre", hook)
 
 
-def register_module_forward_hook(
-    hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
-) -> RemovableHandle:
+def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
     """Call hook(module, args, output) after the forward of every module."""
     handle = _everywhere("forward", hook)
     if with_kwargs:

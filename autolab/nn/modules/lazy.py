@@ -162,4 +162,3 @@ LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
     _lazy(getattr(batchnorm, name), _LazyInstance, _FEATURES.format(name))
     for name in "InstanceNorm1d InstanceNorm2d InstanceNorm3d".split()
 )
-

@@ -273,14 +273,11 @@ class TripletMarginWithDistanceLoss(_Loss):
     settings: ClassVar = {"distance_function": None, "margin": 1.0, "swap": False, "reduction": "mean"}
 
     def __init__(
-        self, *, distance_function: Callable[..., Tensor] | None = None, margin: float = 1.0, swap: bool = False,
-        reduction: str = "mean",
-    ) -> None:  # fmt: skip
+        self, *, distance_function: Callable[..., Tensor] | None = None, margin: float = 1.0, swap: bool = False, reduction: str = "mean"
+    ) -> None:
         super().__init__(distance_function or PairwiseDistance(), margin, swap, reduction)
         if self.margin <= 0:
-            raise ValueError(
-                f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {self.margin} instead"
-            )
+            raise ValueError(f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {self.margin} instead")
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
         """`functional.triplet_margin_with_distance_loss`."""

@@ -14,7 +14,7 @@ from autolab.nn.modules.hooks import (
     register_module_forward_pre_hook,
     register_module_full_backward_hook,
     register_module_full_backward_pre_hook,
-)  # fmt: skip
+)
 from autolab.nn.modules.state import State
 from autolab.nn.modules.tree import Tree
 from autolab.nn.parameter import Buffer, Parameter
@@ -29,7 +29,7 @@ HOOKS = (
     "_forward_hooks _forward_hooks_with_kwargs _forward_hooks_always_called _forward_pre_hooks _forward_pre_hooks_with_kwargs "
     "_backward_hooks _backward_pre_hooks _state_dict_hooks _state_dict_pre_hooks _load_state_dict_pre_hooks "
     "_load_state_dict_post_hooks"
-).split()  # fmt: skip
+).split()
 
 
 class Module(Hooks, Tree, State):
@@ -56,8 +56,8 @@ class Module(Hooks, Tree, State):
                 raise TypeError(f"{name}.__init__() got an unexpected {what}")
             raise TypeError(f"{name}.__init__() takes 1 positional argument but {len(args) + 1} were given")
         self.__dict__.update(
-            training=True, _parameters={}, _buffers={}, _modules={}, _non_persistent_buffers_set=set(), _is_full_backward_hook=None,
-        )  # fmt: skip
+            training=True, _parameters={}, _buffers={}, _modules={}, _non_persistent_buffers_set=set(), _is_full_backward_hook=None
+        )
         self.__dict__.update([(name, {}) for name in HOOKS])
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -102,9 +102,7 @@ class Module(Hooks, Tree, State):
             self._modules[name] = None
         elif name in self._buffers:
             if value is not None and not isinstance(value, Tensor):
-                raise TypeError(
-                    f"cannot assign '{torch_name(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
-                )
+                raise TypeError(f"cannot assign '{torch_name(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)")
             self._buffers[name] = value
             if isinstance(value, Buffer):
                 (self._non_persistent_buffers_set.discard if value.persistent else self._non_persistent_buffers_set.add)(name)
@@ -146,9 +144,7 @@ class Module(Hooks, Tree, State):
         """Add a parameter under a name; None reserves the name. TypeError for what is no Parameter, KeyError for a bad name."""
         self._check_name(name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
-            raise TypeError(
-                f"cannot assign '{torch_name(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
-            )
+            raise TypeError(f"cannot assign '{torch_name(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)")
         if param is not None and param.grad_fn is not None:
             raise ValueError(
                 f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To express '{name}' "

@@ -35,9 +35,7 @@ class _Pool(Configured):
 
 
 class _MaxPoolNd(_Pool):
-    settings: ClassVar = {
-        "kernel_size": REQUIRED, "stride": None, "padding": 0, "dilation": 1, "return_indices": False, "ceil_mode": False,
-    }  # fmt: skip
+    settings: ClassVar = {"kernel_size": REQUIRED, "stride": None, "padding": 0, "dilation": 1, "return_indices": False, "ceil_mode": False}
     shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
 
@@ -194,9 +192,8 @@ class _FractionalMaxPool(Module):
     n: int
 
     def __init__(
-        self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,
-        _random_samples: Any = None,
-    ) -> None:  # fmt: skip
+        self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False, _random_samples: Any = None
+    ) -> None:
         super().__init__()
         each, name = _ntuple(self.n), type(self).__name__
         if (isinstance(kernel_size, int) and kernel_size <= 0) or (isinstance(kernel_size, tuple | list) and min(kernel_size) <= 0):

@@ -262,9 +262,7 @@ class RNNBase(Module):
         return x, tuple(stack(parts) for parts in zip(*last))
 
 
-def check_settings(
-    input_size: Any, hidden_size: Any, num_layers: Any, bias: Any, batch_first: Any, dropout: Any, proj_size: Any
-) -> None:  # fmt: skip
+def check_settings(input_size: Any, hidden_size: Any, num_layers: Any, bias: Any, batch_first: Any, dropout: Any, proj_size: Any) -> None:
     """Raise PyTorch's exceptions for settings that cannot be."""
     if isinstance(dropout, bool) or not isinstance(dropout, int | float) or not 0 <= dropout <= 1:
         raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
@@ -344,9 +342,7 @@ class RNNCellBase(Module):
     bias_ih: Any
     bias_hh: Any
 
-    def __init__(
-        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
-    ) -> None:
+    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         gates, like = num_chunks * hidden_size, {"device": device, "dtype": dtype}
@@ -388,9 +384,7 @@ class RNNCellBase(Module):
             if s.shape[0] != x.shape[0]:
                 raise RuntimeError(f"Input batch size {x.shape[0]} doesn't match hidden{k} batch size {s.shape[0]}")
             if s.shape[1] != self.hidden_size:
-                raise RuntimeError(
-                    f"hidden{k} has inconsistent hidden_size: got {s.shape[1]}, expected {self.hidden_size}"
-                )
+                raise RuntimeError(f"hidden{k} has inconsistent hidden_size: got {s.shape[1]}, expected {self.hidden_size}")
         out = step(F.linear(x, self.weight_ih, self.bias_ih), state, self.weight_hh, self.bias_hh, None)
         return tuple(s.squeeze(0) for s in out) if alone else out
 

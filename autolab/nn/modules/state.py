@@ -256,9 +256,7 @@ def mismatch(key: str, t: Any, new: Any) -> str:
     fits = is_lazy(t) or is_lazy(new) or new.shape == t.shape or (t.ndim == 0 and tuple(new.shape) == (1,))
     if fits:
         return ""
-    return (
-        f"size mismatch for {key}: copying a param with shape {new.shape} from checkpoint, the shape in current model is {t.shape}."
-    )
+    return f"size mismatch for {key}: copying a param with shape {new.shape} from checkpoint, the shape in current model is {t.shape}."
 
 
 def check(module: Any, strict: bool, keys: IncompatibleKeys, problems: list[str]) -> None:

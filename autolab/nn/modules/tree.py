@@ -19,9 +19,7 @@ class Tree:
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
 
-    def named_modules(
-        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Module]]:
+    def named_modules(self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
         """This module and all below it, once each, with dotted names."""
         memo = set() if memo is None else memo
         if self in memo:
@@ -65,9 +63,7 @@ class Tree:
                         seen.add(id(value))
                     yield (f"{path}.{name}" if path else name), value
 
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
         """All parameters with dotted names; a shared one once."""
         return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 

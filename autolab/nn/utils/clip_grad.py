@@ -37,9 +37,7 @@ def get_total_norm(
     return total  # type: ignore[no-any-return]
 
 
-def clip_grads_with_norm_(
-    parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None
-) -> None:
+def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
     """Scale all gradients, in place, by max_norm / total_norm if that is below 1."""
     with recording(False):
         scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)  # type: ignore[operator]

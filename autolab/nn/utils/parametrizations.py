@@ -105,9 +105,7 @@ class _SpectralNorm(Module):
         return value
 
 
-def spectral_norm(
-    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
-) -> Any:
+def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> Any:
     """A weight over its largest singular value, found by the power method, a few steps at each use. Source: Miyato et al. 2018."""
     weight = _weight_of(module, name)
     part = _SpectralNorm(weight, n_power_iterations, default_dim(module) if dim is None else dim, eps)

@@ -73,9 +73,7 @@ class ParametrizationList(ModuleList):
                     except NotImplementedError:
                         pass  # and what is there is the original
         if not isinstance(new, Tensor | Sequence):
-            raise ValueError(
-                f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(new).__name__}"
-            )
+            raise ValueError(f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(new).__name__}")
         self.is_tensor = isinstance(new, Tensor)
         self.ntensors = 1 if isinstance(new, Tensor) else len(new)
         if isinstance(new, Tensor):
@@ -120,9 +118,7 @@ class ParametrizationList(ModuleList):
             for i, (own, new) in enumerate(zip(self.originals(), values)):
                 if own.dtype != new.dtype:
                     which = ("The tensor", "`original`") if self.is_tensor else (f"Tensor {i}", f"`original{i}`")
-                    raise ValueError(
-                        f"{which[0]} returned by `right_inverse` has dtype {new.dtype} while {which[1]} has dtype {own.dtype}"
-                    )
+                    raise ValueError(f"{which[0]} returned by `right_inverse` has dtype {new.dtype} while {which[1]} has dtype {own.dtype}")
                 own.data = new.detach()
 
     def forward(self) -> Any:
@@ -208,9 +204,7 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Mod
         _make_property(module, tensor_name)
         module.parametrizations._modules[tensor_name] = parts
     else:
-        raise ValueError(
-            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'"
-        )
+        raise ValueError(f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name '{tensor_name}'")
     return module
 
 

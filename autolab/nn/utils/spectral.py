@@ -58,9 +58,7 @@ def default_dim(module: Any) -> int:
     return 1 if getattr(module, "transposed", False) else 0
 
 
-def spectral_norm(
-    module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
-) -> Any:
+def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> Any:
     """Divide a parameter by its largest singular value. It becomes name_orig; name_u and name_v are buffers of the power method.
 
     `parametrizations.spectral_norm` does the same. Raises RuntimeError if it is done already.
@@ -99,8 +97,6 @@ def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
                 delattr(module, part)
             module.register_parameter(name, Parameter(weight.detach()))
             del module._forward_pre_hooks[key]
-            module._state_dict_hooks = {
-                k: h for k, h in module._state_dict_hooks.items() if getattr(h, "__self__", None) is not hook
-            }
+            module._state_dict_hooks = {k: h for k, h in module._state_dict_hooks.items() if getattr(h, "__self__", None) is not hook}
             return module
     raise ValueError(f"spectral_norm of '{name}' not found in {module}")

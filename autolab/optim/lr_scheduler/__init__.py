@@ -11,7 +11,7 @@ from autolab.optim.lr_scheduler.factors import (
     MultiStepLR,
     PolynomialLR,
     StepLR,
-)  # fmt: skip
+)
 from autolab.optim.lr_scheduler.plateau import ReduceLROnPlateau
 from autolab.optim.lr_scheduler.waves import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 

@@ -105,9 +105,7 @@ class LRScheduler:
     def _asked(self) -> None:
         """Warn who calls `get_lr` from outside a step."""
         if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning, stacklevel=3
-            )
+            warnings.warn("To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", UserWarning, stacklevel=3)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer. Save the optimizer's own state as well."""
@@ -162,8 +160,7 @@ def per_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
     if isinstance(value, list | tuple):
         if len(value) != groups:
             raise ValueError(
-                f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
-                f"param_groups has {groups}."
+                f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has {groups}."
             )
         return [copied(v) for v in value]
     return [copied(value) for _ in range(groups)]

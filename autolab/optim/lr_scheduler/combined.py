@@ -57,9 +57,7 @@ class SequentialLR(Several):
     0.5 0.5 1.0 0.9
     """
 
-    def __init__(
-        self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+    def __init__(self, optimizer: Optimizer, schedulers: list[LRScheduler], milestones: list[int], last_epoch: int = -1) -> None:
         self._hold(schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(

@@ -95,13 +95,10 @@ class LinearLR(Factors):
     """
 
     def __init__(
-        self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5,
-        last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+        self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0, total_iters: int = 5, last_epoch: int = -1
+    ) -> None:
         if not 0 < start_factor <= 1:
-            raise ValueError(
-                f"Starting multiplicative factor expected to be greater than 0 and less or equal to 1. It is {start_factor}"
-            )
+            raise ValueError(f"Starting multiplicative factor expected to be greater than 0 and less or equal to 1. It is {start_factor}")
         if not 0 <= end_factor <= 1:
             raise ValueError(f"Ending multiplicative factor expected to be between 0 and 1. It is {end_factor}")
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
@@ -153,8 +150,8 @@ class Lambdas(LRScheduler):
     """A schedule with a function for each group. Functions are not saved; objects with `__call__` keep their attributes."""
 
     def __init__(
-        self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]], last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+        self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]], last_epoch: int = -1
+    ) -> None:
         self.optimizer = optimizer
         groups = len(optimizer.param_groups)
         self.lr_lambdas = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * groups

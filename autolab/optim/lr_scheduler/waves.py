@@ -48,9 +48,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     step(epoch) may be given parts of an epoch. Source: Loshchilov and Hutter 2017. Raises ValueError for settings out of range.
     """
 
-    def __init__(
-        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         if not isinstance(T_0, int) or T_0 <= 0:
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if not isinstance(T_mult, int) or T_mult < 1:

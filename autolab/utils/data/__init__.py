@@ -11,15 +11,8 @@ from autolab.utils.data.dataset import (
     Subset,
     TensorDataset,
     random_split,
-)  # fmt: skip
-from autolab.utils.data.sampler import (
-    BatchSampler,
-    RandomSampler,
-    Sampler,
-    SequentialSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
-)  # fmt: skip
+)
+from autolab.utils.data.sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
 from autolab.utils.data.worker import WorkerInfo, get_worker_info
 
 __all__ = [

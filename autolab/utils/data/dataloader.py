@@ -178,8 +178,7 @@ class Pass:
     def __init__(self, loader: DataLoader[Any]) -> None:
         if loader.pin_memory:
             warnings.warn(
-                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
-                stacklevel=3,
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.", stacklevel=3
             )
         self.loader_numbers = loader._numbers
         self.dataset, self.workers = loader.dataset, loader.num_workers

@@ -40,9 +40,7 @@ class RandomSampler(Sampler[int]):
     Raises ValueError unless num_samples is a positive whole number.
     """
 
-    def __init__(
-        self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Any = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Any = None) -> None:
         self.data_source, self.replacement, self._num_samples, self.generator = data_source, replacement, num_samples, generator
         if not isinstance(replacement, bool):
             raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
@@ -84,9 +82,7 @@ class WeightedRandomSampler(Sampler[int]):
     Raises ValueError for settings of the wrong kind, RuntimeError for weights that nothing can be drawn from.
     """
 
-    def __init__(
-        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None) -> None:
         positive("num_samples", num_samples)
         if not isinstance(replacement, bool):
             raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
