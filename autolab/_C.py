@@ -18,8 +18,8 @@ from autolab.autograd.saved import SavedTensor
 from autolab.engine.backward import running
 from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad, Node, edge_of
-from autolab.engine.saved import keep
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.saved import save
+from autolab.engine.tensor import Tensor, new_tensor
 
 __all__ = ["has_lapack", "is_grad_enabled"]
 
@@ -120,7 +120,7 @@ class DelayedError(Node):
         node = Error(self.message, tuple(edge_of(t) for t in tensors), outputs=len(tensors))
         found = []
         for k, t in enumerate(tensors):
-            out = fresh(t.payload)
+            out = new_tensor(t.payload)
             out.edge = (node, k) if k else node
             found.append(out)
         return tuple(found) if len(found) > 1 else found[0]
@@ -144,7 +144,7 @@ def _unsafe_set_version_counter(tensors: tuple[Tensor, ...], versions: tuple[int
 
 
 def _make_saved_tensor(tensor: Tensor, is_output: bool = False) -> SavedTensor:
-    kept = {"it": keep(tensor, tensor.payload, is_result=is_output)}
+    kept = {"it": save(tensor, tensor.payload, is_result=is_output)}
     return SavedTensor(Error("", ()), "tensor", edge_of(tensor), lambda: kept["it"], lambda new: kept.update(it=new))
 
 

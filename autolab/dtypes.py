@@ -170,15 +170,15 @@ def cast(a: Any, d: np.dtype[Any]) -> Any:
     return np.asarray(a).astype(d)[()]
 
 
-def widened(values: Any) -> list[Any]:
+def upcast(values: Any) -> list[Any]:
     """Raw values or Tensors with 16-bit floats as float32: arithmetic on them is done in float32 and rounded once."""
     return [
-        widened(v) if type(v) is list else v.astype(float32.numpy) if getattr(getattr(v, "payload", v), "dtype", None) in NARROW else v
+        upcast(v) if type(v) is list else v.astype(float32.numpy) if getattr(getattr(v, "payload", v), "dtype", None) in NARROW else v
         for v in values
     ]
 
 
-def narrowed(value: Any, d: np.dtype[Any]) -> Any:
+def downcast(value: Any, d: np.dtype[Any]) -> Any:
     """A result computed in float32, rounded to the 16-bit float it stands for; results that are no float32 as they are."""
     return value.astype(d) if getattr(getattr(value, "payload", value), "dtype", None) == float32.numpy else value
 

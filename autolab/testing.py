@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.creation import as_tensor
 from autolab.torch_api.random import rand
 
@@ -164,5 +164,5 @@ def make_tensor(
         numbers = np.where(numbers == 0, np.ones((), d) if d.kind in "biu" else np.finfo(np.float16).tiny, numbers).astype(d)
     if noncontiguous and shape:
         numbers = numbers[..., ::2]
-    made: Tensor = fresh(numbers)
+    made: Tensor = new_tensor(numbers)
     return made.requires_grad_() if requires_grad else made

@@ -58,7 +58,7 @@ class Casting:
             return t.astype(wanted)
         dtype = dtypes.of(wanted)
         # Not without recording: what is cast there would have no history when it is used later.
-        if self.cache is None or not modes.grad or not (t.flag and t.edge is None and t.window is None) or wanted == FLOAT32:
+        if self.cache is None or not modes.grad or not (t.wants_grad and t.edge is None and t.view_info is None) or wanted == FLOAT32:
             return to(t, dtype)
         key = id(t), wanted
         found = self.cache.get(key)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.modes import recording
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 
 __all__ = ["GradScaler"]
 
@@ -67,7 +67,7 @@ class GradScaler:
             return outputs
         if isinstance(outputs, Tensor):
             if self._scale is None:
-                self._scale = fresh(np.float32(self._init_scale))
+                self._scale = new_tensor(np.float32(self._init_scale))
             return outputs * self._scale  # type: ignore[operator]
         if isinstance(outputs, Iterable):
             scaled = map(self.scale, outputs)
@@ -132,7 +132,7 @@ class GradScaler:
             if not found:
                 raise AssertionError("No inf checks were recorded prior to update. Call step(optimizer) or unscale_(optimizer) first.")
             value = self._adapted(scale.payload, any(found))
-        self._scale = fresh(np.float32(value))
+        self._scale = new_tensor(np.float32(value))
         self._rounds = defaultdict(Round)
 
     def _adapted(self, scale: Any, found_inf: bool) -> Any:
@@ -220,7 +220,7 @@ class GradScaler:
             raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled instance of GradScaler.")
         self._init_scale = state_dict["scale"]
         if self._scale is not None:
-            self._scale = fresh(np.float32(state_dict["scale"]))
+            self._scale = new_tensor(np.float32(state_dict["scale"]))
         self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
         self._growth_interval, self._growth_tracker = state_dict["growth_interval"], state_dict["_growth_tracker"]
 
@@ -237,7 +237,7 @@ class GradScaler:
 
 def unscaled(g: Tensor, inverse: Any) -> bool:
     """Multiply a gradient by 1 / scale in place. Returns whether all its entries were finite."""
-    raw = g.box()
+    raw = g.writable_array()
     good = bool(np.isfinite(raw).all())
     with recording(False), np.errstate(all="ignore"):
         raw[...] = raw * inverse

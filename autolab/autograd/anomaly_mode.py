@@ -42,11 +42,11 @@ class Anomaly:
         if now is not None and now["node"] is not None:
             node.metadata[PARENT] = now["node"]
 
-    def gradients(self, node: Node, g: Any, create_graph: bool) -> Any:
+    def vjp(self, node: Node, g: Any, create_graph: bool) -> Any:
         """The gradients of a node; if it fails or gives nan, say first which line of the forward pass made it."""
         try:
             with np.errstate(all="ignore"):  # what NumPy would warn of is what is looked for
-                gradients = node.gradients(g, create_graph)
+                gradients = node.vjp(g, create_graph)
             for i, gi in enumerate(gradients if modes.check_nan else ()):
                 raw = gi.all_numbers() if hasattr(gi, "all_numbers") else gi
                 if raw is not None and raw.dtype in FLOATING and np.isnan(raw).any():
@@ -58,7 +58,7 @@ class Anomaly:
 
     def inside(self, node: Node) -> Any:
         """What runs a node that is a part of another."""
-        return node.fire
+        return node.run
 
 
 def since_the_cell(lines: list[traceback.FrameSummary]) -> list[traceback.FrameSummary]:

@@ -14,7 +14,7 @@ from autolab.dtypes import FLOATING, of
 from autolab.engine.backward import run
 from autolab.engine.modes import modes
 from autolab.engine.node import Edge, Like, edge_of
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.size import Size
 from autolab.torch_api import overriding
 
@@ -71,7 +71,7 @@ def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], crea
                     f"grad can be implicitly created only for scalar outputs; {said}, or pass the weights: `y.backward(gradient=...)`."
                 )
             one = like.dtype.type(1) if not like.shape else np.ones(like.shape, like.dtype)
-            found.append(fresh(one) if create_graph else one)
+            found.append(new_tensor(one) if create_graph else one)
             if modes.tracer is not None:
                 modes.tracer.seed(found[-1])
             continue
@@ -228,7 +228,7 @@ def grad(
         from autolab.autograd import forward_ad
 
         if any(isinstance(t, forward_ad.Carried) for t in (*outputs, *wanted)):
-            return forward_ad.gradients(grad, outputs, wanted, grad_outputs, retain_graph, create_graph, options)
+            return forward_ad.gradients_of_duals(grad, outputs, wanted, grad_outputs, retain_graph, create_graph, options)
     if materialize_grads:
         if allow_unused is False:
             raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False.")
@@ -261,8 +261,8 @@ def grad(
             if materialize_grads:
                 if isinstance(t, GradientEdge):
                     raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge: it has no shape.")
-                g = fresh(np.zeros(t.payload.shape, t.payload.dtype)[()]).requires_grad_(create_graph)
-        result.append(g if g is None or isinstance(g, Tensor) else fresh(g))
+                g = new_tensor(np.zeros(t.payload.shape, t.payload.dtype)[()]).requires_grad_(create_graph)
+        result.append(g if g is None or isinstance(g, Tensor) else new_tensor(g))
     return tuple(result)
 
 

@@ -20,7 +20,7 @@ from autolab.autograd.incoming import (
 )
 from autolab.autograd.mismatch import GradcheckError, Jacobian, Pair
 from autolab.engine.modes import recording
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 
 
 class Options(NamedTuple):
@@ -93,7 +93,7 @@ class Backward(Mode):
     def rows(self, out: Tensor, weight: Any) -> list[Any]:
         """The gradients of weight @ out, twice: they must be the same, of the inputs' dtype."""
         xs = [self.inputs[i] for i in self.checked]
-        weight = fresh(weight.reshape(out.payload.shape).astype(out.payload.dtype)[()])
+        weight = new_tensor(weight.reshape(out.payload.shape).astype(out.payload.dtype)[()])
         passes = [grad(out, xs, weight, retain_graph=True, allow_unused=True) for _ in range(2)]
         found = [[np.zeros(x.payload.size) if g is None else np.array(g.payload).reshape(-1) for x, g in zip(xs, gs)] for gs in passes]
         for i, x, g in zip(self.checked, xs, passes[0]):
@@ -220,4 +220,4 @@ def random_weights(like: Any, gaps: bool) -> Tensor:
     values = np.asarray(np.random.default_rng(0).uniform(-1, 1, like.shape)).astype(like.dtype)
     if gaps and values.ndim:
         values = np.repeat(values, 2, -1)[..., ::2]
-    return fresh(values[()]).requires_grad_()
+    return new_tensor(values[()]).requires_grad_()

@@ -18,8 +18,8 @@ import numpy as np
 from autolab.autograd.saved import SavedTensor, with_history
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import Edge, Node, next_number, sum_to
-from autolab.engine.saved import FREED, Packed, Saved, check, keep, show_value
-from autolab.engine.tensor import SAME, Tensor, fresh
+from autolab.engine.saved import FREED, Packed, Saved, checked, save, show_value
+from autolab.engine.tensor import SAME, Tensor, new_tensor
 
 if TYPE_CHECKING:
     from autolab.autograd.function import Function
@@ -90,7 +90,7 @@ def derive(call: Call, needs: tuple[bool, ...], args: tuple[Any, ...]) -> Callab
 
     def counter(operands: Any, ordinary: list[int]) -> list[int]:
         for a in operands:
-            if isinstance(a, Tensor) and (id(a) in inputs or a.edge is not None or a.flag or comes_from(a, call)):
+            if isinstance(a, Tensor) and (id(a) in inputs or a.edge is not None or a.wants_grad or comes_from(a, call)):
                 ordinary = Derived(ordinary)
                 ordinary.token = call.token  # type: ignore[attr-defined]
                 break
@@ -116,7 +116,7 @@ class Error(Node):
     def name(self) -> str:
         return "torch::autograd::Error"  # as PyTorch writes it
 
-    def gradients(self, g: Any, create_graph: bool) -> Any:
+    def vjp(self, g: Any, create_graph: bool) -> Any:
         raise RuntimeError(self.message)
 
 
@@ -128,7 +128,7 @@ class Remembered:
     def __init__(self, name: str, tensor: Tensor | None, edge: Edge | int | None, lost: bool = False) -> None:
         self.name = name
         output = isinstance(edge, int)
-        self.kept: Any = (None, [0], 0) if tensor is None else keep(tensor, tensor.payload, is_result=output)
+        self.kept: Any = (None, [0], 0) if tensor is None else save(tensor, tensor.payload, is_result=output)
         # A number: the history is an output of the very node that saves it, and a node may not hold itself.
         self.edge = edge
         self.lost = lost  # computed in forward, from the inputs: its derivative is not known
@@ -138,7 +138,7 @@ class Remembered:
     def tensor(self, call: Call) -> Any:
         if type(self.kept[0]) is Packed and self.edge is None and not self.lost:
             return self.kept[0].tensor()  # what a saved-tensor hook brings back
-        raw, version = check(call, self.name, self.kept) if self.kept[0] is not None else (None, None)
+        raw, version = checked(call, self.name, self.kept) if self.kept[0] is not None else (None, None)
         if raw is None or (self.original is not None and self.original.payload is raw and not self.lost):
             return self.original
         return with_history(raw, self.history(call), version)  # type: ignore[arg-type]
@@ -292,12 +292,12 @@ class FunctionNode(Node):
 
     # -- what the engine asks ------------------------------------------------------------------------
 
-    def gradients(self, g: Any, create_graph: bool) -> tuple[Any, ...]:
+    def vjp(self, g: Any, create_graph: bool) -> tuple[Any, ...]:
         incoming = g if self.outputs > 1 else (g,)
         if self.call.materialize:
             incoming = [np.zeros(*like)[()] if gi is None and like is not None else gi for gi, like in zip(incoming, self.outputs_like)]
         with recording(create_graph):
-            rule, given = self.call.function.rule(), [gi if gi is None or isinstance(gi, Tensor) else fresh(gi) for gi in incoming]
+            rule, given = self.call.function.rule(), [gi if gi is None or isinstance(gi, Tensor) else new_tensor(gi) for gi in incoming]
             returned = rule(self.ctx, given) if self.call.function.boxed_grads_call else rule(self.ctx, *given)
         gs = self.checked_count(returned if isinstance(returned, tuple) else (returned,))
         return tuple([self.checked(i, gi, create_graph) for i, gi in enumerate(gs)])

@@ -19,15 +19,15 @@ import numpy as np
 
 from autolab.autograd.context import FunctionNode
 from autolab.dtypes import FLOATING
-from autolab.engine.apply import highest
+from autolab.engine.apply import top_transform
 from autolab.engine.inplace import layout_of
 from autolab.engine.modes import modes
 from autolab.engine.op import Out, Value, Values
-from autolab.engine.tensor import TABLE, Tensor, fresh
+from autolab.engine.tensor import TABLE, Tensor, new_tensor
 from autolab.rules.strided import owned, window
 from autolab.torch_api.inplace import copy_
-from autolab.transforms.dual import Dual, Push, check_tangent
-from autolab.transforms.level import Level, Look, shaped, zeros
+from autolab.transforms.dual import Dual, ForwardMode, check_tangent
+from autolab.transforms.level import Level, ViewPath, shaped, zeros
 
 __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
 
@@ -58,7 +58,7 @@ class _set_fwd_grad_enabled:
         modes.forward = self.before
 
 
-SLOTS = ("payload", "edge", "flag", "version", "window", "extra", "_grad")
+SLOTS = ("payload", "edge", "wants_grad", "version", "view_info", "extra", "_grad")
 
 
 def moved_over(source: Any, target: Any) -> None:
@@ -101,7 +101,7 @@ class Carried(Dual):
     def detach_(self) -> Tensor:
         """Forget the history and the tangent."""
         self.value.detach_()
-        self.moved = None
+        self._tangent = None
         return self
 
     def __repr__(self) -> str:
@@ -109,7 +109,7 @@ class Carried(Dual):
         return shown if self.tangent is None else f"{shown[:-1]}, tangent={self.tangent!r})"
 
 
-class Forward(Push):
+class Forward(ForwardMode):
     """The level of a `dual_level`. Its boxes are tensors like others: they may have been such before, and are such again afterwards."""
 
     box = Carried
@@ -140,40 +140,40 @@ class Forward(Push):
         """A tensor that is written to with a dual becomes one, and so does what it looks into."""
         if target.level:
             super().take_in(target)
-        look, part = target.window, None
+        look, part = target.view_info, None
         if look is not None:
-            part = look.part(target.box())
+            part = look.part(target.writable_array())
             if not look.base.level:
                 self.take_in(look.base)
         value = object.__new__(type(target))
         moved_over(target, value)
         target.__class__ = Carried
-        target.edge = target.window = target.extra = target._grad = target.own = None
-        target.flag, target.version = False, [0]
+        target.edge = target.view_info = target.extra = target._grad = target.own = None
+        target.wants_grad, target.version = False, [0]
         target.home, target.level, target.value = self, self.number, value
         if look is not None:
             base = look.base
             look.base, target.version = base.value, base.version
-            target.window = Look(base, ((TABLE["as_strided"], {"part": part}, None),))
-            if base.moved is not None:
-                target.moved = target.window.through(base.moved)
+            target.view_info = ViewPath(base, ((TABLE["as_strided"], {"part": part}, None),))
+            if base._tangent is not None:
+                target._tangent = target.view_info.through(base._tangent)
         self.boxes[id(target)] = target
 
     def rewritten(self, target: Any, source: Any) -> None:
         """As PyTorch does, write the new tangent over the old one, which whoever gave it sees."""
-        look, tangent = target.window, source.tangent
+        look, tangent = target.view_info, source.tangent
         owner = target if look is None else look.base
-        if tangent is None and owner.moved is None:
+        if tangent is None and owner._tangent is None:
             return
-        if owner.moved is None:
-            owner.moved = still(owner.value, tangent)
-        if (tangent is not None and tangent.level > owner.moved.level) or repeats(owner.moved):
+        if owner._tangent is None:
+            owner._tangent = still(owner.value, tangent)
+        if (tangent is not None and tangent.level > owner._tangent.level) or repeats(owner._tangent):
             super().rewritten(target, source)  # no room in its memory: another tangent
             return
         whole = look is None or (target.shape == owner.shape and alike(owner.value, target.value))
-        mine = owner.moved if whole else look.through(owner.moved)
+        mine = owner._tangent if whole else look.through(owner._tangent)
         copy_(mine, zeros(target.value) if tangent is None else tangent)
-        target.moved = mine
+        target._tangent = mine
         if look is not None:
             look.seen = owner.version[0]
 
@@ -186,28 +186,28 @@ class Forward(Push):
             box.__class__ = type(value)
             if not value.level:
                 moved_over(value, box)
-                if box.window is not None:
-                    box.window.base = again.get(id(box.window.base), box.window.base)
+                if box.view_info is not None:
+                    box.view_info.base = again.get(id(box.view_info.base), box.view_info.base)
 
 
 def still(value: Any, tangent: Any) -> Any:
     """Zeros for a value, with room for a tangent of one of its parts: inside vmap, where each sample has its own, for each."""
     if tangent.level:
-        return shaped(tangent, tuple(value.shape), lambda *size: fresh(np.zeros(size, value.payload.dtype)))
+        return shaped(tangent, tuple(value.shape), lambda *size: new_tensor(np.zeros(size, value.payload.dtype)))
     return laid_out_as(value, zeros(value))
 
 
 def repeats(t: Any) -> bool:
     """Whether several entries lie in one place, so that they cannot be written one by one."""
-    return not t.level and 0 in layout_of(t.box()) and t.shape.numel() > 1
+    return not t.level and 0 in layout_of(t.writable_array()) and t.shape.numel() > 1
 
 
 def alike(a: Any, b: Any) -> bool:
     """Whether two tensors lie in their memories in the same way. Of a batch no memory is known: then it is taken to be in order."""
-    x = a.box() if not a.level else None
+    x = a.writable_array() if not a.level else None
     if x is None or b.level:
         return x is None or x.flags.c_contiguous
-    y = b.box()
+    y = b.writable_array()
     if not x.size:
         return True
     (memory, start), (other, begin) = owned(x), owned(y)
@@ -219,9 +219,9 @@ def laid_out_as(like: Any, t: Tensor) -> Tensor:
     """A copy of t that lies in memory as `like` does, so that views of one show what the same views of the other show."""
     if like.level or t.level:
         return TABLE["clone"](t)  # type: ignore[no-any-return]
-    x = like.box()
+    x = like.writable_array()
     memory, start = owned(x)
-    return copy_(fresh(window(np.zeros(memory.size, x.dtype), x.shape, layout_of(x), start)), t)
+    return copy_(new_tensor(window(np.zeros(memory.size, x.dtype), x.shape, layout_of(x), start)), t)
 
 
 def current() -> Forward | None:
@@ -316,7 +316,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     """The numbers of a dual tensor and its tangent (None if it has none, or after the dual level has ended)."""
     check_level("_fw_primal", level)
     if current() is not None:
-        highest((tensor,))  # it may look into what has become a dual
+        top_transform((tensor,))  # it may look into what has become a dual
     if not isinstance(tensor, Carried):
         return UnpackedDualTensor(tensor, None)
     return UnpackedDualTensor(TABLE["alias"](tensor.value), tensor.tangent if modes.forward else None)
@@ -342,7 +342,7 @@ class Moving(NamedTuple):
                 "one of the variables needed for gradient computation has been modified by an inplace operation: the tangent of "
                 f"shape {list(self.tangent.shape)} was written over since. Use the out-of-place form inside a dual level."
             )
-        return level.input(value if isinstance(value, Tensor) else fresh(value), self.tangent)
+        return level.input(value if isinstance(value, Tensor) else new_tensor(value), self.tangent)
 
 
 class Along:
@@ -355,22 +355,22 @@ class Along:
         if self.outer is not None:
             self.outer.remember(node)
 
-    def gradients(self, node: Any, g: Any, create_graph: bool) -> Any:
+    def vjp(self, node: Any, g: Any, create_graph: bool) -> Any:
         args, results = self.level.along.get(node, ((), ()))
         if isinstance(node, FunctionNode):
             node.call.moving = lambda t: self.known(t, (*args, *results))
             try:
-                return node.fire(g, create_graph)
+                return node.run(g, create_graph)
             finally:
                 node.call.moving = None
         if not args or node.op is None:
-            return node.fire(g, create_graph)
-        return node.gradients(
+            return node.run(g, create_graph)
+        return node.vjp(
             g, create_graph, [self.moved(slot, value, args, results) for slot, value in zip(node.plan.slots, node.unpack(create_graph))]
         )
 
     def inside(self, node: Any) -> Any:
-        return lambda g, create_graph: self.gradients(node, g, create_graph)
+        return lambda g, create_graph: self.vjp(node, g, create_graph)
 
     def moved(self, slot: Any, value: Any, args: Any, results: Any) -> Any:
         """What was saved in a slot, as a dual if it moved."""
@@ -385,7 +385,7 @@ class Along:
         return t if m is None else m.around(self.level, t)
 
 
-def gradients(
+def gradients_of_duals(
     grad: Any, outputs: Any, inputs: Any, grad_outputs: Any, retain_graph: bool | None, create_graph: bool, options: dict[str, Any]
 ) -> tuple[Any, ...]:
     """`autograd.grad` of dual tensors: the pass over the values, on duals. Hooks see duals, and results have the tangents of gradients."""

@@ -25,7 +25,7 @@ from autolab.engine.hooks import RemovableHandle
 from autolab.engine.inplace import FUNCTION, SEVERAL, View, check_may_write, rebase
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import Edge, edge_of
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.overriding import as_subclass, overrides
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
@@ -246,7 +246,7 @@ def check_dirty(call: Call, args: tuple[Any, ...], outs: tuple[Any, ...], record
                 "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be passed to "
                 "ctx.mark_dirty()."
             )
-            if t.window is not None:
+            if t.view_info is not None:
                 raise RuntimeError(said)
             warnings.warn(said, UserWarning, stacklevel=3)
             continue
@@ -256,12 +256,12 @@ def check_dirty(call: Call, args: tuple[Any, ...], outs: tuple[Any, ...], record
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that are "
                 "modified inplace must all be outputs of the Function."
             )
-        if modes.grad and t.flag and t.edge is None:
+        if modes.grad and t.wants_grad and t.edge is None:
             raise RuntimeError(
                 f"a leaf Variable that requires grad has been used in an in-place operation. {call.name()} marked it as dirty: "
                 "write to a clone() of it instead."
             )
-        if modes.grad and recorded and t.window is not None and sum(isinstance(out, Tensor) for out in outs) > 1:
+        if modes.grad and recorded and t.view_info is not None and sum(isinstance(out, Tensor) for out in outs) > 1:
             raise RuntimeError(
                 "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more than one "
                 "Tensor. This is not supported by the current autograd engine. You should either make sure the input is not a view "
@@ -278,13 +278,13 @@ def as_output(out: Any, args: tuple[Any, ...], call: Call) -> Any:
     """An output that is an input, or has a history already, becomes a tensor of its own over the same numbers."""
     if not isinstance(out, Tensor) or is_in(out, call.dirty):
         return out
-    if out.edge is not None or out.flag or is_in(out, args):
-        t = fresh(out.box())
-        t.version, t.window = out.version, View.of(out)
+    if out.edge is not None or out.wants_grad or is_in(out, args):
+        t = new_tensor(out.writable_array())
+        t.version, t.view_info = out.version, View.of(out)
         out = as_subclass(t, type(out)) if overrides(out) else t
-    if out.window is not None and modes.grad:
-        out.window.made = FUNCTION
-        out.window.seen = out.window.base.version[0]
+    if out.view_info is not None and modes.grad:
+        out.view_info.made = FUNCTION
+        out.view_info.seen = out.view_info.base.version[0]
     return out
 
 
@@ -310,8 +310,8 @@ def connect(node: FunctionNode, args: tuple[Any, ...], outs: tuple[Any, ...], re
         elif is_in(out, call.non_differentiable):
             results[k] = without_history(result, out, args)
     for result in results:
-        if differentiable > 1 and isinstance(result, Tensor) and result.window is not None:
-            result.window.made = SEVERAL
+        if differentiable > 1 and isinstance(result, Tensor) and result.view_info is not None:
+            result.view_info.made = SEVERAL
     to_save, call.to_save = call.to_save, ()  # first: a hook that packs may raise, and an output among them leads back to the node
     call.saved = [remembered(i, t, call, node.edges, args, outs) for i, t in enumerate(to_save)]
     if modes.watch is not None:
@@ -333,7 +333,7 @@ def remembered(
         if t is out and not is_in(t, call.non_differentiable):
             return Remembered("out" if len(outs) == 1 else f"output {k}", t, k)
     inputs = [a for a, edge in zip(args, edges) if edge is not None]
-    lost = comes_from(t, call) or (t.window is not None and any(t.version is a.version for a in inputs))
+    lost = comes_from(t, call) or (t.view_info is not None and any(t.version is a.version for a in inputs))
     return Remembered(f"saved_tensors[{i}]", t, edge_of(t), lost and t.payload.dtype in FLOATING and not is_in(t, outs))
 
 
@@ -359,7 +359,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         error = Error(twice, node.edges, outputs=len(gs))
         refused = []
         for k, g in enumerate(gs):
-            refused.append(g if g is None else fresh(g.payload))
+            refused.append(g if g is None else new_tensor(g.payload))
             if g is not None:
                 refused[k].edge = (error, k) if k else error
         return tuple(refused)

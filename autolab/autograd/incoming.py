@@ -12,7 +12,7 @@ from autolab.autograd.api import grad
 from autolab.autograd.differences import results
 from autolab.autograd.function import Function
 from autolab.autograd.mismatch import GradcheckError
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.transforms.batched import Batch
 
 
@@ -23,9 +23,9 @@ def run_forward(func: Any, inputs: tuple[Any, ...], directions: dict[int, Any], 
         for i, d in directions.items():
             x = moved[i]
             if d is not None and not isinstance(d, Tensor):
-                d = fresh(np.array(d).reshape(x.payload.shape).astype(x.payload.dtype)[()])
+                d = new_tensor(np.array(d).reshape(x.payload.shape).astype(x.payload.dtype)[()])
             if d is None and zeros:
-                d = fresh(np.zeros_like(x.payload)[()])
+                d = new_tensor(np.zeros_like(x.payload)[()])
             moved[i] = x if d is None else forward_ad.make_dual(x, d)
         return [forward_ad.unpack_dual(out) if isinstance(out, Tensor) else (out, None) for out in results(func, tuple(moved))]
 
@@ -59,9 +59,9 @@ def check_batched(func: Any, inputs: tuple[Any, ...], checked: list[int], positi
         out = outputs[p]
         weights = rng.standard_normal((2, *out.payload.shape)).astype(out.payload.dtype)
         options: dict[str, Any] = {"retain_graph": True, "allow_unused": True, "materialize_grads": True}
-        expected = [grad(out, xs, fresh(w), **options) for w in weights]
+        expected = [grad(out, xs, new_tensor(w), **options) for w in weights]
         try:
-            found = grad(out, xs, fresh(weights), is_grads_batched=True, **options)
+            found = grad(out, xs, new_tensor(weights), is_grads_batched=True, **options)
         except RuntimeError as error:
             raise not_batched(error) from error
         for i, got, *wanted in zip(checked, found, *expected):
@@ -79,7 +79,7 @@ def check_batched_forward(func: Any, inputs: tuple[Any, ...], checked: list[int]
         expected = [run_forward(func, inputs, {i: d}) for d in directions]
         try:
             with Batch(2) as level:
-                run = run_forward(func, inputs, {i: level.input(fresh(directions))})
+                run = run_forward(func, inputs, {i: level.input(new_tensor(directions))})
                 found = [t if t is None else (t if level.owns(t) else level.lift(t)).value for _, t in run]
         except RuntimeError as error:
             raise not_batched(error) from error
@@ -100,7 +100,7 @@ def same_batch(o: int, i: int, got: Tensor, wanted: list[Any]) -> None:
 def check_proportional(func: Any, inputs: tuple[Any, ...], checked: list[int], positions: list[int], masked: bool | None) -> None:
     """Where nothing comes in, nothing may go out."""
     outputs = results(func, inputs)
-    zeros = [fresh(np.zeros_like(outputs[p].payload)[()]) for p in positions]
+    zeros = [new_tensor(np.zeros_like(outputs[p].payload)[()]) for p in positions]
     gs = grad([outputs[p] for p in positions], [inputs[i] for i in checked], zeros, allow_unused=True)
     for i, g in zip(checked, gs):
         if g is not None and np.any(np.abs(g.payload) > 1e-8 if masked else g.payload):
@@ -128,7 +128,7 @@ def check_missing_gradients(func: Any, inputs: tuple[Any, ...], checked: list[in
     for missing in [positions, *([p] for p in positions if len(positions) > 1)]:
         outputs = results(func, inputs)
         outs = [Undefined.apply(outputs[p]) if p in missing else outputs[p] for p in positions]
-        weights = [fresh(np.ones(out.payload.shape, out.payload.dtype)[()]) for out in outs]
+        weights = [new_tensor(np.ones(out.payload.shape, out.payload.dtype)[()]) for out in outs]
         try:
             gs = grad(outs, [inputs[i] for i in checked], weights, allow_unused=True)
         except RuntimeError as error:

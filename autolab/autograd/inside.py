@@ -15,10 +15,10 @@ from autolab.autograd.transformed import mapped, pushed
 from autolab.dtypes import FLOATING
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
-from autolab.engine.saved import check
+from autolab.engine.saved import checked
 from autolab.engine.tensor import Tensor
 from autolab.transforms.batched import Batch
-from autolab.transforms.dual import Push
+from autolab.transforms.dual import ForwardMode
 from autolab.transforms.level import Level
 from autolab.transforms.taped import Tape, as_tensor
 
@@ -32,7 +32,7 @@ class SavedValue:
         self.name, self.kept = name, (tensor, tensor.version, tensor.version[0])
 
     def tensor(self, call: Call) -> Any:
-        return check(call, self.name, self.kept)[0]  # type: ignore[arg-type]
+        return checked(call, self.name, self.kept)[0]  # type: ignore[arg-type]
 
 
 class InsideNode(FunctionNode):
@@ -40,7 +40,7 @@ class InsideNode(FunctionNode):
 
     __slots__ = ()
 
-    def gradients(self, g: Any, create_graph: bool) -> tuple[Any, ...]:
+    def vjp(self, g: Any, create_graph: bool) -> tuple[Any, ...]:
         incoming = g if self.outputs > 1 else (g,)
         if self.call.materialize:
             incoming = [np.zeros(*like)[()] if gi is None and like is not None else gi for gi, like in zip(incoming, self.outputs_like)]
@@ -62,7 +62,7 @@ def node_class(function: type[Function]) -> type[InsideNode]:
 def apply_inside(function: type[Function], level: Level, args: tuple[Any, ...]) -> Any:
     """What `Function.apply` does when its highest argument is a box of `level`."""
     level.check_active()
-    if isinstance(level, Push):
+    if isinstance(level, ForwardMode):
         return pushed(function, level, args)
     if isinstance(level, Batch):
         return mapped(function, level, args)
@@ -78,7 +78,7 @@ def apply_inside(function: type[Function], level: Level, args: tuple[Any, ...]) 
     for box in written.values():
         level.before_write(box, None)
         box.version[0] += 1
-    views = {i: box for i, box in written.items() if box.window is not None}  # these learn their new history together with their base
+    views = {i: box for i, box in written.items() if box.view_info is not None}  # these learn their new history together with their base
     own = {i: box for i, box in written.items() if i not in views}
     results = [own[id(out)] if id(out) in own else level.put(out) if isinstance(out, Tensor) else out for out in outs]
     if modes.grad and any(ctx.needs_input_grad):

@@ -9,7 +9,7 @@ import numpy as np
 
 from autolab.autograd.api import as_tuple, grad
 from autolab.autograd.differences import Moved
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 
 
 def deprecated(name: str, grad_out: float) -> None:
@@ -32,7 +32,7 @@ def get_numerical_jacobian(fn: Any, inputs: Any, target: Any = None, eps: float 
     deprecated("get_numerical_jacobian", grad_out)
     inputs = as_tuple(inputs)
     places = [i for i, x in enumerate(inputs) if (x is target if target is not None else x.requires_grad)]
-    return tuple(fresh(Moved(lambda *xs: fn(xs), inputs, i, [0], eps).jacobians()[0]) for i in places)
+    return tuple(new_tensor(Moved(lambda *xs: fn(xs), inputs, i, [0], eps).jacobians()[0]) for i in places)
 
 
 def get_analytical_jacobian(
@@ -44,9 +44,9 @@ def get_analytical_jacobian(
     """
     deprecated("get_analytical_jacobian", grad_out)
     xs = [x for x in as_tuple(inputs) if x.requires_grad]
-    units = [fresh(u.reshape(output.payload.shape)) for u in np.eye(output.payload.size, dtype=output.payload.dtype)]
+    units = [new_tensor(u.reshape(output.payload.shape)) for u in np.eye(output.payload.size, dtype=output.payload.dtype)]
     passes = [[grad(output, xs, unit, retain_graph=True, materialize_grads=True) for unit in units] for _ in range(2)]
     first, second = ([np.stack([gs[k].payload.reshape(-1) for gs in one], 1) for k in range(len(xs))] for one in passes)
     agree = all(np.abs(a - b).max(initial=0) <= nondet_tol for a, b in zip(first, second))
     found = [(g, x) for gs in passes[0] for g, x in zip(gs, xs)]
-    return tuple(map(fresh, first)), agree, all(g.shape == x.shape for g, x in found), all(g.dtype == x.dtype for g, x in found)
+    return tuple(map(new_tensor, first)), agree, all(g.shape == x.shape for g, x in found), all(g.dtype == x.dtype for g, x in found)

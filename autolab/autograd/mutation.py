@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from autolab.engine.modes import modes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
@@ -66,7 +66,7 @@ class MutationContext:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was originally recorded."
             )
-        return fresh(numbers)
+        return new_tensor(numbers)
 
     def before_write(self, target: Tensor) -> None:
         """Copy what was saved of a tensor, or of another view of the same memory, that is about to be written to."""

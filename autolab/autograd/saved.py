@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.node import Node
-from autolab.engine.op import WRITERS, Op, Out, Plan, Slot, Value, Values
-from autolab.engine.saved import FREED, NEVER, Packed, bring_back, check, packed
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.op import CODEGEN, Op, Out, Plan, Slot, Value, Values
+from autolab.engine.saved import FREED, NEVER, Packed, bring_back, checked, packed
+from autolab.engine.tensor import Tensor, new_tensor
 
 
 def with_history(raw: Any, edge: Any, version: list[int]) -> Tensor:
@@ -23,7 +23,7 @@ def with_history(raw: Any, edge: Any, version: list[int]) -> Tensor:
     leaf = None if edge is None else getattr(edge[0], "variable", None)
     if leaf is not None and leaf.level == 0 and leaf.payload is raw:
         return leaf  # type: ignore[no-any-return]
-    t = fresh(raw)
+    t = new_tensor(raw)
     t.edge, t.version = edge, version
     return t
 
@@ -86,7 +86,7 @@ class SavedTensor:
             raise RuntimeError(FREED)
         if kept[0] is None:
             return None
-        raw, version = check(self.node, self.name, kept)
+        raw, version = checked(self.node, self.name, kept)
         if version is NEVER:  # no tensor: a number as it is, an array that stands for what nobody gave as None
             return raw if isinstance(raw, int | float | bool) else None
         own_result = self.edge is not None and self.edge[0] is self.node
@@ -145,7 +145,7 @@ def look_up(node: Any, slot: Any, raw: bool = False) -> Any:
 
 def indices(key: tuple[Any, ...]) -> tuple[Any, ...]:
     """What picks entries, as PyTorch keeps it: a tensor for each axis, None for one taken as a whole, up to the last tensor."""
-    found = [fresh(k) if isinstance(k, np.ndarray) else None for k in key]
+    found = [new_tensor(k) if isinstance(k, np.ndarray) else None for k in key]
     while found and found[-1] is None:
         found.pop()
     return tuple(found)
@@ -190,4 +190,4 @@ def from_the_front(node: Any, axis: Any) -> Any:
     return axis
 
 
-WRITERS["attributes"] = attributes
+CODEGEN["attributes"] = attributes

@@ -13,7 +13,7 @@ from autolab.func.tree import flatten, spread, unflatten
 from autolab.torch_api.reduce import sum as sum_over
 from autolab.torch_api.shape import movedim
 from autolab.transforms.batched import Batch
-from autolab.transforms.dual import Push, check_tangent
+from autolab.transforms.dual import ForwardMode, check_tangent
 from autolab.transforms.level import zeros
 
 
@@ -40,7 +40,7 @@ def as_tuple(outputs: Any) -> tuple[Any, ...]:
 # -- jvp ---------------------------------------------------------------------------------------------
 
 
-def pushed(function: type[Function], level: Push, args: tuple[Any, ...]) -> Any:
+def pushed(function: type[Function], level: ForwardMode, args: tuple[Any, ...]) -> Any:
     """A Function met by forward mode: its forward on the values, its jvp on the tangents."""
     values = [level.take(a) for a in args]
     given = [a.tangent if level.owns(a) else None for a in args]
@@ -78,7 +78,7 @@ def pushed(function: type[Function], level: Push, args: tuple[Any, ...]) -> Any:
         if t is not None:
             check_alias(out, t, values, given, versions, dirty=any(out is other for other in call.dirty))
         if k is not None and any(out is other for other in call.dirty) and level.owns(args[k]):
-            args[k].moved = t
+            args[k]._tangent = t
             results.append(args[k])
         else:
             results.append(level.input(out, t))
@@ -89,7 +89,7 @@ def pushed(function: type[Function], level: Push, args: tuple[Any, ...]) -> Any:
 
 def check_alias(out: Tensor, tangent: Tensor, values: list[Any], given: list[Any], versions: list[Any], dirty: bool) -> None:
     """What forward did to an input (returned it, looked into it, wrote to it), jvp must have done to its tangent."""
-    base = None if out.window is None else out.window.base
+    base = None if out.view_info is None else out.view_info.base
     for v, t, version in zip(values, given, versions):
         if t is None or not isinstance(v, Tensor):
             continue
@@ -99,14 +99,14 @@ def check_alias(out: Tensor, tangent: Tensor, values: list[Any], given: list[Any
                     "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an input "
                     "inplace, then the jvp function must modify the corresponding gradient inplace."
                 )
-        elif out is v or (base is not None and (base is v or (v.window is not None and base is v.window.base))):
-            if tangent.window is None:
+        elif out is v or (base is not None and (base is v or (v.view_info is not None and base is v.view_info.base))):
+            if tangent.view_info is None:
                 raise RuntimeError(
                     "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
                 )
-            if t.window is None and tangent.window.base is not t:
+            if t.view_info is None and tangent.view_info.base is not t:
                 raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the given grad input.")
-            if t.window is not None and tangent.window.base is not t.window.base:
+            if t.view_info is not None and tangent.view_info.base is not t.view_info.base:
                 raise RuntimeError(
                     "A custom Function is returning a view but the jvp is not returning a view of the same base as the given grad input."
                 )

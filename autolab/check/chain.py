@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autolab.autograd import no_grad
-from autolab.engine.apply import at_work
+from autolab.engine.apply import dispatch
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
@@ -110,7 +110,7 @@ class Chain:
 
     def operation(self, op: Any, args: Any, settings: Mapping[str, Any]) -> Any:
         """Run one row, and note it: the engine calls this for each."""
-        result = at_work(op, args, settings)
+        result = dispatch(op, args, settings)
         if not isinstance(result, Tensor) or len(self.steps) >= MOST_STEPS:
             raise CannotTrace(f"{op.name} has several results, or there are too many steps")
         raw = [np.asarray(a.payload if isinstance(a, Tensor) else a) for a in args]

@@ -17,7 +17,7 @@ from autolab.compiler.trace import Tracer
 from autolab.engine.modes import modes
 from autolab.engine.node import Node, edge_of, next_number
 from autolab.engine.saved import FREED
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 
 MOST_PROGRAMS = 8
 
@@ -31,7 +31,7 @@ class CompiledFunctionBackward(Node):
 
     __slots__ = ("again", "outputs", "program", "saved", "shapes", "versions")
 
-    def gradients(self, g: Any, create_graph: bool) -> Any:
+    def vjp(self, g: Any, create_graph: bool) -> Any:
         gs = g if self.outputs != 1 else (g,)
         if all(one is None for one in gs):
             return [None] * len(self.edges)
@@ -105,7 +105,7 @@ class Program:
         steps, back_steps, saved, incoming, found = self.split(builder, tracer, numbers, values)
         leaving = [v for v in values if v is not None] + saved
         names = dict(builder.names)
-        names["fresh"], names["attach"] = fresh, self.attach
+        names["new_tensor"], names["attach"] = new_tensor, self.attach
         source = Source(steps, leaving, names, kind)
         text = self.returned(result, self.named(outputs, values, source, builder), source)
         if any(self.needs):
@@ -168,7 +168,7 @@ class Program:
             if first is None and any(np.may_share_memory(o.payload, t.payload) for o in others):
                 raise CannotCompile("it returns two tensors that look into the same memory")
             copied = ".copy()" if others else ""
-            source.lines.append(f"r{k} = r{first}" if first is not None else f"r{k} = fresh({source.speak(v)}{copied})")
+            source.lines.append(f"r{k} = r{first}" if first is not None else f"r{k} = new_tensor({source.speak(v)}{copied})")
             yield f"r{k}"
 
     def returned(self, nest: Any, given: Any, source: Source) -> str:

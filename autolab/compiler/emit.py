@@ -15,7 +15,7 @@ import numpy as np
 from autolab.compiler.lower import Method, Step, Value, values_in
 from autolab.compiler.program import Accumulate, Again, Load, Refuse, Within
 from autolab.engine.node import add_into
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 
 LARGE = 1 << 16  # entries: from here on chains are run in blocks
 BLOCK = 1 << 14  # entries of a block: a few of them fit the second-level cache
@@ -384,7 +384,7 @@ def within(array: Any, low: Any, high: Any) -> None:
 def accumulate(leaf: Tensor, g: Any) -> None:
     """leaf.grad += g, where g belongs to nobody else."""
     if leaf._grad is None:
-        leaf._grad = fresh(g)
+        leaf._grad = new_tensor(g)
     else:
         add_into(leaf._grad, g)
 

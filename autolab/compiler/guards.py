@@ -131,12 +131,12 @@ class Guards:
         return own
 
     def look_at_tensor(self, t: Tensor, place: str) -> None:
-        wanted = f"{place}.flag is {t.flag} and ({place}.edge is None) is {t.edge is None} and not hooked({place})"
+        wanted = f"{place}.wants_grad is {t.wants_grad} and ({place}.edge is None) is {t.edge is None} and not hooked({place})"
         if self.arguments:
             dtype = self.name(t.payload.dtype)
             self.conditions.append(
                 f"isinstance({place}, Tensor) and {place}.payload.shape == {t.payload.shape} and {place}.payload.dtype is {dtype} "
-                f"and {wanted} and {place}.level == 0 and {place}.window is None"
+                f"and {wanted} and {place}.level == 0 and {place}.view_info is None"
             )
             twin = next((i for i, other in enumerate(self.inputs) if other is t), None)
             self.conditions += [f"{place} is {self.places[twin]}"] if twin is not None else [f"{place} is not {p}" for p in self.places]
@@ -155,7 +155,7 @@ class Guards:
         self.seen.add(id(t))
         self.outside.append(t)
         own, dtype, numbers = self.name(t), self.name(t.payload.dtype), self.name(t.payload)
-        wanted = f"{own}.flag is {t.flag} and ({own}.edge is None) is {t.edge is None} and not hooked({own})"
+        wanted = f"{own}.wants_grad is {t.wants_grad} and ({own}.edge is None) is {t.edge is None} and not hooked({own})"
         alike = f"({own}.payload.shape == {t.payload.shape} and {own}.payload.dtype is {dtype})"
         self.conditions.append(f"({own}.payload is {numbers} or {alike}) and {wanted}")
         self.look_at_attributes(t, own)

@@ -8,7 +8,7 @@ import numpy as np
 
 from autolab.compiler.lower import Lowering, Method, Value, has_values
 from autolab.compiler.trace import Backward, Check, Effect, Gradients, Operation, Ref, Tracer
-from autolab.engine.apply import join, narrowest
+from autolab.engine.apply import half_dtype, promote_operands
 from autolab.engine.node import fit
 from autolab.engine.tensor import Tensor
 
@@ -132,10 +132,10 @@ class Builder:
             raise CannotCompile(f"{op.name} is called with an array that is not a tensor of the trace (an index, perhaps)")
         own = [(r.sample.shape, r.sample.dtype) if isinstance(r, Value) else None for r in raws]
         plain = [r.sample if isinstance(r, Value) else r for r in raws]
-        if narrowest(op, plain) is not None:
+        if half_dtype(op, plain) is not None:
             raise CannotCompile("16-bit floats are computed with in eager mode only")
         if op.promote:
-            raws = [self.promoted(r, to) for r, to in zip(raws, join(op, plain))]
+            raws = [self.promoted(r, to) for r, to in zip(raws, promote_operands(op, plain))]
         if op.refuse is not None and all(not hasattr(r, "dtype") or r.dtype.kind in "iu" for r in plain):
             self.to.steps.append(Refuse(op.refuse, tuple(raws)))  # a whole number divided by 0
         elementwise = op.kind == "elementwise"

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autolab.engine.apply import at_work
+from autolab.engine.apply import dispatch
 from autolab.engine.backward import steps
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import AccumulateGrad, edge_of
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 
 MOST_EVENTS = 20_000
 PURE = {"zeros", "ones", "full", "eye", "arange", "linspace", "zeros_like", "ones_like", "full_like"}
@@ -173,7 +173,7 @@ class Tracer:
         inside = any(isinstance(a, Tensor) and a.level for a in args)
         if len(self.events) > MOST_EVENTS:
             self.leave(f"it runs more than {MOST_EVENTS} operations")
-        result = at_work(op, args, settings)
+        result = dispatch(op, args, settings)
         if inside or self.broken:
             return result
         refs, needs, bit = [], [], 1
@@ -267,7 +267,7 @@ class Tracer:
                 return
             if g is not None:
                 wanted.append(n)
-                results.append(self.number(fresh(g)))
+                results.append(self.number(new_tensor(g)))
         self.made.update(results)
         self.events.append(Gradients(roots, tuple(wanted), tuple(results), not options["retain_graph"]))
 

@@ -1,6 +1,6 @@
 """4. What happens at `x * y`: compute on the raw numbers, then record.
 
-`generally` is the way to read: it is right for every row and in every mode. Rows of fixed inputs take a shortcut with the same
+`apply_general` is the way to read: it is right for every row and in every mode. Rows of fixed inputs take a shortcut with the same
 meaning in the usual mode: `autolab.fast` writes it out for each of them, as a dataclass writes out `__init__`.
 """
 
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autolab.dtypes import FLOATING, NARROW, narrowed, promote, widened
+from autolab.dtypes import FLOATING, NARROW, downcast, promote, upcast
 from autolab.engine.inplace import View
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of, next_number
-from autolab.engine.tensor import Tensor, apart, fresh
+from autolab.engine.tensor import Tensor, apart, new_tensor
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
@@ -30,7 +30,7 @@ def apply(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     return result
 
 
-def generally(op: Op, args: Any, settings: dict[str, Any]) -> Any:
+def apply_general(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     """The general way, for every row, in every mode."""
     if not modes.fast:
         if modes.autocast is not None:
@@ -38,13 +38,13 @@ def generally(op: Op, args: Any, settings: dict[str, Any]) -> Any:
         if modes.tracer is not None:
             return modes.tracer.operation(op, args, settings)
         if modes.profiler is not None:
-            return modes.profiler.operation(op, args, lambda: at_work(op, args, settings))
-    return at_work(op, args, settings)
+            return modes.profiler.operation(op, args, lambda: dispatch(op, args, settings))
+    return dispatch(op, args, settings)
 
 
-def at_work(op: Op, args: Any, settings: dict[str, Any]) -> Any:
+def dispatch(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     """Hand over to the highest transform among the arguments; if there is none, compute and record."""
-    home = highest(args) if modes.levels else None
+    home = top_transform(args) if modes.levels else None
     if home is not None:
         return home.apply(op, args, settings)
     if len(op.inputs) == 1 and not op.variadic and not isinstance(args[0], Tensor):
@@ -53,22 +53,22 @@ def at_work(op: Op, args: Any, settings: dict[str, Any]) -> Any:
     if op.refuse is not None:
         op.refuse(*raw)
     if op.promote:
-        raw = join(op, raw)
+        raw = promote_operands(op, raw)
     if op.view:
-        raw[0] = args[0].box()
-    narrow, several = narrowest(op, raw), op.outputs != 1
+        raw[0] = args[0].writable_array()
+    narrow, several = half_dtype(op, raw), op.outputs != 1
     try:
-        outputs = op.forward(*(raw if narrow is None else widened(raw)), **settings)
+        outputs = op.compute(*(raw if narrow is None else upcast(raw)), **settings)
     except ValueError as error:
         raise explained(op, error, raw) from None
-    results = tuple([fresh(out if narrow is None else narrowed(out, narrow)) for out in (outputs if several else (outputs,))])
+    results = tuple([new_tensor(out if narrow is None else downcast(out, narrow)) for out in (outputs if several else (outputs,))])
     recorded = modes.grad
     for result in results:
         if modes.counter is not None:
             result.version = modes.counter(args, result.version)
         if op.view and (several or looks_into(result.payload, raw[0])):
-            result.window, result.version = View.of(args[0], several), args[0].version
-            recorded = recorded and result.window is not None  # a view of an inference tensor is one too
+            result.view_info, result.version = View.of(args[0], several), args[0].version
+            recorded = recorded and result.view_info is not None  # a view of an inference tensor is one too
     if recorded:
         record(op, args, raw, settings, results, narrow=narrow is not None)
     return results if several else results[0]
@@ -78,19 +78,19 @@ def not_a_tensor(op: Op, x: Any) -> str:
     return f"{op.name}(): argument 'input' (position 1) must be Tensor, not {type(x).__name__}"
 
 
-def highest(args: Any) -> Any:
+def top_transform(args: Any) -> Any:
     """The transform whose boxes are the highest among the arguments; None if there are no boxes."""
     home, level = None, 0
     for a in args:
         if isinstance(a, Tensor):
-            if a.window is not None and not a.level and a.window.base.level:  # what it looks into has become a dual since
-                a.window.base.home.take_in(a)  # type: ignore[attr-defined]
+            if a.view_info is not None and not a.level and a.view_info.base.level:  # what it looks into has become a dual since
+                a.view_info.base.home.take_in(a)  # type: ignore[attr-defined]
             if a.level > level:
                 home, level = a.home, a.level  # type: ignore[attr-defined]
     return home
 
 
-def narrowest(op: Op, raw: list[Any]) -> np.dtype[Any] | None:
+def half_dtype(op: Op, raw: list[Any]) -> np.dtype[Any] | None:
     """float16 or bfloat16 if that is what the row computes in; None for wider floats, for integers, and for rows that only move entries."""
     if op.view or (op.kind == "elementwise" and not op.promote):
         return None
@@ -101,18 +101,18 @@ def narrowest(op: Op, raw: list[Any]) -> np.dtype[Any] | None:
     return None
 
 
-def join(op: Op, raw: list[Any]) -> list[Any]:
+def promote_operands(op: Op, raw: list[Any]) -> list[Any]:
     """Bring the operands to one dtype, as PyTorch promotes them. Nothing to do in the usual case: all the same float already."""
-    first = raw[op.together[0]]
+    first = raw[op.promoted_inputs[0]]
     kind = type(first)
     if kind is np.ndarray:
-        if first.dtype in FLOATING and all(type(raw[i]) is kind and raw[i].dtype == first.dtype for i in op.together):
+        if first.dtype in FLOATING and all(type(raw[i]) is kind and raw[i].dtype == first.dtype for i in op.promoted_inputs):
             return raw
-    operands = promote([raw[i] for i in op.together], op.promote == "float")
+    operands = promote([raw[i] for i in op.promoted_inputs], op.promote == "float")
     if len(operands) == len(raw):
         return operands
     raw = list(raw)
-    for i, operand in zip(op.together, operands):
+    for i, operand in zip(op.promoted_inputs, operands):
         raw[i] = operand
     return raw
 
@@ -153,8 +153,8 @@ def record(
     node.seq = next_number()
     if op.settings:
         node.settings = settings
-    if op.stretches:
-        node.like = stretched(args, raw, results[0])
+    if op.broadcasts:
+        node.input_meta = changed_inputs(args, raw, results[0])
     node.saved = tuple(itertools.chain(*[slot.take(args, raw, settings, results) for slot in node.plan.slots]))
     if op.outputs != 1:
         node.outputs = len(results)
@@ -168,7 +168,7 @@ def record(
         modes.anomaly.remember(node)
 
 
-def stretched(args: Any, raw: list[Any], result: Tensor) -> Any:
+def changed_inputs(args: Any, raw: list[Any], result: Tensor) -> Any:
     """(shape, dtype) of each input as it came, if broadcasting or promotion changed any of those that get a gradient."""
     shape, dtype = result.payload.shape, result.payload.dtype
     own = [a.payload if isinstance(a, Tensor) else r for a, r in zip(args, raw)]

@@ -22,7 +22,7 @@ from numpy import ndarray
 
 from autolab.engine.hooks import after, arrive, before
 from autolab.engine.modes import modes
-from autolab.engine.node import AccumulateGrad, Edge, Node, added, edge_of, ours
+from autolab.engine.node import AccumulateGrad, Edge, Node, added, edge_of, is_sole_owner
 from autolab.engine.tensor import Tensor
 
 Step = tuple[Node, tuple[Any, ...], Any]
@@ -75,9 +75,9 @@ def steps(
     for leaf in [leaf for leaf, count in waiting.items() if not count] if 0 in waiting.values() else ():  # a root that is itself a leaf
         if inputs is None or leaf in wanted:
             node = leaf
-            yield leaf, (leaf.finish(pending.pop(leaf), asked, accumulate, create_graph),), ()
+            yield leaf, (leaf.accumulate(pending.pop(leaf), asked, accumulate, create_graph),), ()
         elif len(starts) == 1:
-            leaf.finish(pending.pop(leaf), None, False, create_graph)  # its hooks run
+            leaf.accumulate(pending.pop(leaf), None, False, create_graph)  # its hooks run
 
     take, usual, free = pending.pop, modes.anomaly is None, not retain_graph
     plain = usual and (not wanted or all(type(target) is AccumulateGrad for target in wanted))
@@ -91,14 +91,14 @@ def steps(
         if node.hooks is None and (plain or (usual and node not in wanted)):
             if type(g) is ndarray and g.size >= LARGE and in_place:
                 outgoing = gi = None  # let go of them, and count before g is on its way to another function
-                mine = ours(g)
-                outgoing = node.large(g, mine)
+                mine = is_sole_owner(g)
+                outgoing = node.vjp_in_place(g, mine)
                 if free:
                     node.release()
             else:
-                outgoing = node.fire(g, create_graph, free)
+                outgoing = node.run(g, create_graph, free)
         else:
-            g, outgoing = attended(node, g, wanted, needed, captured, create_graph)
+            g, outgoing = run_with_hooks(node, g, wanted, needed, captured, create_graph)
             if outgoing is None:
                 continue
             if free:
@@ -126,7 +126,7 @@ def steps(
                 else:
                     there = take(edge)
                     if in_place and gi.size >= LARGE:
-                        mine, other = ours(there), ours(gi, 1)  # `outgoing` holds gi too
+                        mine, other = is_sole_owner(there), is_sole_owner(gi, 1)  # `outgoing` holds gi too
                         pending[edge] = added(there, gi, mine, other)
                     else:
                         pending[edge] = there + gi
@@ -140,7 +140,7 @@ def steps(
             g = gi = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
             for node in ready:
                 if inputs is None or node in wanted:
-                    g = node.finish(take(node, None), asked, accumulate, create_graph)
+                    g = node.accumulate(take(node, None), asked, accumulate, create_graph)
                     if not quiet:
                         yield node, (g,), ()
                     g = None
@@ -234,10 +234,10 @@ def schedule(starts: list[Edge]) -> tuple[list[Node], dict[Any, int]]:
                     remember(edge[0])
                     found(edge[0])
     order.sort(key=by_number, reverse=True)
-    return in_turn(order) if Node.renumbered else order, waiting
+    return topological_order(order) if Node.renumbered else order, waiting
 
 
-def in_turn(nodes: list[Node]) -> list[Node]:
+def topological_order(nodes: list[Node]) -> list[Node]:
     """The nodes so that each comes after all that lead to it: the highest number first among those that could be next.
 
     Only needed where somebody gave nodes numbers of their own, which say no more what was made before what.
@@ -274,7 +274,7 @@ def paths_to(targets: Any, order: list[Node]) -> set[Node]:
     return found
 
 
-def attended(node: Node, g: Any, wanted: Any, needed: Any, captured: Any, create_graph: bool) -> tuple[Any, Any]:
+def run_with_hooks(node: Node, g: Any, wanted: Any, needed: Any, captured: Any, create_graph: bool) -> tuple[Any, Any]:
     """Let a node fire that has hooks, in a pass for named `inputs`, or in anomaly mode. (g, None) if nothing needs it to fire.
 
     As in PyTorch, a gradient that `grad` is asked for is the one after the tensor's hooks, but before them if the pass goes on.
@@ -289,7 +289,7 @@ def attended(node: Node, g: Any, wanted: Any, needed: Any, captured: Any, create
         return g, None
     if node.hooks is not None:
         g = before(node, g, create_graph)
-    outgoing = node.fire(g, create_graph) if modes.anomaly is None else modes.anomaly.gradients(node, g, create_graph)
+    outgoing = node.run(g, create_graph) if modes.anomaly is None else modes.anomaly.vjp(node, g, create_graph)
     if node.hooks is None:
         return g, outgoing
     if wanted and node.sparing:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from autolab.engine.modes import modes, recording
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 
 if TYPE_CHECKING:
     from autolab.engine.node import Node
@@ -55,7 +55,7 @@ def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], g: Any, create_graph:
     inside = isinstance(g, Tensor)  # also on the tape of a transform, whose lower levels may record
     with recording(create_graph or (inside and modes.grad)):
         for hook in list(hooks.values()):
-            t = g if g is None or isinstance(g, Tensor) else fresh(g)
+            t = g if g is None or isinstance(g, Tensor) else new_tensor(g)
             result = hook(t)
             if result is None:
                 result = t  # the hook may still have written into it
@@ -87,7 +87,7 @@ def arrive(node: Node, g: Any, create_graph: bool) -> Any:
     for number, reference in hooks.retain.items():
         tensor = reference()
         if tensor is not None and gs[number] is not None:
-            mine: Any = gs[number].clone() if create_graph else fresh(gs[number].copy())
+            mine: Any = gs[number].clone() if create_graph else new_tensor(gs[number].copy())
             tensor._grad = mine if tensor._grad is None else mine + tensor._grad
     return tuple(gs) if node.outputs != 1 else gs[0]
 
@@ -120,7 +120,7 @@ def after(node: Node, g: Any, outgoing: Any, create_graph: bool) -> Any:
 
 
 def tensors(gs: Any) -> tuple[Any, ...]:
-    return tuple(g if g is None or isinstance(g, Tensor) else fresh(g) for g in gs)
+    return tuple(g if g is None or isinstance(g, Tensor) else new_tensor(g) for g in gs)
 
 
 def raws(hook: Any, result: Any, given: tuple[Any, ...], create_graph: bool) -> tuple[Any, ...]:

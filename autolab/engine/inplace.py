@@ -16,7 +16,7 @@ from autolab import dtypes
 from autolab.engine.modes import Untracked, modes
 from autolab.engine.node import Edge, Node, edge_of, next_number
 from autolab.engine.saved import FREED, Packed, Saved
-from autolab.engine.tensor import TABLE, Tensor, fresh
+from autolab.engine.tensor import TABLE, Tensor, new_tensor
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
@@ -57,7 +57,7 @@ class View:
         """A view of `source`; a view of a view looks into the same base. Nobody follows views of an inference tensor."""
         if type(source.version) is Untracked:
             return None
-        window = source.window
+        window = source.view_info
         made = INFERENCE if modes.inference else NO_GRAD if not modes.grad else SEVERAL if several else ""
         if window is None:
             return cls(source, source.payload, made)
@@ -68,7 +68,7 @@ class View:
         """The same for a shortcut, which knows that operations are recorded and that nobody watches."""
         if type(source.version) is Untracked:
             return None
-        window = source.window
+        window = source.view_info
         if window is None:
             return cls(source, source.payload, "")
         return cls(window.base, window.memory, window.made)
@@ -76,19 +76,19 @@ class View:
     def part(self, view: np.ndarray[Any, Any]) -> Part:
         """Where in the base's memory an array lies."""
         offset = (address(view) - address(self.memory)) // view.itemsize if view.size else 0
-        return Part(view.shape, layout_of(view), offset, layout_of(self.base.box()))
+        return Part(view.shape, layout_of(view), offset, layout_of(self.base.writable_array()))
 
-    def catch_up(self, t: Tensor) -> None:
+    def refresh_history(self, t: Tensor) -> None:
         """If the base was written to since, look again: the view's history follows from the base's."""
         base = self.base
-        if self.seen == base.version[0] or (t.edge is None and base.edge is None and not base.flag):
+        if self.seen == base.version[0] or (t.edge is None and base.edge is None and not base.wants_grad):
             return
         if self.made:
             self.refuse(t, "its base or another view of its base has been")
         self.seen = base.version[0]
         from autolab.engine.apply import record
 
-        again = fresh(t.box())  # what as_strided(base) would give, and its node
+        again = new_tensor(t.writable_array())  # what as_strided(base) would give, and its node
         record(TABLE["as_strided"], (base,), [base.payload], {"part": self.part(again.payload)}, (again,))
         change_history(t, again.edge)
 
@@ -148,7 +148,7 @@ class CopySlices(Node):
     def name(self) -> str:
         return "torch::autograd::CopySlices"  # as PyTorch writes it
 
-    def gradients(self, g: Any, create_graph: bool) -> list[Any]:
+    def vjp(self, g: Any, create_graph: bool) -> list[Any]:
         if g is None:
             return [None] * len(self.edges)
         if self.freed:
@@ -156,7 +156,7 @@ class CopySlices(Node):
         there = TABLE["as_strided"](g, part=self.part)
         if type(there) is np.ndarray:
             there = there.copy()
-        fire = self.node and (self.node.fire if modes.anomaly is None else modes.anomaly.inside(self.node))
+        fire = self.node and (self.node.run if modes.anomaly is None else modes.anomaly.inside(self.node))
         old, *others = fire(there, create_graph) if fire else (None, there)
         if self.edges[0] is None:
             return [None, *others]
@@ -220,14 +220,14 @@ def overwrite(target: Tensor, result: Tensor) -> Tensor:
 
 def rebase(target: Tensor, written: Edge | None, was: Edge | None) -> None:
     """The new history of what was written to: the edge of what was written, where the old value came from `was`."""
-    view = target.window
+    view = target.view_info
     if view is None:
         change_history(target, written)
     elif written is not None or view.base.edge is not None:
         inside = written is not None and written[0].outputs == 1 and written[0].edges[0] is was
         base = view.base
-        change_history(base, CopySlices(base, view.part(target.box()), written, inside))
-        view.catch_up(target)
+        change_history(base, CopySlices(base, view.part(target.writable_array()), written, inside))
+        view.refresh_history(target)
 
 
 def change_history(t: Tensor, edge: Edge | None) -> None:
@@ -261,13 +261,13 @@ def check_may_write(target: Tensor, recorded: bool) -> None:
     which a write cannot be followed. `recorded`: whether the target or what is written requires grad."""
     if target.level or not (modes.grad and recorded):  # transforms check for themselves
         return
-    view = target.window
+    view = target.view_info
     if view is not None:
         if view.made:
             view.refuse(target)
         if view.base.edge is None and target.requires_grad:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if target.flag and target.edge is None:
+    if target.wants_grad and target.edge is None:
         raise RuntimeError(
             "a leaf Variable that requires grad is being used in an in-place operation. "
             "Write inside `with torch.no_grad():`, or to a clone()."

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Union
 import numpy as np
 from numpy import ndarray
 
-from autolab.dtypes import narrowed, widened
+from autolab.dtypes import downcast, upcast
 from autolab.dtypes import of as dtype_of
 from autolab.engine.hooks import Hooks, RemovableHandle, after, before, run_post_hooks, run_tensor_hooks
 from autolab.engine.modes import modes
 from autolab.engine.saved import FREED, Saved
-from autolab.engine.tensor import SAME, TABLE, Tensor, apart, fresh
+from autolab.engine.tensor import SAME, TABLE, Tensor, apart, new_tensor
 from autolab.size import Size
 
 if TYPE_CHECKING:
@@ -109,27 +109,27 @@ class Node:
         if len(grads) != self.outputs:
             raise TypeError(f"expected {self.outputs} arguments, got {len(grads)} instead")
         given = [g if g is None or modes.grad else g.payload for g in grads]
-        found = self.gradients(tuple(given) if self.outputs != 1 else given[0], modes.grad)
-        results = tuple([g if g is None or isinstance(g, Tensor) else fresh(g) for g in self.seen(found)])
+        found = self.vjp(tuple(given) if self.outputs != 1 else given[0], modes.grad)
+        results = tuple([g if g is None or isinstance(g, Tensor) else new_tensor(g) for g in self.seen(found)])
         return results[0] if len(results) == 1 else results
 
-    def gradients(self, g: Any, create_graph: bool) -> Any:
+    def vjp(self, g: Any, create_graph: bool) -> Any:
         """The gradients for each edge, from the gradient of the output (a tuple of them when there are several)."""
         raise NotImplementedError
 
-    def fire(self, g: Any, create_graph: bool, free: bool = False) -> Any:
+    def run(self, g: Any, create_graph: bool, free: bool = False) -> Any:
         """What the backward pass calls: `gradients`, and `release` if it is to `free` what was saved. Rows have it written out."""
         hooks = self.hooks
-        found = self.gradients(g, create_graph)
+        found = self.vjp(g, create_graph)
         if self.hooks is not hooks:  # hung on by a hook that unpacked a value for it; as in PyTorch it does not see what came in
             found = after(self, (None,) * self.outputs if self.outputs != 1 else None, found, create_graph)
         if free:
             self.release()
         return found
 
-    def large(self, g: Any, ours: bool) -> Any:
+    def vjp_in_place(self, g: Any, is_sole_owner: bool) -> Any:
         """The same without a graph, for a g of many entries. It may be written over if it is `ours`: if nobody else will look at it."""
-        return self.fire(g, False)
+        return self.run(g, False)
 
     def release(self) -> None:
         """Forget the saved values."""
@@ -163,7 +163,7 @@ class Node:
 class OpNode(Node):
     """The node of a row of the table. Each row has subclasses of its own, named as PyTorch names them (`MulBackward0`)."""
 
-    __slots__ = ("like", "saved", "settings")
+    __slots__ = ("input_meta", "saved", "settings")
 
     sparing = True
     plan: Plan  # of the class: there is one for each set of inputs that need a gradient
@@ -171,9 +171,9 @@ class OpNode(Node):
     saved: tuple[Any, ...] | None
     settings: dict[str, Any]
     # (shape, dtype) of each input that was broadcast or cast on the way in, None for one that was not; None when none was.
-    like: tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...] | None
+    input_meta: tuple[tuple[tuple[int, ...], np.dtype[Any]] | None, ...] | None
 
-    def gradients(self, g: Any, create_graph: bool, values: list[Any] | None = None) -> list[Any]:
+    def vjp(self, g: Any, create_graph: bool, values: list[Any] | None = None) -> list[Any]:
         """values: in place of those that were saved."""
         out: list[Any] = [None] * len(self.edges)
         if g is None:
@@ -182,24 +182,26 @@ class OpNode(Node):
         if self.narrow:
             several = isinstance(g, tuple)
             narrow_dtype = np.dtype((g[0] if several else g).dtype)
-            g = tuple(widened(g)) if several else widened([g])[0]
-            values = widened(values)
+            g = tuple(upcast(g)) if several else upcast([g])[0]
+            values = upcast(values)
         try:
             for function, wanted in self.plan.shared:
                 values.append(function(*[values[k] for k in wanted]))
+            recorded = create_graph or isinstance(g[0] if type(g) is tuple else g, Tensor)  # on Tensors, for a second derivative
             for i, rule, wanted in self.plan.rules:
+                found = (rule.function if recorded else rule.compute)(g, *[values[k] for k in wanted])
                 if i < 0:  # one rule for all inputs of a variadic row
-                    out = list(rule(g, *[values[k] for k in wanted]))
+                    out = list(found)
                 else:
-                    out[i] = rule(g, *[values[k] for k in wanted])
+                    out[i] = found
         except ValueError as error:  # an unpack hook may bring back a value of any shape
             raise apart(shapes_in(error)) or error from None
-        like = self.like or [None] * len(out)
+        like = self.input_meta or [None] * len(out)
         out = [gi if gi is None or one is None else fit(gi, one) for gi, one in zip(out, like)]  # sums in float32, if narrow
         if self.plan.one_dtype and not self.narrow:  # and of any dtype
             out = [gi if gi is None or one is not None or gi.dtype == g.dtype else gi.astype(g.dtype) for gi, one in zip(out, like)]
         if self.narrow:
-            out = [narrowed(gi, narrow_dtype) if one is None else gi for gi, one in zip(out, like)]
+            out = [downcast(gi, narrow_dtype) if one is None else gi for gi, one in zip(out, like)]
         return out
 
     def unpack(self, create_graph: bool) -> list[Any]:
@@ -229,14 +231,14 @@ class MultiOpNode(OpNode):
     outputs: int
     outputs_like: tuple[tuple[tuple[int, ...], np.dtype[Any]], ...]
 
-    def gradients(self, g: Any, create_graph: bool, values: list[Any] | None = None) -> list[Any]:
+    def vjp(self, g: Any, create_graph: bool, values: list[Any] | None = None) -> list[Any]:
         if self.outputs == 1:  # a split into one piece
             g = (g,)
         if all(gk is None for gk in g):
             return [None] * len(self.edges)
         zeros = (np.zeros(shape, dtype) for shape, dtype in self.outputs_like)  # an output that nobody used
-        whole = tuple((fresh(z) if create_graph else z) if gk is None else gk for gk, z in zip(g, zeros))
-        return super().gradients(whole, create_graph, values)
+        whole = tuple((new_tensor(z) if create_graph else z) if gk is None else gk for gk, z in zip(g, zeros))
+        return super().vjp(whole, create_graph, values)
 
 
 def shapes_in(error: ValueError) -> list[tuple[int, ...]]:
@@ -307,7 +309,7 @@ class AccumulateGrad(Node):
     def outputs_like(self) -> list[Any]:
         return [(self.variable.payload.shape, self.variable.payload.dtype)]
 
-    def finish(self, g: Any, captured: dict[Any, Any] | None, accumulate: bool, create_graph: bool) -> Any:
+    def accumulate(self, g: Any, captured: dict[Any, Any] | None, accumulate: bool, create_graph: bool) -> Any:
         """Let it fire: g goes through the leaf's hooks, into `captured` if given, and into `.grad` if the pass is to `accumulate`."""
         leaf = self.variable
         extra = leaf.extra
@@ -320,17 +322,17 @@ class AccumulateGrad(Node):
             return g
         if self.hooks is not None:
             g = before(self, g, create_graph)
-        if g is not None and leaf.flag:  # it may have been told since to require no grad
+        if g is not None and leaf.wants_grad:  # it may have been told since to require no grad
             mine = g if extra.grad_dtype is SAME else in_dtype(g, extra.grad_dtype)
             with ADDING:
                 there = leaf._grad
                 if create_graph:
                     # As in PyTorch, the first is a copy into new memory.
-                    leaf._grad = TABLE["copy"](fresh(np.empty_like(mine.payload)), mine) if there is None else mine + there
+                    leaf._grad = TABLE["copy"](new_tensor(np.empty_like(mine.payload)), mine) if there is None else mine + there
                 elif there is not None:
                     add_into(there, mine)
                 else:
-                    leaf._grad = fresh(mine if type(mine) is not ndarray or ours(mine, 1) else mine.copy())  # 1: it is g as well
+                    leaf._grad = new_tensor(mine if type(mine) is not ndarray or is_sole_owner(mine, 1) else mine.copy())  # g too
             if extra.post_hooks:
                 run_post_hooks(leaf, extra.post_hooks, create_graph)
         if self.hooks is not None:
@@ -357,9 +359,9 @@ def add_into(total: Tensor, g: Any) -> None:
     total.version[0] += 1
 
 
-def ours(g: Any, others: int = 0) -> bool:
+def is_sole_owner(g: Any, others: int = 0) -> bool:
     """Whether an array may be written over: the only references are a name of the caller's and so many others that it knows of."""
-    return type(g) is ndarray and getrefcount(g) <= SOLE + others and g.base is None and g.flags.writeable
+    return type(g) is ndarray and getrefcount(g) <= OWN_REFS + others and g.base is None and g.flags.writeable
 
 
 def added(a: Any, b: Any, a_is_ours: bool, b_is_ours: bool) -> Any:
@@ -371,21 +373,21 @@ def added(a: Any, b: Any, a_is_ours: bool, b_is_ours: bool) -> Any:
 
 
 def _count_references() -> int:
-    """References to an array that has one name, counted the way `ours` counts."""
+    """References to an array that has one name, counted the way `is_sole_owner` counts."""
 
-    def ours(g: Any, others: int = 0) -> int:
+    def is_sole_owner(g: Any, others: int = 0) -> int:
         return getrefcount(g)
 
     g = np.zeros(1)
-    return ours(g)
+    return is_sole_owner(g)
 
 
-SOLE = _count_references()
+OWN_REFS = _count_references()
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:
     """The accumulator of a leaf: one, for as long as a graph holds it."""
-    extra = leaf.extra or leaf.own_extra()
+    extra = leaf.extra or leaf.ensure_extra()
     node = extra.accumulator()
     if node is None:
         node = AccumulateGrad()
@@ -397,9 +399,9 @@ def accumulator(leaf: Tensor) -> AccumulateGrad:
 
 def edge_of(t: Tensor) -> Edge | None:
     """Where gradients for `t` go; None if they go nowhere."""
-    if t.window is not None:
-        t.window.catch_up(t)
+    if t.view_info is not None:
+        t.view_info.refresh_history(t)
     edge: Edge | None = t.edge
-    if edge is None and t.flag:
+    if edge is None and t.wants_grad:
         return accumulator(t)
     return edge

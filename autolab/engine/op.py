@@ -16,27 +16,30 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.apply import generally
+from autolab.engine.apply import apply_general
 from autolab.engine.node import MultiOpNode, OpNode
-from autolab.engine.saved import NEVER, Saved, check, keep, revive, show_value
+from autolab.engine.saved import NEVER, Saved, checked, save, show_value, with_history
 from autolab.engine.tensor import NUMPY_FUNCTIONS, TABLE, Tensor
 
 ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "general"
 
 
 NO_SETTINGS: dict[str, Any] = {}
-# What writes things out for a row: "run", "fire" and "large" as Python functions, for speed, or None; "formula" as text, to read.
+# What writes things out for a row: "forward", "run" and "vjp_in_place" as Python functions, for speed, or None; "formula" as text, to read.
 # Filled by autolab.fast. "attributes", the names under which nodes show what they keep, comes from autolab.autograd.saved.
-WRITERS: dict[str, Callable[..., Any]] = {}
+CODEGEN: dict[str, Callable[..., Any]] = {}
 
 
 class Rule:
-    """A backward rule for one input: the function, and the names of what it asks for besides `g`."""
+    """A backward rule for one input: the function, and the names of what it asks for besides `g`.
 
-    __slots__ = ("function", "incoming", "needs")
+    function: the formula, for arrays and Tensors. compute: what runs on arrays: the same, or a kernel that is equal to it and faster.
+    """
+
+    __slots__ = ("compute", "function", "incoming", "needs")
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+        self.function = self.compute = function
         self.incoming, *needs = function.__code__.co_varnames[: function.__code__.co_argcount]
         self.needs = tuple(needs)
 
@@ -67,6 +70,7 @@ class Op:
         **rules: Callable[..., Any],
     ) -> None:
         self.name, self.forward, self.kind = name, forward, kind
+        self.compute = forward  # what runs: the formula, or a kernel that is equal to it and faster (autolab.fast.kernel)
         self.inputs, self.settings, self.variadic = signature(forward)
         self.rules = {argument: Rule(function) for argument, function in rules.items()}
         # What several rules ask for and nobody keeps: by name, the function, and what it asks for itself.
@@ -75,10 +79,10 @@ class Op:
         if unknown:
             raise TypeError(f"op {name!r}: rules for {unknown}, but forward takes {self.inputs}")
         self.promote = promote if promote is not None else "join" if kind == ELEMENTWISE else ""
-        self.together = [i for i, n in enumerate(self.inputs) if together is None or n in together]
+        self.promoted_inputs = [i for i, n in enumerate(self.inputs) if together is None or n in together]
         self.outputs, self.view, self.matrices, self.holds = outputs, view, matrices, holds
         self.products = products or matrices
-        self.stretches = kind == ELEMENTWISE and len(self.inputs) > 1  # inputs may be broadcast, or cast
+        self.broadcasts = kind == ELEMENTWISE and len(self.inputs) > 1  # inputs may be broadcast, or cast
         self.jvp, self.batch, self.refuse = jvp, batch, refuse
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
         self.plans: dict[int, Plan] = {}
@@ -99,11 +103,11 @@ class Op:
         for a in args:
             if isinstance(a, Tensor):
                 return self.run(*args, settings=settings)
-        return self.forward(*args, **settings)
+        return self.compute(*args, **settings)
 
     def _first_run(self, *args: Any, settings: dict[str, Any] = NO_SETTINGS) -> Any:
         """Called once, in place of `run`: write the shortcut for this row, if it has one."""
-        written = WRITERS["run"](self)
+        written = CODEGEN["forward"](self)
         if written is not None:
             self.run = written
         else:
@@ -113,7 +117,7 @@ class Op:
                 if not self.variadic and len(args) > count:  # a shortcut takes the settings by position, too
                     settings = args[count]
                     args = args[:count]
-                return generally(self, args, settings)
+                return apply_general(self, args, settings)
 
             self.run = run
         return self.run(*args, settings=settings)
@@ -147,15 +151,15 @@ class Op:
                 "narrow": narrow,
                 "shown": self.shown(name),
                 "__module__": __name__,
-                **WRITERS["attributes"](self, plan),
+                **CODEGEN["attributes"](self, plan),
             }
-            written = None if narrow else WRITERS["fire"](self, plan)
+            written = None if narrow else CODEGEN["run"](self, plan)
             if written is not None:
-                members |= {"fire": written, "large": self._first_large}
+                members |= {"run": written, "vjp_in_place": self._first_in_place}
             if not self.settings:
                 members["settings"] = {}  # of the class: saves a write for each node
-            if not self.stretches:
-                members["like"] = None
+            if not self.broadcasts:
+                members["input_meta"] = None
             cls = self._classes[mask, name, narrow] = type(name, (base,), members)
         return cls
 
@@ -165,19 +169,19 @@ class Op:
         return None if self.variadic or len(shown) == len(self.inputs) else shown
 
     @staticmethod
-    def _first_large(node: OpNode, g: Any, ours: bool) -> Any:
-        """Called once, in place of `large`: write it for this class of nodes, if their rules work entry by entry."""
+    def _first_in_place(node: OpNode, g: Any, ours: bool) -> Any:
+        """Called once, in place of `vjp_in_place`: write it for this class of nodes, if their rules work entry by entry."""
         assert node.op is not None
-        type(node).large = WRITERS["large"](node.op, node.plan) or OpNode.large  # type: ignore[method-assign]
-        return node.large(g, ours)
+        type(node).vjp_in_place = CODEGEN["vjp_in_place"](node.op, node.plan) or OpNode.vjp_in_place  # type: ignore[method-assign]
+        return node.vjp_in_place(g, ours)
 
     def formula(self, argument: str) -> str:
         """The source of the rule for one input, for reading: `g * y`."""
-        return str(WRITERS["formula"](self.rules[argument].function))
+        return str(CODEGEN["formula"](self.rules[argument].function))
 
     def forward_formula(self) -> str:
         """The source of the forward computation, for reading: `x * y`."""
-        return str(WRITERS["formula"](self.forward))
+        return str(CODEGEN["formula"](self.forward))
 
     def __repr__(self) -> str:
         return f"<row {self.name}({', '.join([*self.inputs, *self.settings])}): {self.kind}>"
@@ -218,7 +222,7 @@ class Plan:
         # Rules are given values by number: first what was kept, then what they share.
         number = {name: k for k, name in enumerate([*(slot.name for slot in self.slots), *shared])}
         self.shared = [(op.shared[n][0], tuple(number[m] for m in op.shared[n][1])) for n in shared]
-        self.rules = [(i, rule.function, tuple(number[n] for n in rule.needs)) for i, rule in active]
+        self.rules = [(i, rule, tuple(number[n] for n in rule.needs)) for i, rule in active]
         # Whether gradients have the dtype of the one that came in; inputs that promotion changed are looked at one by one.
         self.one_dtype = op.outputs == 1 and not op.variadic and "dtype" not in op.settings
         self.holds_values = op.holds or any(isinstance(slot, Value | Out | Values) for slot in self.slots)
@@ -308,13 +312,13 @@ class Value(Slot):
     width = 3
 
     def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
-        return keep(args[self.index], raw[self.index])
+        return save(args[self.index], raw[self.index])
 
     def unpack(self, node: OpNode, create_graph: bool) -> Any:
-        raw, version = check(node, self.name, self.kept(node))
+        raw, version = checked(node, self.name, self.kept(node))
         if not create_graph or version is NEVER:
             return raw
-        return revive(raw, node.edges[self.index], version)
+        return with_history(raw, node.edges[self.index], version)
 
     def show(self, node: OpNode) -> Saved:
         return show_value(self.name, self.kept(node))
@@ -328,11 +332,11 @@ class Out(Slot):
 
     def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
         result: Any = results[self.index]
-        return keep(result, result.value if result.level else result.payload, is_result=True)
+        return save(result, result.value if result.level else result.payload, is_result=True)
 
     def unpack(self, node: OpNode, create_graph: bool) -> Any:
-        raw, version = check(node, self.name, self.kept(node))
-        return revive(raw, (node, self.index) if self.index else node, version) if create_graph else raw
+        raw, version = checked(node, self.name, self.kept(node))
+        return with_history(raw, (node, self.index) if self.index else node, version) if create_graph else raw
 
     def show(self, node: OpNode) -> Saved:
         return show_value(self.name, self.kept(node))
@@ -344,13 +348,13 @@ class Values(Slot):
     __slots__ = ()
 
     def take(self, args: Any, raw: list[Any], settings: dict[str, Any], results: tuple[Tensor, ...]) -> tuple[Any, ...]:
-        return (tuple(keep(a, r) for a, r in zip(args, raw)),)
+        return (tuple(save(a, r) for a, r in zip(args, raw)),)
 
     def unpack(self, node: OpNode, create_graph: bool) -> Any:
-        found = [check(node, self.name, one) for one in self.kept(node)[0]]
+        found = [checked(node, self.name, one) for one in self.kept(node)[0]]
         if not create_graph:
             return [raw for raw, _ in found]
-        return [raw if version is NEVER else revive(raw, e, version) for (raw, version), e in zip(found, node.edges)]
+        return [raw if version is NEVER else with_history(raw, e, version) for (raw, version), e in zip(found, node.edges)]
 
     def show(self, node: OpNode) -> Saved:
         shown = [show_value(self.name, one) for one in self.kept(node)[0]]

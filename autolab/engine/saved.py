@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from autolab.dtypes import FLOATING
 from autolab.engine.modes import modes, recording
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 
 Kept = tuple[Any, list[int], int]  # the numbers (or what stands in for them), their version counter, what it said
 
@@ -51,7 +51,7 @@ class Packed(NamedTuple):
         return t
 
 
-def keep(tensor: Any, raw: Any, is_result: bool = False) -> Kept:
+def save(tensor: Any, raw: Any, is_result: bool = False) -> Kept:
     """What is stored for a value. Saved-tensor hooks see an input itself, and a result without its history."""
     if not isinstance(tensor, Tensor):
         return raw, NEVER, 0
@@ -70,7 +70,7 @@ def packed(kept: Kept, pack: Callable[[Any], Any], unpack: Callable[[Any], Any],
     """Let a pair of hooks take a kept value away."""
     raw, version, expected = kept
     if tensor is None:
-        tensor = fresh(raw)
+        tensor = new_tensor(raw)
         tensor.version = version
     before = version[0]
     with recording(False):
@@ -94,7 +94,7 @@ def show_value(name: str, saved: tuple[Any, ...]) -> Saved:
     return Saved(name, bring_back(raw), version[0] == (~expected if expected < 0 else expected))
 
 
-def check(node: Any, name: str, saved: Any) -> tuple[Any, list[int]]:
+def checked(node: Any, name: str, saved: Any) -> tuple[Any, list[int]]:
     """The numbers of a saved value, if nobody wrote over them since; and their version counter."""
     raw, version, expected = saved
     if expected < 0:  # what a hook took away cannot have been written over; what it brings back has a counter of its own
@@ -110,10 +110,10 @@ def check(node: Any, name: str, saved: Any) -> tuple[Any, list[int]]:
     return raw, version
 
 
-def revive(raw: Any, edge: Any, version: list[int]) -> Any:
+def with_history(raw: Any, edge: Any, version: list[int]) -> Any:
     """A saved value as a tensor with its history, for a rule that is itself to be recorded. Masks and indices stay as they are."""
     if raw.dtype not in FLOATING:
         return raw
-    t = fresh(raw)
+    t = new_tensor(raw)
     t.edge, t.version = edge, version
     return t

@@ -36,7 +36,7 @@ def no_accumulator() -> None:
 SAME = object()  # the dtype of the leaf, as the dtype of its gradient
 
 
-class Extra:
+class AutogradMeta:
     """What few tensors have: an accumulator, hooks, a retained gradient."""
 
     __slots__ = ("accumulator", "grad_dtype", "hooks", "post_hooks", "retains")
@@ -53,22 +53,22 @@ class Extra:
 class Tensor:
     """An array that remembers how it was made. Make one with `autolab.tensor`.
 
-    Slots: `payload` the numbers; `edge` the pair (node, output number) that made it, None for a leaf; `flag` whether a leaf
-    requires grad (then it has an `extra`); `version` a one-element list shared by all views, counting writes; `window` how it
+    Slots: `payload` the numbers; `edge` the pair (node, output number) that made it, None for a leaf; `wants_grad` whether a leaf
+    requires grad (then it has an `extra`); `version` a one-element list shared by all views, counting writes; `view_info` how it
     looks into a base; `extra` hooks and the like.
     """
 
     __slots__ = (
-        "__dict__", "__weakref__", "_grad", "edge", "extra", "flag", "payload", "version", "window",
+        "__dict__", "__weakref__", "_grad", "edge", "extra", "payload", "version", "view_info", "wants_grad",
         "_home", "_level", "_own",  # only in boxes, see autolab.transforms; here, so that a tensor can become one and a tensor again
     )  # fmt: skip
 
     payload: Any
     edge: Edge | None
-    flag: bool
+    wants_grad: bool
     version: list[int]
-    window: View | None
-    extra: Extra | None
+    view_info: View | None
+    extra: AutogradMeta | None
     _grad: Tensor | None
 
     __array_priority__ = 1000  # NumPy leaves `array * tensor` to us
@@ -82,8 +82,8 @@ class Tensor:
             t.payload = np.empty(data if isinstance(data, Size) else (data, *args), dtypes.default.floating)
         else:
             t.payload = np.asarray(data, dtypes.default.floating)
-        t.edge = t.window = t.extra = t._grad = None
-        t.flag = False
+        t.edge = t.view_info = t.extra = t._grad = None
+        t.wants_grad = False
         t.version = [0]
         return t
 
@@ -92,8 +92,8 @@ class Tensor:
     @property
     def grad_fn(self) -> Any:
         """The node that made this tensor; None for a leaf."""
-        if self.window is not None:
-            self.window.catch_up(self)
+        if self.view_info is not None:
+            self.view_info.refresh_history(self)
         edge: Any = self.edge
         if edge is None or type(edge) is tuple:
             return edge and edge[0]
@@ -108,7 +108,7 @@ class Tensor:
     @property
     def requires_grad(self) -> bool:
         """True if gradients are to be computed for this tensor; also for what looks into one, though made in no_grad."""
-        return self.flag or self.edge is not None or (self.window is not None and self.window.base.requires_grad)
+        return self.wants_grad or self.edge is not None or (self.view_info is not None and self.view_info.base.requires_grad)
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
@@ -141,8 +141,8 @@ class Tensor:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
         if requires_grad:
             must_be_floating(self, "only Tensors of floating point dtype can require gradients")
-            self.own_extra()
-        self.flag = bool(requires_grad)
+            self.ensure_extra()
+        self.wants_grad = bool(requires_grad)
         return self
 
     # -- its gradient --------------------------------------------------------------------------
@@ -190,9 +190,9 @@ class Tensor:
     def grad(self) -> None:
         self._grad = None
 
-    def own_extra(self) -> Extra:
+    def ensure_extra(self) -> AutogradMeta:
         if self.extra is None:
-            self.extra = Extra()
+            self.extra = AutogradMeta()
         return self.extra
 
     def register_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -205,7 +205,7 @@ class Tensor:
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.is_leaf:
-            return RemovableHandle(self.own_extra().hooks, hook)
+            return RemovableHandle(self.ensure_extra().hooks, hook)
         node, number = self.edge  # type: ignore[misc]
         return RemovableHandle(node._own_hooks().tensor.setdefault(number, {}), hook)
 
@@ -217,7 +217,7 @@ class Tensor:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-        return RemovableHandle(self.own_extra().post_hooks, hook)
+        return RemovableHandle(self.ensure_extra().post_hooks, hook)
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf tensor in .grad, as leaves do."""
@@ -227,7 +227,7 @@ class Tensor:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.is_leaf:
             return
-        self.own_extra().retains = True
+        self.ensure_extra().retains = True
         node, number = self.edge  # type: ignore[misc]
         node._own_hooks().retain[number] = weakref.ref(self)
 
@@ -255,7 +255,7 @@ class Tensor:
         """True for a tensor made in inference mode: it counts no writes, and cannot be saved for backward."""
         return type(self.version) is Untracked
 
-    def box(self) -> Any:
+    def writable_array(self) -> Any:
         """The payload as an array that can be written to and looked into; a 0-d scalar becomes a 0-d array, once."""
         if isinstance(self.payload, np.generic):
             self.payload = np.array(self.payload)
@@ -309,11 +309,11 @@ def must_be_floating(t: Tensor, opening: str) -> None:
 blank: Callable[[], Tensor] = functools.partial(object.__new__, Tensor)
 
 
-def fresh(payload: Any) -> Tensor:
+def new_tensor(payload: Any) -> Tensor:
     """A new tensor around raw numbers: no history, no gradient wanted."""
     t = blank()
     t.payload = payload
-    t.edge = t.window = t.extra = t._grad = None
-    t.flag = False
+    t.edge = t.view_info = t.extra = t._grad = None
+    t.wants_grad = False
     t.version = [0]
     return t

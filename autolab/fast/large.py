@@ -34,21 +34,21 @@ def by_steps(into: Callable[..., Any], x: Any, values: tuple[Any, ...]) -> Any:
     return out
 
 
-def compile_large(op: Op, plan: Plan) -> Callable[..., Any] | None:
-    """The function `large` for the nodes of a row whose rules work entry by entry; None for other rows."""
+def compile_in_place(op: Op, plan: Plan) -> Callable[..., Any] | None:
+    """The function `vjp_in_place` for the nodes of a row whose rules work entry by entry; None for other rows."""
     if op.kind != "elementwise" or op.outputs != 1 or op.variadic or plan.shared:
         return None
-    rules = [(i, written(rule), wanted) for i, rule, wanted in plan.rules]
+    rules = [(i, written(rule.function), wanted) for i, rule, wanted in plan.rules]
     if all(rule.steps == 0 for _, rule, _ in rules):  # g itself
         return None
     last = None if any(rule.steps == 0 for _, rule, _ in rules) else rules[-1][0]
 
-    def large(node: OpNode, g: Any, ours: bool) -> Any:
-        """What `node.fire(g, False)` gives, for a large g; in its memory if it is `ours`."""
-        values = node.unpack(False) if node.like is None and (g.dtype is F32 or g.dtype is F64) else None
+    def vjp_in_place(node: OpNode, g: Any, ours: bool) -> Any:
+        """What `node.run(g, False)` gives, for a large g; in its memory if it is `ours`."""
+        values = node.unpack(False) if node.input_meta is None and (g.dtype is F32 or g.dtype is F64) else None
         same = g.base is not None and not any(g.strides)  # one number, in the shape of all that were added up
         if values is None or not (same or g.flags.c_contiguous) or not all(stands_beside(v, g) for v in values):
-            return node.fire(g, False)
+            return node.run(g, False)
         found: list[Any] = [None] * len(node.edges)
         if node.edges[0] is node.edges[-1] and len(rules) == 2 and say_the_same(rules, values):  # z * z
             i, rule, wanted = rules[0]
@@ -59,7 +59,7 @@ def compile_large(op: Op, plan: Plan) -> Callable[..., Any] | None:
             found[i] = apply(rule, g, same, [values[k] for k in wanted], g if ours and i == last else None)
         return found
 
-    return large
+    return vjp_in_place
 
 
 def stands_beside(value: Any, g: Any) -> bool:

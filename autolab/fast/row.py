@@ -14,15 +14,16 @@ from typing import Any
 import numpy as np
 
 from autolab.dtypes import FLOATING
-from autolab.engine.apply import explained, generally, highest, looks_into, not_a_tensor, stretched
+from autolab.engine.apply import apply_general, changed_inputs, explained, looks_into, not_a_tensor, top_transform
 from autolab.engine.inplace import View
 from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import OpNode, accumulator, edge_of, fit, next_number
-from autolab.engine.op import WRITERS, Op, Out, Plan, Setting, Shape, Slot, Value
-from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, revive
+from autolab.engine.op import CODEGEN, Op, Out, Plan, Setting, Shape, Slot, Value
+from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, with_history
 from autolab.engine.tensor import Tensor, blank
 from autolab.fast.formula import body, inlined, product
-from autolab.fast.large import MANY, STEPS, by_steps, compile_large
+from autolab.fast.kernel import KERNELS, load_kernels
+from autolab.fast.large import MANY, STEPS, by_steps, compile_in_place
 
 FAST = os.environ.get("AUTOLAB_FAST", "1") != "0"  # AUTOLAB_FAST=0: everything goes the general way, for reading and for tests
 MOST_INPUTS = 3
@@ -32,12 +33,12 @@ OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
 GENERATED.update(
     {
         "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
-        "MANY": MANY, "by_steps": by_steps, "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "revive": revive,
+        "MANY": MANY, "by_steps": by_steps, "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "with_history": with_history,
         "Tensor": Tensor, "View": View, "accumulator": accumulator, "edge_of": edge_of, "explained": explained,
-        "f32": np.float32, "f64": np.float64, "fit": fit, "general_fire": OpNode.fire, "generally": generally,
+        "f32": np.float32, "f64": np.float64, "fit": fit, "general_run": OpNode.run, "apply_general": apply_general,
         "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__, "blank": blank,
         "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "product": product, "shape_of": np.shape,
-        "stretched": stretched,
+        "changed_inputs": changed_inputs,
     }
 )  # fmt: skip
 
@@ -68,7 +69,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
             lines += [f"    is_{x} = isinstance({x}, Tensor)", f"    raw_{x} = {x}.payload if is_{x} else {x}"]
     lines += promotion(op)
     if op.view:
-        lines.append(f"    raw_{first} = {first}.box()")
+        lines.append(f"    raw_{first} = {first}.writable_array()")
     call = f"forward({raws}{', **settings' if op.settings else ''})"
     typed = None  # for arrays of float32
     if not op.settings:
@@ -76,7 +77,11 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
         call = inlined(op.forward, given, names) or call
         typed = inlined(op.forward, given, names, xs) if len(xs) == 1 and not op.view else None
         typed = None if typed == call else typed
-    if op.forward in STEPS:
+    if op.compute is not op.forward:
+        kernel = f"compute({raws}{', **settings' if op.settings else ''})"
+        least = KERNELS[op.forward].least
+        call = f"{kernel} if type(raw_{first}) is ndarray and raw_{first}.size >= {least} else {call}" if least else kernel
+    elif op.forward in STEPS:
         names["into"] = STEPS[op.forward]
         values = "".join(f"settings.get({name!r}, {default!r}), " for name, default in op.settings.items())
         asked = f"dtype is not None and raw_{first}.size > MANY and raw_{first}.flags.c_contiguous"
@@ -96,12 +101,12 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
         ]
     else:
         lines.append(f"    out = {call}")
-    lines += ["    t = blank()", "    t.payload = out", "    t.edge = t.window = t.extra = t._grad = None", "    t.flag = False"]
+    lines += ["    t = blank()", "    t.payload = out", "    t.edge = t.view_info = t.extra = t._grad = None", "    t.wants_grad = False"]
     if op.view:
         lines += [
             f"    if looks_into(out, raw_{first}):",
-            f"        t.window, t.version = View.{'of_usual' if recorded else 'of'}({first}), {first}.version",
-            *(["        if t.window is None:  # of an inference tensor: one too", "            return t"] if recorded else []),
+            f"        t.view_info, t.version = View.{'of_usual' if recorded else 'of'}({first}), {first}.version",
+            *(["        if t.view_info is None:  # of an inference tensor: one too", "            return t"] if recorded else []),
             "    else:",
             "        t.version = [0]",
         ]
@@ -126,14 +131,14 @@ def only_tensors(op: Op) -> bool:
 
 
 def general_call(op: Op) -> str:
-    return f"return otherwise({', '.join(op.inputs)})" if op.matrices else f"return generally(op, ({', '.join(op.inputs)},), settings)"
+    return f"return otherwise({', '.join(op.inputs)})" if op.matrices else f"return apply_general(op, ({', '.join(op.inputs)},), settings)"
 
 
 def edge_lines(x: str, asked: str) -> list[str]:
     """Where the gradient of an input goes, if the condition `asked` holds ("": it always does): what `edge_of` does."""
     lines = [
-        f"    edge_{x} = {x}.edge if {x}.window is None else edge_of({x})",
-        f"    if edge_{x} is None and {x}.flag:",
+        f"    edge_{x} = {x}.edge if {x}.view_info is None else edge_of({x})",
+        f"    if edge_{x} is None and {x}.wants_grad:",
         f"        edge_{x} = {x}.extra.accumulator() or accumulator({x})",
     ]
     return [f"    edge_{x} = None", f"    if {asked}:", *("    " + line for line in lines)] if asked else lines
@@ -147,7 +152,7 @@ def promotion(op: Op) -> list[str]:
     """
     watched = watched_by(op)
     if op.view or not watched:
-        return ["    alike, dtype = False, None"] if op.stretches else []
+        return ["    alike, dtype = False, None"] if op.broadcasts else []
     if op.matrices:
         a, b = (f"raw_{x}" for x in op.inputs)
         return [
@@ -155,7 +160,7 @@ def promotion(op: Op) -> list[str]:
             f"        {general_call(op)}",
         ]
     first, *others = watched
-    generally = general_call(op)
+    otherwise = general_call(op)
     number = "kind_{0} is float or kind_{0} is int"
     array_or_number = "kind_{0} is ndarray or kind_{0} is f32 or kind_{0} is f64"  # an array, or a 0-d result
     arrays = "".join(f" and ((({array_or_number.format(x)}) and raw_{x}.dtype is dtype) or {number.format(x)})" for x in others)
@@ -170,14 +175,14 @@ def promotion(op: Op) -> list[str]:
         f"    if kind_{first} is ndarray:",
         f"        dtype = raw_{first}.dtype",
         f"        if not ((dtype is F32 or dtype is F64){arrays}):",
-        *("            " + line for line in (*foreign, generally)),
-        *([f"        {line}" for line in (*shapes, f"alike = {same}")] if has_shapes(op) else ["        alike = False"] * op.stretches),
+        *("            " + line for line in (*foreign, otherwise)),
+        *([f"        {line}" for line in (*shapes, f"alike = {same}")] if has_shapes(op) else ["        alike = False"] * op.broadcasts),
         f"    elif (kind_{first} is f32 or kind_{first} is f64){scalars}:",
-        *([f"        alike, dtype = {whole}, None"] if op.stretches else ["        dtype = None"]),
+        *([f"        alike, dtype = {whole}, None"] if op.broadcasts else ["        dtype = None"]),
         *(scalar_first(first, others[0]) if has_shapes(op) and len(others) == 1 else []),
         "    else:",
-        *("        " + line for line in (*foreign, generally)),
-        *(["    dtype = None"] if op.stretches and not op.promote else []),  # the others may have another dtype
+        *("        " + line for line in (*foreign, otherwise)),
+        *(["    dtype = None"] if op.broadcasts and not op.promote else []),  # the others may have another dtype
     ]
 
 
@@ -191,12 +196,12 @@ def scalar_first(x: str, y: str) -> list[str]:
 
 def watched_by(op: Op) -> list[str]:
     """The inputs whose dtypes the shortcut looks at."""
-    return [op.inputs[i] for i in op.together] if op.promote else [x for x in op.inputs if x in op.rules][:1]
+    return [op.inputs[i] for i in op.promoted_inputs] if op.promote else [x for x in op.inputs if x in op.rules][:1]
 
 
 def has_shapes(op: Op) -> bool:
     """Whether the shortcut has `shape_x` of each input at hand."""
-    return op.stretches and len(watched_by(op)) == len(op.inputs)
+    return op.broadcasts and len(watched_by(op)) == len(op.inputs)
 
 
 def branches(op: Op, inputs: list[str], mask: int, indent: str, tensors: bool = False) -> list[str]:
@@ -227,18 +232,18 @@ def node_lines(op: Op, mask: int, indent: str, tensors: bool) -> list[str]:
     ]
     if op.settings:
         lines.append("node.settings = settings")
-    if op.stretches:
+    if op.broadcasts:
         asking = [x for i, x in enumerate(xs) if mask >> i & 1]
         of = "shape_{0}" if has_shapes(op) else "raw_{0}.shape"
         own = ", ".join(f"None if {of} == shape else ({of}, dtype)".format(x) if x in asking else "None" for x in xs)
         lines += [
             "if alike:",
-            "    node.like = None",
+            "    node.input_meta = None",
             "elif dtype is not None:",
             "    shape = out.shape",
-            f"    node.like = {own}",
+            f"    node.input_meta = {own}",
             "else:",
-            f"    node.like = stretched(({', '.join(xs)},), [{raws}], t)",
+            f"    node.input_meta = changed_inputs(({', '.join(xs)},), [{raws}], t)",
         ]
     lines += [f"node.saved = ({''.join(f'{kept(slot, op, mask, tensors)}, ' for slot in plan.slots)})", "t.edge = node"]
     return [indent + line for line in lines]
@@ -258,22 +263,18 @@ def kept(slot: Slot, op: Op, mask: int, tensors: bool) -> str:
     return f"raw_{x}, (version_{x} := {x}.version if is_{x} else NEVER), version_{x}[0]"
 
 
-def with_history(slot: Slot, k: int) -> str:
+def history_text(slot: Slot, k: int) -> str:
     """The k-th value with its history, as an expression: what `slot.unpack` gives for create_graph; "" for what has none."""
     if isinstance(slot, Out):
-        return f"revive(v{k}, node, version{k})"
+        return f"with_history(v{k}, node, version{k})"
     if isinstance(slot, Value):
-        return f"v{k} if version{k} is NEVER else revive(v{k}, node.edges[{slot.index}], version{k})"
+        return f"v{k} if version{k} is NEVER else with_history(v{k}, node.edges[{slot.index}], version{k})"
     return ""
 
 
-def fire_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
-    """The text of a node's `fire`: check the saved values, run the rules, undo broadcasting; fills `names`."""
-    lines = [
-        "def fire(node, g, create_graph, free=False):",
-        "    if g is None:",
-        "        return general_fire(node, g, create_graph, free)",
-    ]
+def run_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
+    """The text of a node's `run`: check the saved values, run the rules, undo broadcasting; fills `names`."""
+    lines = ["def run(node, g, create_graph, free=False):", "    if g is None:", "        return general_run(node, g, create_graph, free)"]
     targets, guards, values = [], [], []
     for k, slot in enumerate(plan.slots):
         values.append(f"v{k}")
@@ -285,8 +286,8 @@ def fire_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         lines += ["    try:", f"        {', '.join(targets)}, = node.saved"]
         lines += ["    except TypeError:  # None", "        raise RuntimeError(FREED) from None"]
     if guards:
-        lines += [f"    if {' or '.join(guards)}:", "        return general_fire(node, g, create_graph, free)"]
-    revived = [f"        v{k} = {text}" for k, slot in enumerate(plan.slots) if (text := with_history(slot, k))]
+        lines += [f"    if {' or '.join(guards)}:", "        return general_run(node, g, create_graph, free)"]
+    revived = [f"        v{k} = {text}" for k, slot in enumerate(plan.slots) if (text := history_text(slot, k))]
     if revived:
         lines += ["    if create_graph:", *revived]
     for k, (_, wanted) in enumerate(plan.shared):
@@ -304,13 +305,15 @@ def fire_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         returned[i] = f"g_{x}"
         by_dot = inlined(rule, given, names, matrices=True) if op.products else text
         if by_dot != text:
-            lines.append(f"    g_{x} = ({by_dot}) if type(g) is ndarray else {text}")
-        elif typed in (text, None):
-            lines.append(f"    g_{x} = {text}")
-        else:
-            lines.append(f"    g_{x} = {typed} if type(g) is ndarray and g.dtype is F32 else {text}")
-    if op.stretches:
-        lines += ["    if node.like is not None:", f"        {', '.join(f'like_{x}' for x in op.inputs)} = node.like"]
+            text = f"({by_dot}) if type(g) is ndarray else {text}"
+        elif typed not in (text, None):
+            text = f"{typed} if type(g) is ndarray and g.dtype is F32 else {text}"
+        if op.rules[x].compute is not rule:
+            least = f" and g.size >= {KERNELS[rule].least}" if KERNELS[rule].least else ""
+            text = f"kernel_{x}({', '.join(given.values())}) if type(g) is ndarray{least} else {text}"
+        lines.append(f"    g_{x} = {text}")
+    if op.broadcasts:
+        lines += ["    if node.input_meta is not None:", f"        {', '.join(f'like_{x}' for x in op.inputs)} = node.input_meta"]
         for i, _, _ in plan.rules:
             x = op.inputs[i]
             lines += [f"        if like_{x} is not None:", f"            g_{x} = fit(g_{x}, like_{x})"]
@@ -327,22 +330,25 @@ def arrays_of(op: Op, names: Any) -> set[str]:
     return {name for name in names if name not in op.settings and name not in op.shared and not name.endswith("_shape")}
 
 
-def compile_fire(op: Op, plan: Plan) -> Callable[..., Any] | None:
-    """The function written by `fire_source`; None if this row goes the general way."""
+def compile_run(op: Op, plan: Plan) -> Callable[..., Any] | None:
+    """The function written by `run_source`; None if this row goes the general way."""
     if not can_specialise(op):
         return None
-    names = {f"rule_{op.inputs[i]}": rule for i, rule, _ in plan.rules}
+    names: dict[str, Any] = {f"rule_{op.inputs[i]}": rule.function for i, rule, _ in plan.rules}
+    names |= {f"kernel_{op.inputs[i]}": rule.compute for i, rule, _ in plan.rules}
     names |= {f"shared_{k}": function for k, (function, _) in enumerate(plan.shared)}
-    return define("fire", fire_source(op, plan, names), names, f"<gradients of {op.name}>")
+    return define("run", run_source(op, plan, names), names, f"<gradients of {op.name}>")
 
 
 def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any] | None:
     """The function written by `forward_source`; None if this row goes the general way."""
+    if FAST:
+        load_kernels(op)
     if not can_specialise(op):
         return None
-    names: dict[str, Any] = {"op": op, "forward": op.forward}
+    names: dict[str, Any] = {"op": op, "forward": op.forward, "compute": op.compute}
     if op.matrices:
-        names["otherwise"] = otherwise or (lambda *args: generally(op, args, {}))
+        names["otherwise"] = otherwise or (lambda *args: apply_general(op, args, {}))
     versions: dict[bool, Callable[..., Any]] = {}
 
     def version(recorded: bool) -> Callable[..., Any]:
@@ -354,11 +360,11 @@ def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Call
 
     def unusual(*args: Any) -> Any:
         """A transform runs, or somebody watches."""
-        home = None if modes.watched else highest(args)
+        home = None if modes.watched else top_transform(args)
         if home is not None and not op.matrices:
             return home.apply(op, args[:-1], args[-1])
         if home is not None or modes.watched:
-            return names["otherwise"](*args[:-1]) if op.matrices else generally(op, args[:-1], args[-1])
+            return names["otherwise"](*args[:-1]) if op.matrices else apply_general(op, args[:-1], args[-1])
         return version(modes.grad)(*args)
 
     inside = define("inside", inside_source(op), {"op": op, "unusual": unusual, "version": version}, f"<{op.name}, inside>")
@@ -398,7 +404,7 @@ def home_lines(xs: list[str], value: str, is_tensor: str, strange: str) -> list[
             f"        if {v}.level:",
             f"            if {v}.level > level:",
             f"                home, level = {v}.home, {v}.level",
-            f"        elif {v}.window is not None and {v}.window.base.level:",
+            f"        elif {v}.view_info is not None and {v}.view_info.base.level:",
             f"            {strange}",
         ]
     return lines
@@ -423,8 +429,8 @@ def source(op: Op) -> str:
     if not can_specialise(op):
         return f"# {op.name} has {'any number of inputs' if op.variadic else 'several results'}: it takes the general way.\n"
     masks = [m for m in range(1, 1 << len(op.inputs)) if not m & ~op.mask]
-    return "\n\n".join([forward_source(op, {}), *(f"# needs {m:b}\n{fire_source(op, op.plan(m), {})}" for m in masks)])
+    return "\n\n".join([forward_source(op, {}), *(f"# needs {m:b}\n{run_source(op, op.plan(m), {})}" for m in masks)])
 
 
 GENERATED["two_matrices"] = two_matrices
-WRITERS.update(run=compile_forward, fire=compile_fire, large=compile_large, formula=body)
+CODEGEN.update(forward=compile_forward, run=compile_run, vjp_in_place=compile_in_place, formula=body)

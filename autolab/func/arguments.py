@@ -9,9 +9,9 @@ import numpy as np
 
 from autolab.dtypes import FLOATING
 from autolab.engine.modes import modes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.func.tree import mapped
-from autolab.transforms.level import Box, Level
+from autolab.transforms.level import Level, TransformTensor
 
 Argnums = int | tuple[int, ...]
 
@@ -103,7 +103,7 @@ def leave(level: Level, x: Any) -> Any:
 
 
 def zeros_like(x: Tensor) -> Tensor:
-    return fresh(np.zeros(tuple(x.shape), x.payload.dtype)[()])
+    return new_tensor(np.zeros(tuple(x.shape), x.payload.dtype)[()])
 
 
 def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
@@ -116,7 +116,7 @@ def debug_unwrap(tensor: Any, *, recurse: bool = True) -> Any:
     >>> seen[0]
     tensor([1., 2.])
     """
-    while isinstance(tensor, Box):
+    while isinstance(tensor, TransformTensor):
         tensor = tensor.value
         if not recurse:
             break

@@ -8,7 +8,7 @@ from typing import Any
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import differentiable, leave, only_tensors, split_aux, zeros_like
 from autolab.func.tree import flatten, unflatten
-from autolab.transforms.dual import Push
+from autolab.transforms.dual import ForwardMode
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
@@ -38,7 +38,7 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
         for x in leaves:
             if not isinstance(x, Tensor):
                 raise RuntimeError(f"{name}: Expected {what} to only contain Tensors, got {type(x)}")
-    with Push() as push:
+    with ForwardMode() as push:
         boxes = [push.input(x, direction(x, t)) for x, t in zip(xs, ts)]
         out, aux = split_aux(name, func(*unflatten(boxes, form)), has_aux)
         outs, out_form = flatten(out)

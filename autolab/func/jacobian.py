@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.func.arguments import Argnums, on_top, only_tensors, selected, zeros_like
 from autolab.func.forward import jvp
 from autolab.func.mapped import vmap
@@ -20,7 +20,7 @@ from autolab.torch_api.shape import reshape, stack
 def basis(x: Tensor) -> Tensor:
     """All tensors like x that are 1 in one entry and 0 elsewhere: (x.numel(), *x.shape)."""
     n = x.shape.numel()
-    return fresh(np.eye(n, dtype=x.payload.dtype).reshape(n, *x.shape))
+    return new_tensor(np.eye(n, dtype=x.payload.dtype).reshape(n, *x.shape))
 
 
 def jacrev(

@@ -11,7 +11,7 @@ import numpy as np
 from autolab.dtypes import FLOATING
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.func.arguments import Argnums, differentiable, leave, on_top, only_tensors, selected, split_aux, zeros_like
 from autolab.func.tree import flatten, unflatten
 from autolab.transforms.taped import Tape
@@ -124,7 +124,7 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         if value.level and value.home.batches:  # one for each sample: nothing on the way is then shared by all
             start = value.home.lift(one)
         else:
-            start = fresh(one)
+            start = new_tensor(one)
         found = unflatten(tape.pull([out], [start], boxes), form)
         return (found, (value, leave(tape, aux))) if has_aux else (found, value)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.linalg.checks import eye, floats, matrix, named, run, square, zeros_info
 from autolab.linalg.solving import permutation, solve_triangular, unpack
 from autolab.rules import matrix as rows
@@ -61,9 +61,9 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
     if not info.any():
         return cholesky_ex_result(cholesky(A, upper=upper), zeros_info(A))
     info = info.reshape(np.asarray(A.numbers()).shape[:-2])
-    bad = fresh(np.broadcast_to((info > 0)[..., None, None], raw.shape))
+    bad = new_tensor(np.broadcast_to((info > 0)[..., None, None], raw.shape))
     usable = pointwise.where(bad, eye(raw.shape[-1], A), A)
-    return cholesky_ex_result(cholesky(usable, upper=upper), fresh(info[()]))
+    return cholesky_ex_result(cholesky(usable, upper=upper), new_tensor(info[()]))
 
 
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
@@ -155,7 +155,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
 def first_zero(values: Tensor) -> Tensor:
     """For each row of values the place of the first 0, counted from 1; 0 if there is none."""
     if not values.shape[-1]:
-        return fresh(np.zeros(values.shape[:-1], np.int32)[()])
+        return new_tensor(np.zeros(values.shape[:-1], np.int32)[()])
     zero = values == 0
     found = reduce.argmax(pointwise.to(zero, dtypes.int32), -1) + 1  # type: ignore[operator]
     return pointwise.to(pointwise.where(reduce.any(zero, -1), found, 0), dtypes.int32)
@@ -165,14 +165,14 @@ def _packed(off: Tensor, up: Tensor) -> Tensor:
     """The part below the diagonal and the one above in one matrix: each is padded with zeros to the full size."""
     m, k = off.shape[-2:]
     n = up.shape[-1]
-    zeros = lambda *lengths: fresh(np.zeros((*off.shape[:-2], *lengths), off.payload.dtype))
+    zeros = lambda *lengths: new_tensor(np.zeros((*off.shape[:-2], *lengths), off.payload.dtype))
     return shape.cat([off, zeros(m, n - k)], -1) + shape.cat([up, zeros(m - k, n)], -2)  # type: ignore[operator,no-any-return]
 
 
 def _pivoting(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor | None]:
     m, k = A.shape[-2], min(A.shape[-2:])
     if not pivot:
-        return fresh(np.broadcast_to(np.arange(1, k + 1, dtype=np.int32), (*A.shape[:-2], k))), None
+        return new_tensor(np.broadcast_to(np.arange(1, k + 1, dtype=np.int32), (*A.shape[:-2], k))), None
     pivots = run(rows.lu_pivots, A.detach())  # type: ignore[attr-defined]
     return pivots, unpack(pivots, m)
 
@@ -198,7 +198,7 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """(P, L, U) with A = P @ L @ U: a permutation, ones on the diagonal and nothing above it, nothing below it."""
     A = matrix(A, "linalg.lu")
     _, order = _pivoting(A, pivot)
-    P = fresh(np.zeros(0, A.payload.dtype)) if order is None else permutation(order, A)
+    P = new_tensor(np.zeros(0, A.payload.dtype)) if order is None else permutation(order, A)
     return lu_result(P, *_triangles(A, order))
 
 
@@ -213,7 +213,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
         raise RuntimeError("torch.lu_unpack: The input tensor LU_data must have at least 2 dimensions.")
     m, n = LU_data.shape[-2:]
     k = min(m, n)
-    empty = fresh(np.zeros(0, LU_data.payload.dtype))
+    empty = new_tensor(np.zeros(0, LU_data.payload.dtype))
     P = permutation(unpack(LU_pivots, m), LU_data) if unpack_pivots else empty
     if not unpack_data:
         return lu_unpack_result(P, empty, empty)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.linalg.checks import eye, floats, matrix, run, square
 from autolab.linalg.factors import eigvalsh, svdvals
 from autolab.linalg.solving import inv
@@ -116,8 +116,8 @@ def matrix_rank(A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = Non
     if not values.shape[-1]:
         return reduce.sum(pointwise.to(values, dtypes.int64), -1)
     own = A.payload.dtype
-    bound = reduce.amax(values, -1) * fresh(np.asarray(share, own)[()])  # type: ignore[operator]
-    bound = pointwise.maximum(bound, fresh(np.asarray(0.0 if least is None else least, own)[()]))
+    bound = reduce.amax(values, -1) * new_tensor(np.asarray(share, own)[()])  # type: ignore[operator]
+    bound = pointwise.maximum(bound, new_tensor(np.asarray(0.0 if least is None else least, own)[()]))
     return reduce.sum(values > shape.unsqueeze(bound, -1), -1)  # type: ignore[operator]
 
 
@@ -131,7 +131,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
             f"linalg.matrix_power: A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
         )
     if n == 0:
-        return pointwise.where(fresh(np.zeros(A.shape, bool)), A, eye(A.shape[-1], A))
+        return pointwise.where(new_tensor(np.zeros(A.shape, bool)), A, eye(A.shape[-1], A))
     if n < 0:
         A, n = inv(A), -n
     out = None

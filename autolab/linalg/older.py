@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.linalg import factors, norms, solving
 from autolab.linalg.checks import matrix, named, run, square
 from autolab.rules import matrix as rows
@@ -42,7 +42,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     U, S, Vh = run(rows.svd, matrix(input, "linalg.svd"), full_matrices=not some)
     if not compute_uv:
         m, n = input.shape[-2:]
-        zeros = [fresh(np.zeros((*input.shape[:-2], k, k), input.payload.dtype)) for k in (m, n)]
+        zeros = [new_tensor(np.zeros((*input.shape[:-2], k, k), input.payload.dtype)) for k in (m, n)]
         return svd_result(zeros[0], S, zeros[1])
     return svd_result(U, S, shape.transpose(Vh, -2, -1))
 
@@ -76,7 +76,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
 def geqrf(input: Tensor) -> Any:
     """(a, tau): R above, and the reflections whose product is Q below the diagonal. It has no gradient."""
     h, tau = np.linalg.qr(np.asarray(matrix(input, "geqrf").numbers()), "raw")
-    return geqrf_result(fresh(np.ascontiguousarray(h.mT)), fresh(tau))
+    return geqrf_result(new_tensor(np.ascontiguousarray(h.mT)), new_tensor(tau))
 
 
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
@@ -89,7 +89,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
         raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{-2 if left else -1}], input.shape[-1])")
     input = input[..., : tau.shape[-1]]  # type: ignore[index]
     missing = m - input.shape[-1]
-    zeros = fresh(np.zeros((*input.shape[:-1], missing), input.payload.dtype))
+    zeros = new_tensor(np.zeros((*input.shape[:-1], missing), input.payload.dtype))
     Q = factors.householder_product(shape.cat([input, zeros], -1) if missing else input, tau)
     Q = shape.transpose(Q, -2, -1) if transpose else Q
     return matmul(Q, other) if left else matmul(other, Q)

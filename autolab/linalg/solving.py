@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.linalg.checks import eye, floats, matrix, named, run, same_dtype, square, under_autocast, zeros_info
 from autolab.rules import matrix as rows
 from autolab.torch_api import index, pointwise, reduce, shape
@@ -65,7 +65,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 
 def _solve(A: Tensor, B: Tensor) -> Tensor:
-    shape.common_shape(*(fresh(np.broadcast_to(np.empty((), bool), t.shape[:-2])) for t in (A, B)))
+    shape.common_shape(*(new_tensor(np.broadcast_to(np.empty((), bool), t.shape[:-2])) for t in (A, B)))
     return run(rows.solve, A, B)  # type: ignore[no-any-return]
 
 
@@ -142,8 +142,8 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     return lstsq_result(
         shape.squeeze(solution, -1) if vectors else solution,
         residuals,
-        rank if driver != "gels" else fresh(np.zeros(0, np.int64)),
-        values if driver in ("gelsd", "gelss") else fresh(np.zeros(0, A.payload.dtype)),
+        rank if driver != "gels" else new_tensor(np.zeros(0, np.int64)),
+        values if driver in ("gelsd", "gelss") else new_tensor(np.zeros(0, A.payload.dtype)),
     )
 
 
@@ -235,6 +235,6 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
 
 def _rows(B: Tensor, order: Tensor) -> Tensor:
     """The rows of each matrix in another order."""
-    lead = shape.common_shape(*(fresh(np.broadcast_to(np.empty((), bool), s)) for s in (B.shape[:-2], order.shape[:-1])))
+    lead = shape.common_shape(*(new_tensor(np.broadcast_to(np.empty((), bool), s)) for s in (B.shape[:-2], order.shape[:-1])))
     B = shape.expand(B, (*lead, *B.shape[-2:]))
     return index.gather(B, -2, shape.expand(shape.unsqueeze(order, -1), B.shape))

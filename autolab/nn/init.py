@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.modes import recording
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_", "sparse_",
@@ -92,7 +92,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 def _filled(tensor: Tensor, values: Any) -> Tensor:
-    return _written("copy_", tensor, fresh(values.astype(tensor.payload.dtype)))
+    return _written("copy_", tensor, new_tensor(values.astype(tensor.payload.dtype)))
 
 
 # -- by the number of inputs and outputs ----------------------------------------------------------
@@ -174,7 +174,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
     if 0 in tensor.shape:
         return tensor
     rows, cols = tensor.shape[0], math.prod(tensor.shape[1:])
-    drawn = normal_(fresh(np.empty((max(rows, cols), min(rows, cols)))), generator=generator)
+    drawn = normal_(new_tensor(np.empty((max(rows, cols), min(rows, cols)))), generator=generator)
     q, r = np.linalg.qr(drawn.payload)
     q = q * np.sign(np.diag(r))  # uniform over all such matrices. Source: Mezzadri 2006
     return _filled(tensor, gain * (q.T if rows < cols else q).reshape(tuple(tensor.shape)))

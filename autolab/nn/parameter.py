@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh, must_be_floating
+from autolab.engine.tensor import Tensor, must_be_floating, new_tensor
 from autolab.torch_api.overriding import _disabled_torch_function_impl, overrides
 from autolab.torch_api.printing import tensor_repr
 
@@ -69,7 +69,7 @@ class _Uninitialized:
         """Give it a shape, and memory in which nothing in particular stands. From then on it is an ordinary one."""
         numpy = self.payload.dtype if dtype is None else dtype.numpy  # type: ignore[attr-defined]
         self.__class__ = self._kind
-        self.data = fresh(np.empty(tuple(shape), numpy))
+        self.data = new_tensor(np.empty(tuple(shape), numpy))
 
     @property
     def shape(self) -> Any:
@@ -90,7 +90,7 @@ class UninitializedParameter(_Uninitialized, Parameter):
     _kind = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
-        return Parameter.__new__(cls, fresh(np.empty(0, (dtype or dtypes.float32).numpy)), requires_grad)
+        return Parameter.__new__(cls, new_tensor(np.empty(0, (dtype or dtypes.float32).numpy)), requires_grad)
 
 
 class UninitializedBuffer(_Uninitialized, Tensor):
@@ -99,7 +99,7 @@ class UninitializedBuffer(_Uninitialized, Tensor):
     _kind = Tensor
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None) -> Any:
-        return Tensor.__new__(cls, fresh(np.empty(0, (dtype or dtypes.float32).numpy)))
+        return Tensor.__new__(cls, new_tensor(np.empty(0, (dtype or dtypes.float32).numpy)))
 
 
 def is_lazy(t: Any) -> bool:

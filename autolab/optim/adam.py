@@ -48,12 +48,12 @@ class Adam(Optimizer):
         largest = ("max_exp_avg_sq",) if group["amsgrad"] else ()
         state, t = self.begun(p, x, "exp_avg", "exp_avg_sq", *largest)
         lr, (b1, b2) = float(group["lr"]), map(float, group["betas"])
-        m, v, u = state["exp_avg"].box(), state["exp_avg_sq"].box(), self.scratch(x)
+        m, v, u = state["exp_avg"].writable_array(), state["exp_avg_sq"].writable_array(), self.scratch(x)
         g = self.regularized(x, g, group)
         toward(m, g, 1 - b1, u)
         toward_square(v, g, 1 - b2, u)
         if largest:
-            most = state["max_exp_avg_sq"].box()
+            most = state["max_exp_avg_sq"].writable_array()
             v = np.maximum(most, v, out=most)
         if not lr:
             return

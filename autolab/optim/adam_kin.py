@@ -37,7 +37,7 @@ class NAdam(Optimizer):
         """x -= lr * (share of g + share of m) / (sqrt(v) + eps), each share corrected for its start."""
         state, t = self.begun(p, x, "exp_avg", "exp_avg_sq", mu_product=1)
         lr, (b1, b2), decay = float(group["lr"]), group["betas"], group["momentum_decay"]
-        m, v, u = state["exp_avg"].box(), state["exp_avg_sq"].box(), self.scratch(x)
+        m, v, u = state["exp_avg"].writable_array(), state["exp_avg_sq"].writable_array(), self.scratch(x)
         g = self.regularized(x, g, group)
         now, following = (b1 * (1 - 0.5 * 0.96 ** (k * decay)) for k in (t, t + 1))
         product = state["mu_product"]
@@ -78,7 +78,7 @@ class RAdam(Optimizer):
         """x -= lr * m, times rectification / (sqrt(v) + eps) where v can be trusted."""
         state, t = self.begun(p, x, "exp_avg", "exp_avg_sq")
         lr, (b1, b2) = float(group["lr"]), group["betas"]
-        m, v, u = state["exp_avg"].box(), state["exp_avg_sq"].box(), self.scratch(x)
+        m, v, u = state["exp_avg"].writable_array(), state["exp_avg_sq"].writable_array(), self.scratch(x)
         g = self.regularized(x, g, group)
         toward(m, g, 1 - b1, u)
         toward_square(v, g, 1 - b2, u)
@@ -120,7 +120,7 @@ class Adamax(Optimizer):
         """x -= lr * m / largest"""
         state, t = self.begun(p, x, "exp_avg", "exp_inf")
         b1, b2 = group["betas"]
-        m, largest, u = state["exp_avg"].box(), state["exp_inf"].box(), self.scratch(x)
+        m, largest, u = state["exp_avg"].writable_array(), state["exp_inf"].writable_array(), self.scratch(x)
         g = self.regularized(x, g, group)
         toward(m, g, 1 - b1, u)
         np.abs(g, out=u)

@@ -11,7 +11,7 @@ import numpy as np
 
 from autolab.autograd.grad_mode import enable_grad
 from autolab.engine.modes import recording
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.optim.optimizer import Optimizer
 from autolab.optim.settings import settings
 
@@ -112,7 +112,7 @@ class LBFGS(Optimizer):
         """Go t times d."""
         start = 0
         for p in self.param_groups[0]["params"]:
-            x = p.box()
+            x = p.writable_array()
             x += (t * d[start : start + x.size]).reshape(x.shape)
             start += x.size
             p.version[0] += 1
@@ -120,12 +120,12 @@ class LBFGS(Optimizer):
     def _look(self, closure: Callable[[], Any], d: Any, t: float) -> Point:
         """What the loss is t times d from here, without staying there."""
         params = self.param_groups[0]["params"]
-        here = [p.box().copy() for p in params]
+        here = [p.writable_array().copy() for p in params]
         self._move(t, d)
         loss = number(closure())
         g = self._gradient()
         for p, x in zip(params, here):
-            p.box()[...] = x
+            p.writable_array()[...] = x
             p.version[0] += 1
         return Point(t, loss, g, float(g @ d))
 
@@ -185,8 +185,8 @@ class Memory:
     def save(self, loss: float) -> None:
         """Into the optimizer's state, as tensors."""
         self.state.update(
-            d=fresh(self.d), t=self.t, old_dirs=[fresh(y) for y in self.ys], old_stps=[fresh(s) for s in self.ss],
-            ro=[fresh(r) for r in self.inverse], H_diag=fresh(self.scale), prev_flat_grad=fresh(self.before), prev_loss=loss,
+            d=new_tensor(self.d), t=self.t, old_dirs=[new_tensor(y) for y in self.ys], old_stps=[new_tensor(s) for s in self.ss],
+            ro=[new_tensor(r) for r in self.inverse], H_diag=new_tensor(self.scale), prev_flat_grad=new_tensor(self.before), prev_loss=loss,
         )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.optim.moving import add_scaled, toward
 from autolab.optim.optimizer import Optimizer
 from autolab.optim.settings import require_one_element, settings
@@ -59,7 +59,7 @@ class Adafactor(Optimizer):
         if x.ndim > 1:
             state, t = self.begun(p, x[..., :1], "row_var")
             if "col_var" not in state:
-                state["col_var"] = fresh(np.zeros_like(x[..., :1, :]))
+                state["col_var"] = new_tensor(np.zeros_like(x[..., :1, :]))
         else:
             state, t = self.begun(p, x, "variance")
         lr, weight, u = float(group["lr"]), t ** group["beta2_decay"], self.scratch(x)
@@ -69,14 +69,14 @@ class Adafactor(Optimizer):
             x *= 1 - lr * group["weight_decay"]
         np.multiply(g, g, out=u)
         if x.ndim > 1:
-            rows, columns = state["row_var"].box(), state["col_var"].box()
+            rows, columns = state["row_var"].writable_array(), state["col_var"].writable_array()
             for mean, axis in ((rows, -1), (columns, -2)):
                 new = u.mean(axis, keepdims=True)
                 toward(mean, new, weight, np.empty_like(new))
             np.multiply(rows, columns, out=u)
             u /= np.maximum(rows.mean(-2, keepdims=True), least)
         else:
-            variance = state["variance"].box()
+            variance = state["variance"].writable_array()
             toward(variance, u.copy(), weight, u)
             np.copyto(u, variance)
         np.maximum(u, least * least, out=u)
@@ -130,8 +130,8 @@ class Muon(Optimizer):
         """x -= lr * (momentum made orthogonal)"""
         state, lr, momentum, u = self.state[p], float(group["lr"]), group["momentum"], self.scratch(x)
         if "momentum_buffer" not in state:
-            state["momentum_buffer"] = fresh(np.zeros_like(x))
-        mean = state["momentum_buffer"].box()
+            state["momentum_buffer"] = new_tensor(np.zeros_like(x))
+        mean = state["momentum_buffer"].writable_array()
         toward(mean, g, 1 - momentum, u)
         step = mean
         if group["nesterov"]:

@@ -15,7 +15,7 @@ import numpy as np
 from autolab import dtypes
 from autolab.engine.hooks import RemovableHandle
 from autolab.engine.modes import modes, recording
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 
 EVERYWHERE: tuple[dict[int, Any], dict[int, Any]] = OrderedDict(), OrderedDict()  # hooks before and after any optimizer's step
 
@@ -144,7 +144,7 @@ class Optimizer:
                 if grad is not None:
                     x, g = p.payload, grad.payload
                     if type(x) is not np.ndarray:  # a 0-d parameter is a number, which cannot be written to
-                        x, g = p.box(), np.asarray(g)
+                        x, g = p.writable_array(), np.asarray(g)
                     if x.itemsize >= 4:
                         update(p, x, g, group)
                     else:  # half precision has too few digits for sums of squares: compute in float32, round once
@@ -164,7 +164,7 @@ class Optimizer:
         if not state:
             state["step"] = scalar(0)
             state.update({name: scalar(value) for name, value in numbers.items()})
-            state.update({name: fresh(np.zeros_like(x)) for name in names})
+            state.update({name: new_tensor(np.zeros_like(x)) for name in names})
         step = state["step"]
         step.payload = step.payload + step.payload.dtype.type(1)
         return state, int(step.payload)
@@ -356,7 +356,7 @@ def ordered(params: Iterable[Any]) -> list[Any]:
 
 def scalar(value: float) -> Tensor:
     """A number of the state: a 0-d tensor, as PyTorch keeps it."""
-    return fresh(dtypes.default.floating.type(value))
+    return new_tensor(dtypes.default.floating.type(value))
 
 
 def taken_over(value: Any, p: Tensor, name: Any = None) -> Any:
@@ -365,7 +365,7 @@ def taken_over(value: Any, p: Tensor, name: Any = None) -> Any:
         raw = np.array(value.payload)
         if name != "step" and raw.dtype in dtypes.FLOATING:
             raw = raw.astype(np.float32 if p.payload.itemsize < 4 else p.payload.dtype)
-        return fresh(raw[()])
+        return new_tensor(raw[()])
     if isinstance(value, dict):
         return {k: taken_over(v, p, k) for k, v in value.items()}
     return [taken_over(v, p) for v in value] if isinstance(value, list) else copy.deepcopy(value)

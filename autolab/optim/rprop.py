@@ -38,7 +38,7 @@ class Rprop(Optimizer):
         """x -= sign(g) * step size"""
         new = not self.state.get(p)
         state, _ = self.begun(p, x, "prev", "step_size")
-        before, size, u = state["prev"].box(), state["step_size"].box(), self.scratch(x)
+        before, size, u = state["prev"].writable_array(), state["step_size"].writable_array(), self.scratch(x)
         if new:
             size.fill(float(group["lr"]))
         (shrink, grow), g = group["etas"], self.regularized(x, g, group)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.optim.moving import add_scaled, toward
 from autolab.optim.optimizer import Optimizer
 from autolab.optim.settings import settings
@@ -50,9 +50,9 @@ class SGD(Optimizer):
             state = self.state[p]
             if state.get("momentum_buffer") is None:
                 v = g.copy()
-                state["momentum_buffer"] = fresh(v)
+                state["momentum_buffer"] = new_tensor(v)
             else:
-                v = state["momentum_buffer"].box()
+                v = state["momentum_buffer"].writable_array()
                 v *= momentum
                 add_scaled(v, g, 1 - group["dampening"], u)
             if group["nesterov"]:
@@ -88,7 +88,7 @@ class ASGD(Optimizer):
         """x = (1 - lambd * eta) * x - eta * g; ax += mu * (x - ax)"""
         lr, lambd = float(group["lr"]), group["lambd"]
         state, t = self.begun(p, x, "ax", eta=lr, mu=1)
-        mean, u = state["ax"].box(), self.scratch(x)
+        mean, u = state["ax"].writable_array(), self.scratch(x)
         g = self.regularized(x, g, group)
         eta, mu = (float(state[name].payload) for name in ("eta", "mu"))
         x *= 1 - lambd * eta

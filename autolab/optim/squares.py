@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.optim.moving import add_scaled, toward, toward_square
 from autolab.optim.optimizer import Optimizer, scalar
 from autolab.optim.settings import settings
@@ -39,7 +39,7 @@ class Adagrad(Optimizer):
         """The state of p, with its sum of squares as the settings want it."""
         dtype = np.float32 if x.itemsize < 4 else x.dtype
         state = self.state[p]
-        state.update(step=scalar(0), sum=fresh(np.full(x.shape, group["initial_accumulator_value"], dtype)))
+        state.update(step=scalar(0), sum=new_tensor(np.full(x.shape, group["initial_accumulator_value"], dtype)))
         return state
 
     def update(self, p: Tensor, x: Any, g: Any, group: dict[str, Any]) -> None:
@@ -47,7 +47,7 @@ class Adagrad(Optimizer):
         if not self.state.get(p):  # in a group that was added later
             self.start(p, x, group)
         state, t = self.begun(p, x)
-        total, u = state["sum"].box(), self.scratch(x)
+        total, u = state["sum"].writable_array(), self.scratch(x)
         g = self.regularized(x, g, group)
         np.multiply(g, g, out=u)
         total += u
@@ -81,11 +81,11 @@ class RMSprop(Optimizer):
         """x -= lr * g / (sqrt(v) + eps)"""
         names = ["square_avg"] + ["momentum_buffer"] * (group["momentum"] > 0) + ["grad_avg"] * bool(group["centered"])
         state, _ = self.begun(p, x, *names)
-        v, u, lr = state["square_avg"].box(), self.scratch(x), float(group["lr"])
+        v, u, lr = state["square_avg"].writable_array(), self.scratch(x), float(group["lr"])
         g = self.regularized(x, g, group)
         toward_square(v, g, 1 - group["alpha"], u)
         if group["centered"]:
-            mean = state["grad_avg"].box()
+            mean = state["grad_avg"].writable_array()
             toward(mean, g, 1 - group["alpha"], u)
             np.multiply(mean, mean, out=u)
             np.subtract(v, u, out=u)
@@ -95,7 +95,7 @@ class RMSprop(Optimizer):
         u += group["eps"]
         np.divide(g, u, out=u)
         if group["momentum"] > 0:
-            buffer = state["momentum_buffer"].box()
+            buffer = state["momentum_buffer"].writable_array()
             buffer *= group["momentum"]
             buffer += u
             add_scaled(x, buffer, -lr, u)
@@ -127,7 +127,8 @@ class Adadelta(Optimizer):
     def update(self, p: Tensor, x: Any, g: Any, group: dict[str, Any]) -> None:
         """x -= lr * step, with step = g * sqrt(mean of step^2 + eps) / sqrt(mean of g^2 + eps)"""
         state, _ = self.begun(p, x, "square_avg", "acc_delta")
-        squares, steps, u, step = state["square_avg"].box(), state["acc_delta"].box(), self.scratch(x), self.scratch(x, 2)
+        squares, steps = state["square_avg"].writable_array(), state["acc_delta"].writable_array()
+        u, step = self.scratch(x), self.scratch(x, 2)
         rho, eps = group["rho"], group["eps"]
         g = self.regularized(x, g, group)
         toward_square(squares, g, 1 - rho, u)

@@ -12,7 +12,7 @@ import string
 import numpy as np
 
 from autolab.engine.op import from_the_end
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.fast.formula import product as times
 from autolab.rules import elementwise as e
 from autolab.rules import index as i
@@ -387,7 +387,7 @@ class LookOfEach:
 
     def through(self, x):
         with Batch(self.size) as level:
-            found = self.look.through(level.input(x if isinstance(x, Tensor) else fresh(x))).value
+            found = self.look.through(level.input(x if isinstance(x, Tensor) else new_tensor(x))).value
         return found if isinstance(x, Tensor) else found.payload
 
 

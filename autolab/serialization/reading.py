@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.parameter import Parameter
 from autolab.serialization.safe import KNOWN, REFUSED, Machine, NotAllowed, _added, globals_of
 from autolab.torch_api.device import device
@@ -118,7 +118,7 @@ def rebuild_tensor(
 
 
 def leaf(array: Any, requires_grad: Any) -> Tensor:
-    t = fresh(array)
+    t = new_tensor(array)
     return t.requires_grad_() if requires_grad else t
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 
 __all__ = ["load", "load_file", "load_model", "save", "save_file", "save_model"]
 
@@ -84,7 +84,7 @@ def load(data: bytes) -> dict[str, Tensor]:
         dtype, shape, start, stop = checked(name, entry)
         if start != end or stop > len(block):
             raise ValueError(f"Error while deserializing: invalid offset for tensor `{name}`: {start} to {stop}, after {end} bytes")
-        found[name] = fresh(np.frombuffer(block[start:stop], dtype.numpy).reshape(shape).copy())
+        found[name] = new_tensor(np.frombuffer(block[start:stop], dtype.numpy).reshape(shape).copy())
         end = stop
     if end != len(block):
         raise ValueError(f"Error while deserializing: incomplete metadata, file not fully covered: {len(block) - end} bytes are left")
@@ -127,7 +127,7 @@ def save_model(model: Any, filename: Any, metadata: dict[str, str] | None = None
     """Write the state of a module, a shared parameter once."""
     seen: dict[int, str] = {}
     for name, t in model.state_dict().items():
-        seen.setdefault(id(t.box()), name)
+        seen.setdefault(id(t.writable_array()), name)
     state = model.state_dict()
     save_file({name: state[name] for name in seen.values()}, filename, metadata)
 
@@ -138,8 +138,8 @@ def load_model(model: Any, filename: Any, strict: bool = True, device: Any = "cp
     Returns (missing, unexpected). Raises RuntimeError for those, if strict.
     """
     state, own = load_file(filename), model.state_dict()
-    here = {id(own[name].box()) for name in state if name in own}
-    missing = [name for name, t in own.items() if name not in state and id(t.box()) not in here]
+    here = {id(own[name].writable_array()) for name in state if name in own}
+    missing = [name for name, t in own.items() if name not in state and id(t.writable_array()) not in here]
     unexpected = [name for name in state if name not in own]
     if strict and (missing or unexpected):
         raise RuntimeError(

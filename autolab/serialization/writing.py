@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.parameter import Parameter
 from autolab.size import Size
 from autolab.torch_api.device import device
@@ -66,7 +66,7 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # the one in Pyth
 
     def reducer_override(self, thing: Any) -> Any:
         if isinstance(thing, Parameter):
-            return REBUILD_PARAMETER, (fresh(thing.box()), thing.requires_grad, OrderedDict())
+            return REBUILD_PARAMETER, (new_tensor(thing.writable_array()), thing.requires_grad, OrderedDict())
         if isinstance(thing, Tensor):
             return REBUILD_TENSOR, self.reduced(thing)
         if type(thing) is Size:
@@ -76,7 +76,7 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # the one in Pyth
         return NotImplemented
 
     def reduced(self, t: Tensor) -> tuple[Any, ...]:
-        a = t.box()
+        a = t.writable_array()
         root, offset = memory_of(a)
         if root is None:
             a = np.ascontiguousarray(a).reshape(a.shape)

@@ -11,7 +11,7 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.apply import apply
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import elementwise as copies
 from autolab.rules import shape as rows
 from autolab.size import Size
@@ -150,7 +150,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         return creation.empty(0, dtype=input.dtype)
     choose: Any = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     chosen = np.array(list(choose(range(input.shape[0]), r)), np.int64).reshape(-1, r)
-    return index.getitem(input, fresh(chosen))
+    return index.getitem(input, new_tensor(chosen))
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -265,7 +265,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         return repeat_interleave(shape.reshape(input, 1), repeats, 0)
     n = input.shape[axis]
     if isinstance(repeats, list | tuple):
-        repeats = fresh(np.array(repeats, np.int64))
+        repeats = new_tensor(np.array(repeats, np.int64))
     if isinstance(repeats, Tensor):
         if repeats.payload.dtype.kind != "i":
             raise NotImplementedError(f"\"repeat_interleave_cpu\" not implemented for '{repeats.dtype.title}'. Counts are whole numbers.")
@@ -286,7 +286,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         raise RuntimeError("repeats can not be negative")
     if output_size is not None and counts.sum() != output_size:
         raise RuntimeError(f"allocated size does not match required size: output_size is {output_size}, needed {counts.sum()}")
-    return index.index_select(input, axis, fresh(np.repeat(np.arange(n), counts)))
+    return index.index_select(input, axis, new_tensor(np.repeat(np.arange(n), counts)))
 
 
 def fliplr(input: Tensor) -> Tensor:
@@ -371,7 +371,7 @@ def _triangle(name: str, keep: Any, row: int, col: int, offset: int, dtype: Any)
         if n < 0:
             raise RuntimeError(f"{what} must be non-negative, got{n}")
     where = np.stack(np.nonzero(keep(np.ones((row, col), bool), offset)))
-    return fresh(where.astype(np.int64 if dtype is None else dtypes.to_numpy(dtype)))
+    return new_tensor(where.astype(np.int64 if dtype is None else dtypes.to_numpy(dtype)))
 
 
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:

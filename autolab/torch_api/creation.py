@@ -13,7 +13,7 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.modes import modes, untracked
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.device import CPU, device, require_cpu
 from autolab.torch_api.dims import lengths_of, require_tensor, whole
 from autolab.torch_api.generator import generator, manual_seed
@@ -29,7 +29,7 @@ def finish(array: Any, requires_grad: bool = False, device: Any = None) -> Tenso
     """
     if device is not None:
         require_cpu(device)
-    t = fresh(array[()] if array.ndim == 0 else array)
+    t = new_tensor(array[()] if array.ndim == 0 else array)
     if modes.levels:
         t = created(t)
     if modes.inference:
@@ -189,7 +189,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
         require_cpu(device)
     if isinstance(data, Tensor):
         return data if dtype is None or dtypes.to_numpy(dtype) == data.payload.dtype else data.to(dtype)  # type: ignore[attr-defined,no-any-return]
-    return fresh(as_array(data, dtype))
+    return new_tensor(as_array(data, dtype))
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
@@ -197,7 +197,7 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     dtypes.of(array.dtype)
-    return fresh(array)
+    return new_tensor(array)
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:

@@ -11,7 +11,7 @@ import numpy as np
 from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.op import Op
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import arithmetic, smooth
 from autolab.rules import elementwise as rows
 from autolab.torch_api import pointwise as p
@@ -171,7 +171,7 @@ def is_nonzero(input: Tensor) -> bool:
 
 def isreal(input: Tensor) -> Tensor:
     """True everywhere: all numbers here are real."""
-    return fresh(np.ones(require_tensor(input, "isreal").payload.shape, bool)[()])
+    return new_tensor(np.ones(require_tensor(input, "isreal").payload.shape, bool)[()])
 
 
 def isposinf(input: Tensor) -> Tensor:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.modes import modes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.device import CPU, device, require_cpu
 
 __all__ = ["Generator", "default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
@@ -71,7 +71,7 @@ class Generator:
         state = self.numpy.bit_generator.state
         inner = [state["state"][k].to_bytes(16, "little") for k in ("state", "inc")]
         packed = LAYOUT.pack(self._seed, *inner, state["has_uint32"], state["uinteger"])
-        return fresh(np.frombuffer(packed, np.uint8).copy())
+        return new_tensor(np.frombuffer(packed, np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> None:
         """Go on from a state that get_state gave. Raises TypeError for what are no bytes, RuntimeError for a wrong number of them."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.apply import apply
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as rows
 from autolab.rules import strided
 from autolab.torch_api.dims import axis_of, require_tensor, whole
@@ -352,5 +352,5 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the entries that are not zero: (count, ndim), or one index tensor for each dim."""
     found = np.nonzero(np.atleast_1d(one_shape_for_all(input, "nonzero").payload))
     if as_tuple:
-        return tuple(fresh(i) for i in found)
-    return fresh(np.stack(found, -1) if input.ndim else np.zeros((len(found[0]), 0), np.int64))
+        return tuple(new_tensor(i) for i in found)
+    return new_tensor(np.stack(found, -1) if input.ndim else np.zeros((len(found[0]), 0), np.int64))

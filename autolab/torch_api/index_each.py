@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.index import getitem, index_select, scatter_add
 from autolab.torch_api.pointwise import add, mul, where
 from autolab.torch_api.scatter import scatter
@@ -25,7 +25,7 @@ def split(items: list[Any]) -> tuple[tuple[Any, ...], list[tuple[int, Any]]]:
     for item in items:
         if isinstance(item, np.ndarray) and item.dtype == np.bool_:
             for places in np.nonzero(item):
-                indices.append((dim, fresh(places)))
+                indices.append((dim, new_tensor(places)))
                 basic.append(slice(None))
                 dim += 1
             continue
@@ -35,7 +35,7 @@ def split(items: list[Any]) -> tuple[tuple[Any, ...], list[tuple[int, Any]]]:
                     "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a "
                     "boolean mask: each sample would get another number of entries. Use torch.where."
                 )
-            indices.append((dim, item if isinstance(item, Tensor) else fresh(item)))
+            indices.append((dim, item if isinstance(item, Tensor) else new_tensor(item)))
             item = slice(None)
         basic.append(item)
         dim += not isinstance(item, int)

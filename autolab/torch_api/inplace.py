@@ -10,7 +10,7 @@ import numpy as np
 from autolab.engine.inplace import address, check_may_write, keep_what_was, overwrite
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of, next_number
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import elementwise
 from autolab.rules import index as index_rows
 from autolab.torch_api import pointwise, shape
@@ -87,7 +87,7 @@ def twin(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def overwritten(target: Tensor) -> Tensor:
     """The target as it is before the write, for saved-tensor hooks: they may keep the very tensor that they are given."""
-    t = fresh(target.payload.copy())
+    t = new_tensor(target.payload.copy())
     t.edge = edge_of(target)
     return t
 
@@ -148,7 +148,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
             raise TypeError(
                 f"can't assign a {type(value).__name__} to a torch.{self.dtype.title}Tensor. Make it a tensor first: torch.tensor(...)."
             )
-        value = fresh(np.asarray(value).astype(self.payload.dtype)[()])
+        value = new_tensor(np.asarray(value).astype(self.payload.dtype)[()])
     items = expand_key(self, key if type(key) is tuple else (key,))
     if any(isinstance(item, Tensor) for item in items):  # one index for each sample of a vmap
         from autolab.torch_api import index_each

@@ -9,7 +9,7 @@ from typing import Any
 from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.inplace import layout_of
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import elementwise as rows
 from autolab.rules.strided import owned
 from autolab.torch_api.dims import axis_of
@@ -35,12 +35,12 @@ def own(result: Any, *inputs: Any) -> Any:
         for part in result if isinstance(result, tuple | list) else ():
             own(part)
         return result
-    if result.level or result.window is None:
+    if result.level or result.view_info is None:
         return result
-    base = result.window.base
-    if any(base is (t if t.window is None else t.window.base) for t in inputs if isinstance(t, Tensor)):
+    base = result.view_info.base
+    if any(base is (t if t.view_info is None else t.view_info.base) for t in inputs if isinstance(t, Tensor)):
         return apply(rows.clone, (result,), {"order": "K"})
-    result.window, result.version = None, [0]
+    result.view_info, result.version = None, [0]
     return result
 
 
@@ -88,7 +88,7 @@ def as_bits(self: Tensor, dtype: dtypes.dtype) -> Tensor:
 
     Raises RuntimeError where entries of another size do not fit between those that are there.
     """
-    raw, ratio = self.box(), dtype.itemsize // self.dtype.itemsize
+    raw, ratio = self.writable_array(), dtype.itemsize // self.dtype.itemsize
     if self.dtype.itemsize != dtype.itemsize:
         steps = layout_of(raw)
         between = f"to view {self.dtype.title} as {dtype.title} (different element sizes), but got"
@@ -102,6 +102,6 @@ def as_bits(self: Tensor, dtype: dtypes.dtype) -> Tensor:
         for k, n in enumerate(steps[:-1]):
             if ratio > 1 and n % ratio:
                 raise RuntimeError(f"self.stride({k}) must be divisible by {ratio} {between} {n}")
-    out = fresh(raw.view(dtype.numpy))
+    out = new_tensor(raw.view(dtype.numpy))
     out.version = self.version
     return out

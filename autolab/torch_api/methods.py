@@ -207,7 +207,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     looked_at(self)
     if modes.grad and not force and self.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    return self.box()
+    return self.writable_array()
 
 
 def tolist(self: Tensor) -> Any:
@@ -221,14 +221,14 @@ def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> Any:
     looked_at(self)
     if modes.grad and self.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-    return np.array(self.box(), dtype=dtype, copy=copy)
+    return np.array(self.writable_array(), dtype=dtype, copy=copy)
 
 
 def _dlpack(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
     """The memory of this tensor for another library (the array API's protocol, called by its from_dlpack)."""
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    return self.box().__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
+    return self.writable_array().__dlpack__(max_version=max_version, dl_device=dl_device, copy=copy)
 
 
 def _dlpack_device(self: Tensor) -> tuple[int, int]:
@@ -279,9 +279,9 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
     copy = object.__new__(type(self))
     copy.payload = np.array(self.payload)[()] if self.ndim == 0 else np.array(self.payload)
-    copy.edge = copy.window = copy.extra = None
-    copy.flag, copy.version = False, [0]
-    copy.requires_grad_(self.flag)
+    copy.edge = copy.view_info = copy.extra = None
+    copy.wants_grad, copy.version = False, [0]
+    copy.requires_grad_(self.wants_grad)
     copy._grad = None if self._grad is None else _deepcopy(self._grad, memo)
     memo[id(self)] = copy
     copy.__dict__.update(deepcopy(self.__dict__, memo))
@@ -297,8 +297,8 @@ def rebuild(cls: type, array: Any, requires_grad: bool) -> Tensor:
     """What unpickling a tensor calls."""
     t: Tensor = object.__new__(cls)
     t.payload = array[()] if array.ndim == 0 else array
-    t.edge = t.window = t.extra = t._grad = None
-    t.flag, t.version = False, [0]
+    t.edge = t.view_info = t.extra = t._grad = None
+    t.wants_grad, t.version = False, [0]
     return t.requires_grad_(requires_grad)
 
 
@@ -312,7 +312,7 @@ SPECIAL: dict[str, Any] = {
     "where": lambda self, condition, other: pointwise.where(condition, self, other),
     "nelement": lambda self: shape.numel(self), "type_as": lambda self, other: pointwise.to(self, other),
     "element_size": lambda self: self.payload.dtype.itemsize, "cpu": lambda self: self,
-    "data_ptr": lambda self: self.box().__array_interface__["data"][0], "_is_view": lambda self: self.window is not None,
+    "data_ptr": lambda self: self.writable_array().__array_interface__["data"][0], "_is_view": lambda self: self.view_info is not None,
     "new_tensor": lambda self, data, **k: creation.tensor(data, **{"dtype": self.dtype, **k}),
     "new_zeros": lambda self, *size, **k: creation.new(self, creation.zeros, size, k),
     "new_ones": lambda self, *size, **k: creation.new(self, creation.ones, size, k),

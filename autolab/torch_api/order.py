@@ -11,7 +11,7 @@ import numpy as np
 from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.op import Op
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import order as rows
 from autolab.torch_api import index as indexing
 from autolab.torch_api.dims import axis_of, require_tensor
@@ -43,7 +43,7 @@ def _along(row: Op, input: Tensor, dim: Any, **settings: Any) -> Any:
     name = row.name.removesuffix("_along")
     axis = axis_of(dim, require_tensor(input, name).ndim)
     if axis is None:
-        return results[name](clone(input), fresh(np.int64(0)))
+        return results[name](clone(input), new_tensor(np.int64(0)))
     return results[name](*apply(row, (input,), {"axis": axis, **settings}))
 
 
@@ -66,7 +66,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     """The indices that sort along dim."""
     axis = axis_of(dim, require_tensor(input, "argsort").ndim)
     if axis is None:
-        return fresh(np.int64(0))
+        return new_tensor(np.int64(0))
     return apply(rows.argsort, (input,), {"axis": axis, "descending": descending})  # type: ignore[no-any-return]
 
 
@@ -166,7 +166,7 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
             raise RuntimeError(f"{name}() q tensor must be same dtype as the input tensor")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}")
-    share: Any = q if isinstance(q, Tensor) else fresh(dtypes.cast(q, input.payload.dtype))
+    share: Any = q if isinstance(q, Tensor) else new_tensor(dtypes.cast(q, input.payload.dtype))
     fraction = share.all_numbers()
     if not np.all((fraction >= 0) & (fraction <= 1)):
         raise RuntimeError(f"{name}() q " + ("must be in the range [0, 1] but got " + str(q) if not isinstance(q, Tensor) else
@@ -215,7 +215,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     Before equal entries, or behind them if `right`. All dims but the last must match, unless the sequence is 1-d.
     """
     require_tensor(sorted_sequence, "searchsorted", "sorted_sequence")
-    values = input if isinstance(input, Tensor) else fresh(dtypes.cast(input, sorted_sequence.payload.dtype))
+    values = input if isinstance(input, Tensor) else new_tensor(dtypes.cast(input, sorted_sequence.payload.dtype))
     s, v = sorted_sequence.numbers(), values.numbers()
     if side is not None and side not in ("left", "right"):
         raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
@@ -251,7 +251,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     else:
         pairs = zip(s.reshape(-1, s.shape[-1]), v.reshape(-1, v.shape[-1]), strict=True)
         found = np.array([np.searchsorted(a, b, at) for a, b in pairs]).reshape(v.shape)
-    return fresh(np.asarray(found).astype(np.int32 if out_int32 else np.int64)[()])
+    return new_tensor(np.asarray(found).astype(np.int32 if out_int32 else np.int64)[()])
 
 
 @one_by_one
@@ -278,11 +278,11 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if a.ndim != 1 or (a < 0).any():
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
-        return fresh(np.bincount(a, minlength=minlength))
+        return new_tensor(np.bincount(a, minlength=minlength))
     if weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     w = weights.numbers()
-    return fresh(np.bincount(a, w, minlength).astype(w.dtype if w.dtype == np.float32 else np.float64))
+    return new_tensor(np.bincount(a, w, minlength).astype(w.dtype if w.dtype == np.float32 else np.float64))
 
 
 def _range(name: str, a: Any, low: float, high: float, room: float) -> tuple[float, float]:
@@ -303,7 +303,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     low, high = _range("torch.histc", a, min, max, 1)
-    return fresh(np.histogram(a, bins, (low, high))[0].astype(a.dtype))
+    return new_tensor(np.histogram(a, bins, (low, high))[0].astype(a.dtype))
 
 
 @one_by_one
@@ -321,7 +321,7 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
         edges = np.linspace(low, high, bins + 1)
     w = None if weight is None else weight.numbers().reshape(-1)
     found = np.histogram(a.reshape(-1), edges, weights=w, density=density)[0]
-    return results["histogram"](fresh(found.astype(a.dtype)), fresh(edges.astype(a.dtype)))
+    return results["histogram"](new_tensor(found.astype(a.dtype)), new_tensor(edges.astype(a.dtype)))
 
 
 def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
@@ -351,7 +351,7 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
     np.add.at(found, tuple(places), 1 if weight is None else weight.numbers().reshape(-1)[inside])
     if density:
         found = found / found.sum() / functools.reduce(np.multiply.outer, [np.diff(e) for e in edges])
-    return results["histogramdd"](fresh(found.astype(a.dtype)), [fresh(e.astype(a.dtype)) for e in edges])
+    return results["histogramdd"](new_tensor(found.astype(a.dtype)), [new_tensor(e.astype(a.dtype)) for e in edges])
 
 
 @one_by_one
@@ -360,7 +360,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError(f"isin(): argument 'elements' (position 1) must be Tensor, not {type(elements).__name__}")
     a, b = (np.asarray(t.payload if isinstance(t, Tensor) else t) for t in (elements, test_elements))
-    return fresh(np.isin(a, b, invert=invert)[()])
+    return new_tensor(np.isin(a, b, invert=invert)[()])
 
 
 @one_by_one
@@ -401,5 +401,5 @@ def _without_derivative(made: Any, input: Tensor, function: str, node: str) -> A
 
 def _asked(values: Any, inverse: Any, counts: Any, with_inverse: bool, with_counts: bool) -> Any:
     found = [values, *([inverse.astype(np.int64)] if with_inverse else []), *([counts.astype(np.int64)] if with_counts else [])]
-    made = tuple(fresh(np.ascontiguousarray(f)) if f.ndim else fresh(f[()]) for f in found)
+    made = tuple(new_tensor(np.ascontiguousarray(f)) if f.ndim else new_tensor(f[()]) for f in found)
     return made if len(made) > 1 else made[0]

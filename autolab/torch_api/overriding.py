@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from autolab.engine.tensor import Tensor
-from autolab.transforms.level import Box
+from autolab.transforms.level import TransformTensor
 
 HOMES = ("autolab", "autolab.nn.functional", "autolab.linalg", "autolab.special")
 # Functions that are not asked about: they make or set something, or say what a thing is.
@@ -95,7 +95,7 @@ def converted(result: Any, cls: Any) -> Any:
 def as_subclass(self: Tensor, cls: Any) -> Any:
     """The same tensor, numbers and history, as one of another class."""
     t = object.__new__(cls)
-    for slot in ("payload", "edge", "flag", "version", "window", "extra", "_grad"):
+    for slot in ("payload", "edge", "wants_grad", "version", "view_info", "extra", "_grad"):
         setattr(t, slot, getattr(self, slot))
     return t
 
@@ -105,7 +105,7 @@ def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     return as_subclass(data.detach(), cls).requires_grad_(require_grad)  # type: ignore[attr-defined]
 
 
-Box.__torch_function__ = _disabled_torch_function_impl  # type: ignore[attr-defined]  # a transform's tensors are tensors like others
+TransformTensor.__torch_function__ = _disabled_torch_function_impl  # type: ignore[attr-defined]  # a transform's tensors are tensors like others
 
 
 def overrides(a: Any) -> bool:

@@ -11,7 +11,7 @@ from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.modes import modes
 from autolab.engine.op import Op
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import arithmetic
 from autolab.rules import elementwise as rows
 from autolab.rules.refuse import floats, floats_to_invert
@@ -245,7 +245,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
                 "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::where: the samples "
                 "may differ in how many of their entries are not zero. Use where(condition, a, b)."
             )
-        return tuple(fresh(i) for i in np.nonzero(np.atleast_1d(condition.payload)))
+        return tuple(new_tensor(i) for i in np.nonzero(np.atleast_1d(condition.payload)))
     for value in (input, other):
         if not isinstance(value, Tensor | int | builtins.float | np.generic):
             names = ", ".join(type(v).__name__ for v in (condition, input, other))

@@ -11,7 +11,7 @@ import numpy as np
 from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.modes import modes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api import arrange, creation, index, pointwise, reduce, shape
 from autolab.torch_api.dims import axis_of, require_tensor
 from autolab.torch_api.layout import gives_its_own
@@ -249,7 +249,7 @@ def powers(x: Tensor, n: int) -> Tensor:
         return creation.empty(*x.shape, n, dtype=dtype)
     if x.payload.dtype not in dtypes.FLOATING:
         x = pointwise.to(x, dtypes.int64)
-    columns = [fresh(np.ones(x.shape, x.payload.dtype))]
+    columns = [new_tensor(np.ones(x.shape, x.payload.dtype))]
     for _ in range(n - 1):
         columns.append(columns[-1] * x)  # type: ignore[operator]
     return shape.stack(columns, -1)
@@ -297,5 +297,5 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = np.triu_indices(input.shape[0], 1)
-    one, other = (index.index_select(input, 0, fresh(i.astype(np.int64))) for i in (first, second))
+    one, other = (index.index_select(input, 0, new_tensor(i.astype(np.int64))) for i in (first, second))
     return reduce.norm(one - other, p, -1)  # type: ignore[operator]

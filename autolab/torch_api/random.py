@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules.elementwise import copy
 from autolab.torch_api import inplace
 from autolab.torch_api.creation import _floating, _like, finish, numpy_dtype
@@ -158,10 +158,10 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     rng = source(generator)
     if replacement:
         rows = [_drawn(row, rng, num_samples) for row in weights.reshape(-1, weights.shape[-1])]
-        return fresh(np.array(rows).reshape(*weights.shape[:-1], num_samples))
+        return new_tensor(np.array(rows).reshape(*weights.shape[:-1], num_samples))
     # The largest of weight / exponential are drawn as if one by one (Efraimidis and Spirakis 2006).
     keys = np.divide(weights, rng.standard_exponential(weights.shape))
-    return fresh(np.argsort(-keys, axis=-1)[..., :num_samples].astype(np.int64))
+    return new_tensor(np.argsort(-keys, axis=-1)[..., :num_samples].astype(np.int64))
 
 
 def _drawn(weights: Any, rng: Any, n: int) -> Any:
@@ -224,7 +224,7 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
 
 
 def _fill(self: Tensor, values: Any) -> Tensor:
-    return inplace.copy_(self, fresh(dtypes.cast(np.asarray(values), self.payload.dtype)))
+    return inplace.copy_(self, new_tensor(dtypes.cast(np.asarray(values), self.payload.dtype)))
 
 
 @sampled

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.modes import modes
-from autolab.engine.tensor import TABLE, fresh
+from autolab.engine.tensor import TABLE, new_tensor
 from autolab.torch_api.inplace import copy_
 from autolab.transforms.batched import Batch, loops
-from autolab.transforms.level import Box, created
+from autolab.transforms.level import TransformTensor, created
 
 
 def sampled(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,9 +53,9 @@ def sampled(function: Callable[..., Any]) -> Callable[..., Any]:
             for at in np.ndindex(*[level.size for level in apart]):
                 one = [sample(a, homes, dict(zip(apart, at))) for a, homes in given]
                 if writes:
-                    one[0] = fresh(np.array(one[0].payload))
+                    one[0] = new_tensor(np.array(one[0].payload))
                 made.append(function(*one[: len(args)], **dict(zip(kwargs, one[len(args) :]))).payload)
-        found = fresh(np.reshape(np.stack(made), (*[level.size for level in apart], *np.shape(made[0])))[()])
+        found = new_tensor(np.reshape(np.stack(made), (*[level.size for level in apart], *np.shape(made[0])))[()])
         for level in modes.levels:
             found = level.put(found) if level in apart else level.constant(found)
         return copy_(args[0], found) if writes else found
@@ -66,7 +66,7 @@ def sampled(function: Callable[..., Any]) -> Callable[..., Any]:
 def laid_open(a: Any) -> tuple[Any, list[Batch]]:
     """What is in all boxes of a tensor, and whose samples its leading axes run over: numbers are drawn without regard to derivatives."""
     homes: list[Batch] = []
-    while isinstance(a, Box):
+    while isinstance(a, TransformTensor):
         if isinstance(a.home, Batch):
             homes.insert(0, a.home)
         a = a.value
@@ -75,7 +75,7 @@ def laid_open(a: Any) -> tuple[Any, list[Batch]]:
 
 def sample(a: Any, homes: list[Batch], at: dict[Batch, int]) -> Any:
     """One sample of what `laid_open` gave; the first where all draw the same."""
-    return fresh(a.payload[tuple([at.get(level, 0) for level in homes])]) if homes else a
+    return new_tensor(a.payload[tuple([at.get(level, 0) for level in homes])]) if homes else a
 
 
 def one_by_one(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,7 +84,7 @@ def one_by_one(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
         given = [*args, *kwargs.values()]
-        top = max((a for a in given if isinstance(a, Box)), key=lambda a: a.level, default=None) if modes.levels else None
+        top = max((a for a in given if isinstance(a, TransformTensor)), key=lambda a: a.level, default=None) if modes.levels else None
         if top is None:
             return function(*args, **kwargs)
         level = top.home

@@ -9,7 +9,7 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.apply import apply
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as index_rows
 from autolab.rules import scatter as rows
 from autolab.torch_api import creation, pointwise
@@ -35,7 +35,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     src = value if src is None else src
     number = not isinstance(src, Tensor)
     if number:
-        src = fresh(np.full(index.shape, src, input.payload.dtype))
+        src = new_tensor(np.full(index.shape, src, input.payload.dtype))
     if reduce is not None:
         if reduce not in ("add", "multiply"):
             raise RuntimeError(f"reduce argument must be either add or multiply, but it is {reduce!r}")
@@ -74,7 +74,7 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     if reduce == "sum":
         return total
     ones = creation.ones if include_self else creation.zeros
-    one_each = fresh(np.ones(src.shape, input.payload.dtype))
+    one_each = new_tensor(np.ones(src.shape, input.payload.dtype))
     count = scatter_add(ones(input.shape, dtype=input.dtype), dim, index, one_each)
     count = count.clamp(min=1)  # type: ignore[attr-defined]
     if input.payload.dtype in dtypes.FLOATING:
@@ -156,7 +156,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
             raise IndexError(f"index {i.max() if i.max() >= n else i.min()} is out of bounds for dimension {dim} with size {n}")
         index = pointwise.where(index < 0, index + n, index)  # type: ignore[operator]
     if not hasattr(index.payload, "inner"):
-        index = fresh(np.unique(index.numbers()))  # a slice named twice is still filled once
+        index = new_tensor(np.unique(index.numbers()))  # a slice named twice is still filled once
     elif not index.ndim:
         index = reshape(index, 1)
     lengths = list(input.shape) if axis is not None else [index.shape.numel()]
@@ -165,7 +165,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if isinstance(value, Tensor):
         source = expand(pointwise.to(value, input.dtype), lengths)
     else:
-        source = fresh(np.full(lengths, value, input.payload.dtype))
+        source = new_tensor(np.full(lengths, value, input.payload.dtype))
     wide, where, what = spread("index_fill_()", input, dim, index, source)
     return reshape(scatter(wide, dim, where, what), input.shape)
 
@@ -299,7 +299,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     if i.size and i.min() < 0:
         indices = pointwise.where(indices < 0, indices + n, indices)  # type: ignore[operator]
     lengths = [[1 if a == axis else n for a, n in zip(range(-t.ndim, 0), t.shape)] for t in (input, indices)]
-    common = list(common_shape(*(fresh(np.broadcast_to(np.empty((), bool), s)) for s in lengths)))
+    common = list(common_shape(*(new_tensor(np.broadcast_to(np.empty((), bool), s)) for s in lengths)))
     wide = [[t.shape[axis] if a == axis else n for a, n in zip(range(-t.ndim, 0), common)] for t in (input, indices)]
     return gather(expand(input, wide[0]), axis, expand(indices, wide[1]))
 
@@ -309,4 +309,4 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     found = np.argwhere(require_tensor(input, "nonzero_static").numbers())[:size]
     out = np.full((size, input.ndim), fill_value, np.int64)
     out[: len(found)] = found.reshape(len(found), input.ndim)
-    return fresh(out)
+    return new_tensor(out)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.dims import axis_of, require_tensor, to_floats
 from autolab.torch_api.layout import gives_its_own, own
 from autolab.torch_api.pointwise import clamp, clone, div, pow, to
@@ -91,7 +91,7 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
 def _slope(x: Any, axis: Any, spacing: Any, edge_order: int) -> Tensor:
     n = x.shape[axis]
     x = movedim(x, axis, -1)
-    at: Any = spacing if isinstance(spacing, Tensor) and spacing.ndim == 1 else fresh(np.arange(n).astype(x.payload.dtype)) * spacing
+    at: Any = spacing if isinstance(spacing, Tensor) and spacing.ndim == 1 else new_tensor(np.arange(n).astype(x.payload.dtype)) * spacing
     at = to(at, x.dtype)
     h = at[1:] - at[:-1]
     steps = (x[..., 1:] - x[..., :-1]) / h
@@ -224,7 +224,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     axis = axis_of(dim, x.ndim)
     size: Any = norm(x, p, [a for a in range(-x.ndim, 0) if a != axis], True)
     too_long = size > maxnorm
-    return x * (maxnorm / (size + 1e-7)).where(too_long, fresh(np.ones((), x.payload.dtype)[()]))  # type: ignore[no-any-return]
+    return x * (maxnorm / (size + 1e-7)).where(too_long, new_tensor(np.ones((), x.payload.dtype)[()]))  # type: ignore[no-any-return]
 
 
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:

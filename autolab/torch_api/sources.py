@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh, must_be_floating
+from autolab.engine.tensor import Tensor, must_be_floating, new_tensor
 from autolab.torch_api import creation
 from autolab.torch_api.creation import _floating, as_tensor, finish, from_dlpack, numpy_dtype
 from autolab.torch_api.device import require_cpu
 from autolab.torch_api.dims import lengths_of, whole
-from autolab.transforms.level import Box, created
+from autolab.transforms.level import TransformTensor, created
 
 # What this module gives: functions of the package.
 FUNCTIONS = (
@@ -87,7 +87,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
             UserWarning,
             stacklevel=2,
         )
-    t = fresh(np.frombuffer(buffer, kind, count, offset))
+    t = new_tensor(np.frombuffer(buffer, kind, count, offset))
     return t.requires_grad_() if requires_grad else t
 
 
@@ -107,7 +107,7 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None
     """Uninitialised memory with a stride in entries for each dim, in this tensor's dtype; inside vmap each sample gets its own."""
     lengths, steps = lengths_of((tuple(size),), "new_empty_strided"), tuple(stride)
     homes = []
-    while isinstance(self, Box):
+    while isinstance(self, TransformTensor):
         homes.append(self.home)
         self = self.value
     for home in homes:  # from the inside out: all samples of a batch one after the other

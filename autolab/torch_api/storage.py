@@ -99,7 +99,7 @@ class TypedStorage(UntypedStorage):
 
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory this tensor looks into, byte by byte; views of one tensor have the same."""
-    return UntypedStorage(owned(self.box())[0].view(np.uint8))
+    return UntypedStorage(owned(self.writable_array())[0].view(np.uint8))
 
 
 def storage(self: Tensor) -> TypedStorage:
@@ -113,7 +113,7 @@ def storage(self: Tensor) -> TypedStorage:
             UserWarning,
             stacklevel=2,
         )
-    return TypedStorage(owned(self.box())[0])
+    return TypedStorage(owned(self.writable_array())[0])
 
 
 def is_storage(obj: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import SAME, Tensor, fresh
+from autolab.engine.tensor import SAME, Tensor, new_tensor
 from autolab.size import Size
 from autolab.torch_api.creation import as_array, finish
 from autolab.torch_api.device import require_cpu
@@ -47,7 +47,7 @@ def made(args: tuple[Any, ...], dtype: Any, name: str) -> Tensor:
     if isinstance(args[0], Tensor):
         if args[0].payload.dtype != dtype:
             raise TypeError(f"expected {name} (got {args[0].dtype.title}Tensor): convert it with .to(...)")
-        return fresh(args[0].box())
+        return new_tensor(args[0].writable_array())
     return finish(np.asarray(as_array(args[0])).astype(dtype))
 
 
@@ -105,7 +105,7 @@ def is_same_size(self: Tensor, other: Tensor) -> bool:
 
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether the two look at the same entries of the same memory."""
-    a, b = self.box(), tensor.box()
+    a, b = self.writable_array(), tensor.writable_array()
     return bool(a.__array_interface__ == b.__array_interface__)
 
 
@@ -153,7 +153,7 @@ def warn_if_has_hooks(tensor: Tensor) -> None:
 def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
     vars(self)["_backward_hooks"] = hooks
     if self.is_leaf:  # a result's hooks are its node's, which does not look here
-        self.own_extra().hooks = {} if hooks is None else hooks
+        self.ensure_extra().hooks = {} if hooks is None else hooks
 
 
 def _grad_dtype(self: Tensor) -> Any:
@@ -173,7 +173,7 @@ def _set_grad_dtype(self: Tensor, dtype: Any) -> None:
             f"Cannot set grad_dtype to '{dtype.title}' because there is already a gradient with dtype "
             f"'{dtypes.c_name(self._grad.dtype)}'. Please clear the gradient (.grad = None) before changing grad_dtype."
         )
-    self.own_extra().grad_dtype = dtype
+    self.ensure_extra().grad_dtype = dtype
 
 
 def _set_grad_fn(self: Tensor, node: Any) -> None:
@@ -184,17 +184,17 @@ def _set_grad_fn(self: Tensor, node: Any) -> None:
 
 def data(self: Tensor) -> Tensor:
     """The same numbers without history: writes through it are not noticed (no version is counted)."""
-    t = fresh(self.box())
-    t.flag = False
+    t = new_tensor(self.writable_array())
+    t.wants_grad = False
     return t
 
 
 def _set_data(self: Tensor, new: Tensor) -> None:
     if not isinstance(new, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(new).__name__}")
-    if self.flag and new.payload.dtype not in dtypes.FLOATING:
+    if self.wants_grad and new.payload.dtype not in dtypes.FLOATING:
         raise RuntimeError("data set to a tensor that requires gradients must be floating point or complex dtype")
-    self.payload = new.box()
+    self.payload = new.writable_array()
 
 
 def _delete_data(self: Tensor) -> None:
@@ -214,7 +214,7 @@ FACTS = {
     "data": property(data, _set_data, _delete_data),
     "output_nr": property(lambda self: 0 if self.edge is None else self.edge[1]),
     "retains_grad": property(lambda self: self.edge is not None and self.extra is not None and self.extra.retains),
-    "_base": property(lambda self: None if self.window is None else self.window.base),
+    "_base": property(lambda self: None if self.view_info is None else self.view_info.base),
     "layout": property(lambda self: strided), "name": None, "volatile": property(volatile),
     "grad_dtype": property(_grad_dtype, _set_grad_dtype),
     "_grad_fn": property(lambda self: self.grad_fn, _set_grad_fn, _cannot_delete("_grad_fn")),

@@ -15,7 +15,7 @@ class Underived(Node):
 
     __slots__ = ("function",)
 
-    def gradients(self, g: Any, create_graph: bool) -> NoReturn:
+    def vjp(self, g: Any, create_graph: bool) -> NoReturn:
         raise NotImplementedError(f"the derivative for '{self.function}' is not implemented. detach() what it is given if none is wanted.")
 
 
@@ -30,7 +30,7 @@ class Missing(Underived):
     def name(self) -> str:
         return "torch::autograd::NotImplemented"  # as PyTorch writes it
 
-    def gradients(self, g: Any, create_graph: bool) -> NoReturn:
+    def vjp(self, g: Any, create_graph: bool) -> NoReturn:
         raise RuntimeError(f"derivative for {self.function} is not implemented. detach() what it is given if none is wanted.")
 
 

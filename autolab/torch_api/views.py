@@ -12,7 +12,7 @@ from autolab.engine.apply import apply
 from autolab.engine.inplace import Part, change_history, check_inference, check_may_write, layout_of
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of
-from autolab.engine.tensor import Tensor, fresh, no_accumulator
+from autolab.engine.tensor import Tensor, new_tensor, no_accumulator
 from autolab.rules import strided as rows
 from autolab.torch_api import shape
 from autolab.torch_api.dims import axis_of, require_tensor, sizes_of, whole
@@ -32,7 +32,7 @@ METHODS = (
 
 def storage_offset(self: Tensor) -> int:
     """How many entries lie before this tensor's first one in the memory that it looks into."""
-    return rows.owned(np.asarray(first_sample(self)) if self.level else self.box())[1]
+    return rows.owned(np.asarray(first_sample(self)) if self.level else self.writable_array())[1]
 
 
 def part(input: Tensor, size: Any, stride: Any, offset: Any, name: str) -> Part:
@@ -58,7 +58,7 @@ def part(input: Tensor, size: Any, stride: Any, offset: Any, name: str) -> Part:
                 "expand and the like."
             )
         return Part(lengths, steps, begin, layout)
-    memory, start = rows.owned(input.box())
+    memory, start = rows.owned(input.writable_array())
     begin = start if offset is None else whole(offset, "storage_offset")
     high = rows.span(lengths, steps, begin)[1]
     if high > memory.size or begin < 0:
@@ -113,7 +113,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
 def untied(pieces: tuple[Tensor, ...], node: str) -> tuple[Tensor, ...]:
     """Pieces of a tensor that no longer know it: each may be written to, and the tensor does not hear of it."""
     for piece in pieces:
-        piece.window, piece.version = None, [0]
+        piece.view_info, piece.version = None, [0]
     renamed(pieces[0].edge, node)
     return pieces
 
@@ -165,8 +165,8 @@ def moved(self: Tensor, edge: Any, node: str) -> None:
     if modes.grad:
         change_history(self, edge)
         renamed(edge, node)
-    if self.window is not None:
-        self.window.seen = self.version[0]
+    if self.view_info is not None:
+        self.view_info.seen = self.version[0]
 
 
 def squeezed(dim: Any = None) -> str:
@@ -190,7 +190,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     """
     edges = tuple(edge_of(t) if isinstance(t, Tensor) else None for t in (self, source))
     if isinstance(source, UntypedStorage):
-        source = fresh(source.memory.view(self.payload.dtype))
+        source = new_tensor(source.memory.view(self.payload.dtype))
     if source is not None and source.payload.dtype != self.payload.dtype:
         raise RuntimeError(f"Could not set tensor of type {source.dtype.title} to a tensor of type {self.dtype.title}")
     check_may_write(self, self.requires_grad)
@@ -198,8 +198,8 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
         if stride is None:
             stride = [math.prod(size[k + 1 :]) for k in range(len(size))]
         source = as_strided(source, size, stride, storage_offset)
-    self.payload = np.empty(0, self.payload.dtype) if source is None else source.box()
-    self.window = None
+    self.payload = np.empty(0, self.payload.dtype) if source is None else source.writable_array()
+    self.view_info = None
     self.version[0] += 1
     if self.extra is not None:
         self.extra.accumulator = no_accumulator  # gradients of graphs that were made before are not for these numbers
@@ -218,7 +218,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     wanted = sizes_of(sizes, "resize_")
     if wanted == tuple(self.shape):
         return self
-    memory, start = rows.owned(self.box())
+    memory, start = rows.owned(self.writable_array())
     n = math.prod(wanted)
     check_fits(wanted, memory.itemsize)
     if start + n > memory.size:
@@ -255,7 +255,7 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
         raise RuntimeError(f"dimensions must larger than 1, but got {self.ndim}")
     if self.ndim > 2 and len(set(self.shape)) > 1:
         raise RuntimeError(f"all dimensions of input must be of equal length, but got {list(self.shape)}")
-    n, step = min(self.shape), sum(layout_of(self.box()))
+    n, step = min(self.shape), sum(layout_of(self.writable_array()))
     fill_(as_strided(self, (n,), (step,)), fill_value)
     if wrap and self.ndim == 2:
         for start in range(self.shape[1] + 1, self.shape[0], self.shape[1] + 1):
@@ -278,21 +278,21 @@ def map_entries(self: Tensor, function: Callable[..., Any], inputs: tuple[Tensor
         raise RuntimeError(f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead.")
     numbers = [np.broadcast_to(t.payload, self.shape).ravel().tolist() for t in inputs]
     values = np.array([function(*row) for row in zip(*numbers)], self.payload.dtype).reshape(self.shape)
-    return copy_(self, fresh(values[()]))
+    return copy_(self, new_tensor(values[()]))
 
 
 def detach(self: Tensor) -> Tensor:
     """The same memory as a tensor without history. Writes through it are counted, so the graph notices them."""
     if self.level:
         return self.detach()  # type: ignore[attr-defined,no-any-return]
-    t = fresh(self.box())
+    t = new_tensor(self.writable_array())
     t.version = self.version
     return t
 
 
 def detach_(self: Tensor) -> Tensor:
     """Forget the history of this tensor: it becomes a leaf that does not require grad. Raises RuntimeError for a view."""
-    if self.window is not None:
+    if self.view_info is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
             "and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence detach_() cannot be "
@@ -300,7 +300,7 @@ def detach_(self: Tensor) -> Tensor:
         )
     if modes.inference:
         return self
-    self.edge, self.flag = None, False
+    self.edge, self.wants_grad = None, False
     if self.extra is not None:
         self.extra.retains = False
     return self

@@ -21,11 +21,11 @@ from autolab.dtypes import result_type
 from autolab.engine.apply import apply, explained
 from autolab.engine.modes import GENERATED
 from autolab.engine.op import ELEMENTWISE, LINEAR
-from autolab.engine.tensor import TABLE, Tensor, fresh
+from autolab.engine.tensor import TABLE, Tensor, new_tensor
 from autolab.fast.formula import parameters
 from autolab.transforms import crossing
 from autolab.transforms.dual import call
-from autolab.transforms.level import Box, Level, Settings, several
+from autolab.transforms.level import Level, Settings, TransformTensor, several
 from autolab.transforms.samples import along_axes, counted
 from autolab.transforms.taped import as_tensor
 
@@ -77,7 +77,7 @@ class Face:
         )
 
 
-class Batched(Box):
+class Batched(TransformTensor):
     """A value whose axis 0 runs over the samples; the box shows the other axes.
 
     Most values are of no interest to the levels below, and are kept as a bare `array`: rows take it as well, and quicker. It stands
@@ -96,7 +96,7 @@ class Batched(Box):
         """What is in the box, as a tensor of the levels below."""
         if self.tensor is None:
             if self.made is None:
-                self.tensor = fresh(self.array)
+                self.tensor = new_tensor(self.array)
             else:
                 op, source, settings = self.made
                 self.tensor = self.home.run(op, (source,), [source.value], settings)[0].value
@@ -124,7 +124,7 @@ class Batched(Box):
 
 def unknown_below(t: Tensor) -> bool:
     """Whether no level below and no graph has to hear what happens to a tensor."""
-    return not t.level and t.edge is None and not t.flag and (t.window is None or not t.requires_grad)
+    return not t.level and t.edge is None and not t.wants_grad and (t.view_info is None or not t.requires_grad)
 
 
 GENERATED.update({"Batched": Batched, "along_axes": along_axes, "counted": counted, "unknown_below": unknown_below})
@@ -146,9 +146,9 @@ def first_sample(t: Any) -> Any:
 
 def looked_into(t: Any) -> Any:
     """The tensor outside of all transforms whose memory a tensor looks into."""
-    while t.level or t.window is not None:
+    while t.level or t.view_info is not None:
         made = t.made if isinstance(t, Batched) else None
-        t = made[1] if made is not None else t.window.base if t.window is not None else t.value
+        t = made[1] if made is not None else t.view_info.base if t.view_info is not None else t.value
     return t
 
 
@@ -161,13 +161,13 @@ class Batch(Level):
 
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size, self.randomness = size, randomness
-        self.moved: dict[int, tuple[Any, Any, Any, int]] = {}  # inputs whose samples ran along another dim: box, value, tensor, dim
+        self._tangent: dict[int, tuple[Any, Any, Any, int]] = {}  # inputs whose samples ran along another dim: box, value, tensor, dim
 
     def around(self, array: Any) -> Any:
         """A box around an array that the levels below need not know."""
         box: Any = new(Batched)
-        box.edge = box.window = box.extra = box._grad = box.face = box.made = box.tensor = None
-        box.flag, box.version, box.array = False, [0], array
+        box.edge = box.view_info = box.extra = box._grad = box.face = box.made = box.tensor = None
+        box.wants_grad, box.version, box.array = False, [0], array
         box.home, box.level = self, self.number
         return box
 
@@ -184,7 +184,7 @@ class Batch(Level):
     def came_as(self, box: Any) -> tuple[Any, int]:
         """The value of a box with the dim of its samples: as it was handed in, if it is an input."""
         value = box.value
-        found = self.moved.get(id(box))
+        found = self._tangent.get(id(box))
         return (value, 0) if found is None or found[1] is not value else found[2:]
 
     def lift(self, value: Any) -> Batched:
@@ -235,7 +235,7 @@ class Batch(Level):
         return super().apply(op, args, settings) if box is None else box
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
-        batched = tuple([isinstance(a, Box) and a.home is self for a in args])
+        batched = tuple([isinstance(a, TransformTensor) and a.home is self for a in args])
         made = [as_tensor(out) for out in several(op, self.at_once(op, args, values, batched, settings))]
         # A rule may give back an argument as it came; then the result must not share its memory.
         return tuple([self.put(t if op.view or not any(t is v for v in values) else TABLE["clone"](t)) for t in made])
@@ -269,8 +269,8 @@ class Batch(Level):
         out = []
         for i, (a, v, b) in enumerate(zip(args, values, batched)):
             # A 0-d tensor bows to the others' dtype, or joins those of other 0-d ones; its samples together must not count for more.
-            if b and op.promote and a.ndim == 0 and i in op.together:
-                d = result_type([args[k] for k in op.together])
+            if b and op.promote and a.ndim == 0 and i in op.promoted_inputs:
+                d = result_type([args[k] for k in op.promoted_inputs])
                 v = v if v.dtype == d else v.astype(d)
             if b and a.ndim < most:
                 v = np.reshape(v, (self.size, *(1,) * (most - a.ndim), *a.shape))

@@ -41,8 +41,8 @@ def taped_source(op: Op) -> str:
         "    else:",
         f"        out = home.apply(op, ({raws},), settings)",
         "    t = new(Taped)",
-        "    t.edge = t.window = t.extra = t._grad = t.own = None",
-        "    t.flag, t.version = False, [0]",
+        "    t.edge = t.view_info = t.extra = t._grad = t.own = None",
+        "    t.wants_grad, t.version = False, [0]",
         "    t.home, t.level, t.value = tape, tape.number, out",
         "    if not modes.grad:",
         "        return t",
@@ -54,7 +54,7 @@ def taped_source(op: Op) -> str:
         lines += [f"    if {' or '.join(f'edge_{x} is not None' for x in differentiable)}:"]
         lines += ["        bare = out.array if type(out) is Batched else None"]
         lines += ["        if (out.payload if bare is None else bare).dtype not in FLOATING:", "            return t"]
-        if op.stretches:
+        if op.broadcasts:
             same = " and ".join(f"type(raw_{x}) is Batched and same(raw_{x}.array, bare)" for x in xs)
             known = " or ".join(f"apart(raw_{x}, out.payload)" for x in xs)
             lines += [f"        alike, dtype = (bare is not None and {same}) or not ({known}), None"]
@@ -81,8 +81,8 @@ def taped_classes(op: Op) -> dict[str, Any]:
     found = node_classes(op)
 
     def inside(cls: Any) -> Any:
-        fire = first_entrywise if op.kind == "elementwise" else first_samplewise
-        members = {"__slots__": (), "fire": fire, "samplewise": first_samplewise, "generally": cls.fire}
+        run = first_entrywise if op.kind == "elementwise" else first_samplewise
+        members = {"__slots__": (), "run": run, "samplewise": first_samplewise, "run_general": cls.run}
         return type(cls.__name__, (cls,), members)
 
     found |= {name: inside(cls) for name, cls in found.items() if name.startswith("Node")}
@@ -110,7 +110,7 @@ def batched_source(op: Op, names: dict[str, Any]) -> str:
             f"            raw_{x}, own_{x} = {x}.array, True",
             f"            if raw_{x} is None:",
             "                return None",
-            f"        elif ({x}.edge is not None or {x}.flag or ({x}.window is not None and {x}.requires_grad)) and modes.grad:",
+            f"        elif ({x}.edge is not None or {x}.wants_grad or ({x}.view_info is not None and {x}.requires_grad)) and modes.grad:",
             "            return None",
             "        else:",
             f"            raw_{x} = {x}.payload",
@@ -118,8 +118,8 @@ def batched_source(op: Op, names: dict[str, Any]) -> str:
     lines += array_lines(op, "raw_{0}", names)
     lines += [
         "    t = new(Batched)",
-        "    t.edge = t.window = t.extra = t._grad = t.face = t.made = t.tensor = None",
-        "    t.flag, t.version, t.array = False, [0], out",
+        "    t.edge = t.view_info = t.extra = t._grad = t.face = t.made = t.tensor = None",
+        "    t.wants_grad, t.version, t.array = False, [0], out",
         "    t.home, t.level = batch, batch.number",
     ]
     raws = ", ".join(f"raw_{x}" for x in xs)
@@ -218,8 +218,8 @@ def lifted_source(op: Op, names: dict[str, Any]) -> str:
     lines += [f"    if {itself} or not isinstance(out, Tensor):", "        return None"]
     lines += [
         "    t = new(Batched)",
-        "    t.edge = t.window = t.extra = t._grad = t.face = t.made = None",
-        f"    t.flag, t.version, t.tensor = False, {f'{xs[0]}.version' if op.view else '[0]'}, out",
+        "    t.edge = t.view_info = t.extra = t._grad = t.face = t.made = None",
+        f"    t.wants_grad, t.version, t.tensor = False, {f'{xs[0]}.version' if op.view else '[0]'}, out",
         "    t.array = out.payload if out.edge is None and unknown_below(out) else None",
         "    t.home, t.level = batch, batch.number",
     ]
@@ -243,10 +243,10 @@ def mapped_source(op: Op, names: dict[str, Any]) -> str:
             "    if kind is Taped:",
             f"        if {x}.home is not tape:",
             "            return None",
-            f"        if {x}.window is not None:",
-            f"            {x}.window.catch_up({x})",
+            f"        if {x}.view_info is not None:",
+            f"            {x}.view_info.refresh_history({x})",
             f"        raw_{x}, edge_{x} = {x}.value, {x}.edge",
-            f"        if edge_{x} is None and {x}.flag:",
+            f"        if edge_{x} is None and {x}.wants_grad:",
             f"            edge_{x} = {x}.extra.accumulator() or accumulator({x})",
             f"        kind = type(raw_{x})",
             "    if kind is Batched:",
@@ -256,7 +256,7 @@ def mapped_source(op: Op, names: dict[str, Any]) -> str:
             f"        if all_{x} is None:",
             "            return None",
             f"    elif isinstance(raw_{x}, Tensor):",
-            f"        if raw_{x}.flag or raw_{x}.edge is not None or raw_{x}.window is not None or raw_{x}.level:",
+            f"        if raw_{x}.wants_grad or raw_{x}.edge is not None or raw_{x}.view_info is not None or raw_{x}.level:",
             "            return None",
             f"        all_{x} = raw_{x}.payload",
             "    else:",
@@ -264,19 +264,19 @@ def mapped_source(op: Op, names: dict[str, Any]) -> str:
         ]
     all_of = ", ".join(f"all_{x}" for x in xs)
     lines += [f"    if not ({' or '.join(f'own_{x}' for x in xs)}):", "        return None"]
-    if op.stretches:  # before they are aligned
+    if op.broadcasts:  # before they are aligned
         lines.append(f"    shapes = ({', '.join(f'own_{x} and (all_{x}.shape, all_{x}.dtype)' for x in xs)},)")
     lines += array_lines(op, "all_{0}", names)
     lines += [
         "    array, out = out, new(Batched)",
-        "    out.edge = out.window = out.extra = out._grad = out.face = out.made = out.tensor = None",
-        "    out.flag, out.version, out.array = False, [0], array",
+        "    out.edge = out.view_info = out.extra = out._grad = out.face = out.made = out.tensor = None",
+        "    out.wants_grad, out.version, out.array = False, [0], array",
         "    out.home, out.level = batch, batch.number",
         f"    if array.base is not None or {' or '.join(f'array is all_{x}' for x in xs)}:",
         "        seen(op, out, raw_{0}, all_{0}, settings)".format(xs[0]) if op.view else f"        alone(out, ({all_of},))",
         "    t = new(Taped)",
-        "    t.edge = t.window = t.extra = t._grad = t.own = None",
-        "    t.flag, t.version = False, [0]",
+        "    t.edge = t.view_info = t.extra = t._grad = t.own = None",
+        "    t.wants_grad, t.version = False, [0]",
         "    t.home, t.level, t.value = tape, tape.number, out",
     ]
     if op.view:
@@ -284,7 +284,7 @@ def mapped_source(op: Op, names: dict[str, Any]) -> str:
     differentiable = [x for x in xs if x in op.rules]
     if differentiable:
         lines += [f"    if array.dtype in FLOATING and ({' or '.join(f'edge_{x} is not None' for x in differentiable)}):"]
-        if op.stretches:
+        if op.broadcasts:
             lines += ["        like = (array.shape, array.dtype)"]
             lines += [f"        alike, dtype = {' and '.join(f'shapes[{i}] == like' for i in range(len(xs)))}, None"]
         lines += branches(op, differentiable, 0, "        ")

@@ -20,37 +20,37 @@ from autolab.engine.node import next_number
 from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
 from autolab.engine.tensor import TABLE, Tensor
 from autolab.fast.formula import parameters
-from autolab.transforms.level import Box, Level, Settings, several, zeros
+from autolab.transforms.level import Level, Settings, TransformTensor, several, zeros
 from autolab.transforms.taped import Tape
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
 
 
-class Dual(Box):
+class Dual(TransformTensor):
     """A value with its tangent: the direction in which it moves when the inputs move along theirs; None if it does not move."""
 
     __slots__ = ()
 
-    moved = Box.own  # the tangent, as far as is known
+    _tangent = TransformTensor.own  # the tangent, as far as is known
 
     @property
     def tangent(self) -> Any:
-        if self.window is not None:
-            self.window.catch_up(self)
-        return self.moved
+        if self.view_info is not None:
+            self.view_info.refresh_history(self)
+        return self._tangent
 
     def varies(self) -> bool:
         return self.tangent is not None or super().varies()
 
 
-class Push(Level):
+class ForwardMode(Level):
     """Forward mode: each operation computes the tangent of its result beside the result."""
 
     box = Dual
     transform = True
 
-    def __enter__(self) -> Push:
+    def __enter__(self) -> ForwardMode:
         self.before, modes.forward = modes.forward, True
         super().__enter__()
         return self
@@ -61,7 +61,7 @@ class Push(Level):
 
     def input(self, value: Any, tangent: Any) -> Dual:
         box: Dual = self.put(value)
-        box.moved = tangent
+        box._tangent = tangent
         return box
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
@@ -89,23 +89,23 @@ class Push(Level):
             return box
         if tangent.shape != out.shape:
             tangent = np.broadcast_to(tangent, out.shape)
-        box.moved = tangent if tangent.dtype == out.dtype else tangent.astype(out.payload.dtype)
+        box._tangent = tangent if tangent.dtype == out.dtype else tangent.astype(out.payload.dtype)
         return box
 
     def rewritten(self, target: Any, source: Any) -> None:
         """The target moves as the source does, and so does the part of the base that it looks at."""
-        look, tangent = target.window, source.tangent
+        look, tangent = target.view_info, source.tangent
         if look is not None:
             base = look.base
             if tangent is not None or base.tangent is not None:
                 part = zeros(source.value) if tangent is None else tangent
-                base.moved = TABLE["put"](zeros(base.value) if base.tangent is None else base.tangent, part, look=look)
+                base._tangent = TABLE["put"](zeros(base.value) if base.tangent is None else base.tangent, part, look=look)
             look.seen = base.version[0]
-        target.moved = tangent
+        target._tangent = tangent
 
     def look_again(self, box: Any, look: Any) -> None:
         whole = look.base.tangent
-        box.moved = None if whole is None else look.through(whole)
+        box._tangent = None if whole is None else look.through(whole)
 
 
 def check_tangent(value: Any, tangent: Any) -> None:

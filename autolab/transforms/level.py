@@ -18,7 +18,7 @@ import numpy as np
 
 from autolab.engine.inplace import check_may_write, overwrite, writable_as
 from autolab.engine.modes import modes, recording
-from autolab.engine.tensor import TABLE, Tensor, fresh
+from autolab.engine.tensor import TABLE, Tensor, new_tensor
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
@@ -36,7 +36,7 @@ def refuse(message: str) -> Callable[..., NoReturn]:
     return refused
 
 
-class Box(Tensor):
+class TransformTensor(Tensor):
     """A tensor inside a transform: a value of the levels below, and what its level, `home`, adds to it."""
 
     __slots__ = ()
@@ -73,7 +73,7 @@ class Box(Tensor):
         )
 
     data = property(detach, replace)
-    requires_grad = property(lambda self: self.flag or self.edge is not None or self.value.requires_grad)
+    requires_grad = property(lambda self: self.wants_grad or self.edge is not None or self.value.requires_grad)
 
     def varies(self) -> bool:
         """Whether a derivative may depend on this value."""
@@ -102,7 +102,7 @@ class Box(Tensor):
 
     def register_hook(self, hook: Callable[..., Any]) -> Any:
         """Call hook(grad) when the transform computes the gradient of this tensor; what it returns replaces the gradient."""
-        if self.edge is None and not self.flag:
+        if self.edge is None and not self.wants_grad:
             raise RuntimeError(
                 "cannot register a hook on a tensor that doesn't require gradient: the transform that this tensor belongs to does not "
                 "differentiate it backward."
@@ -125,7 +125,7 @@ class Box(Tensor):
         return f"{self.printed.format(level=self.level)}\n    {inner}\n)"
 
 
-class Look:
+class ViewPath:
     """How a box looks into another, its base: the rows that lead from the base to it, and the write it has caught up with.
 
     Inside transforms a view is known by how it was made; where its entries lie in memory is known on level 0 only.
@@ -139,9 +139,9 @@ class Look:
         self.seen = base.version[0]
 
     @classmethod
-    def of(cls, source: Any, step: Step) -> Look:
+    def of(cls, source: Any, step: Step) -> ViewPath:
         """A view of a view looks into the same base."""
-        window = source.window
+        window = source.view_info
         return cls(source, (step,)) if window is None else cls(window.base, (*window.path, step))
 
     def through(self, x: Any) -> Any:
@@ -152,7 +152,7 @@ class Look:
                 x = x[output]
         return x
 
-    def catch_up(self, box: Any) -> None:
+    def refresh_history(self, box: Any) -> None:
         """If the base was written to since, look again."""
         if self.seen != self.base.version[0]:
             self.seen = self.base.version[0]
@@ -162,7 +162,7 @@ class Look:
 class Level:
     """One transform while it runs: opened and closed by `with`."""
 
-    box: type[Box] = Box
+    box: type[TransformTensor] = TransformTensor
     active = False
     transform = False  # whether somebody called it by name, from autolab.func
     watched = False  # `modes.watched`, which takes longer to read
@@ -205,8 +205,8 @@ class Level:
     def put(self, value: Any) -> Any:
         """A box of this level around a value."""
         box: Any = object.__new__(self.box)
-        box.edge = box.window = box.extra = box._grad = box.own = None
-        box.flag, box.version = False, [0]
+        box.edge = box.view_info = box.extra = box._grad = box.own = None
+        box.wants_grad, box.version = False, [0]
         box.home, box.level, box.value = self, self.number, value
         return box
 
@@ -236,17 +236,17 @@ class Level:
         raise RuntimeError(self.cannot_be_written_into(target))
 
     def owns(self, a: Any) -> bool:
-        return isinstance(a, Box) and a.home is self
+        return isinstance(a, TransformTensor) and a.home is self
 
     def take(self, a: Any) -> Any:
         """What is in a box of this level; anything else as it is."""
-        return a.value if isinstance(a, Box) and a.home is self else a
+        return a.value if isinstance(a, TransformTensor) and a.home is self else a
 
     def apply(self, op: Op, args: Any, settings: Settings) -> Any:
         """Run one row whose highest argument is a box of this level."""
         if not self.active:
             self.check_active()
-        values = [a.value if isinstance(a, Box) and a.home is self else a for a in args]
+        values = [a.value if isinstance(a, TransformTensor) and a.home is self else a for a in args]
         results = self.run(op, args, values, settings)
         if op.view:
             for k, t in enumerate(results):
@@ -255,9 +255,9 @@ class Level:
 
     def look_into(self, box: Any, source: Any, step: Step) -> None:
         """Remember that `box` shows entries of `source`, and count writes to them together."""
-        box.window, box.version = Look.of(source, step), source.version
+        box.view_info, box.version = ViewPath.of(source, step), source.version
 
-    def look_again(self, box: Any, look: Look) -> None:
+    def look_again(self, box: Any, look: ViewPath) -> None:
         """What this level knows about a box whose base was written to follows from the base."""
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
@@ -323,7 +323,7 @@ def several(op: Op, outputs: Any) -> tuple[Any, ...]:
 
 
 def zeros(like: Any) -> Tensor:
-    return fresh(np.zeros(like.payload.shape, like.payload.dtype)[()])
+    return new_tensor(np.zeros(like.payload.shape, like.payload.dtype)[()])
 
 
 def created(t: Tensor) -> Tensor:
@@ -348,7 +348,7 @@ def shaped(like: Any, size: tuple[int, ...], make: Callable[..., Tensor]) -> Any
 def room_for(x: Tensor, other: Tensor) -> Any:
     """A copy of x that can take what `other` is: in boxes of all levels that other is in."""
     homes = []
-    while isinstance(other, Box):
+    while isinstance(other, TransformTensor):
         homes.append(other.home)
         other = other.value
     for home in reversed(homes):
@@ -367,8 +367,8 @@ def look_anew(box: Any, out: Any) -> Any:
                     slot.__set__(taker, slot.__get__(giver))
                 except AttributeError:  # a slot of ordinary tensors, which boxes leave empty
                     pass
-    if out.window is not None and out.window.base is box:
-        box.window = Look(before, out.window.path)
+    if out.view_info is not None and out.view_info.base is box:
+        box.view_info = ViewPath(before, out.view_info.path)
     made = getattr(box, "made", None)  # inside vmap a view knows its source this way
     if made is not None and made[1] is box:
         box.made = (made[0], before, made[2])

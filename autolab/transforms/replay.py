@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autolab.engine.modes import GENERATED
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.fast.formula import inlined, parameters
 from autolab.fast.row import can_specialise, define, let_go
 from autolab.transforms.samples import aligned, alone, counted
@@ -26,13 +26,13 @@ SEEN = "seen once"
 
 
 def entrywise_source(op: Op, plan: Any, names: dict[str, Any]) -> str:
-    """The text of `fire` of an elementwise node on a tape inside vmap: its rules on arrays, if all of them have the shape of `g`."""
+    """The text of `run` of an elementwise node on a tape inside vmap: its rules on arrays, if all of them have the shape of `g`."""
     otherwise = "return node.samplewise(g, create_graph, free)"
     lines = [
-        "def fire(node, g, create_graph, free=False):",
+        "def run(node, g, create_graph, free=False):",
         "    if type(g) is not Batched or g.array is None or g.version[0] or g.home.watched:",
         f"        {otherwise}",
-        "    if node.like is not None or node.saved is None:",
+        "    if node.input_meta is not None or node.saved is None:",
         f"        {otherwise}",
         "    array, batch = g.array, g.home",
     ]
@@ -56,18 +56,18 @@ def entrywise_source(op: Op, plan: Any, names: dict[str, Any]) -> str:
     for i, rule, wanted in plan.rules:
         needs = op.rules[op.inputs[i]]
         given = dict(zip((needs.incoming, *needs.needs), ("array", *(f"v{k}" for k in wanted))))
-        text = inlined(rule, given, names) or f"rule{i}({', '.join(given.values())})"
-        names[f"rule{i}"] = rule
+        text = inlined(rule.function, given, names) or f"rule{i}({', '.join(given.values())})"
+        names[f"rule{i}"] = rule.compute
         values += [f"    made = {text}", f"    g{i} = g if made is array else batch.around(made)"]
         returned[i] = f"g{i}"
     return "\n".join([*lines, *values, *let_go(plan), f"    return {', '.join(returned)},"]) + "\n"
 
 
 def first_entrywise(node: Any, g: Any, create_graph: bool, free: bool = False) -> Any:
-    """Called once, in place of `fire`: write it for this class of nodes."""
+    """Called once, in place of `run`: write it for this class of nodes."""
     cls, names = type(node), dict[str, Any]()
-    cls.fire = define("fire", entrywise_source(node.op, node.plan, names), names, f"<entrywise gradients of {node.op.name}>")
-    return cls.fire(node, g, create_graph, free)
+    cls.run = define("run", entrywise_source(node.op, node.plan, names), names, f"<entrywise gradients of {node.op.name}>")
+    return cls.run(node, g, create_graph, free)
 
 
 def samplewise_source(op: Op, plan: Any) -> str:
@@ -75,7 +75,7 @@ def samplewise_source(op: Op, plan: Any) -> str:
     lines = [
         "def samplewise(node, g, create_graph, free=False):",
         "    if type(g) is not Batched or g.array is None or g.version[0] or node.saved is None or g.home.watched:",
-        "        return node.generally(g, create_graph, free)",
+        "        return node.run_general(g, create_graph, free)",
         "    batch, array = g.home, g.array",
     ]
     targets, guards, key, arrays = [], [], ["array.shape", "array.dtype.num"], ["array"]
@@ -90,31 +90,31 @@ def samplewise_source(op: Op, plan: Any) -> str:
             values += [
                 f"    if type(v{k}) is Batched:",
                 f"        if v{k}.home is not batch or v{k}.version[0] or v{k}.array is None:",
-                "            return node.generally(g, create_graph, free)",
+                "            return node.run_general(g, create_graph, free)",
                 f"        a{k}, own{k} = v{k}.array, True",
-                f"    elif not isinstance(v{k}, Tensor) or v{k}.level or v{k}.flag or v{k}.edge is not None or v{k}.window is not None:",
-                "        return node.generally(g, create_graph, free)",
+                f"    elif not isinstance(v{k}, Tensor) or v{k}.level or v{k}.wants_grad or (v{k}.edge or v{k}.view_info) is not None:",
+                "        return node.run_general(g, create_graph, free)",
                 "    else:",
                 f"        a{k}, own{k} = v{k}.payload, False",
             ]
         else:
             key.append(f"v{k}")
-    if op.stretches:
-        key.append("node.like")
+    if op.broadcasts:
+        key.append("node.input_meta")
     if targets:
         lines.append(f"    {', '.join(targets)}, = node.saved")
     if guards:
-        lines += [f"    if {' or '.join(guards)}:", "        return node.generally(g, create_graph, free)"]
+        lines += [f"    if {' or '.join(guards)}:", "        return node.run_general(g, create_graph, free)"]
     return "\n".join([
         *lines, *values,
         f"    key = ({', '.join(key)})",
         "    try:",
         "        known = known_calls.get(key)",
         "    except TypeError:  # a setting that is an array",
-        "        return node.generally(g, create_graph, free)",
+        "        return node.run_general(g, create_graph, free)",
         "    if known is None or known is SEEN:",
         "        if not meet(known_calls, key):",
-        "            return node.generally(g, create_graph, free)",
+        "            return node.run_general(g, create_graph, free)",
         f"        known = known_calls[key] = noted(node, batch, [{', '.join(arrays)}])",
         "    return known(node, g, create_graph, free, batch, " + ", ".join(arrays) + ")",
     ]) + "\n"  # fmt: skip
@@ -137,15 +137,15 @@ def plain(value: Any) -> bool:
 
 def generally(node: Any, g: Any, create_graph: bool, free: bool, *given: Any) -> Any:
     """What stands for calls that cannot be noted."""
-    return node.generally(g, create_graph, free)
+    return node.run_general(g, create_graph, free)
 
 
 def first_samplewise(node: Any, g: Any, create_graph: bool, free: bool = False) -> Any:
     """Called once, in place of `samplewise`: write it for this class of nodes."""
     cls, op = type(node), node.op
     cls.samplewise = define("samplewise", samplewise_source(op, node.plan), {"known_calls": {}}, f"<samplewise of {op.name}>")
-    if cls.fire is first_samplewise:
-        cls.fire = cls.samplewise
+    if cls.run is first_samplewise:
+        cls.run = cls.samplewise
     return cls.samplewise(node, g, create_graph, free)
 
 
@@ -155,14 +155,14 @@ def noted(node: Any, batch: Any, arrays: list[Any]) -> Any:
     for slot in node.plan.slots:
         if slot.width == 3:  # in a new tensor, so that each is known by itself
             raw, start = arrays[len(boxes)], slot.start
-            boxes.append(batch.put(raw) if saved[start].level else fresh(raw))
+            boxes.append(batch.put(raw) if saved[start].level else new_tensor(raw))
             saved[start : start + 3] = boxes[-1], boxes[-1].version, 0
     again = object.__new__(type(node))
     again.edges, again.hooks, again.seq, again.saved = node.edges, None, node.seq, tuple(saved)
     if node.op.settings:
         again.settings = node.settings
-    if node.op.stretches:
-        again.like = node.like
+    if node.op.broadcasts:
+        again.input_meta = node.input_meta
     given = [f"x{k}" for k in range(len(boxes))]
     texts = {id(box): text for box, text in zip(boxes, given)}
     names: dict[str, Any] = {}
@@ -186,7 +186,7 @@ def noted(node: Any, batch: Any, arrays: list[Any]) -> Any:
 
     batch.apply = note
     try:
-        found = again.generally(boxes[0], False)
+        found = again.run_general(boxes[0], False)
     finally:
         del batch.apply
     results = ["None" if gi is None else texts.get(id(gi)) for gi in found]
@@ -196,8 +196,8 @@ def noted(node: Any, batch: Any, arrays: list[Any]) -> Any:
         if text not in ("None", "x0"):
             lines += [
                 f"    b{text} = t = new(Batched)",
-                "    t.edge = t.window = t.extra = t._grad = t.face = t.made = t.tensor = None",
-                f"    t.flag, t.version, t.array = False, [0], {text}",
+                "    t.edge = t.view_info = t.extra = t._grad = t.face = t.made = t.tensor = None",
+                f"    t.wants_grad, t.version, t.array = False, [0], {text}",
                 "    t.home, t.level = batch, batch.number",
                 f"    if {text}.base is not None or {' or '.join(f'{text} is {x}' for x in given)}:",
                 f"        alone(t, ({', '.join(given)},))",

@@ -40,7 +40,7 @@ def one_float(op: Op, raws: tuple[Any, ...]) -> bool:
                 dtype = own
             elif own is not dtype:
                 return False
-        elif own is not None and (own in FLOATING or (op.promote and i in op.together)):
+        elif own is not None and (own in FLOATING or (op.promote and i in op.promoted_inputs)):
             return False
     return dtype is not None
 

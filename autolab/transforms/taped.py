@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from autolab.engine.apply import apply, highest, record
+from autolab.engine.apply import apply, record, top_transform
 from autolab.engine.backward import steps
 from autolab.engine.inplace import adopt_saved_result
 from autolab.engine.modes import GENERATED, modes, recording
 from autolab.engine.node import edge_of
-from autolab.engine.tensor import TABLE, Tensor, fresh
+from autolab.engine.tensor import TABLE, Tensor, new_tensor
 from autolab.transforms import crossing
-from autolab.transforms.level import Box, Level, Look, Settings, several, zeros
+from autolab.transforms.level import Level, Settings, TransformTensor, ViewPath, several, zeros
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
 
 
-class Taped(Box):
+class Taped(TransformTensor):
     """A value with a place on its level's tape: an `edge` as on level 0, to nodes that hold tensors of the levels below."""
 
     __slots__ = ()
@@ -37,8 +37,8 @@ class Tape(Level):
     def input(self, value: Any) -> Taped:
         """A leaf of this tape."""
         box: Taped = self.put(value)
-        box.flag = True
-        box.own_extra()
+        box.wants_grad = True
+        box.ensure_extra()
         return box
 
     def __enter__(self) -> Any:
@@ -65,7 +65,7 @@ class Tape(Level):
     def lower(self, op: Op, settings: Settings, *values: Any) -> Any:
         """What the row gives on the levels below."""
         if self.outside or not modes.grad:
-            home = highest(values)
+            home = top_transform(values)
             return apply(op, values, settings) if home is None else home.apply(op, values, settings)
         with self.below():
             return apply(op, values, settings)
@@ -81,9 +81,9 @@ class Tape(Level):
         return recording(self.outside and modes.grad)
 
     def before_write(self, target: Any, source: Any) -> None:
-        base = None if target.window is None else target.window.base
+        base = None if target.view_info is None else target.view_info.base
         for box, what in ((target, "a"), (base, "a view of a")):
-            if modes.grad and box is not None and box.flag and box.edge is None:
+            if modes.grad and box is not None and box.wants_grad and box.edge is None:
                 raise RuntimeError(
                     f"{what} leaf Variable that requires grad is being used in an in-place operation. Here it is what the transform "
                     "differentiates: write to a clone() of it."
@@ -94,7 +94,7 @@ class Tape(Level):
             adopt_saved_result(source, target)
         if not modes.grad:
             return
-        look = target.window
+        look = target.view_info
         if look is None:
             target.edge = source.edge
         elif source.edge is not None or look.base.edge is not None:
@@ -102,7 +102,7 @@ class Tape(Level):
             look.seen = look.base.version[0]
             target.edge = look.through(look.base).edge if source.edge is None else source.edge
 
-    def look_again(self, box: Any, look: Look) -> None:
+    def look_again(self, box: Any, look: ViewPath) -> None:
         with recording(True):
             box.edge = look.through(look.base).edge
 
@@ -117,4 +117,4 @@ class Tape(Level):
 
 
 def as_tensor(g: Any) -> Tensor:
-    return g if isinstance(g, Tensor) else fresh(g)
+    return g if isinstance(g, Tensor) else new_tensor(g)

@@ -23,7 +23,7 @@ from autolab.autograd.graph import saved_tensors_hooks
 from autolab.engine.backward import running
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.size import Size
 from autolab.torch_api.device import CPU
 from autolab.torch_api.generator import fork_rng, get_rng_state, set_rng_state
@@ -267,7 +267,7 @@ class Segment:
 
     def fill_next(self, x: Tensor) -> Tensor:
         """Second run: the n-th value belongs to the n-th ticket. The nodes of this run keep it as it is."""
-        x = fresh(x.payload) if x.requires_grad else x
+        x = new_tensor(x.payload) if x.requires_grad else x
         self.count += 1
         if self.count > len(self.tickets):
             if self.first_run_is_over:
@@ -324,7 +324,7 @@ class Input:
     def __init__(self, t: Tensor) -> None:
         self.edge, self.version, self.back = edge_of(t), t.version[0], None
         self.kept: Any = t
-        if modes.saved_hooks and not t.flag:
+        if modes.saved_hooks and not t.wants_grad:
             pack, self.back = modes.saved_hooks[-1]
             with recording(False):
                 self.kept = pack(t)
@@ -338,7 +338,7 @@ class Input:
                     f"expected version {self.version} instead.\nUse the out-of-place form, or clone before modifying."
                 )
             return self.kept  # type: ignore[no-any-return]
-        t = fresh(self.back(self.kept).payload)
+        t = new_tensor(self.back(self.kept).payload)
         t.edge = self.edge
         return t
 

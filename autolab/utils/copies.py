@@ -38,12 +38,12 @@ def copy(files: Mapping[str, bytes], target: str | Path, record: str) -> dict[st
     try:
         target.mkdir(parents=True, exist_ok=True)
         before = _read(target / record)
-        for name, fresh in files.items():
-            what, place = _decide(target / name, _mark(fresh), before.get(name))
+        for name, new_tensor in files.items():
+            what, place = _decide(target / name, _mark(new_tensor), before.get(name))
             done[what].append(place.name)
             if what != "kept":
-                _write(place, fresh)
-                before[name] = _mark(fresh)
+                _write(place, new_tensor)
+                before[name] = _mark(new_tensor)
         if done["kept"] != list(files) or not (target / record).exists():
             _write(target / record, json.dumps(before, indent=1).encode())
     except OSError as error:
@@ -52,19 +52,19 @@ def copy(files: Mapping[str, bytes], target: str | Path, record: str) -> dict[st
     return done
 
 
-def _decide(place: Path, fresh: str, before: str | None) -> tuple[str, Path]:
+def _decide(place: Path, new_tensor: str, before: str | None) -> tuple[str, Path]:
     """What to do for one file, and where to write it."""
     if not place.exists():
         return "copied", place
     present = _mark(place.read_bytes())
-    if present == fresh or before == fresh:
+    if present == new_tensor or before == new_tensor:
         return "kept", place  # nothing new since, whatever the learner has done to it
     if present == before:
         return "updated", place
     beside = place.with_suffix(".new" + place.suffix)
     count = 1
     while beside.exists():
-        if _mark(beside.read_bytes()) == fresh:
+        if _mark(beside.read_bytes()) == new_tensor:
             return "kept", place
         count += 1
         beside = place.with_suffix(f".new{count}{place.suffix}")

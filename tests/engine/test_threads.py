@@ -64,15 +64,15 @@ def test_no_first_gradient_is_lost_between_threads(monkeypatch):
     import autolab as torch
     from autolab.engine import node
 
-    # Between "there is no gradient yet" and "this is it" comes a call of fresh(): hold each thread up there.
-    make, other = node.fresh, threading.Barrier(2)
+    # Between "there is no gradient yet" and "this is it" comes a call of new_tensor(): hold each thread up there.
+    make, other = node.new_tensor, threading.Barrier(2)
 
     def fresh(payload):
         with contextlib.suppress(threading.BrokenBarrierError):
             other.wait(0.2)
         return make(payload)
 
-    monkeypatch.setattr(node, "fresh", fresh)
+    monkeypatch.setattr(node, "new_tensor", fresh)
     x = torch.tensor(1.0, requires_grad=True)
     in_threads(2, lambda k: (x * 2).backward())
     assert x.grad.item() == 4.0

@@ -27,7 +27,7 @@ def test_the_code_gives_the_shapes_it_says():
     assert result.equal(product)
 
 
-@pytest.mark.parametrize("name", ["Tape", "Taped", "Push", "Dual", "Batch", "Batched", "loops"])
+@pytest.mark.parametrize("name", ["Tape", "Taped", "ForwardMode", "Dual", "Batch", "Batched", "loops"])
 def test_the_page_names_what_there_is(name):
     assert f"`{name}`" in PAGE or f".{name}`" in PAGE
     assert any(hasattr(module, name) for module in (level, taped, dual, batched))

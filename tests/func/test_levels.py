@@ -13,7 +13,7 @@ from autolab.engine.modes import modes
 from autolab.engine.op import GENERAL, Op
 from autolab.rules import TABLE
 from autolab.transforms.batched import Batch, loops
-from autolab.transforms.level import Look
+from autolab.transforms.level import ViewPath
 
 pytestmark = pytest.mark.lesson13
 
@@ -207,7 +207,7 @@ def test_a_jvp_of_a_rows_own_is_used():
 
 def test_put_takes_a_batch_and_a_tangent():
     base = autolab.zeros(2, 3, dtype=autolab.float64)
-    look = Look(base, ((TABLE["swapaxes"], {"axis1": -2, "axis2": -1}, None), (TABLE["select"], {"key": (..., 1, slice(None))}, None)))
+    look = ViewPath(base, ((TABLE["swapaxes"], {"axis1": -2, "axis2": -1}, None), (TABLE["select"], {"key": (..., 1, slice(None))}, None)))
     put = lambda x, y: TABLE["put"](x, y, look=look)
     x, y = autolab.rand(4, 2, 3).double(), autolab.rand(4, 2).double()
     expected = autolab.stack([put(a, b) for a, b in zip(x, y, strict=True)])

@@ -2,13 +2,13 @@
 
 import autolab
 from autolab.rules import TABLE
-from autolab.transforms.level import Look
+from autolab.transforms.level import ViewPath
 
 from .samples import Sample, row
 
 BASE = autolab.zeros(1)
-MIDDLE = Look(BASE, ((TABLE["select"], {"key": (..., 1, slice(None))}, None),))
-COLUMN = Look(BASE, ((TABLE["swapaxes"], {"axis1": -2, "axis2": -1}, None), (TABLE["select"], {"key": (..., 1, slice(None))}, None)))
+MIDDLE = ViewPath(BASE, ((TABLE["select"], {"key": (..., 1, slice(None))}, None),))
+COLUMN = ViewPath(BASE, ((TABLE["swapaxes"], {"axis1": -2, "axis2": -1}, None), (TABLE["select"], {"key": (..., 1, slice(None))}, None)))
 
 SAMPLES = [
     Sample("put", lambda T, x, y: T.cat([x[:1], y[None], x[2:]]), "34 4", ours=row("put", look=MIDDLE),

@@ -8,7 +8,7 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.apply import apply
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.common import activated, is_floating, not_implemented, warn, written
 from autolab.rules import activations as rows
 from autolab.rules import elementwise
@@ -221,7 +221,7 @@ def _implicit(input: Tensor, dim: int | None, name: str) -> int:
 def _gumbel_like(logits: Any) -> Any:
     """Numbers of Gumbel's distribution."""
     noise = -np.log(generator().standard_exponential(tuple(logits.shape)))
-    return fresh(dtypes.cast(np.asarray(noise), logits.payload.dtype))
+    return new_tensor(dtypes.cast(np.asarray(noise), logits.payload.dtype))
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 
 from autolab.dtypes import NARROW
 from autolab.engine.apply import apply
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.conv import linear
 from autolab.nn.functional.dropping import dropout
 from autolab.nn.functional.padding import pad
@@ -138,7 +138,7 @@ def multi_head_attention_forward(
     k = split(k) if static_k is None else static_k
     v = split(v) if static_v is None else static_v
     if add_zero_attn:
-        zeros = fresh(np.zeros((batch * num_heads, 1, head), q.payload.dtype))
+        zeros = new_tensor(np.zeros((batch * num_heads, 1, head), q.payload.dtype))
         k, v = cat([k, zeros], 1), cat([v, zeros], 1)
         mask, padding = _longer(mask), _longer(padding)
     source = k.shape[1]
@@ -195,7 +195,7 @@ def _added(mask: Any, like: Tensor) -> Any:
     """A mask as numbers to add: -inf where it is True."""
     if mask is None or mask.payload.dtype.kind != "b":
         return mask
-    return fresh(np.where(mask.numbers(), -math.inf, 0).astype(like.payload.dtype))
+    return new_tensor(np.where(mask.numbers(), -math.inf, 0).astype(like.payload.dtype))
 
 
 def _longer(mask: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.common import warn, written
 from autolab.torch_api.dims import require_tensor
 from autolab.torch_api.generator import generator
@@ -29,7 +29,7 @@ def _kept_like(input: Any, p: float, whole_channels: bool = False) -> Any:
     shape = tuple(input.shape)
     if whole_channels:
         shape = shape[:2] + (1,) * (len(shape) - 2)
-    return fresh(dtypes.cast(np.asarray(generator().random(shape) >= p), input.payload.dtype))
+    return new_tensor(dtypes.cast(np.asarray(generator().random(shape) >= p), input.payload.dtype))
 
 
 def _dropped(input: Any, p: float, training: bool, inplace: bool, whole_channels: bool = False) -> Any:
@@ -99,7 +99,7 @@ def _alpha(input: Any, p: float, training: bool, inplace: bool, whole_channels: 
 
 
 def constant_like(value: float, like: Any) -> Any:
-    return fresh(np.asarray(value, like.payload.dtype)[()])
+    return new_tensor(np.asarray(value, like.payload.dtype)[()])
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:

@@ -9,7 +9,7 @@ import numpy as np
 from autolab.dtypes import NARROW
 from autolab.engine.apply import apply
 from autolab.engine.modes import recording
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as rows
 from autolab.torch_api.dims import require_tensor
 from autolab.torch_api.pointwise import where
@@ -43,7 +43,7 @@ def embedding(
     if max_norm is not None:
         shorten(weight, input.numbers(), max_norm, norm_type)
     if padding_idx is not None:
-        keep = fresh(np.arange(rows_there) != padding_idx).unsqueeze(-1)  # type: ignore[attr-defined]
+        keep = new_tensor(np.arange(rows_there) != padding_idx).unsqueeze(-1)  # type: ignore[attr-defined]
         weight = where(keep, weight, weight.detach())  # type: ignore[attr-defined]
     vectors = apply(rows.embedding, (weight, input), {})
     if not scale_grad_by_freq:
@@ -52,7 +52,7 @@ def embedding(
     share = 1 / np.bincount(i.reshape(-1), minlength=rows_there)[i][..., None]
     kept = vectors.detach()
     # The difference is 0, and its gradient is what is scaled.
-    return kept + (vectors - kept) * fresh(share.astype(weight.payload.dtype))  # type: ignore[no-any-return]
+    return kept + (vectors - kept) * new_tensor(share.astype(weight.payload.dtype))  # type: ignore[no-any-return]
 
 
 def shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> None:
@@ -108,7 +108,7 @@ def embedding_bag(
     membership[owner, np.arange(len(owner))] = counted[: len(owner)]
     if mode == "mean":
         membership /= np.maximum(membership.sum(1, keepdims=True), 1)
-    return (fresh(membership) @ vectors).to(weight.dtype)  # type: ignore[operator,no-any-return]
+    return (new_tensor(membership) @ vectors).to(weight.dtype)  # type: ignore[operator,no-any-return]
 
 
 def _bags(input: Tensor, offsets: Any, weights: Any, table: Tensor) -> tuple[Any, Any, Any]:
@@ -132,7 +132,7 @@ def _bags(input: Tensor, offsets: Any, weights: Any, table: Tensor) -> tuple[Any
                 f"offsets of type {type(offsets).__name__}"
             )
         rows_there, length = input.shape
-        made = fresh(np.arange(rows_there) * length)
+        made = new_tensor(np.arange(rows_there) * length)
         return input.reshape(-1), made, None if weights is None else weights.reshape(-1)  # type: ignore[attr-defined]
     if input.ndim != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
@@ -182,4 +182,4 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("num_classes should be positive")
     if i.size and i.max() >= n:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return (input.unsqueeze(-1) == fresh(np.arange(n))).long()  # type: ignore[attr-defined,no-any-return]
+    return (input.unsqueeze(-1) == new_tensor(np.arange(n))).long()  # type: ignore[attr-defined,no-any-return]

@@ -11,7 +11,7 @@ import numpy as np
 from autolab.dtypes import FLOATING
 from autolab.engine.apply import apply
 from autolab.engine.modes import modes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.common import is_floating, not_implemented, reduced, reduction_of, warn
 from autolab.nn.functional.conv import linear
 from autolab.rules import ctc, nn, smooth
@@ -395,7 +395,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
     if isinstance(var, int | float):
         if var < 0:
             raise ValueError("var has negative entry/entries")
-        var = fresh(np.full(tuple(input.shape), var, input.payload.dtype))
+        var = new_tensor(np.full(tuple(input.shape), var, input.payload.dtype))
     elif var.all_numbers().size and var.all_numbers().min() < 0:
         raise ValueError("var has negative entry/entries")
     if var.shape != input.shape:
@@ -463,7 +463,7 @@ def ctc_loss(
     labels = labels[:, : int(own.max(initial=0))].astype(np.int64)
     loss = apply(ctc.ctc_loss, (x, labels, lengths, own), {"blank": blank, "zero_infinity": zero_infinity})
     if reduction == "mean":
-        return (loss / fresh(np.maximum(own, 1).astype(x.payload.dtype))).mean()  # type: ignore[no-any-return]
+        return (loss / new_tensor(np.maximum(own, 1).astype(x.payload.dtype))).mean()  # type: ignore[no-any-return]
     if reduction == "sum":
         return loss.sum()  # type: ignore[no-any-return]
     return loss.squeeze(0) if alone else loss  # type: ignore[no-any-return]

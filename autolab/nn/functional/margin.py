@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.modes import modes
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.activation import logsigmoid, softplus
 from autolab.nn.functional.common import is_floating, reduced, reduction_of
 from autolab.torch_api import pointwise, reduce
@@ -153,7 +153,7 @@ def multi_margin_loss(
     slack = slack * slack if p == 2 else slack
     if weight is not None:
         slack = slack * weight[chosen]  # type: ignore[index]
-    others = (chosen != fresh(np.arange(classes))).to(x.dtype)
+    others = (chosen != new_tensor(np.arange(classes))).to(x.dtype)
     loss = (slack * others).sum(1) / classes
     return reduced(loss[0] if alone and reduction == "none" else loss, reduction)  # type: ignore[no-any-return]
 
@@ -180,7 +180,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = No
         raise RuntimeError(f"target out of range: {int(seen.max())} of {classes} classes")
     listed = (labels >= 0).long().cumprod(1) > 0
     safe = pointwise.where(listed, labels, 0)
-    right = ((safe.unsqueeze(-1) == fresh(np.arange(classes))) & listed.unsqueeze(-1)).any(1)
+    right = ((safe.unsqueeze(-1) == new_tensor(np.arange(classes))) & listed.unsqueeze(-1)).any(1)
     of_right = gather(x, 1, safe).unsqueeze(-1)  # type: ignore[attr-defined]
     counts = (listed.unsqueeze(-1) & ~right.unsqueeze(1)).to(x.dtype)
     loss = (hinge(1 - of_right + x.unsqueeze(1)) * counts).sum((1, 2)) / classes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.apply import apply
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as index_rows
 from autolab.rules import padding as rows
 
@@ -88,4 +88,4 @@ def _along(x: Tensor, axis: int, before: int, after: int, mode: str, input: Tens
                 f"({before}, {after}) at dimension {d} of input {list(input.shape)}"
             )
         index = n - 1 - np.abs(n - 1 - np.abs(places)) if n > 1 else np.zeros_like(places)
-    return apply(index_rows.index_select, (x, fresh(index)), {"axis": axis})  # type: ignore[no-any-return]
+    return apply(index_rows.index_select, (x, new_tensor(index)), {"axis": axis})  # type: ignore[no-any-return]

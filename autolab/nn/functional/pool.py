@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.apply import apply
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.common import several
 from autolab.nn.functional.resize import averages
 from autolab.rules import index as index_rows
@@ -343,8 +343,8 @@ def _fractional_max_pool(n: int) -> Any:
         samples = samples.reshape(-1)[: math.prod(lead) * n].reshape(*lead, n)  # without a batch, the first of one
         order = range(n) if n == 3 else range(n)[::-1]  # in 2d the first number places the columns
         index = _fractional_index(input.numbers(), [samples[..., o] for o in order], size, kernel)
-        values = _at(input, fresh(index), n)
-        return (values, fresh(index)) if return_indices else values
+        values = _at(input, new_tensor(index), n)
+        return (values, new_tensor(index)) if return_indices else values
 
     def with_indices(
         input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.apply import apply
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.common import is_floating, not_implemented, several, warn
 from autolab.rules import activations, resize
 from autolab.rules import index as index_rows
@@ -68,7 +68,7 @@ def interpolate(
         axis = a - n
         if mode.startswith("nearest"):
             index = nearest(m, k, scale, 0.5 if mode == "nearest-exact" else 0.0)
-            out = apply(index_rows.index_select, (out, fresh(index)), {"axis": axis})
+            out = apply(index_rows.index_select, (out, new_tensor(index)), {"axis": axis})
         else:
             matrix = weights(m, k, scale, mode, bool(align_corners), antialias)
             out = apply(resize.resample, (out,), {"matrix": matrix, "axis": axis})
@@ -213,7 +213,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         lines.append(line if align_corners else line * (m - 1) / m)
     mesh = np.meshgrid(*reversed(lines), indexing="ij")[::-1]
     base = np.stack([*mesh, np.ones(mesh[0].shape)], -1).reshape(-1, n + 1).astype(theta.payload.dtype)
-    out = matmul(fresh(base), theta.transpose(1, 2))  # type: ignore[attr-defined]
+    out = matmul(new_tensor(base), theta.transpose(1, 2))  # type: ignore[attr-defined]
     return out.reshape(size[0], *size[2:], n)  # type: ignore[attr-defined,no-any-return]
 
 

@@ -78,7 +78,7 @@ class _BatchNorm(_NormBase):
         momentum, follow = self.momentum or 0.0, not self.training or self.track_running_stats
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             if unseen() and not self.num_batches_tracked.level:
-                self.num_batches_tracked.box()[...] += 1
+                self.num_batches_tracked.writable_array()[...] += 1
                 self.num_batches_tracked.version[0] += 1
             else:
                 self.num_batches_tracked.add_(1)  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autolab.dtypes import float64
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.creation import as_tensor, tensor
 from autolab.torch_api.shape import stack
 
@@ -81,7 +81,7 @@ def stack_tensors(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
     alike = len({raw.dtype for raw in raws}) == len({raw.shape for raw in raws}) == 1
     if not alike or any(isinstance(raw, Tensor) for raw in raws) or any(t.requires_grad for t in batch):
         return stack(batch, 0)
-    return fresh(np.array(raws))
+    return new_tensor(np.array(raws))
 
 
 def stack_arrays(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from autolab.engine.tensor import Tensor, fresh
+from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.generator import default_generator, source
 
 T = TypeVar("T")
@@ -198,7 +198,7 @@ def rows(dataset: Any, numbers: list[int]) -> list[Tensor] | None:
         numbers = [operator.index(i) for i in numbers]  # 0-d tensors are numbers, too
     except TypeError:
         return None
-    return [fresh(t.payload[numbers]) for t in dataset.tensors]
+    return [new_tensor(t.payload[numbers]) for t in dataset.tensors]
 
 
 def random_split(dataset: Dataset[T], lengths: Sequence[float], generator: Any = default_generator) -> list[Subset[T]]:
