@@ -17,7 +17,7 @@ class _Engine:
     @staticmethod
     def queue_callback(callback: Callable[[], Any]) -> None:
         """Call callback() when the running pass has ended. Raises RuntimeError outside of a pass."""
-        now = running(run)
+        now = running({run.__code__})
         if now is None:
             raise RuntimeError("Final callbacks can only be installed during backward pass.")
         now["afterwards"].append(callback)

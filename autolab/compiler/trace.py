@@ -8,14 +8,13 @@ say everything, though. What cannot be read off it (numbers that Python looked a
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from autolab.engine.apply import dispatch
-from autolab.engine.backward import steps
+from autolab.engine.backward import run_quietly
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import AccumulateGrad, edge_of
 from autolab.engine.tensor import Tensor, new_tensor
@@ -214,7 +213,7 @@ class Tracer:
             self.leave("a backward pass leads out of the function, into the history of what it was given")
         if recorded and not self.broken:  # each rule is an operation like any other
             with recording(True):
-                deque(steps(roots, gradients, quiet=True, **options), maxlen=0)
+                run_quietly(roots, gradients, **options)
             return
         seeds = [None if self.is_seed(g) else self.given(g) for g in gradients]
         with self.aside(self):

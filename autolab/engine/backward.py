@@ -18,17 +18,15 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any
 
-from numpy import ndarray
-
 from autolab.engine.hooks import after, arrive, before
 from autolab.engine.modes import modes
-from autolab.engine.node import AccumulateGrad, Edge, Node, added, edge_of, is_sole_owner
+from autolab.engine.node import AccumulateGrad, Edge, Node, edge_of
+from autolab.engine.op import CODEGEN
 from autolab.engine.tensor import Tensor
 
 Step = tuple[Node, tuple[Any, ...], Any]
 next_pass = itertools.count().__next__
 by_number = attrgetter("seq")
-LARGE = 1 << 16  # entries: from here on gradients are written over those that nobody else holds
 MOST_WITHIN_EACH_OTHER = 60  # backward passes that rules and hooks start; each takes about ten frames of Python's stack
 
 
@@ -41,138 +39,106 @@ def steps(
     inputs: list[Edge] | None = None,
     accumulate: bool = True,
     captured: dict[Edge, Any] | None = None,
-    quiet: bool = False,
 ) -> Iterator[Step]:
-    """Walk backward from `roots`; yield (node, incoming, outgoing) for each node, once it has fired (nothing if `quiet`).
+    """Walk backward from `roots`; yield (node, incoming, outgoing) for each node, once it has run.
 
     roots: Tensors (or edges); gradients: for each root the raw array of its gradient (a Tensor if `create_graph`).
     inputs: compute only what these edges need. Their gradients are put into `captured`, and nowhere else unless `accumulate`; without
     `inputs` those of all leaves.
     incoming: one gradient, or None, for each output of the node; outgoing: one, or None, for each of its edges.
     """
-    starts: list[Edge] = [edge_of(r) if isinstance(r, Tensor) else r for r in roots]  # type: ignore[misc]
-    pending: dict[Any, Any] = {}  # gradients on their way, by node (first output) or by edge (further outputs)
-    sums: set[Any] = set()  # those of them that are arrays made here, by adding: more can be added in place
-    number, node = next_pass(), None  # noqa: F841  for `running`
+    starts: list[Edge] = [edge_of(root) if isinstance(root, Tensor) else root for root in roots]  # type: ignore[misc]
     order, waiting = schedule(starts)
+    wanted, needed, goal = select(inputs, starts, order, accumulate)
+    pending: dict[Edge, Any] = {}  # gradients on their way, by the edge they take; one edge of a node is the node itself
+    for start, g in zip(starts, gradients):
+        pending[start] = pending[start] + g if start in pending else g
+    number, node = next_pass(), None  # noqa: F841  for `running`
+    queue: deque[Any] = deque([leaf for leaf, edges in waiting.items() if not edges])  # a root that is itself a leaf
+    queue.extend(order)
+    while queue:
+        node = queue.popleft()
+        incoming = tuple([pending.pop((node, k) if k else node, None) for k in range(node.outputs)])
+        if type(node) is AccumulateGrad:
+            if inputs is None or node in wanted:
+                g = node.accumulate(incoming[0], captured if wanted or not accumulate else None, accumulate, create_graph)
+                yield node, (g,), ()
+            elif len(starts) == 1:  # as in PyTorch, hooks on the one root run in any case
+                node.accumulate(incoming[0], None, False, create_graph)
+            continue
+        g, outgoing = run_node(node, incoming if node.outputs != 1 else incoming[0], wanted, needed, captured, create_graph)
+        if outgoing is None:
+            continue
+        if not retain_graph:
+            node.release()
+        if goal is not None:
+            outgoing = [gi if edge is not None and edge[0] in goal else None for edge, gi in zip(node.edges, outgoing)]
+        yield node, (g if node.outputs != 1 else (g,)), outgoing
+        ready = []
+        for edge, gi in zip(node.edges, outgoing):
+            if edge is not None and gi is not None:
+                pending[edge] = pending[edge] + gi if edge in pending else gi
+            if edge in waiting and (goal is None or edge in goal):
+                waiting[edge] -= 1
+                if not waiting[edge]:
+                    ready.append(edge)
+        queue.extendleft(reversed(ready))
+
+
+def select(
+    inputs: list[Edge] | None, starts: list[Edge], order: list[Node], accumulate: bool
+) -> tuple[dict[Node, list[Edge]], set[Node], set[Node] | None]:
+    """What a pass for named `inputs` is about; takes the nodes that need not run out of `order`.
+
+    The named edges, by their nodes; the nodes that have to run for them; the nodes that gradients are sent to (None: all there are).
+    """
     wanted: dict[Node, list[Edge]] = {}
     for target in inputs or ():
         wanted.setdefault(target[0], []).append(target)
-    needed: set[Node] = set()
-    partly = bool(wanted) and not (waiting and waiting.keys() <= wanted.keys())  # else all leaves are wanted: everything leads to one
-    if partly:
-        needed = paths_to(wanted, order)
-        top = starts[0][0] if len(starts) == 1 else None  # as in PyTorch, hooks on the one root run in any case
-        order = [node for node in order if node in needed or node in wanted or (node is top and node.hooks is not None)]
-        goal = needed.union(wanted)
-    elif wanted:
-        needed = set(order)
-    if accumulate and wanted:
-        needed.update(wanted)
-    asked = captured if wanted or not accumulate else None
-    for start, g in zip(starts, gradients):
-        pending[start] = pending[start] + g if start in pending else g
-    for leaf in [leaf for leaf, count in waiting.items() if not count] if 0 in waiting.values() else ():  # a root that is itself a leaf
-        if inputs is None or leaf in wanted:
-            node = leaf
-            yield leaf, (leaf.accumulate(pending.pop(leaf), asked, accumulate, create_graph),), ()
-        elif len(starts) == 1:
-            leaf.accumulate(pending.pop(leaf), None, False, create_graph)  # its hooks run
+    if not wanted:
+        return wanted, set(), None
+    needed = paths_to(wanted, order)
+    goal = needed.union(wanted)
+    root = starts[0][0] if len(starts) == 1 else None  # as in PyTorch, hooks on the one root run in any case
+    order[:] = [node for node in order if node in goal or (node is root and node.hooks is not None)]
+    return wanted, goal if accumulate else needed, goal
 
-    take, usual, free = pending.pop, modes.anomaly is None, not retain_graph
-    plain = usual and (not wanted or all(type(target) is AccumulateGrad for target in wanted))
-    in_place = quiet and not create_graph
-    watched = partly or not quiet
-    ready: tuple[Any, ...] = ()
-    for node in order:
-        g = take(node, None)
-        if node.outputs != 1:
-            g = (g, *[take((node, k), None) for k in range(1, node.outputs)])
-        if node.hooks is None and (plain or (usual and node not in wanted)):
-            if type(g) is ndarray and g.size >= LARGE and in_place:
-                outgoing = gi = None  # let go of them, and count before g is on its way to another function
-                mine = is_sole_owner(g)
-                outgoing = node.vjp_in_place(g, mine)
-                if free:
-                    node.release()
-            else:
-                outgoing = node.run(g, create_graph, free)
-        else:
-            g, outgoing = run_with_hooks(node, g, wanted, needed, captured, create_graph)
-            if outgoing is None:
-                continue
-            if free:
-                node.release()
-        edges = node.edges
-        if watched:
-            if partly:
-                edges = tuple([edge if (edge[0] if type(edge) is tuple else edge) in goal else None for edge in edges])
-                outgoing = [None if edge is None else gi for edge, gi in zip(edges, outgoing)]
-            if not quiet:
-                yield node, (g if node.outputs != 1 else (g,)), outgoing
-        k = -1
-        for edge in edges:  # counted by hand: on a pair of two, zip takes longer than all the rest
-            k += 1
-            if edge is None:
-                continue
-            gi = outgoing[k]
-            if gi is not None:
-                if edge not in pending:
-                    pending[edge] = gi
-                elif edge in sums:
-                    pending[edge] += gi
-                elif type(gi) is not ndarray:
-                    pending[edge] = pending[edge] + gi
-                else:
-                    there = take(edge)
-                    if in_place and gi.size >= LARGE:
-                        mine, other = is_sole_owner(there), is_sole_owner(gi, 1)  # `outgoing` holds gi too
-                        pending[edge] = added(there, gi, mine, other)
-                    else:
-                        pending[edge] = there + gi
-                    there = None
-                    sums.add(edge)
-            if edge in waiting:  # an accumulator
-                left = waiting[edge] = waiting[edge] - 1
-                if not left:
-                    ready += (edge,)
-        if ready:
-            g = gi = outgoing = None  # let go: an accumulator may keep an array that nobody else holds
-            for node in ready:
-                if inputs is None or node in wanted:
-                    g = node.accumulate(take(node, None), asked, accumulate, create_graph)
-                    if not quiet:
-                        yield node, (g,), ()
-                    g = None
-            ready = ()
+
+def run_quietly(roots: list[Any], gradients: list[Any], **options: Any) -> None:
+    """All `steps` of a pass that nobody watches; by a loop that is equal to them, and faster, if there is one (autolab.fast.backward)."""
+    loop = CODEGEN.get("backward")
+    if loop is not None:
+        loop(roots, gradients, **options)
+    else:
+        deque(steps(roots, gradients, **options), maxlen=0)
 
 
 def run(roots: list[Any], gradients: list[Any], **options: Any) -> None:
     """The whole backward pass. The rules are recorded themselves if `create_graph`, and not otherwise."""
-    own = modes.__dict__  # of this thread; to ask a thread-local for each of them takes longer
-    if own["passes"] >= MOST_WITHIN_EACH_OTHER:
+    state = modes.__dict__  # of this thread; to ask a thread-local for each of them takes longer
+    if state["passes"] >= MOST_WITHIN_EACH_OTHER:
         elsewhere(lambda: run(roots, gradients, **options))
         return
-    if own["tracer"] is not None:
+    if state["tracer"] is not None:
         modes.tracer.backward(roots, gradients, options, lambda: run(roots, gradients, **options))
         return
     afterwards: list[Callable[[], Any]] = []
-    walk = steps(roots, gradients, quiet=own["profiler"] is None, **options)
-    if own["profiler"] is not None:
-        walk = modes.profiler.walk(walk)
-    recorded, hooks = own["grad"], len(own["saved_hooks"])
-    own["passes"] += 1
+    recorded, hooks = state["grad"], len(state["saved_hooks"])
+    state["passes"] += 1
     modes.record(options.get("create_graph", False))
     try:
-        deque(walk, maxlen=0)  # runs it dry without holding on to anything
+        if state["profiler"] is None:
+            run_quietly(roots, gradients, **options)
+        else:
+            deque(modes.profiler.walk(steps(roots, gradients, **options)), maxlen=0)
         modes.record(recorded)
         while afterwards:
             afterwards.pop(0)()
     finally:
-        own["passes"] -= 1
-        if own["grad"] != recorded:  # an error, or a hook that left it changed
+        state["passes"] -= 1
+        if state["grad"] != recorded:  # an error, or a hook that left it changed
             modes.record(recorded)
-        if len(own["saved_hooks"]) > hooks:  # what was entered during the pass, and not left, ends with it
+        if len(state["saved_hooks"]) > hooks:  # what was entered during the pass, and not left, ends with it
             del modes.saved_hooks[hooks:]
             modes.settle()
 
@@ -195,13 +161,16 @@ def elsewhere(work: Callable[[], None]) -> None:
         raise errors[0]
 
 
-def running(function: Callable[..., Any] = steps) -> dict[str, Any] | None:
+LOOPS = {steps.__code__}  # the functions that walk through a pass
+
+
+def running(codes: Any = LOOPS) -> dict[str, Any] | None:
     """What the innermost pass of this thread is doing: the variables of `steps` (or `run`), which Python's stack already holds.
 
-    `number` tells passes apart, `node` is the one that fires. None outside of a pass.
+    `number` tells passes apart, `node` is the one that runs. None outside of a pass.
     """
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code is not function.__code__:
+    while frame is not None and frame.f_code not in codes:
         frame = frame.f_back  # type: ignore[assignment]
     return None if frame is None else frame.f_locals
 
@@ -274,8 +243,8 @@ def paths_to(targets: Any, order: list[Node]) -> set[Node]:
     return found
 
 
-def run_with_hooks(node: Node, g: Any, wanted: Any, needed: Any, captured: Any, create_graph: bool) -> tuple[Any, Any]:
-    """Let a node fire that has hooks, in a pass for named `inputs`, or in anomaly mode. (g, None) if nothing needs it to fire.
+def run_node(node: Node, g: Any, wanted: Any, needed: Any, captured: Any, create_graph: bool) -> tuple[Any, Any]:
+    """Run a node with its hooks: what came in, after the hooks, and what goes out; (g, None) if nothing needs it to run.
 
     As in PyTorch, a gradient that `grad` is asked for is the one after the tensor's hooks, but before them if the pass goes on.
     """
@@ -289,8 +258,9 @@ def run_with_hooks(node: Node, g: Any, wanted: Any, needed: Any, captured: Any, 
         return g, None
     if node.hooks is not None:
         g = before(node, g, create_graph)
+    hooks = node.hooks  # those that are hung on while it runs are its own affair
     outgoing = node.run(g, create_graph) if modes.anomaly is None else modes.anomaly.vjp(node, g, create_graph)
-    if node.hooks is None:
+    if hooks is None:
         return g, outgoing
     if wanted and node.sparing:
         leads = [e is not None and (e[0] in needed or e[0] in wanted) for e in node.edges]

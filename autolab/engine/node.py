@@ -13,7 +13,6 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from sys import getrefcount
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 import numpy as np
@@ -126,10 +125,6 @@ class Node:
         if free:
             self.release()
         return found
-
-    def vjp_in_place(self, g: Any, is_sole_owner: bool) -> Any:
-        """The same without a graph, for a g of many entries. It may be written over if it is `ours`: if nobody else will look at it."""
-        return self.run(g, False)
 
     def release(self) -> None:
         """Forget the saved values."""
@@ -309,19 +304,22 @@ class AccumulateGrad(Node):
     def outputs_like(self) -> list[Any]:
         return [(self.variable.payload.shape, self.variable.payload.dtype)]
 
-    def accumulate(self, g: Any, captured: dict[Any, Any] | None, accumulate: bool, create_graph: bool) -> Any:
-        """Let it fire: g goes through the leaf's hooks, into `captured` if given, and into `.grad` if the pass is to `accumulate`."""
+    def accumulate(self, g: Any, captured: Any, accumulate: bool, create_graph: bool, owned: bool = False) -> Any:
+        """Pass g through the leaf's hooks, into `captured` if given, and into `.grad` if the pass is to `accumulate`.
+
+        owned: nobody else holds g, so that it need not be copied.
+        """
         leaf = self.variable
         extra = leaf.extra
         assert extra is not None
         if extra.hooks:
-            g = run_tensor_hooks(extra.hooks, g, create_graph)
+            g, owned = run_tensor_hooks(extra.hooks, g, create_graph), False
         if captured is not None:
             captured[self] = g
         if not accumulate:
             return g
         if self.hooks is not None:
-            g = before(self, g, create_graph)
+            g, owned = before(self, g, create_graph), False
         if g is not None and leaf.wants_grad:  # it may have been told since to require no grad
             mine = g if extra.grad_dtype is SAME else in_dtype(g, extra.grad_dtype)
             with ADDING:
@@ -332,7 +330,7 @@ class AccumulateGrad(Node):
                 elif there is not None:
                     add_into(there, mine)
                 else:
-                    leaf._grad = new_tensor(mine if type(mine) is not ndarray or is_sole_owner(mine, 1) else mine.copy())  # g too
+                    leaf._grad = new_tensor(mine if owned else mine.copy())
             if extra.post_hooks:
                 run_post_hooks(leaf, extra.post_hooks, create_graph)
         if self.hooks is not None:
@@ -357,32 +355,6 @@ def add_into(total: Tensor, g: Any) -> None:
     else:
         total.payload = total.payload + g
     total.version[0] += 1
-
-
-def is_sole_owner(g: Any, others: int = 0) -> bool:
-    """Whether an array may be written over: the only references are a name of the caller's and so many others that it knows of."""
-    return type(g) is ndarray and getrefcount(g) <= OWN_REFS + others and g.base is None and g.flags.writeable
-
-
-def added(a: Any, b: Any, a_is_ours: bool, b_is_ours: bool) -> Any:
-    """a + b, in the memory of one of them if that may be written over."""
-    over = a if a_is_ours else b if b_is_ours else None
-    if over is None or a.shape != b.shape or a.dtype != b.dtype:
-        return a + b
-    return np.add(a, b, out=over)
-
-
-def _count_references() -> int:
-    """References to an array that has one name, counted the way `is_sole_owner` counts."""
-
-    def is_sole_owner(g: Any, others: int = 0) -> int:
-        return getrefcount(g)
-
-    g = np.zeros(1)
-    return is_sole_owner(g)
-
-
-OWN_REFS = _count_references()
 
 
 def accumulator(leaf: Tensor) -> AccumulateGrad:

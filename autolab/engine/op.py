@@ -25,8 +25,8 @@ ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "g
 
 
 NO_SETTINGS: dict[str, Any] = {}
-# What writes things out for a row: "forward", "run" and "vjp_in_place" as Python functions, for speed, or None; "formula" as text, to read.
-# Filled by autolab.fast. "attributes", the names under which nodes show what they keep, comes from autolab.autograd.saved.
+# What exists for speed, filled by autolab.fast: "forward" and "run" write Python functions out for a row, or give None; "backward" runs a
+# whole pass; "formula" gives a formula as text. "attributes", the names under which nodes show what they keep, is autograd's.
 CODEGEN: dict[str, Callable[..., Any]] = {}
 
 
@@ -155,7 +155,7 @@ class Op:
             }
             written = None if narrow else CODEGEN["run"](self, plan)
             if written is not None:
-                members |= {"run": written, "vjp_in_place": self._first_in_place}
+                members["run"] = written
             if not self.settings:
                 members["settings"] = {}  # of the class: saves a write for each node
             if not self.broadcasts:
@@ -167,13 +167,6 @@ class Op:
         """The inputs that a node of this name shows: neither an index or a mask, nor what is a number under that name; None for all."""
         shown = tuple(i for i, n in enumerate(self.inputs) if n in self.rules and n != self.number.get(name))
         return None if self.variadic or len(shown) == len(self.inputs) else shown
-
-    @staticmethod
-    def _first_in_place(node: OpNode, g: Any, ours: bool) -> Any:
-        """Called once, in place of `vjp_in_place`: write it for this class of nodes, if their rules work entry by entry."""
-        assert node.op is not None
-        type(node).vjp_in_place = CODEGEN["vjp_in_place"](node.op, node.plan) or OpNode.vjp_in_place  # type: ignore[method-assign]
-        return node.vjp_in_place(g, ours)
 
     def formula(self, argument: str) -> str:
         """The source of the rule for one input, for reading: `g * y`."""

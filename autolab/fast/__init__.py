@@ -3,3 +3,7 @@
 `formula` finds the source of a rule; `row` spells out, for one row, what ``engine.apply`` and ``engine.node`` do for all of them.
 The engine gives the same results without this package.
 """
+
+from autolab.fast import backward
+
+__all__ = ["backward"]

@@ -23,7 +23,7 @@ from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, with_history
 from autolab.engine.tensor import Tensor, blank
 from autolab.fast.formula import body, inlined, product
 from autolab.fast.kernel import KERNELS, load_kernels
-from autolab.fast.large import MANY, STEPS, by_steps, compile_in_place
+from autolab.fast.large import MANY, STEPS, by_steps
 
 FAST = os.environ.get("AUTOLAB_FAST", "1") != "0"  # AUTOLAB_FAST=0: everything goes the general way, for reading and for tests
 MOST_INPUTS = 3
@@ -433,4 +433,4 @@ def source(op: Op) -> str:
 
 
 GENERATED["two_matrices"] = two_matrices
-CODEGEN.update(forward=compile_forward, run=compile_run, vjp_in_place=compile_in_place, formula=body)
+CODEGEN.update(forward=compile_forward, run=compile_run, formula=body)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from autolab.engine.apply import apply, record, top_transform
-from autolab.engine.backward import steps
+from autolab.engine.backward import run_quietly
 from autolab.engine.inplace import adopt_saved_result
 from autolab.engine.modes import GENERATED, modes, recording
 from autolab.engine.node import edge_of
@@ -111,7 +110,7 @@ class Tape(Level):
         roots = [(out, g) for out, g in zip(outputs, gradients) if self.owns(out) and edge_of(out) is not None]
         starts, gs = [out for out, _ in roots], [g for _, g in roots]
         found: dict[Any, Any] = {}
-        deque(steps(starts, gs, retain_graph=retain_graph, accumulate=False, captured=found, quiet=True), maxlen=0)
+        run_quietly(starts, gs, retain_graph=retain_graph, accumulate=False, captured=found)
         gradients = [found.get(box.extra.accumulator()) for box in inputs]
         return [zeros(box.value) if g is None else as_tensor(g) for g, box in zip(gradients, inputs)]
 

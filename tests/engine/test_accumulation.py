@@ -193,6 +193,7 @@ def test_a_gradient_seen_by_a_hook_keeps_its_numbers_when_more_is_accumulated():
     assert x.grad.tolist() == [6.0, 6.0]
 
 
+@pytest.mark.speed
 def test_a_gradient_that_nobody_else_holds_is_taken_over_without_a_copy():
     import autolab as torch
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import autolab
-from autolab.engine import backward
-from autolab.fast import large
+from autolab.engine.backward import steps
+from autolab.fast import backward, large
 
 N = backward.LARGE + 5
 
@@ -114,7 +114,7 @@ def test_one_asked_for_on_the_way_stays_as_it_is(leaves):
 def test_steps_that_are_shown_stay_as_they_were(leaves):
     x, y = leaves
     loss = (x * y).exp().log().sum()
-    shown = [(incoming, [g.copy() for g in incoming]) for _, incoming, _ in backward.steps([loss], [np.float32(1)])]
+    shown = [(incoming, [g.copy() for g in incoming]) for _, incoming, _ in steps([loss], [np.float32(1)])]
     for incoming, copies in shown:
         for g, copy in zip(incoming, copies):
             np.testing.assert_array_equal(g, copy)
