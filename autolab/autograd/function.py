@@ -21,11 +21,10 @@ from autolab.autograd.context import (
     signature,
 )
 from autolab.dtypes import FLOATING
-from autolab.engine.hooks import RemovableHandle
 from autolab.engine.inplace import FUNCTION, SEVERAL, View, check_may_write, rebase
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import Edge, edge_of
-from autolab.engine.tensor import Tensor, new_tensor
+from autolab.engine.tensor import RemovableHandle, Tensor, new_tensor
 from autolab.torch_api.overriding import as_subclass, overrides
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]

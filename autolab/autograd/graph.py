@@ -13,11 +13,10 @@ from autolab.autograd.context import FunctionCtx
 from autolab.autograd.mutation import allow_mutation_on_saved_tensors, increment_version
 from autolab.autograd.saved import SavedTensor
 from autolab.engine.backward import running
-from autolab.engine.hooks import RemovableHandle
 from autolab.engine.modes import modes
 from autolab.engine.node import Edge, Like, edge_of
 from autolab.engine.node import Node as EngineNode
-from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import RemovableHandle, Tensor
 
 __all__ = [
     "GradientEdge", "Node", "SavedTensor", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",

@@ -1,21 +1,22 @@
 """5. In what order, and why once: the backward pass.
 
-A node is created after everything it points to, so reverse creation order is a topological order: nodes are sorted by creation
-number, and each fires exactly once, when its whole incoming gradient is there. No recursion: a chain of a million nodes is a long
-list. An accumulator has no place in that order (it outlives graphs); it fires as soon as the last edge into it has delivered.
+A node runs once, when its whole incoming gradient is there: when all that lead to it have run. Among the nodes that could be next the
+one that was made last goes first. A node is created after everything it points to, so this is the order of creation, reversed. No
+recursion: a chain of a million nodes is a long list. An accumulator has no place in that order (it outlives graphs); it runs as soon as
+the last edge into it has delivered.
 
-`steps` is the one engine. `.backward()` runs it dry; the stepping widget and the profiler walk the very same generator. It is plain
-Python: a breakpoint in a rule, a hook or a Function's backward stops there, in the thread that called `.backward()`.
+`steps` is the one engine: the stepping widget and the profiler walk it, and `.backward()` runs it dry, or a loop that is equal to it and
+faster. It is plain Python: a breakpoint in a rule, a hook or a Function's backward stops there, in the thread that called `.backward()`.
 """
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from operator import attrgetter
 from typing import Any
 
 from autolab.engine.hooks import after, arrive, before
@@ -26,7 +27,6 @@ from autolab.engine.tensor import Tensor
 
 Step = tuple[Node, tuple[Any, ...], Any]
 next_pass = itertools.count().__next__
-by_number = attrgetter("seq")
 MOST_WITHIN_EACH_OTHER = 60  # backward passes that rules and hooks start; each takes about ten frames of Python's stack
 
 
@@ -176,59 +176,32 @@ def running(codes: Any = LOOPS) -> dict[str, Any] | None:
 
 
 def schedule(starts: list[Edge]) -> tuple[list[Node], dict[Any, int]]:
-    """The nodes below some edges, latest first, and for each accumulator how many edges lead into it."""
-    order: list[Any] = []
-    seen: set[Any] = {None}
-    waiting: dict[Any, int] = {}
-    found, remember = order.append, seen.add
-    for start in starts:
-        root: Any = start[0] if type(start) is tuple else start
-        if type(root) is AccumulateGrad:
-            waiting[root] = 0
-        elif root not in seen:
-            remember(root)
-            found(root)
-    for node in order:  # it grows meanwhile
-        for edge in node.edges:
-            if edge in waiting:
-                waiting[edge] += 1
-            elif edge not in seen:
-                kind = type(edge)
-                if kind is AccumulateGrad:
-                    waiting[edge] = 1
-                elif kind is not tuple:
-                    remember(edge)
-                    found(edge)
-                elif edge[0] not in seen:
-                    remember(edge[0])
-                    found(edge[0])
-    order.sort(key=by_number, reverse=True)
-    return topological_order(order) if Node.renumbered else order, waiting
+    """The nodes below some edges, in the order in which they run, and for each accumulator how many edges lead into it.
 
-
-def topological_order(nodes: list[Node]) -> list[Node]:
-    """The nodes so that each comes after all that lead to it: the highest number first among those that could be next.
-
-    Only needed where somebody gave nodes numbers of their own, which say no more what was made before what.
+    Each node comes after all that lead to it; among those that could be next, the one that was made last.
     """
-    import heapq
-
-    left: dict[Any, int] = {}
-    for node in nodes:
+    left: dict[Any, int] = dict.fromkeys([start[0] for start in starts], 0)  # the edges that lead to a node and have not been walked
+    nodes = list(left)
+    for node in nodes:  # it grows meanwhile
         for edge in node.edges:
             if edge is not None:
-                left[edge[0]] = left.get(edge[0], 0) + 1
-    ready = [(-node.seq, k, node) for k, node in enumerate(nodes) if node not in left]
-    found: list[Node] = []
+                if edge[0] not in left:
+                    left[edge[0]] = 0
+                    nodes.append(edge[0])
+                left[edge[0]] += 1
+    waiting = {node: count for node, count in left.items() if type(node) is AccumulateGrad}
+    turn = itertools.count()  # decides between equal numbers
+    ready = [(-node.seq, next(turn), node) for node in nodes if not left[node] and node not in waiting]
+    heapq.heapify(ready)
+    order: list[Node] = []
     while ready:
-        node = heapq.heappop(ready)[2]
-        found.append(node)
-        for edge in node.edges:
+        order.append(heapq.heappop(ready)[-1])
+        for edge in order[-1].edges:
             if edge is not None:
                 left[edge[0]] -= 1
-                if not left[edge[0]] and type(edge[0]) is not AccumulateGrad:
-                    heapq.heappush(ready, (-edge[0].seq, len(found), edge[0]))
-    return found
+                if not left[edge[0]] and edge[0] not in waiting:
+                    heapq.heappush(ready, (-edge[0].seq, next(turn), edge[0]))
+    return order, waiting
 
 
 def paths_to(targets: Any, order: list[Node]) -> set[Node]:

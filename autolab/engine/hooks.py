@@ -6,18 +6,12 @@ theirs, the hooks before the node (`before`), the node itself, the hooks after i
 
 from __future__ import annotations
 
-import itertools
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from autolab.engine.modes import modes, recording
-from autolab.engine.tensor import Tensor, new_tensor
-
-if TYPE_CHECKING:
-    from autolab.engine.node import Node
-
-hook_number = itertools.count().__next__
+from autolab.engine.tensor import Node, Tensor, new_tensor
 
 
 class Hooks:
@@ -30,24 +24,6 @@ class Hooks:
         self.retain: dict[int, weakref.ref[Tensor]] = {}
         self.pre: dict[int, Callable[..., Any]] = {}
         self.post: dict[int, Callable[..., Any]] = {}
-
-
-class RemovableHandle:
-    """Given back by every `register_..._hook`; `.remove()` takes the hook away again."""
-
-    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
-        self.id = hook_number()
-        self._hooks = hooks
-        hooks[self.id] = hook
-
-    def remove(self) -> None:
-        self._hooks.pop(self.id, None)
-
-    def __enter__(self) -> RemovableHandle:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.remove()
 
 
 def run_tensor_hooks(hooks: dict[int, Callable[..., Any]], g: Any, create_graph: bool) -> Any:

@@ -8,18 +8,16 @@ next used, and look again: `AsStridedBackward0`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from autolab import dtypes
 from autolab.engine.modes import Untracked, modes
 from autolab.engine.node import Edge, Node, edge_of, next_number
+from autolab.engine.record import record
 from autolab.engine.saved import FREED, Packed, Saved
-from autolab.engine.tensor import TABLE, Tensor, new_tensor
-
-if TYPE_CHECKING:
-    from autolab.engine.op import Op
+from autolab.engine.tensor import TABLE, Op, Tensor, new_tensor
 
 # How a view came about through which no write can be recorded.
 SEVERAL, NO_GRAD, FUNCTION, INFERENCE = "several", "no_grad", "function", "inference_mode"
@@ -86,8 +84,6 @@ class View:
         if self.made:
             self.refuse(t, "its base or another view of its base has been")
         self.seen = base.version[0]
-        from autolab.engine.apply import record
-
         again = new_tensor(t.writable_array())  # what as_strided(base) would give, and its node
         record(TABLE["as_strided"], (base,), [base.payload], {"part": self.part(again.payload)}, (again,))
         change_history(t, again.edge)
@@ -234,7 +230,7 @@ def change_history(t: Tensor, edge: Edge | None) -> None:
     """Give a tensor another node. A gradient to retain is that of the new value; hooks stay with the old one."""
     retained = t.edge is not None and t.extra is not None and t.extra.retains
     if retained:
-        t.edge[0].hooks.retain.pop(t.edge[1], None)  # type: ignore[index,union-attr]
+        t.edge[0].hooks.retain.pop(t.edge[1], None)  # type: ignore[index]
     t.edge = edge
     if retained:
         t.retain_grad()

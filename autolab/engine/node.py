@@ -13,21 +13,18 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from typing import Any, NamedTuple, Union
 
 import numpy as np
 from numpy import ndarray
 
 from autolab.dtypes import downcast, upcast
 from autolab.dtypes import of as dtype_of
-from autolab.engine.hooks import Hooks, RemovableHandle, after, before, run_post_hooks, run_tensor_hooks
+from autolab.engine.hooks import Hooks, after, before, run_post_hooks, run_tensor_hooks
 from autolab.engine.modes import modes
 from autolab.engine.saved import FREED, Saved
-from autolab.engine.tensor import SAME, TABLE, Tensor, apart, new_tensor
+from autolab.engine.tensor import SAME, TABLE, Op, Plan, RemovableHandle, Tensor, apart, new_tensor
 from autolab.size import Size
-
-if TYPE_CHECKING:
-    from autolab.engine.op import Op, Plan
 
 Edge = Union["Node", tuple["Node", int]]
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import functools
 import itertools
+import warnings
+import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,11 +19,12 @@ from autolab import dtypes
 from autolab.engine.modes import Untracked, modes
 from autolab.size import Size
 
-if TYPE_CHECKING:
-    from autolab.engine.hooks import RemovableHandle
-    from autolab.engine.inplace import View
-    from autolab.engine.node import AccumulateGrad, Edge
-    from autolab.engine.op import Op
+# Kinds of things that later files of the engine define, for the annotations of earlier ones.
+Op: TypeAlias = Any  # a row of the table: op.py
+Plan: TypeAlias = Any  # what its nodes save and run: op.py
+Node: TypeAlias = Any  # an operation that ran: node.py
+Edge: TypeAlias = Any  # a node, or (node, number of its result): node.py
+View: TypeAlias = Any  # how a tensor looks into another: inplace.py
 
 # NumPy functions that know a row: filled by op(); looked up when np.exp, np.sum ... meet a Tensor.
 NUMPY_FUNCTIONS: dict[Any, Callable[..., Any]] = {np.shape: lambda t: tuple(t.shape), np.ndim: lambda t: t.ndim}
@@ -31,6 +34,27 @@ TABLE: dict[str, Op] = {}
 
 def no_accumulator() -> None:
     return None
+
+
+hook_number = itertools.count().__next__
+
+
+class RemovableHandle:
+    """Given back by every `register_..._hook`; `.remove()` takes the hook away again."""
+
+    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
+        self.id = hook_number()
+        self._hooks = hooks
+        hooks[self.id] = hook
+
+    def remove(self) -> None:
+        self._hooks.pop(self.id, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()
 
 
 SAME = object()  # the dtype of the leaf, as the dtype of its gradient
@@ -43,7 +67,7 @@ class AutogradMeta:
 
     def __init__(self) -> None:
         # Gives the leaf's accumulator, if there is one: a weak reference to it.
-        self.accumulator: Callable[[], AccumulateGrad | None] = no_accumulator
+        self.accumulator: Callable[[], Node | None] = no_accumulator
         self.hooks: dict[int, Callable[..., Any]] = {}
         self.post_hooks: dict[int, Callable[..., Any]] = {}
         self.retains = False
@@ -153,8 +177,6 @@ class Tensor:
         if modes.tracer is not None:
             modes.tracer.gradient_read(self)
         if self._grad is None and self.edge is not None and not (self.extra is not None and self.extra.retains):
-            import warnings
-
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
                 "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
@@ -200,8 +222,6 @@ class Tensor:
 
         Raises RuntimeError if this tensor does not require grad.
         """
-        from autolab.engine.hooks import RemovableHandle
-
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.is_leaf:
@@ -211,8 +231,6 @@ class Tensor:
 
     def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(leaf) after a gradient has been added to its .grad."""
-        from autolab.engine.hooks import RemovableHandle
-
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
@@ -221,8 +239,6 @@ class Tensor:
 
     def retain_grad(self) -> None:
         """Keep the gradient of this non-leaf tensor in .grad, as leaves do."""
-        import weakref
-
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.is_leaf:

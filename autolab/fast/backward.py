@@ -7,6 +7,7 @@ are written over: into the memory of the gradient that came in, or of one of two
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from sys import getrefcount
 from typing import Any
 
@@ -23,6 +24,7 @@ from autolab.fast.large import compile_in_place
 from autolab.fast.row import FAST, can_specialise
 
 LARGE = 1 << 16  # entries: from here on gradients are written over
+by_number = attrgetter("seq")
 
 
 def run_pass(
@@ -34,7 +36,7 @@ def run_pass(
     pending: dict[Any, Any] = {}  # gradients on their way, by node (first output) or by edge (further outputs)
     sums: set[Any] = set()  # those of them that are arrays made here, by adding: more can be added in place
     number, node = next_pass(), None  # noqa: F841  for `running`
-    order, waiting = schedule(starts)
+    order, waiting = schedule_by_number(starts)
     wanted: dict[Any, Any] = {}
     needed: set[Any] = set()
     goal = None
@@ -117,6 +119,39 @@ def run_pass(
                     node.accumulate(g, asked, accumulate, create_graph, owned)
                     g = None
             ready = ()
+
+
+def schedule_by_number(starts: list[Any]) -> tuple[list[Node], dict[Any, int]]:
+    """The same as `schedule`: where nodes have the numbers they were made with, the order of creation reversed is the order to run in."""
+    if Node.renumbered:
+        return schedule(starts)
+    order: list[Any] = []
+    seen: set[Any] = {None}
+    waiting: dict[Any, int] = {}
+    append, remember = order.append, seen.add
+    for start in starts:
+        root: Any = start[0] if type(start) is tuple else start
+        if type(root) is AccumulateGrad:
+            waiting[root] = 0
+        elif root not in seen:
+            remember(root)
+            append(root)
+    for node in order:  # it grows meanwhile
+        for edge in node.edges:
+            if edge in waiting:
+                waiting[edge] += 1
+            elif edge not in seen:
+                kind = type(edge)
+                if kind is AccumulateGrad:
+                    waiting[edge] = 1
+                elif kind is not tuple:
+                    remember(edge)
+                    append(edge)
+                elif edge[0] not in seen:
+                    remember(edge[0])
+                    append(edge[0])
+    order.sort(key=by_number, reverse=True)
+    return order, waiting
 
 
 IN_PLACE: dict[type[Node], Callable[..., Any] | None] = {}

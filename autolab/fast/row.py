@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from autolab.dtypes import FLOATING
-from autolab.engine.apply import apply_general, changed_inputs, explained, looks_into, not_a_tensor, top_transform
+from autolab.engine.apply import apply_general, explained, looks_into, not_a_tensor, top_transform
 from autolab.engine.inplace import View
 from autolab.engine.modes import GENERATED, modes
 from autolab.engine.node import OpNode, accumulator, edge_of, fit, next_number
 from autolab.engine.op import CODEGEN, Op, Out, Plan, Setting, Shape, Slot, Value
+from autolab.engine.record import changed_inputs
 from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, with_history
 from autolab.engine.tensor import Tensor, blank
 from autolab.fast.formula import body, inlined, product

@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from autolab import dtypes
-from autolab.engine.hooks import RemovableHandle
 from autolab.engine.modes import modes, recording
-from autolab.engine.tensor import Tensor, new_tensor
+from autolab.engine.tensor import RemovableHandle, Tensor, new_tensor
 
 EVERYWHERE: tuple[dict[int, Any], dict[int, Any]] = OrderedDict(), OrderedDict()  # hooks before and after any optimizer's step
 

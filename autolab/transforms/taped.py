@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autolab.engine.apply import apply, record, top_transform
+from autolab.engine.apply import apply, top_transform
 from autolab.engine.backward import run_quietly
 from autolab.engine.inplace import adopt_saved_result
 from autolab.engine.modes import GENERATED, modes, recording
 from autolab.engine.node import edge_of
+from autolab.engine.record import record
 from autolab.engine.tensor import TABLE, Tensor, new_tensor
 from autolab.transforms import crossing
 from autolab.transforms.level import Level, Settings, TransformTensor, ViewPath, several, zeros

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autolab.engine.hooks import RemovableHandle
+from autolab.engine.tensor import RemovableHandle
 from autolab.torch_api.typed import warn_if_has_hooks
 
 __all__ = ["RemovableHandle", "unserializable_hook", "warn_if_has_hooks"]

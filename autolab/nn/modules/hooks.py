@@ -6,8 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from autolab.engine.hooks import RemovableHandle
-from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import RemovableHandle, Tensor
 
 # Hooks for every module, by number: (kind, hook). One dict of all kinds, for a call asks first whether there is any.
 everywhere: dict[int, tuple[str, Callable[..., Any]]] = {}

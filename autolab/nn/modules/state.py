@@ -7,9 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from autolab.engine.hooks import RemovableHandle
 from autolab.engine.modes import recording
-from autolab.engine.tensor import Tensor
+from autolab.engine.tensor import RemovableHandle, Tensor
 from autolab.nn.parameter import Parameter, is_lazy
 
 EXTRA = "_extra_state"

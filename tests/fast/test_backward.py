@@ -1,0 +1,95 @@
+"""The quiet loop is equal to `steps`: same gradients, bit for bit, in the same places, with the same hooks called in the same order."""
+
+import numpy as np
+import pytest
+
+import autolab
+from autolab.autograd.graph import get_gradient_edge
+from autolab.engine.backward import schedule, steps
+from autolab.fast.backward import run_pass, schedule_by_number
+
+pytestmark = pytest.mark.speed
+
+
+def shared(x, y, z):
+    s = x * y
+    return s.sum() + (s * s.exp()).sum() * z.sum()
+
+
+def several_results(x, y, z):
+    a, b = (x * y).split(2)
+    return (a * b.sin()).sum() - z.mean()
+
+
+def views(x, y, z):
+    w = x * 1
+    w[1:3] = y[:2] * z
+    return (w.reshape(2, 2) ** 2).sum() + w[0]
+
+
+def functions(x, y, z):
+    return Scaled.apply(x * y, z.sum()).sum() + Scaled.apply(y, z.sum())[0]
+
+
+def itself(x, y, z):
+    return x
+
+
+PROGRAMS = [shared, several_results, views, functions, itself]
+
+
+class Scaled(autolab.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.save_for_backward(x, k)
+        return x * k
+
+    @staticmethod
+    def backward(ctx, g):
+        x, k = ctx.saved_tensors
+        return g * k, (g * x).sum()
+
+
+def drain(*args, **options):
+    for _ in steps(*args, **options):
+        pass
+
+
+def outcome(loop, program, named, hooks, create_graph, large):
+    """Everything that can be seen of a pass: gradients, captured ones, and the hooks' calls."""
+    size = 1 << 17 if large else 4
+    rng, heard = np.random.default_rng(0), []
+    x, y, z = (autolab.tensor(rng.random(n), requires_grad=True) for n in (size, size, 2 if program is not views else 1))
+    if program is views or program is several_results:
+        x, y = (t.detach()[:4].clone().requires_grad_() for t in (x, y))
+    out = program(x, y, z)
+    leaves = {"x": x, "y": y, "z": z}
+    if hooks:
+        for name, leaf in leaves.items():
+            leaf.register_hook(lambda g, name=name: heard.append((name, g.tolist())))
+        if out.grad_fn is not None:
+            out.grad_fn.register_hook(lambda gi, go: heard.append(("after", [g is None for g in gi])))
+    captured = {}
+    edges = None if named is None else [get_gradient_edge(leaves[name]) for name in named]
+    edges = edges and [edge.node for edge in edges]
+    seed = np.ones(out.shape)
+    loop([out], [autolab.tensor(seed) if create_graph else seed], inputs=edges, captured=captured, create_graph=create_graph)
+    grads = {name: None if leaf.grad is None else leaf.grad.tolist() for name, leaf in leaves.items()}
+    found = {i: captured[edge].tolist() for i, edge in enumerate(edges or ()) if captured.get(edge) is not None}
+    return grads, found, heard
+
+
+@pytest.mark.parametrize("large", [False, True], ids=["small", "large"])
+@pytest.mark.parametrize("create_graph", [False, True], ids=["first", "create_graph"])
+@pytest.mark.parametrize("hooks", [False, True], ids=["bare", "hooked"])
+@pytest.mark.parametrize("named", [None, ("x",), ("x", "y"), ("x", "y", "z")], ids=str)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_quiet_loop_gives_what_steps_gives(program, named, hooks, create_graph, large):
+    assert outcome(run_pass, program, named, hooks, create_graph, large) == outcome(drain, program, named, hooks, create_graph, large)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_nodes_run_in_the_order_of_creation_reversed(program):
+    out = program(*(autolab.rand(4, requires_grad=True) for _ in range(2)), autolab.rand(1, requires_grad=True))
+    start = [get_gradient_edge(out).node]
+    assert schedule(start) == schedule_by_number(start)
