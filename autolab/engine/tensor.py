@@ -11,13 +11,18 @@ import itertools
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from autolab import dtypes
 from autolab.engine.modes import Untracked, modes
 from autolab.size import Size
+
+if TYPE_CHECKING:
+    from autolab.engine.tensor_methods import TensorMethods  # a stub: what the tables of autolab.torch_api give Tensor
+else:
+    TensorMethods = object
 
 # Kinds of things that later files of the engine define, for the annotations of earlier ones.
 Op: TypeAlias = Any  # a row of the table: op.py
@@ -74,7 +79,7 @@ class AutogradMeta:
         self.grad_dtype: Any = SAME
 
 
-class Tensor:
+class Tensor(TensorMethods):
     """An array that remembers how it was made. Make one with `autolab.tensor`.
 
     Slots: `payload` the numbers; `edge` the pair (node, output number) that made it, None for a leaf; `wants_grad` whether a leaf

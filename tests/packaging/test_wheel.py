@@ -137,8 +137,10 @@ def test_an_installed_wheel_gives_instructors_their_course(installed, root, tmp_
 def test_the_wheel_is_small(wheel):
     sizes = {entry.filename: entry.compress_size for entry in wheel.infolist()}
     lessons = sum(size for name, size in sizes.items() if name.startswith("autolab/notebooks/"))
-    assert sum(sizes.values()) - lessons < 1_250_000
+    stubs = sum(size for name, size in sizes.items() if name.endswith(".pyi"))
+    assert sum(sizes.values()) - lessons - stubs < 1_250_000
     assert lessons < 1_000_000
+    assert stubs < 50_000
 
 
 def test_numpy_and_ml_dtypes_are_all_that_it_needs(wheel):
