@@ -97,8 +97,8 @@ def difference(a: Any, b: Any, rtol: float | None, atol: float | None, equal_nan
             return f"The values for attribute 'shape' do not match: {x.shape} != {y.shape}."
         if check_dtype and x.dtype != y.dtype:
             return f"The values for attribute 'dtype' do not match: {x.dtype} != {y.dtype}."
-        if check_stride and x.stride() != y.stride():  # type: ignore[attr-defined]
-            return f"The values for attribute 'stride()' do not match: {x.stride()} != {y.stride()}."  # type: ignore[attr-defined]
+        if check_stride and x.stride() != y.stride():
+            return f"The values for attribute 'stride()' do not match: {x.stride()} != {y.stride()}."
     if rtol is None or atol is None:
         chosen = [TOLERANCES.get(t.dtype.name, (0.0, 0.0)) for t in (x, y)]
         rtol, atol = max(r for r, _ in chosen), max(t for _, t in chosen)
@@ -153,12 +153,14 @@ def make_tensor(
     if len(shape) == 1 and isinstance(shape[0], Sequence):
         shape = tuple(shape[0])
     d = dtypes.to_numpy(dtype)
+    bottom: float
+    top: float
     bottom, top = (0, 2) if d.kind == "b" else (0, 10) if d.kind == "u" else (-9, 10 if d.kind == "i" else 9)
     bottom, top = bottom if low is None else max(low, 0 if d.kind in "ub" else low), top if high is None else high
     if bottom >= top:
         raise ValueError(f"`low` must be less than `high`, but got {bottom} >= {top}")
     sizes = (*shape[:-1], 2 * shape[-1]) if noncontiguous and shape else shape
-    numbers = rand(sizes, dtype=dtypes.float64).numpy() * (top - bottom) + bottom  # type: ignore[attr-defined]
+    numbers = rand(sizes, dtype=dtypes.float64).numpy() * (top - bottom) + bottom
     numbers = (np.floor(numbers) if d.kind in "biu" else numbers).astype(d)
     if exclude_zero:
         numbers = np.where(numbers == 0, np.ones((), d) if d.kind in "biu" else np.finfo(np.float16).tiny, numbers).astype(d)

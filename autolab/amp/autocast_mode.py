@@ -64,7 +64,7 @@ class Casting:
         found = self.cache.get(key)
         if found is None or found[1] != t.version[0]:
             found = self.cache[key] = (t, t.version[0], to(t, dtype))
-        return found[2]  # type: ignore[no-any-return]
+        return found[2]
 
     def whole(self, name: str, function: Callable[..., Any], args: Any, **settings: Any) -> Any:
         """A function of several rows, cast as one: what it is made of runs as it is."""
@@ -140,10 +140,9 @@ class autocast:
         modes.settle()
         return self
 
-    def __exit__(self, *exc: Any) -> bool:
+    def __exit__(self, *exc: Any) -> None:
         modes.autocast = self._before.pop()
         modes.settle()
-        return False
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(func):

@@ -68,7 +68,7 @@ class GradScaler:
         if isinstance(outputs, Tensor):
             if self._scale is None:
                 self._scale = new_tensor(np.float32(self._init_scale))
-            return outputs * self._scale  # type: ignore[operator]
+            return outputs * self._scale
         if isinstance(outputs, Iterable):
             scaled = map(self.scale, outputs)
             return type(outputs)(scaled) if isinstance(outputs, list | tuple) else scaled

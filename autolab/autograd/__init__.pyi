@@ -9,3 +9,4 @@ from autolab.autograd.gradcheck import gradcheck as gradcheck, gradgradcheck as 
 from autolab.autograd.mismatch import GradcheckError as GradcheckError
 from autolab.autograd.variable import Variable as Variable
 
+__all__ = ['Function', 'FunctionCtx', 'GradcheckError', 'Variable', 'anomaly_mode', 'backward', 'detect_anomaly', 'enable_grad', 'function', 'functional', 'grad', 'grad_mode', 'gradcheck', 'gradgradcheck', 'graph', 'inference_mode', 'is_multithreading_enabled', 'no_grad', 'set_detect_anomaly', 'set_grad_enabled', 'set_multithreading_enabled']

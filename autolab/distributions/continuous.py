@@ -162,7 +162,7 @@ class Cauchy(_LocScale):
     """The ratio of two normal numbers: so wide that it has no mean."""
 
     def noise(self, shape: Any) -> Any:
-        return empty(shape, dtype=self.loc.dtype).cauchy_()  # type: ignore[attr-defined]
+        return empty(shape, dtype=self.loc.dtype).cauchy_()
 
     @property
     def mean(self) -> Any:
@@ -241,7 +241,7 @@ class Uniform(Distribution):
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         return constraints.interval(self.low, self.high)
 
     @property
@@ -303,7 +303,7 @@ class Exponential(Distribution):
         return self.rate.pow(-2)
 
     def rsample(self, sample_shape: Any = ()) -> Any:
-        return empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate  # type: ignore[attr-defined]
+        return empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
@@ -355,7 +355,7 @@ class Gamma(Distribution):
         self._validate_sample(value)
         a, value = broadcast_tensors(self.concentration, value)
         powers = where(a == 1, value * 0, (a - 1) * value.log()) if (value == 0).any() else (a - 1) * value.log()
-        return a * self.rate.log() + powers - self.rate * value - a.lgamma()  # type: ignore[attr-defined]
+        return a * self.rate.log() + powers - self.rate * value - a.lgamma()
 
     def entropy(self) -> Any:
         a = self.concentration

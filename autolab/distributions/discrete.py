@@ -95,7 +95,7 @@ class Bernoulli(_Odds):
         return F.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        values = arange(2, dtype=self._param.dtype).view(-1, *(1,) * len(self._batch_shape))  # type: ignore[attr-defined]
+        values = arange(2, dtype=self._param.dtype).view(-1, *(1,) * len(self._batch_shape))
         return values.expand(-1, *self._batch_shape) if expand else values
 
 
@@ -123,7 +123,7 @@ class Geometric(_Odds):
     def sample(self, sample_shape: Any = ()) -> Any:
         with no_grad():
             u = random.rand(self._extended_shape(sample_shape), dtype=self.probs.dtype)
-            return (u.clamp(min=epsilon(u)).log() / (-self.probs).log1p()).floor()  # type: ignore[attr-defined]
+            return (u.clamp(min=epsilon(u)).log() / (-self.probs).log1p()).floor()
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
@@ -150,7 +150,7 @@ class Binomial(_Odds):
         super().__init__(value.shape, validate_args=validate_args)
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         return constraints.integer_interval(0, self.total_count)
 
     @property
@@ -202,7 +202,7 @@ class Categorical(_Odds):
         super().__init__(value.shape[:-1], validate_args=validate_args)
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         return constraints.integer_interval(0, self._num_events - 1)
 
     @property
@@ -224,7 +224,7 @@ class Categorical(_Odds):
             n *= length
         with no_grad():
             drawn = random.multinomial(self.probs.reshape(-1, self._num_events), n, True)
-        return drawn.T.reshape(shape)  # type: ignore[attr-defined]
+        return drawn.T.reshape(shape)
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
@@ -236,7 +236,7 @@ class Categorical(_Odds):
         return -(self.logits.clamp(min=finfo(self.logits.dtype).min) * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Any:
-        values = arange(self._num_events).view(-1, *(1,) * len(self._batch_shape))  # type: ignore[attr-defined]
+        values = arange(self._num_events).view(-1, *(1,) * len(self._batch_shape))
         return values.expand(-1, *self._batch_shape) if expand else values
 
 
@@ -272,7 +272,7 @@ class OneHotCategorical(Distribution):
 
     @property
     def mode(self) -> Any:
-        return F.one_hot(self._categorical.mode, self.event_shape[0]).to(self.probs.dtype)  # type: ignore[attr-defined]
+        return F.one_hot(self._categorical.mode, self.event_shape[0]).to(self.probs.dtype)
 
     @property
     def variance(self) -> Any:
@@ -280,7 +280,7 @@ class OneHotCategorical(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Any:
         drawn = self._categorical.sample(sample_shape)
-        return F.one_hot(drawn, self.event_shape[0]).to(self.probs.dtype)  # type: ignore[attr-defined]
+        return F.one_hot(drawn, self.event_shape[0]).to(self.probs.dtype)
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
@@ -291,7 +291,7 @@ class OneHotCategorical(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Any:
         n = self.event_shape[0]
-        values = eye(n, dtype=self.probs.dtype).view(n, *(1,) * len(self.batch_shape), n)  # type: ignore[attr-defined]
+        values = eye(n, dtype=self.probs.dtype).view(n, *(1,) * len(self.batch_shape), n)
         return values.expand(n, *self.batch_shape, n) if expand else values
 
 

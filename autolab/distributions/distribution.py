@@ -193,7 +193,7 @@ class Independent(Distribution):
         return self.base_dist.has_rsample
 
     @property
-    def support(self) -> Any:  # type: ignore[override]
+    def support(self) -> Any:
         n = self.reinterpreted_batch_ndims
         return constraints.independent(self.base_dist.support, n) if n else self.base_dist.support
 

@@ -77,7 +77,7 @@ class MultivariateNormal(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Any:
         noise = randn(self._extended_shape(sample_shape), dtype=self.loc.dtype)
-        return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)  # type: ignore[attr-defined]
+        return self.loc + (self._unbroadcasted_scale_tril @ noise.unsqueeze(-1)).squeeze(-1)
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)
@@ -120,7 +120,7 @@ class Dirichlet(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Any:
         drawn = gamma_draws(self.concentration, self._extended_shape(sample_shape))
-        return drawn / drawn.sum(-1, True)  # type: ignore[attr-defined]
+        return drawn / drawn.sum(-1, True)
 
     def log_prob(self, value: Any) -> Any:
         self._validate_sample(value)

@@ -4,6 +4,7 @@ from autolab.rules.matrix import LinAlgError as LinAlgError
 from collections.abc import Sequence
 from typing import Any
 
+__all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cond', 'cross', 'det', 'diagonal', 'eig', 'eigh', 'eigvals', 'eigvalsh', 'householder_product', 'inv', 'inv_ex', 'lstsq', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'matrix_rank', 'multi_dot', 'norm', 'pinv', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']
 def cholesky(A: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
     """L with A = L @ L.mT for symmetric positive-definite matrices (U with A = U.mT @ U if upper). Raises LinAlgError for others."""
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:

@@ -18,7 +18,7 @@ from autolab.torch_api.results import TYPES
 
 def named(name: str, *fields: str) -> Any:
     """A tuple whose parts have names, as PyTorch's functions with several results give it."""
-    TYPES[name] = namedtuple(name, fields)  # type: ignore[misc]
+    TYPES[name] = namedtuple(name, fields)
     return TYPES[name]
 
 
@@ -28,7 +28,7 @@ def run(row: Op, *args: Any, **settings: Any) -> Any:
 
 def under_autocast(name: str, A: Tensor) -> Tensor:
     """The tensor in the dtype that autocast wants for a function, if it is on: float32 for most of linear algebra."""
-    return A if modes.autocast is None else modes.autocast.cast(name.rpartition(".")[2], (A,))[0]  # type: ignore[no-any-return]
+    return A if modes.autocast is None else modes.autocast.cast(name.rpartition(".")[2], (A,))[0]
 
 
 def floats(A: Any, name: str, low: bool = False) -> Tensor:
@@ -41,7 +41,7 @@ def floats(A: Any, name: str, low: bool = False) -> Tensor:
         )
     if not low and A.payload.dtype in dtypes.NARROW:
         raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {A.dtype.title}")
-    return A  # type: ignore[no-any-return]
+    return A
 
 
 def matrix(A: Any, name: str, argument: str = "A", low: bool = False) -> Tensor:

@@ -27,7 +27,7 @@ lu_factor_ex_result = named("linalg_lu_factor_ex", "LU", "pivots", "info")
 
 def det(A: Tensor) -> Tensor:
     """The determinant of square matrices. Its gradient is right at singular ones, too."""
-    return run(rows.det, square(A, "linalg.det"))  # type: ignore[no-any-return]
+    return run(rows.det, square(A, "linalg.det"))
 
 
 def slogdet(A: Tensor) -> Any:
@@ -38,7 +38,7 @@ def slogdet(A: Tensor) -> Any:
 def logdet(A: Tensor) -> Tensor:
     """The logarithm of the determinant: -inf where it is 0, nan where it is negative."""
     sign, logabsdet = run(rows.slogdet, square(A, "logdet"))
-    return logabsdet + sign.detach().log()  # type: ignore[attr-defined,no-any-return]
+    return logabsdet + sign.detach().log()
 
 
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
@@ -46,7 +46,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     A = square(A, "linalg.cholesky")
     if upper:
         return shape.transpose(run(rows.cholesky, shape.transpose(A, -2, -1)), -2, -1)
-    return run(rows.cholesky, A)  # type: ignore[no-any-return]
+    return run(rows.cholesky, A)
 
 
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
@@ -79,7 +79,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric matrices, ascending."""
-    return eigh(square(A, "linalg.eigvalsh"), UPLO)[0]  # type: ignore[no-any-return]
+    return eigh(square(A, "linalg.eigvalsh"), UPLO)[0]
 
 
 def eig(A: Tensor) -> Any:
@@ -103,7 +103,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
 
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values, descending."""
-    return run(rows.svd, matrix(A, "linalg.svd"))[1]  # type: ignore[no-any-return]
+    return run(rows.svd, matrix(A, "linalg.svd"))[1]
 
 
 def qr(A: Tensor, mode: str = "reduced") -> Any:
@@ -116,8 +116,8 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
     m, n = A.shape[-2:]
     if m < n and mode != "r":
-        Q, R = run(rows.qr, A[..., :m])  # type: ignore[index]
-        return qr_result(Q, shape.cat([R, matmul(shape.transpose(Q, -2, -1), A[..., m:])], -1))  # type: ignore[index]
+        Q, R = run(rows.qr, A[..., :m])
+        return qr_result(Q, shape.cat([R, matmul(shape.transpose(Q, -2, -1), A[..., m:])], -1))
     return qr_result(*run(rows.qr, A, mode=mode))
 
 
@@ -147,9 +147,9 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     pivots, order = _pivoting(A, pivot)
     low, up = _triangles(A, order)
     k = min(A.shape[-2:])
-    off = low - eye(A.shape[-2], A)[:, :k]  # type: ignore[index,operator]
+    off = low - eye(A.shape[-2], A)[:, :k]
     LU = _packed(off, up)
-    return lu_factor_ex_result(LU, pivots, first_zero(shape.diagonal(up.detach(), 0, -2, -1)))  # type: ignore[attr-defined]
+    return lu_factor_ex_result(LU, pivots, first_zero(shape.diagonal(up.detach(), 0, -2, -1)))
 
 
 def first_zero(values: Tensor) -> Tensor:
@@ -157,7 +157,7 @@ def first_zero(values: Tensor) -> Tensor:
     if not values.shape[-1]:
         return new_tensor(np.zeros(values.shape[:-1], np.int32)[()])
     zero = values == 0
-    found = reduce.argmax(pointwise.to(zero, dtypes.int32), -1) + 1  # type: ignore[operator]
+    found = reduce.argmax(pointwise.to(zero, dtypes.int32), -1) + 1
     return pointwise.to(pointwise.where(reduce.any(zero, -1), found, 0), dtypes.int32)
 
 
@@ -166,14 +166,14 @@ def _packed(off: Tensor, up: Tensor) -> Tensor:
     m, k = off.shape[-2:]
     n = up.shape[-1]
     zeros = lambda *lengths: new_tensor(np.zeros((*off.shape[:-2], *lengths), off.payload.dtype))
-    return shape.cat([off, zeros(m, n - k)], -1) + shape.cat([up, zeros(m - k, n)], -2)  # type: ignore[operator,no-any-return]
+    return shape.cat([off, zeros(m, n - k)], -1) + shape.cat([up, zeros(m - k, n)], -2)
 
 
 def _pivoting(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor | None]:
     m, k = A.shape[-2], min(A.shape[-2:])
     if not pivot:
         return new_tensor(np.broadcast_to(np.arange(1, k + 1, dtype=np.int32), (*A.shape[:-2], k))), None
-    pivots = run(rows.lu_pivots, A.detach())  # type: ignore[attr-defined]
+    pivots = run(rows.lu_pivots, A.detach())
     return pivots, unpack(pivots, m)
 
 
@@ -183,12 +183,12 @@ def _triangles(A: Tensor, order: Tensor | None) -> tuple[Tensor, Tensor]:
         A = index.gather(A, -2, shape.expand(shape.unsqueeze(order, -1), A.shape))
     m, n = A.shape[-2:]
     k = min(m, n)
-    both = run(rows.lu, A[..., :k, :k])  # type: ignore[index]
-    low, up = shape.tril(both, -1) + eye(k, A), shape.triu(both)  # type: ignore[operator]
+    both = run(rows.lu, A[..., :k, :k])
+    low, up = shape.tril(both, -1) + eye(k, A), shape.triu(both)
     if m > k:
-        low = shape.cat([low, solve_triangular(up, A[..., k:, :], upper=True, left=False)], -2)  # type: ignore[index]
+        low = shape.cat([low, solve_triangular(up, A[..., k:, :], upper=True, left=False)], -2)
     if n > k:
-        rest = solve_triangular(low, A[..., k:], upper=False, unitriangular=True)  # type: ignore[index]
+        rest = solve_triangular(low, A[..., k:], upper=False, unitriangular=True)
         up = shape.cat([up, rest], -1)
     return low, up
 
@@ -217,8 +217,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     P = permutation(unpack(LU_pivots, m), LU_data) if unpack_pivots else empty
     if not unpack_data:
         return lu_unpack_result(P, empty, empty)
-    low = shape.tril(LU_data[..., :k], -1) + eye(m, LU_data)[:, :k]  # type: ignore[index,operator]
-    return lu_unpack_result(P, low, shape.triu(LU_data[..., :k, :]))  # type: ignore[index]
+    low = shape.tril(LU_data[..., :k], -1) + eye(m, LU_data)[:, :k]
+    return lu_unpack_result(P, low, shape.triu(LU_data[..., :k, :]))
 
 
 lu_unpack_result = named("lu_unpack", "P", "L", "U")
@@ -245,12 +245,12 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
         )
     if A.payload.dtype != tau.payload.dtype:
         raise RuntimeError(f"torch.linalg.householder_product: tau dtype {tau.dtype} does not match input dtype {A.dtype}")
-    whole = eye(m, A)[:, :n]  # type: ignore[index]
+    whole = eye(m, A)[:, :n]
     Q = shape.expand(whole, (*A.shape[:-2], m, n))
-    vectors = shape.tril(A, -1) + whole  # type: ignore[operator]
+    vectors = shape.tril(A, -1) + whole
     if not tau.shape[-1]:
-        return Q + A * 0  # type: ignore[operator]
+        return Q + A * 0
     for i in range(tau.shape[-1] - 1, -1, -1):
         v = vectors[..., i : i + 1]
-        Q = Q - tau[..., None, i : i + 1] * v @ (shape.transpose(v, -2, -1) @ Q)  # type: ignore[index,operator]
+        Q = Q - tau[..., None, i : i + 1] * v @ (shape.transpose(v, -2, -1) @ Q)
     return Q

@@ -19,14 +19,14 @@ def basis(A: Tensor, q: int, niter: int) -> Tensor:
     back = shape.transpose(A, -2, -1)
     for _ in range(niter):
         Q = qr(matmul(A, qr(matmul(back, Q))[0]))[0]
-    return Q  # type: ignore[no-any-return]
+    return Q
 
 
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """(U, S, V) with A - M near U @ diag(S) @ V.mT, of rank q; the random numbers are those of `manual_seed`."""
     A = matrix(A, "svd_lowrank")
     q = 6 if q is None else q
-    A = A if M is None else A - M  # type: ignore[operator]
+    A = A if M is None else A - M
     wide = A.shape[-2] < A.shape[-1]
     A = shape.transpose(A, -2, -1) if wide else A
     Q = basis(A, q, niter)
@@ -47,7 +47,7 @@ def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int
         raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
     if niter < 0:
         raise ValueError(f"niter(={niter}) must be non-negative integer")
-    return svd_lowrank(A - reduce.mean(A, -2, True) if center else A, q, niter)  # type: ignore[operator]
+    return svd_lowrank(A - reduce.mean(A, -2, True) if center else A, q, niter)
 
 
 def lobpcg(
@@ -68,7 +68,7 @@ def lobpcg(
             f"LOBPCG algorithm is not applicable when the number of A rows (={A.shape[-1]}) is smaller than 3 x the number of requested "
             f"eigenpairs (={k})"
         )
-    symmetric = (A + shape.transpose(A, -2, -1)) / 2  # type: ignore[operator]
+    symmetric = (A + shape.transpose(A, -2, -1)) / 2
     if B is None:
         E, U = eigh(symmetric)
     else:  # with B = L @ L.mT these are the eigenvalues of inv(L) @ A @ inv(L).mT

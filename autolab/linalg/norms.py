@@ -93,14 +93,14 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
         values = svdvals(A)
         if not values.shape[-1]:
             return reduce.sum(values, -1)
-        large, small = values[..., 0], values[..., -1]  # type: ignore[index]
+        large, small = values[..., 0], values[..., -1]
         return small / large if p == -2 else large / small
     if p not in ORDERS:
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     A = square(A, f"linalg.cond(ord={p})")
     if not A.shape[-1]:
         return reduce.sum(A, (-2, -1))
-    return matrix_norm(A, p) * matrix_norm(run(rows.inv, A, check=False), p)  # type: ignore[operator,no-any-return]
+    return matrix_norm(A, p) * matrix_norm(run(rows.inv, A, check=False), p)
 
 
 def matrix_rank(A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
@@ -112,13 +112,13 @@ def matrix_rank(A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = Non
         share = eps if least is None else np.where(np.asarray(least) > 0, 0.0, eps)
     if tol is not None and atol is None:
         share = 0.0
-    values = pointwise.abs((eigvalsh(A) if hermitian else svdvals(A)).detach())  # type: ignore[attr-defined]
+    values = pointwise.abs((eigvalsh(A) if hermitian else svdvals(A)).detach())
     if not values.shape[-1]:
         return reduce.sum(pointwise.to(values, dtypes.int64), -1)
     own = A.payload.dtype
-    bound = reduce.amax(values, -1) * new_tensor(np.asarray(share, own)[()])  # type: ignore[operator]
+    bound = reduce.amax(values, -1) * new_tensor(np.asarray(share, own)[()])
     bound = pointwise.maximum(bound, new_tensor(np.asarray(0.0 if least is None else least, own)[()]))
-    return reduce.sum(values > shape.unsqueeze(bound, -1), -1)  # type: ignore[operator]
+    return reduce.sum(values > shape.unsqueeze(bound, -1), -1)
 
 
 def matrix_power(A: Tensor, n: int) -> Tensor:
@@ -140,13 +140,13 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
             out = A if out is None else matmul(out, A)
         n >>= 1
         if not n:
-            return out.clone() if out is A else out  # type: ignore[attr-defined,no-any-return,union-attr,return-value]
+            return out.clone() if out is A else out  # type: ignore[return-value]
         A = matmul(A, A)
 
 
 def matrix_exp(A: Tensor) -> Tensor:
     """The exponential of square matrices: the sum of all A ** k / k!."""
-    return run(rows.matrix_exp, square(A, "linalg.matrix_exp", low=True))  # type: ignore[no-any-return]
+    return run(rows.matrix_exp, square(A, "linalg.matrix_exp", low=True))
 
 
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
@@ -187,7 +187,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """The sums of products along a dim; the other dims broadcast."""
-    return reduce.sum(require_tensor(x, "linalg.vecdot") * y, dim)  # type: ignore[operator]
+    return reduce.sum(require_tensor(x, "linalg.vecdot") * y, dim)
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:

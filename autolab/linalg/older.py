@@ -69,7 +69,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
     if b.ndim < 2:
         raise RuntimeError(f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {b.ndim} dimensions instead")
     X = solving.solve_triangular(used, b, upper=upper != transpose, unitriangular=unitriangular)
-    return triangular_solve_result(X, A.clone())  # type: ignore[attr-defined]
+    return triangular_solve_result(X, A.clone())
 
 
 @one_by_one
@@ -87,7 +87,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     m = other.shape[-2 if left else -1]
     if tau.shape[-1] != min(m, input.shape[-1]):
         raise RuntimeError(f"torch.ormqr: tau.shape[-1] must be equal to min(other.shape[{-2 if left else -1}], input.shape[-1])")
-    input = input[..., : tau.shape[-1]]  # type: ignore[index]
+    input = input[..., : tau.shape[-1]]
     missing = m - input.shape[-1]
     zeros = new_tensor(np.zeros((*input.shape[:-1], missing), input.payload.dtype))
     Q = factors.householder_product(shape.cat([input, zeros], -1) if missing else input, tau)

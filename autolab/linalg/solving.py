@@ -22,7 +22,7 @@ lstsq_result = named("linalg_lstsq", "solution", "residuals", "rank", "singular_
 
 def inv(A: Tensor) -> Tensor:
     """The inverse of square matrices: (..., n, n). Raises LinAlgError for a singular one."""
-    return run(rows.inv, square(A, "linalg.inv"))  # type: ignore[no-any-return]
+    return run(rows.inv, square(A, "linalg.inv"))
 
 
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
@@ -30,7 +30,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     A = square(A, "linalg.inv")
     if check_errors:
         return inv_ex_result(inv(A), zeros_info(A))
-    sign, _ = run(rows.slogdet, A.detach())  # type: ignore[attr-defined]
+    sign, _ = run(rows.slogdet, A.detach())
     return inv_ex_result(run(rows.inv, A, check=False), pointwise.to((sign == 0) * A.shape[-1], dtypes.int32))
 
 
@@ -66,7 +66,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
 def _solve(A: Tensor, B: Tensor) -> Tensor:
     shape.common_shape(*(new_tensor(np.broadcast_to(np.empty((), bool), t.shape[:-2])) for t in (A, B)))
-    return run(rows.solve, A, B)  # type: ignore[no-any-return]
+    return run(rows.solve, A, B)
 
 
 def _mT(A: Tensor) -> Tensor:
@@ -91,7 +91,7 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
             f"({A.shape[-2]}x{A.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})"
         )
     if left:
-        return run(rows.solve_triangular, A, B, upper=upper, unit=unitriangular)  # type: ignore[no-any-return]
+        return run(rows.solve_triangular, A, B, upper=upper, unit=unitriangular)
     return _mT(run(rows.solve_triangular, _mT(A), _mT(B), upper=not upper, unit=unitriangular))
 
 
@@ -102,7 +102,7 @@ def pinv(A: Tensor, rtol: Any = None, *, atol: Any = None, hermitian: bool = Fal
     if rtol is None and atol is not None:
         rtol = max(A.shape[-2:]) * float(np.finfo(A.payload.dtype).eps) if not np.any(np.asarray(_plain(atol)) > 0) else 0.0
     settings = {"atol": 0.0 if atol is None else _plain(atol), "rtol": _plain(rtol), "hermitian": hermitian}
-    return run(rows.pinv, A, **settings)  # type: ignore[no-any-return]
+    return run(rows.pinv, A, **settings)
 
 
 def _plain(tolerance: Any) -> Any:
@@ -131,13 +131,13 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     if X.shape[-2] != m:
         raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)" if not vectors else
                            "torch.linalg.lstsq: input.size(-2) should match other.size(-1)")  # fmt: skip
-    values = run(rows.svd, A.detach())[1]  # type: ignore[attr-defined]
+    values = run(rows.svd, A.detach())[1]
     share = max(m, n) * float(np.finfo(A.payload.dtype).eps) if rcond is None else rcond
     rank = reduce.sum(values > values[..., :1] * share, -1)
     solution = matmul(run(rows.pinv, A, rtol=rcond), X)
-    residuals = shape.reshape(solution, -1)[:0]  # type: ignore[index]
+    residuals = shape.reshape(solution, -1)[:0]
     if m > n and driver != "gelsy" and np.all(rank.all_numbers() == n):
-        misses = matmul(A, solution) - X  # type: ignore[operator]
+        misses = matmul(A, solution) - X
         residuals = (misses * misses).sum(-2)
     return lstsq_result(
         shape.squeeze(solution, -1) if vectors else solution,
@@ -202,7 +202,7 @@ def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
 
 def unpack(pivots: Tensor, m: int) -> Tensor:
     """The permutation of rows that pivots (row k with row pivots[k] - 1, for one k after the other) stand for."""
-    return run(rows.lu_order, pivots, rows=m)  # type: ignore[no-any-return]
+    return run(rows.lu_order, pivots, rows=m)
 
 
 def permutation(order: Tensor, like: Tensor) -> Tensor:

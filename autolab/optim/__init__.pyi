@@ -9,3 +9,4 @@ from autolab.optim.rprop import Rprop as Rprop
 from autolab.optim.sgd import ASGD as ASGD, SGD as SGD
 from autolab.optim.squares import Adadelta as Adadelta, Adagrad as Adagrad, RMSprop as RMSprop
 
+__all__ = ['ASGD', 'Adadelta', 'Adafactor', 'Adagrad', 'Adam', 'AdamW', 'Adamax', 'LBFGS', 'Muon', 'NAdam', 'Optimizer', 'RAdam', 'RMSprop', 'Rprop', 'SGD', 'lr_scheduler', 'swa_utils']

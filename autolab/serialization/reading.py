@@ -125,7 +125,7 @@ def leaf(array: Any, requires_grad: Any) -> Tensor:
 def rebuild_parameter(data: Any, requires_grad: Any, backward_hooks: Any = None) -> Parameter:
     if not isinstance(data, Tensor):
         raise NotAllowed(f"a parameter is made of a tensor, not of {type(data).__name__}")
-    return Parameter(data, bool(requires_grad))  # type: ignore[no-any-return]
+    return Parameter(data, bool(requires_grad))
 
 
 TENSORS: dict[str, Any] = {

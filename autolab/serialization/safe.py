@@ -270,12 +270,13 @@ class Machine:
 
 def globals_of(program: bytes) -> list[str]:
     """All names that a pickle asks for."""
-    found, texts = [], []
+    found: list[str] = []
+    texts: list[Any] = []
     for opcode, argument, _ in pickletools.genops(program):
         if "UNICODE" in opcode.name:
             texts.append(argument)
         if opcode.name == "GLOBAL":
-            found.append(argument.replace(" ", "."))
+            found.append(str(argument).replace(" ", "."))
         elif opcode.name == "STACK_GLOBAL":
             found.append(".".join(texts[-2:]))
     return found

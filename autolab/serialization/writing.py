@@ -49,10 +49,10 @@ class Storage(NamedTuple):
     length: int
 
 
-class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # the one in Python, which can be told how to write a name
+class Pickler(pickle._Pickler):  # the one in Python, which can be told how to write a name
     """Writes tensors by PyTorch's names, and their memory not at all: that is collected in `blocks`."""
 
-    dispatch = pickle._Pickler.dispatch.copy()  # type: ignore[attr-defined]
+    dispatch = pickle._Pickler.dispatch.copy()
 
     def __init__(self, file: Any, protocol: int) -> None:
         super().__init__(file, protocol)
@@ -88,11 +88,11 @@ class Pickler(pickle._Pickler):  # type: ignore[name-defined]  # the one in Pyth
         stride = tuple(s // a.itemsize for s in a.strides)
         return self.blocks[key][0], offset, tuple(a.shape), stride, t.requires_grad, OrderedDict()
 
-    def save_name(self, thing: Any) -> None:
+    def save_name(self: Any, thing: Any) -> None:  # Any: typeshed knows neither `write` nor `memoize`
         self.write(pickle.GLOBAL + f"{thing.module}\n{thing.name}\n".encode())
         self.memoize(thing)
 
-    def save_dtype(self, thing: Any) -> None:
+    def save_dtype(self: Any, thing: Any) -> None:
         self.save_name(_DTYPES[thing.name])
 
     dispatch[Named] = save_name

@@ -307,7 +307,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """The inputs as leaves that require grad where they did: what a second run starts from. Raises RuntimeError for no tuple."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
-    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)  # type: ignore[attr-defined]
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
 
 
 def check_backward_validity(inputs: Iterable[Any], stacklevel: int = 2) -> None:
@@ -337,7 +337,7 @@ class Input:
                     f"checkpointed segment, {self.kept.dtype} of shape {list(self.kept.shape)}, is at version {self.kept.version[0]}; "
                     f"expected version {self.version} instead.\nUse the out-of-place form, or clone before modifying."
                 )
-            return self.kept  # type: ignore[no-any-return]
+            return self.kept
         t = new_tensor(self.back(self.kept).payload)
         t.edge = self.edge
         return t
@@ -419,14 +419,14 @@ class CheckpointFunction(Function):
         args = list(ctx.others)
         for i, t in zip(ctx.places, ctx.saved_tensors):
             args[i] = t
-        args = detach_variable(tuple(args))
-        outputs = ctx.again(args, {})
+        detached = detach_variable(tuple(args))
+        outputs = ctx.again(detached, {})
         outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
         pairs = [(out, g) for out, g in zip(outputs, grads) if isinstance(out, Tensor) and out.requires_grad]
         if not pairs:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         run_backward([out for out, _ in pairs], [g for _, g in pairs])
-        return (None, None, *(a._grad if isinstance(a, Tensor) else None for a in args))
+        return (None, None, *(a._grad if isinstance(a, Tensor) else None for a in detached))
 
 
 # -- a chain of segments -----------------------------------------------------------------------------

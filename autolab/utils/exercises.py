@@ -6,7 +6,7 @@ import html
 import json
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from autolab.utils import copies
@@ -70,7 +70,7 @@ class Copy(NamedTuple):
         )
 
 
-class Copies(tuple):
+class Copies(tuple[Any, ...]):
     """What was put where: one `Copy` for each problem set."""
 
     __slots__ = ()
@@ -82,7 +82,7 @@ class Copies(tuple):
         return "".join(item._repr_html_() for item in self)
 
 
-class Listing(tuple):
+class Listing(tuple[Any, ...]):
     """All problem sets: one `ProblemSet` each."""
 
     __slots__ = ()

@@ -150,7 +150,7 @@ def searched(error: BaseException, tb: TracebackType) -> tuple[str, Iterable[str
         return error.name, dir(error.obj)
     if type(error) is NameError:
         frame = entries(tb)[-1].tb_frame
-        return error.name, {*frame.f_locals, *frame.f_globals, *dir(builtins)}
+        return error.name or "", {*frame.f_locals, *frame.f_globals, *dir(builtins)}
     if isinstance(error, ImportError) and (found := re.match(r"cannot import name '(\w+)' from '([\w.]+)'", text)):
         return found[1], dir(sys.modules[found[2]])
     if isinstance(error, TypeError) and (found := re.match(r"([\w.]+)\(\) got an unexpected keyword argument '(\w+)'", text)):

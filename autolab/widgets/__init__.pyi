@@ -10,3 +10,4 @@ from autolab.widgets.shapes import broadcast_backward as broadcast_backward, mat
 from autolab.widgets.stepper import Stepper as Stepper
 from autolab.widgets.training import accumulation as accumulation, optimizer_race as optimizer_race, train as train
 
+__all__ = ['Explorer', 'Stepper', 'accumulation', 'broadcast_backward', 'chain_rule', 'compare', 'explore', 'forward_against_reverse', 'forward_and_back', 'fusion', 'graph_builder', 'live', 'matmul_backward', 'memory_against_depth', 'optimizer_race', 'predict', 'progress', 'quiz', 'scissors', 'train', 'two_gradients', 'underflow', 'version_counter']

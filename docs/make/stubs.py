@@ -200,6 +200,7 @@ def namespace(module: str) -> str:
     public = import_module(module)
     names = {name: getattr(public, name) for name in sorted(public.__all__)}
     stub = Stub(names)
+    stub.lines.append(f"__all__ = {list(names)}")
     if hasattr(public, "__version__"):
         stub.lines.append("__version__: str")
     for name, value in names.items():

@@ -7,3 +7,4 @@ from autolab.nn.utils.init import skip_init as skip_init
 from autolab.nn.utils.spectral import remove_spectral_norm as remove_spectral_norm, spectral_norm as spectral_norm
 from autolab.nn.utils.weightnorm import remove_weight_norm as remove_weight_norm, weight_norm as weight_norm
 
+__all__ = ['clip_grad_norm', 'clip_grad_norm_', 'clip_grad_value_', 'clip_grads_with_norm_', 'fuse_conv_bn_eval', 'fuse_conv_bn_weights', 'fuse_linear_bn_eval', 'fuse_linear_bn_weights', 'get_total_norm', 'parameters_to_vector', 'parametrizations', 'parametrize', 'prune', 'remove_spectral_norm', 'remove_weight_norm', 'rnn', 'skip_init', 'spectral_norm', 'stateless', 'vector_to_parameters', 'weight_norm']

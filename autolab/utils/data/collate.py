@@ -61,16 +61,15 @@ def like(container: Any, values: Any) -> Any:
     if isinstance(container, tuple):
         return type(container)(*values) if hasattr(container, "_fields") else values
     try:
-        if isinstance(container, MutableMapping):
-            filled = copy.copy(container)
+        if not isinstance(container, MutableMapping | MutableSequence):
+            return type(container)(values)
+        filled = copy.copy(container)
+        if isinstance(filled, MutableMapping):
             filled.update(values)
             return filled
-        if isinstance(container, MutableSequence):
-            filled = copy.copy(container)
-            for i, value in enumerate(values):
-                filled[i] = value
-            return filled
-        return type(container)(values)
+        for i, value in enumerate(values):
+            filled[i] = value
+        return filled
     except TypeError:
         return values
 

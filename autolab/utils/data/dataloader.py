@@ -142,7 +142,7 @@ class DataLoader(Generic[T]):
             self._iterator = There(self)
         else:
             self._iterator.begin(self)
-        return self._iterator  # type: ignore[no-any-return]
+        return self._iterator
 
     def __len__(self) -> int:
         if not self._iterable:
@@ -313,11 +313,11 @@ class There(Pass):
                 try:
                     turn, number, data = pickle.loads(pipe.recv_bytes())  # type: ignore[union-attr]
                 except EOFError:
-                    self.mourn(pipes[pipe])  # type: ignore[index]
+                    self.mourn(pipes[pipe])
                 if turn != self.turn:  # of a pass that was broken off
                     continue
                 if isinstance(data, Ended):
-                    self.going[pipes[pipe]] = False  # type: ignore[index]
+                    self.going[pipes[pipe]] = False
                     self.ask()
                 else:
                     self.ready[number] = data

@@ -40,13 +40,13 @@ class IterableDataset(Dataset[T], Iterable[T]):
     """
 
     def __add__(self, other: Dataset[T]) -> ChainDataset:  # type: ignore[override]
-        return ChainDataset([self, other])  # type: ignore[list-item]
+        return ChainDataset([self, other])
 
 
 def fetched(dataset: Any, numbers: list[Any]) -> list[Any]:
     """Samples by their numbers, at once where the data set can."""
     if callable(getattr(dataset, "__getitems__", None)):
-        return dataset.__getitems__(numbers)  # type: ignore[no-any-return]
+        return dataset.__getitems__(numbers)
     return [dataset[i] for i in numbers]
 
 
@@ -65,7 +65,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
         self.tensors = tensors
 
     def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
-        return tuple(t[index] for t in self.tensors)  # type: ignore[index]
+        return tuple(t[index] for t in self.tensors)
 
     def __len__(self) -> int:
         return self.tensors[0].shape[0]
@@ -226,4 +226,4 @@ def random_split(dataset: Dataset[T], lengths: Sequence[float], generator: Any =
             f"Sum of input lengths does not equal the length of the input dataset! They add up to {sum(lengths)}, it has {samples}"
         )
     numbers, ends = source(generator).permutation(samples).tolist(), itertools.accumulate(lengths)
-    return [Subset(dataset, numbers[end - count : end]) for end, count in zip(ends, lengths)]  # type: ignore[misc]
+    return [Subset(dataset, numbers[end - count : end]) for end, count in zip(ends, lengths)]
