@@ -227,11 +227,17 @@ def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
 channels_last: memory_format
 channels_last_3d: memory_format
 def cholesky(input: Tensor, upper: _bool = False, *, out: Any = None) -> Tensor:
-    """linalg.cholesky(input, upper=upper)."""
+    """`linalg.cholesky` under its older name: L with input = L @ L.mT, or U with input = U.mT @ U if upper."""
 def cholesky_inverse(L: Tensor, upper: _bool = False, *, out: Any = None) -> Tensor:
-    """The inverse of A, from the Cholesky factor of A."""
+    """The inverse of A, from the Cholesky factor of A.
+
+    Shapes: L and the result (..., n, n).
+    """
 def cholesky_solve(B: Tensor, L: Tensor, upper: _bool = False, *, out: Any = None) -> Tensor:
-    """X with A @ X = B, from the Cholesky factor of A."""
+    """X with A @ X = B, from the Cholesky factor of A.
+
+    Shapes: B and the result (..., n, k); L (..., n, n).
+    """
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
     """Limit to [min, max]; the gradient is 1 within, ends included, and 0 outside. Bounds are numbers or tensors."""
 def clamp_(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
@@ -421,7 +427,10 @@ def gcd_(input: Any, other: Any) -> Tensor:
 def ge(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Whether greater or equal. Entry by entry; shapes broadcast, dtypes promote."""
 def geqrf(input: Tensor, *, out: Any = None) -> Any:
-    """(a, tau): R above, and the reflections whose product is Q below the diagonal. It has no gradient."""
+    """(a, tau): R above the diagonal, and below it the reflections whose product is Q. It has no gradient.
+
+    Shapes: input and a (..., m, n); tau (..., min(m, n)).
+    """
 def ger(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
     """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: _int = 1) -> list[Tensor]:
@@ -472,7 +481,10 @@ int32: dtype
 int64: dtype
 int8: dtype
 def inverse(A: Tensor, *, out: Any = None) -> Tensor:
-    """The inverse of square matrices: (..., n, n). Raises LinAlgError for a singular one."""
+    """The inverse of square matrices. To solve A @ X = B, `solve` is faster and more exact.
+
+    Shapes: A and the result (..., n, n). Raises LinAlgError for a singular matrix.
+    """
 def isfinite(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether an entry is a finite number. Entry by entry; result of the same shape."""
 def isin(elements: Any, test_elements: Any, *, assume_unique: _bool = False, invert: _bool = False) -> Tensor:
@@ -553,11 +565,14 @@ long: dtype
 def lt(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Whether less. Entry by entry; shapes broadcast, dtypes promote."""
 def lu(A: Tensor, pivot: _bool = True, get_infos: _bool = False, *, out: Any = None) -> Any:
-    """linalg.lu_factor(A), and info if get_infos."""
+    """`linalg.lu_factor`, without an error for singular matrices: (LU, pivots), and info if get_infos."""
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = None) -> Tensor:
-    """linalg.lu_solve(LU_data, LU_pivots, b)."""
+    """`linalg.lu_solve` with the arguments in their older order: X with A @ X = b."""
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unpack_pivots: _bool = True, *, out: Any = None) -> Any:
-    """(P, L, U) out of what lu_factor gives."""
+    """(P, L, U) from the two results of `lu_factor`; empty tensors for what is not to be unpacked.
+
+    Shapes, with k = min(m, n): LU_data (..., m, n); LU_pivots (..., k) int32; P (..., m, m); L (..., m, k); U (..., k, n).
+    """
 def masked_fill(input: Tensor, mask: Tensor, value: Any, *, out: Any = None) -> Tensor:
     """`value` where the boolean mask holds, the input elsewhere. The mask broadcasts; value is a number or a 0-d tensor."""
 def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
@@ -568,7 +583,10 @@ def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     Shapes: (..., n, k) @ (..., k, m) -> (..., n, m). Raises RuntimeError if the inner lengths differ.
     """
 def matrix_power(A: Tensor, n: _int, *, out: Any = None) -> Tensor:
-    """A times itself, n factors; for negative n the inverse's. By squaring."""
+    """A times itself, n factors, by squaring; for negative n the inverse's. Raises LinAlgError if that does not exist.
+
+    Shapes: A and the result (..., n, n).
+    """
 def max(input: Tensor, dim: Any = None, keepdim: _bool = False, *, other: Any = None, out: Any = None) -> Any:
     """The largest entry; or along one dim (values, indices), the first of equals; or of two tensors."""
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
@@ -650,9 +668,15 @@ def ones(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, r
 def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
     """`ones` with the shape, and by default the dtype, of another tensor."""
 def orgqr(A: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
-    """The first columns of a product of reflections: what geqrf gives, as an orthonormal matrix."""
+    """The first columns of a product of reflections: what `geqrf` gives, as an orthonormal matrix.
+
+    Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n.
+    """
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: _bool = True, transpose: _bool = False, *, out: Any = None) -> Tensor:
-    """The product of `other` with the whole Q of geqrf's reflections, from the left or the right."""
+    """The product of `other` with the whole Q of the reflections that `geqrf` gives, from the left or the right.
+
+    Shapes: input (..., m, k); tau (..., k); other and the result (..., m, n), or (..., n, m) if not left.
+    """
 def outer(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
     """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
 def permute_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -674,7 +698,7 @@ def prod(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, dtyp
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
     """input with source at places counted over the flattened tensor; accumulate adds it."""
 def qr(input: Tensor, some: _bool = True, *, out: Any = None) -> Any:
-    """linalg.qr(input, "reduced" if some else "complete")."""
+    """`linalg.qr` under its older name: mode "reduced" if some, else "complete"."""
 def quantile(input: Tensor, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear', out: Any = None) -> Tensor:
     """The values below which a fraction q (a number or a 1-d tensor) of the entries lies; nan if there is one."""
 def rad2deg(input: Tensor, *, out: Any = None) -> Tensor:
@@ -796,7 +820,10 @@ def subtract(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tens
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The sum of all entries, or along dim(s). Integers and bools are summed as int64."""
 def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Any = None) -> Any:
-    """(U, S, V) with input = U @ diag(S) @ V.mT: V, where linalg.svd gives its transpose."""
+    """(U, S, V) with input = U @ diag(S) @ V.mT: V, where `linalg.svd` gives its transpose.
+
+    Shapes, with k = min(m, n): input (..., m, n); U (..., m, k); S (..., k); V (..., n, k); square U and V if not some.
+    """
 def t_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
     """A copy of what `t` shows."""
 def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:
@@ -818,7 +845,10 @@ def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: 
 def transpose_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
     """A copy of what `transpose` shows."""
 def triangular_solve(b: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Any = None) -> Any:
-    """(X, A) with A @ X = b for a triangle A, or its transpose."""
+    """(X, A) with A @ X = b for a triangle A, or its transpose; `linalg.solve_triangular` is the newer way.
+
+    Shapes: A (..., n, n); b and X (..., n, k).
+    """
 def tril(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
     """The lower triangle of the matrices, zeros above."""
 def triu(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:

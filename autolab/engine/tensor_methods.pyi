@@ -347,11 +347,17 @@ class TensorMethods:
     def char(self, memory_format: Any = None) -> Tensor:
         ...
     def cholesky(self, upper: _bool = False, *, out: Any = None) -> Tensor:
-        """linalg.cholesky(input, upper=upper)."""
+        """`linalg.cholesky` under its older name: L with input = L @ L.mT, or U with input = U.mT @ U if upper."""
     def cholesky_inverse(self, upper: _bool = False, *, out: Any = None) -> Tensor:
-        """The inverse of A, from the Cholesky factor of A."""
+        """The inverse of A, from the Cholesky factor of A.
+
+        Shapes: L and the result (..., n, n).
+        """
     def cholesky_solve(self, L: Tensor, upper: _bool = False, *, out: Any = None) -> Tensor:
-        """X with A @ X = B, from the Cholesky factor of A."""
+        """X with A @ X = B, from the Cholesky factor of A.
+
+        Shapes: B and the result (..., n, k); L (..., n, n).
+        """
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """Cut along a dim into at most so many pieces of equal length (the last may be shorter)."""
     def clamp(self, min: Any = None, max: Any = None) -> Tensor:
@@ -430,7 +436,10 @@ class TensorMethods:
     def deg2rad_(self) -> Tensor:
         """`deg2rad`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def det(self) -> Tensor:
-        """The determinant of square matrices. Its gradient is right at singular ones, too."""
+        """The determinant of square matrices. Its gradient is right for singular ones, too.
+
+        Shapes: A (..., n, n); result (...).
+        """
     def detach(self) -> Tensor:
         """The same memory as a tensor without history. Writes through it are counted, so the graph notices them."""
     def detach_(self) -> Tensor:
@@ -570,7 +579,10 @@ class TensorMethods:
     def geometric_(self, p: _float, *, generator: Any = None) -> Tensor:
         """Fill with the number of tries up to the first success, each with probability p: 1, 2, ..."""
     def geqrf(self, *, out: Any = None) -> Any:
-        """(a, tau): R above, and the reflections whose product is Q below the diagonal. It has no gradient."""
+        """(a, tau): R above the diagonal, and below it the reflections whose product is Q. It has no gradient.
+
+        Shapes: input and a (..., m, n); tau (..., min(m, n)).
+        """
     def ger(self, vec2: Tensor) -> Tensor:
         """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
     def get_device(self) -> _int:
@@ -652,7 +664,10 @@ class TensorMethods:
     def int(self, memory_format: Any = None) -> Tensor:
         ...
     def inverse(self, *, out: Any = None) -> Tensor:
-        """The inverse of square matrices: (..., n, n). Raises LinAlgError for a singular one."""
+        """The inverse of square matrices. To solve A @ X = B, `solve` is faster and more exact.
+
+        Shapes: A and the result (..., n, n). Raises LinAlgError for a singular matrix.
+        """
     def is_complex(self) -> _bool:
         """False: all numbers here are real."""
     def is_conj(self) -> _bool:
@@ -771,7 +786,10 @@ class TensorMethods:
     def logcumsumexp(self, dim: _int) -> Tensor:
         """log of the running sums of exp(input) along dim, without overflow."""
     def logdet(self) -> Tensor:
-        """The logarithm of the determinant: -inf where it is 0, nan where it is negative."""
+        """The logarithm of the determinant: -inf where it is 0, nan where it is negative.
+
+        Shapes: A (..., n, n); result (...).
+        """
     def logical_and(self, other: Any, *, out: Any = None) -> Tensor:
         """Whether both are nonzero. Entry by entry; shapes broadcast, dtypes promote."""
     def logical_and_(self, other: Any) -> Tensor:
@@ -801,9 +819,9 @@ class TensorMethods:
     def lt_(self, other: Any) -> Tensor:
         """`lt`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def lu(self, pivot: _bool = True, get_infos: _bool = False, *, out: Any = None) -> Any:
-        """linalg.lu_factor(A), and info if get_infos."""
+        """`linalg.lu_factor`, without an error for singular matrices: (LU, pivots), and info if get_infos."""
     def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor, *, out: Any = None) -> Tensor:
-        """linalg.lu_solve(LU_data, LU_pivots, b)."""
+        """`linalg.lu_solve` with the arguments in their older order: X with A @ X = b."""
     @property
     def mH(self) -> Tensor:
         """The last two dims swapped (and conjugated, were there complex numbers)."""
@@ -828,9 +846,15 @@ class TensorMethods:
         Shapes: (..., n, k) @ (..., k, m) -> (..., n, m). Raises RuntimeError if the inner lengths differ.
         """
     def matrix_exp(self) -> Tensor:
-        """The exponential of square matrices: the sum of all A ** k / k!."""
+        """The exponential of square matrices: the sum of all A ** k / k!.
+
+        Shapes: A and the result (..., n, n).
+        """
     def matrix_power(self, n: _int, *, out: Any = None) -> Tensor:
-        """A times itself, n factors; for negative n the inverse's. By squaring."""
+        """A times itself, n factors, by squaring; for negative n the inverse's. Raises LinAlgError if that does not exist.
+
+        Shapes: A and the result (..., n, n).
+        """
     def max(self, dim: Any = None, keepdim: _bool = False, *, other: Any = None) -> Any:
         """The largest entry; or along one dim (values, indices), the first of equals; or of two tensors."""
     def maximum(self, other: Any, *, out: Any = None) -> Tensor:
@@ -945,9 +969,15 @@ class TensorMethods:
     def numpy(self, *, force: _bool = False) -> Any:
         """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad, unless in no_grad."""
     def orgqr(self, tau: Tensor, *, out: Any = None) -> Tensor:
-        """The first columns of a product of reflections: what geqrf gives, as an orthonormal matrix."""
+        """The first columns of a product of reflections: what `geqrf` gives, as an orthonormal matrix.
+
+        Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n.
+        """
     def ormqr(self, tau: Tensor, other: Tensor, left: _bool = True, transpose: _bool = False, *, out: Any = None) -> Tensor:
-        """The product of `other` with the whole Q of geqrf's reflections, from the left or the right."""
+        """The product of `other` with the whole Q of the reflections that `geqrf` gives, from the left or the right.
+
+        Shapes: input (..., m, k); tau (..., k); other and the result (..., m, n), or (..., n, m) if not left.
+        """
     def outer(self, vec2: Tensor) -> Tensor:
         """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
     @property
@@ -958,7 +988,7 @@ class TensorMethods:
     def pin_memory(self, device: Any = None) -> Tensor:
         """Raises RuntimeError: memory is pinned for a device, and there is none."""
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
-        """linalg.pinv(input, rtol=rcond)."""
+        """`linalg.pinv` under its older name: singular values below rcond times the largest count as zero."""
     def polygamma(self, input: Any) -> Tensor:
         """The n-th derivative of digamma. As a method the tensor comes first: x.polygamma(n)."""
     def polygamma_(self, input: Any) -> Tensor:
@@ -981,7 +1011,7 @@ class TensorMethods:
     def put_(self, index: Tensor, source: Tensor, accumulate: _bool = False) -> Tensor:
         """`put`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def qr(self, some: _bool = True, *, out: Any = None) -> Any:
-        """linalg.qr(input, "reduced" if some else "complete")."""
+        """`linalg.qr` under its older name: mode "reduced" if some, else "complete"."""
     def quantile(self, q: Any, dim: _int | None = None, keepdim: _bool = False, *, interpolation: str = 'linear') -> Tensor:
         """The values below which a fraction q (a number or a 1-d tensor) of the entries lies; nan if there is one."""
     def rad2deg(self, *, out: Any = None) -> Tensor:
@@ -1097,7 +1127,7 @@ class TensorMethods:
     def slice_scatter(self, src: Tensor, dim: _int = 0, start: Any = None, end: Any = None, step: _int = 1) -> Tensor:
         """input with src in place of input[start:end:step] along a dim."""
     def slogdet(self) -> Any:
-        """linalg.slogdet(input)."""
+        """`linalg.slogdet` under its older name: (sign, logabsdet) of square matrices."""
     def softmax(self, dim: _int, *, dtype: Any = None) -> Tensor:
         """exp(input) scaled to add up to 1 along dim."""
     def sort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Any:
@@ -1139,7 +1169,10 @@ class TensorMethods:
     def sum_to_size(self, *size: Any) -> Tensor:
         """The sum over the dims along which a tensor of this size would have been stretched to the input's shape."""
     def svd(self, some: _bool = True, compute_uv: _bool = True, *, out: Any = None) -> Any:
-        """(U, S, V) with input = U @ diag(S) @ V.mT: V, where linalg.svd gives its transpose."""
+        """(U, S, V) with input = U @ diag(S) @ V.mT: V, where `linalg.svd` gives its transpose.
+
+        Shapes, with k = min(m, n): input (..., m, n); U (..., m, k); S (..., k); V (..., n, k); square U and V if not some.
+        """
     def swapaxes(self, dim0: _int, dim1: _int) -> Tensor:
         """Swap two dims."""
     def swapaxes_(self, dim0: _int, dim1: _int) -> Tensor:
@@ -1181,7 +1214,10 @@ class TensorMethods:
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
         """`transpose`, of this tensor itself. Raises RuntimeError for a leaf that requires grad."""
     def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Any = None) -> Any:
-        """(X, A) with A @ X = b for a triangle A, or its transpose."""
+        """(X, A) with A @ X = b for a triangle A, or its transpose; `linalg.solve_triangular` is the newer way.
+
+        Shapes: A (..., n, n); b and X (..., n, k).
+        """
     def tril(self, diagonal: _int = 0) -> Tensor:
         """The lower triangle of the matrices, zeros above."""
     def tril_(self, diagonal: _int = 0) -> Tensor:

@@ -6,87 +6,194 @@ from typing import Any
 
 __all__ = ['LinAlgError', 'cholesky', 'cholesky_ex', 'cond', 'cross', 'det', 'diagonal', 'eig', 'eigh', 'eigvals', 'eigvalsh', 'householder_product', 'inv', 'inv_ex', 'lstsq', 'lu', 'lu_factor', 'lu_factor_ex', 'lu_solve', 'matmul', 'matrix_exp', 'matrix_norm', 'matrix_power', 'matrix_rank', 'multi_dot', 'norm', 'pinv', 'qr', 'slogdet', 'solve', 'solve_ex', 'solve_triangular', 'svd', 'svdvals', 'tensorinv', 'tensorsolve', 'vander', 'vecdot', 'vector_norm']
 def cholesky(A: Tensor, *, upper: bool = False, out: Any = None) -> Tensor:
-    """L with A = L @ L.mT for symmetric positive-definite matrices (U with A = U.mT @ U if upper). Raises LinAlgError for others."""
+    """L with A = L @ L.mT for symmetric positive-definite matrices (U with A = U.mT @ U if upper).
+
+    Shapes: A and the result (..., n, n). Raises LinAlgError for matrices that are not positive-definite.
+    """
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, out: Any = None) -> Any:
-    """(L, info): info is 0 where all went well, else the order of the first minor that is not positive-definite, and nothing is raised."""
+    """(L, info) as from `cholesky`, but nothing is raised unless check_errors.
+
+    Shapes: A and L (..., n, n); info (...) int32: 0 if all went well, else the order of the first minor that is not positive-definite.
+    """
 def cond(A: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
-    """How much solving with A enlarges errors: the norm of A times the norm of its inverse; inf for singular matrices."""
+    """How much solving with A enlarges errors: the norm of A times the norm of its inverse; inf for singular matrices.
+
+    Shapes: A (..., n, n), or (..., m, n) for p None, 2 or -2; result (...).
+    """
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None) -> Tensor:
-    """The vector product along a dim of length 3; the other dims broadcast."""
+    """The vector product along a dim of length 3; the other dims broadcast.
+
+    Shapes: input, other and the result (..., 3).
+    """
 def det(A: Tensor, *, out: Any = None) -> Tensor:
-    """The determinant of square matrices. Its gradient is right at singular ones, too."""
+    """The determinant of square matrices. Its gradient is right for singular ones, too.
+
+    Shapes: A (..., n, n); result (...).
+    """
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1, out: Any = None) -> Tensor:
-    """The diagonals of the matrices in the last two dims: a view."""
+    """The diagonals of the matrices in the last two dims, as a view.
+
+    Shapes: A (..., m, n); result (..., min(m, n)), fewer for an offset.
+    """
 def eig(A: Tensor, *, out: Any = None) -> Any:
-    """Not here: eigenvalues of a general matrix are complex numbers, which there are none of."""
+    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here."""
 def eigh(A: Tensor, UPLO: str = 'L', *, out: Any = None) -> Any:
-    """(eigenvalues, eigenvectors) of symmetric matrices, of which only the lower triangle is read ("U": the upper one)."""
+    """(eigenvalues, eigenvectors) of symmetric matrices, of which only the lower triangle is read ("U": the upper one).
+
+    Shapes: A (..., n, n); eigenvalues (..., n), ascending; eigenvectors (..., n, n), in columns.
+    An eigenvector is known up to its sign; its gradient is infinite where two eigenvalues are equal.
+    """
 def eigvals(A: Tensor, *, out: Any = None) -> Any:
-    """Not here: eigenvalues of a general matrix are complex numbers, which there are none of."""
+    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here."""
 def eigvalsh(A: Tensor, UPLO: str = 'L', *, out: Any = None) -> Tensor:
-    """The eigenvalues of symmetric matrices, ascending."""
+    """The eigenvalues of symmetric matrices, ascending.
+
+    Shapes: A (..., n, n); result (..., n).
+    """
 def householder_product(A: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
-    """The first columns of a product of reflections: what geqrf gives, as an orthonormal matrix."""
+    """The first columns of a product of reflections: what `geqrf` gives, as an orthonormal matrix.
+
+    Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n.
+    """
 def inv(A: Tensor, *, out: Any = None) -> Tensor:
-    """The inverse of square matrices: (..., n, n). Raises LinAlgError for a singular one."""
+    """The inverse of square matrices. To solve A @ X = B, `solve` is faster and more exact.
+
+    Shapes: A and the result (..., n, n). Raises LinAlgError for a singular matrix.
+    """
 def inv_ex(A: Tensor, *, check_errors: bool = False, out: Any = None) -> Any:
-    """(inverse, info): info is 0 where all went well. Singular matrices raise only if check_errors."""
+    """(inverse, info) as from `inv`, but a singular matrix raises only if check_errors.
+
+    Shapes: A and inverse (..., n, n); info (...) int32, 0 where all went well.
+    """
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None, out: Any = None) -> Any:
-    """(solution, residuals, rank, singular_values) of the least squares problem: X that makes the norm of A @ X - B smallest."""
+    """(solution, residuals, rank, singular_values) of the least squares problem: X that makes the norm of A @ X - B smallest.
+
+    Shapes: A (..., m, n); B (..., m, k); solution (..., n, k); residuals (..., k), the sums of squares; rank (...) int64.
+    Only the solution and the residuals have a gradient. The residuals are given for more rows than columns and full rank;
+    the singular values for the drivers "gelsd" and "gelss".
+    """
 def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
-    """(P, L, U) with A = P @ L @ U: a permutation, ones on the diagonal and nothing above it, nothing below it."""
+    """(P, L, U) with A = P @ L @ U: a permutation, ones on the diagonal and nothing above it, nothing below it.
+
+    Shapes, with k = min(m, n): A (..., m, n); P (..., m, m), empty without pivot; L (..., m, k); U (..., k, n).
+    """
 def lu_factor(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
-    """(LU, pivots): both triangles in one matrix, and which rows were exchanged. Raises LinAlgError for a singular matrix."""
+    """(LU, pivots): both triangles in one matrix, and which rows were exchanged, for `lu_solve` and `lu_unpack`.
+
+    Shapes: A and LU (..., m, n); pivots (..., min(m, n)) int32, counted from 1. Raises LinAlgError for a singular matrix.
+    """
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False, out: Any = None) -> Any:
-    """(LU, pivots, info): info is the place of the first zero on U's diagonal, 0 if there is none."""
+    """(LU, pivots, info) as from `lu_factor`, for singular matrices too.
+
+    Shapes: A and LU (..., m, n); pivots (..., min(m, n)) int32; info (...) int32: the place of the first
+    zero on the diagonal of U, 0 if there is none.
+    """
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False, out: Any = None) -> Tensor:
-    """X with A @ X = B (X @ A = B if not left; the transpose of A if adjoint), from lu_factor(A)."""
+    """X with A @ X = B (X @ A = B if not left; the transpose of A if adjoint), from `lu_factor`.
+
+    Shapes: LU (..., n, n); pivots (..., n) int32; B and the result (..., n, k).
+    """
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """The matrix product; vectors are taken as a row on the left, a column on the right; leading dims broadcast.
 
     Shapes: (..., n, k) @ (..., k, m) -> (..., n, m). Raises RuntimeError if the inner lengths differ.
     """
 def matrix_exp(A: Tensor, *, out: Any = None) -> Tensor:
-    """The exponential of square matrices: the sum of all A ** k / k!."""
+    """The exponential of square matrices: the sum of all A ** k / k!.
+
+    Shapes: A and the result (..., n, n).
+    """
 def matrix_norm(A: Tensor, ord: Any = 'fro', dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
-    """The norm of the matrices in two dims: "fro", "nuc", the largest (negative: smallest) sum of a column (1) or row (inf), or
-    singular value (2).
+    """A norm of the matrices in two dims, by its order.
+
+    Shapes: A (..., m, n); result (...), or (..., 1, 1) if keepdim.
     """
 def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
-    """A times itself, n factors; for negative n the inverse's. By squaring."""
+    """A times itself, n factors, by squaring; for negative n the inverse's. Raises LinAlgError if that does not exist.
+
+    Shapes: A and the result (..., n, n).
+    """
 def matrix_rank(A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False, out: Any = None) -> Tensor:
-    """How many singular values are larger than max(atol, rtol * the largest)."""
+    """The number of singular values larger than max(atol, rtol * the largest).
+
+    Shapes: A (..., m, n); result (...) int64.
+    """
 def multi_dot(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
-    """The product of two or more matrices in the cheapest order; the first and the last may be vectors."""
+    """The product of two or more matrices in the cheapest order; the first and the last may be vectors.
+
+    Shapes: (m, n), (n, k) ... (p, q) give (m, q); a vector as the first or last leaves out m or q.
+    """
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
-    """A matrix norm for two dims or a word as order, a vector norm otherwise; without ord the root of the sum of all squares."""
+    """A matrix norm for two dims or a word as order, a vector norm otherwise; without ord the root of the sum of all squares.
+
+    Shapes: A of any shape; result without dim(s), or with length 1 there if keepdim.
+    """
 def pinv(A: Tensor, rtol: Any = None, *, atol: Any = None, hermitian: bool = False, rcond: Any = None, out: Any = None) -> Tensor:
-    """The pseudo-inverse (Moore and Penrose): singular values up to max(atol, rtol * the largest) count as zero."""
+    """The pseudo-inverse (Moore and Penrose): singular values up to max(atol, rtol * the largest) count as zero.
+
+    Shapes: A (..., m, n); result (..., n, m).
+    """
 def qr(A: Tensor, mode: str = 'reduced', *, out: Any = None) -> Any:
-    """(Q, R) with A = Q @ R: orthonormal columns and an upper triangle. mode "complete" makes Q square, "r" gives R alone."""
+    """(Q, R) with A = Q @ R: orthonormal columns and an upper triangle. mode "complete" makes Q square, "r" gives R alone.
+
+    Shapes, with k = min(m, n): A (..., m, n); Q (..., m, k); R (..., k, n).
+    The gradient of "complete" is known for no more rows than columns, that of "r" not at all.
+    """
 def slogdet(A: Tensor, *, out: Any = None) -> Any:
-    """(sign, logabsdet) of square matrices: the determinant is sign * exp(logabsdet), without overflow."""
+    """(sign, logabsdet) of square matrices: the determinant is sign * exp(logabsdet), without overflow.
+
+    Shapes: A (..., n, n); both results (...).
+    """
 def solve(A: Tensor, B: Tensor, *, left: bool = True, out: Any = None) -> Tensor:
     """X with A @ X = B, or X @ A = B if not left.
 
-    Shapes: A (..., n, n); B (..., n, k), or vectors (..., n) if B has one dim, or just the batch of A and n.
+    Shapes: A (..., n, n); B (..., n, k), or vectors (..., n) if B has one dim, or just the batch of A and n; X as B.
     Raises LinAlgError for a singular A.
     """
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False, out: Any = None) -> Any:
-    """(result, info): as solve; info is 0, as a singular A raises here in any case."""
+    """(result, info) as from `solve`; info is 0, as a singular A raises LinAlgError here in any case.
+
+    Shapes: A (..., n, n); B and result (..., n, k); info (...) int32.
+    """
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Any = None) -> Tensor:
-    """X with A @ X = B (X @ A = B if not left), where only the upper or lower triangle of A counts."""
+    """X with A @ X = B (X @ A = B if not left) for the upper or lower triangle of A; if unitriangular, its diagonal is ones.
+
+    Shapes: A (..., n, n); B and the result (..., n, k).
+    """
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
-    """(U, S, Vh) with A = U @ diag(S) @ Vh: orthonormal columns, singular values descending, orthonormal rows."""
+    """(U, S, Vh) with A = U @ diag(S) @ Vh: orthonormal columns, singular values descending, orthonormal rows.
+
+    Shapes, with k = min(m, n): A (..., m, n); U (..., m, k); S (..., k); Vh (..., k, n). If full_matrices,
+    U is (..., m, m), Vh (..., n, n).
+    `driver` is taken and ignored.
+    """
 def svdvals(A: Tensor, *, driver: str | None = None, out: Any = None) -> Tensor:
-    """The singular values, descending."""
+    """The singular values, descending.
+
+    Shapes: A (..., m, n); result (..., min(m, n)).
+    """
 def tensorinv(A: Tensor, ind: int = 2, *, out: Any = None) -> Tensor:
-    """The inverse of tensordot with A: its first `ind` dims are the rows of a square matrix, the others the columns."""
+    """The inverse of tensordot with A: its first `ind` dims are the rows of a square matrix, the others the columns.
+
+    Shapes: A (*rows, *columns) with as many rows as columns; result (*columns, *rows). Raises LinAlgError for a singular matrix.
+    """
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None, *, out: Any = None) -> Tensor:
-    """X with tensordot(A, X, X.ndim) = B; dims of A named in `dims` are moved to its end first."""
+    """X with tensordot(A, X, X.ndim) = B; dims of A named in `dims` are moved to its end first.
+
+    Shapes: B (*rows); A (*rows, *columns) with as many rows as columns; result (*columns). Raises LinAlgError for a singular matrix.
+    """
 def vander(x: Tensor, *, N: int | None = None, out: Any = None) -> Tensor:
-    """Powers of the entries along a new last dim: 1, x, x ** 2 ... up to N of them."""
+    """Powers of the entries along a new last dim: 1, x, x ** 2 ... up to N of them (by default as many as there are entries).
+
+    Shapes: x (..., n); result (..., n, N).
+    """
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1, out: Any = None) -> Tensor:
-    """The sums of products along a dim; the other dims broadcast."""
+    """The sums of products along a dim; the other dims broadcast.
+
+    Shapes: x and y (..., n); result (...).
+    """
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
-    """The p-norm of all entries, or along dim(s): ord is a number, inf or -inf. The gradient at 0 is 0."""
+    """The p-norm of all entries, or along dim(s): ord is a number, inf or -inf. The gradient at 0 is 0.
+
+    Shapes: x of any shape; result without dim(s), or with length 1 there if keepdim.
+    """

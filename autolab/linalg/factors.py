@@ -26,23 +26,49 @@ lu_factor_ex_result = named("linalg_lu_factor_ex", "LU", "pivots", "info")
 
 
 def det(A: Tensor) -> Tensor:
-    """The determinant of square matrices. Its gradient is right at singular ones, too."""
+    """The determinant of square matrices. Its gradient is right for singular ones, too.
+
+    Shapes: A (..., n, n); result (...).
+
+    >>> torch.linalg.det(tensor([[1., 2.], [3., 4.]])).round(decimals=4)
+    tensor(-2.)
+    """
     return run(rows.det, square(A, "linalg.det"))
 
 
 def slogdet(A: Tensor) -> Any:
-    """(sign, logabsdet) of square matrices: the determinant is sign * exp(logabsdet), without overflow."""
+    """(sign, logabsdet) of square matrices: the determinant is sign * exp(logabsdet), without overflow.
+
+    Shapes: A (..., n, n); both results (...).
+
+    >>> sign, logabsdet = torch.linalg.slogdet(-torch.eye(3) * 1e30)
+    >>> sign, logabsdet
+    (tensor(-1.), tensor(207.2327))
+    """
     return slogdet_result(*run(rows.slogdet, square(A, "linalg.slogdet")))
 
 
 def logdet(A: Tensor) -> Tensor:
-    """The logarithm of the determinant: -inf where it is 0, nan where it is negative."""
+    """The logarithm of the determinant: -inf where it is 0, nan where it is negative.
+
+    Shapes: A (..., n, n); result (...).
+
+    >>> torch.logdet(2 * torch.eye(2))
+    tensor(1.3863)
+    """
     sign, logabsdet = run(rows.slogdet, square(A, "logdet"))
     return logabsdet + sign.detach().log()
 
 
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """L with A = L @ L.mT for symmetric positive-definite matrices (U with A = U.mT @ U if upper). Raises LinAlgError for others."""
+    """L with A = L @ L.mT for symmetric positive-definite matrices (U with A = U.mT @ U if upper).
+
+    Shapes: A and the result (..., n, n). Raises LinAlgError for matrices that are not positive-definite.
+
+    >>> torch.linalg.cholesky(tensor([[4., 2.], [2., 5.]]))
+    tensor([[2., 0.],
+            [1., 2.]])
+    """
     A = square(A, "linalg.cholesky")
     if upper:
         return shape.transpose(run(rows.cholesky, shape.transpose(A, -2, -1)), -2, -1)
@@ -50,7 +76,13 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
 
 def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """(L, info): info is 0 where all went well, else the order of the first minor that is not positive-definite, and nothing is raised."""
+    """(L, info) as from `cholesky`, but nothing is raised unless check_errors.
+
+    Shapes: A and L (..., n, n); info (...) int32: 0 if all went well, else the order of the first minor that is not positive-definite.
+
+    >>> torch.linalg.cholesky_ex(tensor([[1., 2.], [2., 1.]])).info
+    tensor(2, dtype=torch.int32)
+    """
     A = square(A, "linalg.cholesky")
     if check_errors:
         return cholesky_ex_result(cholesky(A, upper=upper), zeros_info(A))
@@ -69,7 +101,11 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False) -
 def eigh(A: Tensor, UPLO: str = "L") -> Any:
     """(eigenvalues, eigenvectors) of symmetric matrices, of which only the lower triangle is read ("U": the upper one).
 
-    The eigenvalues ascend. Each eigenvector has a sign of choice; its gradient is infinite where two eigenvalues are equal.
+    Shapes: A (..., n, n); eigenvalues (..., n), ascending; eigenvectors (..., n, n), in columns.
+    An eigenvector is known up to its sign; its gradient is infinite where two eigenvalues are equal.
+
+    >>> torch.linalg.eigh(tensor([[2., 1.], [1., 2.]])).eigenvalues.round(decimals=4)
+    tensor([1., 3.])
     """
     A = square(A, "linalg.eigh")
     if UPLO.upper() not in ("L", "U"):
@@ -78,38 +114,63 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 
 
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
-    """The eigenvalues of symmetric matrices, ascending."""
+    """The eigenvalues of symmetric matrices, ascending.
+
+    Shapes: A (..., n, n); result (..., n).
+
+    >>> torch.linalg.eigvalsh(tensor([[2., 1.], [1., 2.]])).round(decimals=4)
+    tensor([1., 3.])
+    """
     return eigh(square(A, "linalg.eigvalsh"), UPLO)[0]
 
 
 def eig(A: Tensor) -> Any:
-    """Not here: eigenvalues of a general matrix are complex numbers, which there are none of."""
+    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here."""
     square(A, "linalg.eig")
     raise NotImplementedError("linalg.eig: the eigenvalues of a general matrix are complex, and there are no complex dtypes here. "
                               "For a symmetric matrix use linalg.eigh.")  # fmt: skip
 
 
 def eigvals(A: Tensor) -> Any:
-    """Not here: eigenvalues of a general matrix are complex numbers, which there are none of."""
+    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here."""
     square(A, "linalg.eigvals")
     raise NotImplementedError("linalg.eigvals: the eigenvalues of a general matrix are complex, and there are no complex dtypes here. "
                               "For a symmetric matrix use linalg.eigvalsh.")  # fmt: skip
 
 
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> Any:
-    """(U, S, Vh) with A = U @ diag(S) @ Vh: orthonormal columns, singular values descending, orthonormal rows."""
+    """(U, S, Vh) with A = U @ diag(S) @ Vh: orthonormal columns, singular values descending, orthonormal rows.
+
+    Shapes, with k = min(m, n): A (..., m, n); U (..., m, k); S (..., k); Vh (..., k, n). If full_matrices,
+    U is (..., m, m), Vh (..., n, n).
+    `driver` is taken and ignored.
+
+    >>> torch.linalg.svd(tensor([[0., 2.], [3., 0.]])).S
+    tensor([3., 2.])
+    """
     return svd_result(*run(rows.svd, matrix(A, "linalg.svd"), full_matrices=full_matrices))
 
 
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
-    """The singular values, descending."""
+    """The singular values, descending.
+
+    Shapes: A (..., m, n); result (..., min(m, n)).
+
+    >>> torch.linalg.svdvals(tensor([[0., 2.], [3., 0.]]))
+    tensor([3., 2.])
+    """
     return run(rows.svd, matrix(A, "linalg.svd"))[1]
 
 
 def qr(A: Tensor, mode: str = "reduced") -> Any:
     """(Q, R) with A = Q @ R: orthonormal columns and an upper triangle. mode "complete" makes Q square, "r" gives R alone.
 
+    Shapes, with k = min(m, n): A (..., m, n); Q (..., m, k); R (..., k, n).
     The gradient of "complete" is known for no more rows than columns, that of "r" not at all.
+
+    >>> Q, R = torch.linalg.qr(tensor([[3., 1.], [4., 2.]]))
+    >>> allclose(Q @ R, tensor([[3., 1.], [4., 2.]]))
+    True
     """
     A = matrix(A, "linalg.qr")
     if mode not in ("reduced", "complete", "r"):
@@ -125,7 +186,14 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
 
 
 def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
-    """(LU, pivots): both triangles in one matrix, and which rows were exchanged. Raises LinAlgError for a singular matrix."""
+    """(LU, pivots): both triangles in one matrix, and which rows were exchanged, for `lu_solve` and `lu_unpack`.
+
+    Shapes: A and LU (..., m, n); pivots (..., min(m, n)) int32, counted from 1. Raises LinAlgError for a singular matrix.
+
+    >>> torch.linalg.lu_factor(tensor([[1., 2.], [4., 4.]])).LU
+    tensor([[4.0000, 4.0000],
+            [0.2500, 1.0000]])
+    """
     A = matrix(A, "linalg.lu_factor")
     LU, pivots, info = lu_factor_ex(A, pivot=pivot)
     if info.all_numbers().any():
@@ -142,7 +210,14 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> Any:
 
 
 def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """(LU, pivots, info): info is the place of the first zero on U's diagonal, 0 if there is none."""
+    """(LU, pivots, info) as from `lu_factor`, for singular matrices too.
+
+    Shapes: A and LU (..., m, n); pivots (..., min(m, n)) int32; info (...) int32: the place of the first
+    zero on the diagonal of U, 0 if there is none.
+
+    >>> torch.linalg.lu_factor_ex(tensor([[1., 2.], [2., 4.]])).info
+    tensor(2, dtype=torch.int32)
+    """
     A = matrix(A, "linalg.lu_factor")
     pivots, order = _pivoting(A, pivot)
     low, up = _triangles(A, order)
@@ -195,7 +270,14 @@ def _triangles(A: Tensor, order: Tensor | None) -> tuple[Tensor, Tensor]:
 
 @gives_its_own
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
-    """(P, L, U) with A = P @ L @ U: a permutation, ones on the diagonal and nothing above it, nothing below it."""
+    """(P, L, U) with A = P @ L @ U: a permutation, ones on the diagonal and nothing above it, nothing below it.
+
+    Shapes, with k = min(m, n): A (..., m, n); P (..., m, m), empty without pivot; L (..., m, k); U (..., k, n).
+
+    >>> torch.linalg.lu(tensor([[1., 2.], [4., 4.]])).U
+    tensor([[4., 4.],
+            [0., 1.]])
+    """
     A = matrix(A, "linalg.lu")
     _, order = _pivoting(A, pivot)
     P = new_tensor(np.zeros(0, A.payload.dtype)) if order is None else permutation(order, A)
@@ -203,7 +285,14 @@ def lu(A: Tensor, *, pivot: bool = True) -> Any:
 
 
 def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """(P, L, U) out of what lu_factor gives."""
+    """(P, L, U) from the two results of `lu_factor`; empty tensors for what is not to be unpacked.
+
+    Shapes, with k = min(m, n): LU_data (..., m, n); LU_pivots (..., k) int32; P (..., m, m); L (..., m, k); U (..., k, n).
+
+    >>> torch.lu_unpack(*torch.linalg.lu_factor(tensor([[1., 2.], [4., 4.]]))).L
+    tensor([[1.0000, 0.0000],
+            [0.2500, 1.0000]])
+    """
     if unpack_pivots and LU_pivots.payload.dtype != np.int32:
         raise RuntimeError(
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is intended "
@@ -225,7 +314,14 @@ lu_unpack_result = named("lu_unpack", "P", "L", "U")
 
 
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
-    """The first columns of a product of reflections: what geqrf gives, as an orthonormal matrix."""
+    """The first columns of a product of reflections: what `geqrf` gives, as an orthonormal matrix.
+
+    Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n.
+
+    >>> Q = torch.linalg.householder_product(*torch.geqrf(tensor([[3., 1.], [4., 2.]])))
+    >>> allclose(Q.mT @ Q, torch.eye(2), atol=1e-6)
+    True
+    """
     A = matrix(A, "torch.linalg.householder_product")
     floats(tau, "torch.linalg.householder_product")
     m, n = A.shape[-2:]

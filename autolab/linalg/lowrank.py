@@ -23,7 +23,13 @@ def basis(A: Tensor, q: int, niter: int) -> Tensor:
 
 
 def svd_lowrank(A: Tensor, q: int | None = 6, niter: int = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-    """(U, S, V) with A - M near U @ diag(S) @ V.mT, of rank q; the random numbers are those of `manual_seed`."""
+    """(U, S, V) with A - M near U @ diag(S) @ V.mT, of rank q; the random numbers are those of `manual_seed`.
+
+    Shapes: A and M (..., m, n); U (..., m, q); S (..., q); V (..., n, q).
+
+    >>> torch.svd_lowrank(tensor([[1.], [2.]]) @ tensor([[2., 1.]]), q=1)[1].round(decimals=4)
+    tensor([5.])
+    """
     A = matrix(A, "svd_lowrank")
     q = 6 if q is None else q
     A = A if M is None else A - M
@@ -38,7 +44,11 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int = 2, M: Tensor | None =
 def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> Any:
     """(U, S, V) of the rows of A around their mean (if `center`): the columns of V are the q directions of largest variance.
 
-    Raises ValueError for a q outside of [0, min(m, n)].
+    Shapes: A (..., m, n); U (..., m, q); S (..., q); V (..., n, q). Raises ValueError for a q outside of [0, min(m, n)].
+
+    >>> torch.pca_lowrank(tensor([[1., 1.], [2., 2.], [3., 3.]]), q=1)[2].abs()
+    tensor([[0.7071],
+            [0.7071]])
     """
     A = matrix(A, "pca_lowrank")
     m, n = A.shape[-2:]

@@ -21,7 +21,13 @@ from autolab.torch_api.linalg import matmul
 
 
 def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The p-norm of all entries, or along dim(s): ord is a number, inf or -inf. The gradient at 0 is 0."""
+    """The p-norm of all entries, or along dim(s): ord is a number, inf or -inf. The gradient at 0 is 0.
+
+    Shapes: x of any shape; result without dim(s), or with length 1 there if keepdim.
+
+    >>> torch.linalg.vector_norm(tensor([3., -4.])), torch.linalg.vector_norm(tensor([3., -4.]), inf)
+    (tensor(5.), tensor(4.))
+    """
     floats(x, "linalg.vector_norm", low=True)
     if isinstance(ord, str):
         raise TypeError(f"linalg_vector_norm(): argument 'ord' (position 2) must be Number, not str ({ord!r})")
@@ -39,8 +45,16 @@ ORDERS = (1, -1, 2, -2, math.inf, -math.inf, "fro", "nuc")
 
 @gives_its_own
 def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The norm of the matrices in two dims: "fro", "nuc", the largest (negative: smallest) sum of a column (1) or row (inf), or
-    singular value (2)."""
+    """A norm of the matrices in two dims, by its order.
+
+    "fro" is the root of the sum of squares, "nuc" the sum of singular values; 2, 1 and inf are the largest singular value, sum of a column
+    and sum of a row of absolute values; -2, -1 and -inf the smallest.
+
+    Shapes: A (..., m, n); result (...), or (..., 1, 1) if keepdim.
+
+    >>> torch.linalg.matrix_norm(tensor([[1., -2.], [3., 4.]]), 1)
+    tensor(6.)
+    """
     floats(A, "linalg.matrix_norm", low=True)
     if dtype is not None:
         A = pointwise.to(A, dtype)
@@ -73,7 +87,13 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
 
 @gives_its_own
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """A matrix norm for two dims or a word as order, a vector norm otherwise; without ord the root of the sum of all squares."""
+    """A matrix norm for two dims or a word as order, a vector norm otherwise; without ord the root of the sum of all squares.
+
+    Shapes: A of any shape; result without dim(s), or with length 1 there if keepdim.
+
+    >>> torch.linalg.norm(tensor([[2., 0.], [0., 1.]])), torch.linalg.norm(tensor([[2., 0.], [0., 1.]]), "nuc")
+    (tensor(2.2361), tensor(3.))
+    """
     floats(A, "linalg.norm", low=True)
     dims = None if dim is None else [dim] if isinstance(dim, int) else list(dim)
     if ord is not None:
@@ -87,7 +107,13 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
 
 
 def cond(A: Tensor, p: Any = None) -> Tensor:
-    """How much solving with A enlarges errors: the norm of A times the norm of its inverse; inf for singular matrices."""
+    """How much solving with A enlarges errors: the norm of A times the norm of its inverse; inf for singular matrices.
+
+    Shapes: A (..., n, n), or (..., m, n) for p None, 2 or -2; result (...).
+
+    >>> torch.linalg.cond(tensor([[1., 0.], [0., 100.]]))
+    tensor(100.)
+    """
     A = matrix(A, "linalg.cond")
     if p is None or p in (2, -2):
         values = svdvals(A)
@@ -104,7 +130,13 @@ def cond(A: Tensor, p: Any = None) -> Tensor:
 
 
 def matrix_rank(A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Tensor:
-    """How many singular values are larger than max(atol, rtol * the largest)."""
+    """The number of singular values larger than max(atol, rtol * the largest).
+
+    Shapes: A (..., m, n); result (...) int64.
+
+    >>> torch.linalg.matrix_rank(tensor([[1., 2.], [2., 4.]]))
+    tensor(1)
+    """
     A = (square if hermitian else matrix)(A, "linalg.matrix_rank")
     eps = max(A.shape[-2:]) * float(np.finfo(A.payload.dtype).eps)
     least, share = (t.numbers() if isinstance(t, Tensor) else t for t in (tol if atol is None else atol, rtol))
@@ -122,7 +154,14 @@ def matrix_rank(A: Tensor, tol: Any = None, *, atol: Any = None, rtol: Any = Non
 
 
 def matrix_power(A: Tensor, n: int) -> Tensor:
-    """A times itself, n factors; for negative n the inverse's. By squaring."""
+    """A times itself, n factors, by squaring; for negative n the inverse's. Raises LinAlgError if that does not exist.
+
+    Shapes: A and the result (..., n, n).
+
+    >>> torch.linalg.matrix_power(tensor([[1., 1.], [0., 1.]]), 5)
+    tensor([[1., 5.],
+            [0., 1.]])
+    """
     A = require_tensor(A, "linalg.matrix_power", "A")
     if A.ndim < 2:
         raise RuntimeError("linalg.matrix_power: The input tensor A must have at least 2 dimensions.")
@@ -145,12 +184,25 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
 
 
 def matrix_exp(A: Tensor) -> Tensor:
-    """The exponential of square matrices: the sum of all A ** k / k!."""
+    """The exponential of square matrices: the sum of all A ** k / k!.
+
+    Shapes: A and the result (..., n, n).
+
+    >>> torch.linalg.matrix_exp(tensor([[0., 1.], [0., 0.]]))
+    tensor([[1., 1.],
+            [0., 1.]])
+    """
     return run(rows.matrix_exp, square(A, "linalg.matrix_exp", low=True))
 
 
 def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
-    """The product of two or more matrices in the cheapest order; the first and the last may be vectors."""
+    """The product of two or more matrices in the cheapest order; the first and the last may be vectors.
+
+    Shapes: (m, n), (n, k) ... (p, q) give (m, q); a vector as the first or last leaves out m or q.
+
+    >>> torch.linalg.multi_dot([ones(2, 3), ones(3, 4), ones(4)])
+    tensor([12., 12.])
+    """
     factors = list(tensors)
     if len(factors) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(factors)}")
@@ -177,7 +229,15 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
 
 
 def vander(x: Tensor, *, N: int | None = None) -> Tensor:
-    """Powers of the entries along a new last dim: 1, x, x ** 2 ... up to N of them."""
+    """Powers of the entries along a new last dim: 1, x, x ** 2 ... up to N of them (by default as many as there are entries).
+
+    Shapes: x (..., n); result (..., n, N).
+
+    >>> torch.linalg.vander(tensor([1., 2., 3.]))
+    tensor([[1., 1., 1.],
+            [1., 2., 4.],
+            [1., 3., 9.]])
+    """
     x = arrange.atleast_1d(require_tensor(x, "linalg.vander"))
     n = x.shape[-1] if N is None else N
     if n <= 1:
@@ -186,15 +246,33 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """The sums of products along a dim; the other dims broadcast."""
+    """The sums of products along a dim; the other dims broadcast.
+
+    Shapes: x and y (..., n); result (...).
+
+    >>> torch.linalg.vecdot(tensor([1., 2.]), tensor([3., 4.]))
+    tensor(11.)
+    """
     return reduce.sum(require_tensor(x, "linalg.vecdot") * y, dim)
 
 
 def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The diagonals of the matrices in the last two dims: a view."""
+    """The diagonals of the matrices in the last two dims, as a view.
+
+    Shapes: A (..., m, n); result (..., min(m, n)), fewer for an offset.
+
+    >>> torch.linalg.diagonal(tensor([[1., 2.], [3., 4.]]))
+    tensor([1., 4.])
+    """
     return shape.diagonal(A, offset, dim1, dim2)
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
-    """The vector product along a dim of length 3; the other dims broadcast."""
+    """The vector product along a dim of length 3; the other dims broadcast.
+
+    Shapes: input, other and the result (..., 3).
+
+    >>> torch.linalg.cross(tensor([1., 0., 0.]), tensor([0., 1., 0.]))
+    tensor([0., 0., 1.])
+    """
     return products.vector_product(input, other, dim)

@@ -23,22 +23,25 @@ triangular_solve_result = named("triangular_solve", "solution", "cloned_coeffici
 
 
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
-    """linalg.cholesky(input, upper=upper)."""
+    """`linalg.cholesky` under its older name: L with input = L @ L.mT, or U with input = U.mT @ U if upper."""
     return factors.cholesky(square(input, "cholesky"), upper=upper)
 
 
 def slogdet(input: Tensor) -> Any:
-    """linalg.slogdet(input)."""
+    """`linalg.slogdet` under its older name: (sign, logabsdet) of square matrices."""
     return slogdet_result(*factors.slogdet(input))
 
 
 def qr(input: Tensor, some: bool = True) -> Any:
-    """linalg.qr(input, "reduced" if some else "complete")."""
+    """`linalg.qr` under its older name: mode "reduced" if some, else "complete"."""
     return qr_result(*factors.qr(input, "reduced" if some else "complete"))
 
 
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
-    """(U, S, V) with input = U @ diag(S) @ V.mT: V, where linalg.svd gives its transpose."""
+    """(U, S, V) with input = U @ diag(S) @ V.mT: V, where `linalg.svd` gives its transpose.
+
+    Shapes, with k = min(m, n): input (..., m, n); U (..., m, k); S (..., k); V (..., n, k); square U and V if not some.
+    """
     U, S, Vh = run(rows.svd, matrix(input, "linalg.svd"), full_matrices=not some)
     if not compute_uv:
         m, n = input.shape[-2:]
@@ -48,23 +51,26 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
-    """linalg.lu_factor(A), and info if get_infos."""
+    """`linalg.lu_factor`, without an error for singular matrices: (LU, pivots), and info if get_infos."""
     LU, pivots, info = factors.lu_factor_ex(A, pivot=pivot)
     return (LU, pivots, info) if get_infos else (LU, pivots)
 
 
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
-    """linalg.lu_solve(LU_data, LU_pivots, b)."""
+    """`linalg.lu_solve` with the arguments in their older order: X with A @ X = b."""
     return solving.lu_solve(LU_data, LU_pivots, b)
 
 
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
-    """linalg.pinv(input, rtol=rcond)."""
+    """`linalg.pinv` under its older name: singular values below rcond times the largest count as zero."""
     return solving.pinv(input, rcond)
 
 
 def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
-    """(X, A) with A @ X = b for a triangle A, or its transpose."""
+    """(X, A) with A @ X = b for a triangle A, or its transpose; `linalg.solve_triangular` is the newer way.
+
+    Shapes: A (..., n, n); b and X (..., n, k).
+    """
     used = shape.transpose(square(A, "triangular_solve"), -2, -1) if transpose else square(A, "triangular_solve")
     if b.ndim < 2:
         raise RuntimeError(f"torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {b.ndim} dimensions instead")
@@ -74,13 +80,19 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
 
 @one_by_one
 def geqrf(input: Tensor) -> Any:
-    """(a, tau): R above, and the reflections whose product is Q below the diagonal. It has no gradient."""
+    """(a, tau): R above the diagonal, and below it the reflections whose product is Q. It has no gradient.
+
+    Shapes: input and a (..., m, n); tau (..., min(m, n)).
+    """
     h, tau = np.linalg.qr(np.asarray(matrix(input, "geqrf").numbers()), "raw")
     return geqrf_result(new_tensor(np.ascontiguousarray(h.mT)), new_tensor(tau))
 
 
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
-    """The product of `other` with the whole Q of geqrf's reflections, from the left or the right."""
+    """The product of `other` with the whole Q of the reflections that `geqrf` gives, from the left or the right.
+
+    Shapes: input (..., m, k); tau (..., k); other and the result (..., m, n), or (..., n, m) if not left.
+    """
     for name, t in (("input", input), ("other", other)):
         if t.ndim < 2:
             raise RuntimeError(f"torch.ormqr: {name} must have at least 2 dimensions.")

@@ -21,12 +21,25 @@ lstsq_result = named("linalg_lstsq", "solution", "residuals", "rank", "singular_
 
 
 def inv(A: Tensor) -> Tensor:
-    """The inverse of square matrices: (..., n, n). Raises LinAlgError for a singular one."""
+    """The inverse of square matrices. To solve A @ X = B, `solve` is faster and more exact.
+
+    Shapes: A and the result (..., n, n). Raises LinAlgError for a singular matrix.
+
+    >>> torch.linalg.inv(tensor([[2., 0.], [1., 1.]]))
+    tensor([[ 0.5000,  0.0000],
+            [-0.5000,  1.0000]])
+    """
     return run(rows.inv, square(A, "linalg.inv"))
 
 
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
-    """(inverse, info): info is 0 where all went well. Singular matrices raise only if check_errors."""
+    """(inverse, info) as from `inv`, but a singular matrix raises only if check_errors.
+
+    Shapes: A and inverse (..., n, n); info (...) int32, 0 where all went well.
+
+    >>> torch.linalg.inv_ex(tensor([[1., 2.], [2., 4.]])).info
+    tensor(2, dtype=torch.int32)
+    """
     A = square(A, "linalg.inv")
     if check_errors:
         return inv_ex_result(inv(A), zeros_info(A))
@@ -38,8 +51,11 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A @ X = B, or X @ A = B if not left.
 
-    Shapes: A (..., n, n); B (..., n, k), or vectors (..., n) if B has one dim, or just the batch of A and n.
+    Shapes: A (..., n, n); B (..., n, k), or vectors (..., n) if B has one dim, or just the batch of A and n; X as B.
     Raises LinAlgError for a singular A.
+
+    >>> torch.linalg.solve(tensor([[2., 0.], [1., 1.]]), tensor([2., 3.]))
+    tensor([1., 2.])
     """
     A = matrix(A, "linalg.solve")
     B = under_autocast("linalg.solve", require_tensor(B, "linalg.solve", "B", 2))
@@ -74,12 +90,22 @@ def _mT(A: Tensor) -> Tensor:
 
 
 def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> Any:
-    """(result, info): as solve; info is 0, as a singular A raises here in any case."""
+    """(result, info) as from `solve`; info is 0, as a singular A raises LinAlgError here in any case.
+
+    Shapes: A (..., n, n); B and result (..., n, k); info (...) int32.
+    """
     return solve_ex_result(solve(A, B, left=left), zeros_info(A))
 
 
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
-    """X with A @ X = B (X @ A = B if not left), where only the upper or lower triangle of A counts."""
+    """X with A @ X = B (X @ A = B if not left) for the upper or lower triangle of A; if unitriangular, its diagonal is ones.
+
+    Shapes: A (..., n, n); B and the result (..., n, k).
+
+    >>> torch.linalg.solve_triangular(tensor([[2., 0.], [1., 1.]]), tensor([[2.], [3.]]), upper=False)
+    tensor([[1.],
+            [2.]])
+    """
     A = square(A, "linalg.solve_triangular")
     B = under_autocast("linalg.solve_triangular", require_tensor(B, "linalg.solve_triangular", "B", 2))
     same_dtype(A, B, "linalg.solve_triangular")
@@ -96,7 +122,13 @@ def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, un
 
 
 def pinv(A: Tensor, rtol: Any = None, *, atol: Any = None, hermitian: bool = False, rcond: Any = None) -> Tensor:
-    """The pseudo-inverse (Moore and Penrose): singular values up to max(atol, rtol * the largest) count as zero."""
+    """The pseudo-inverse (Moore and Penrose): singular values up to max(atol, rtol * the largest) count as zero.
+
+    Shapes: A (..., m, n); result (..., n, m).
+
+    >>> torch.linalg.pinv(tensor([[2.], [0.]]))
+    tensor([[0.5000, 0.0000]])
+    """
     A = matrix(A, "linalg.pinv")
     rtol = rcond if rtol is None else rtol
     if rtol is None and atol is not None:
@@ -116,8 +148,14 @@ DRIVERS = ("gelsy", "gels", "gelsd", "gelss")
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """(solution, residuals, rank, singular_values) of the least squares problem: X that makes the norm of A @ X - B smallest.
 
+    Shapes: A (..., m, n); B (..., m, k); solution (..., n, k); residuals (..., k), the sums of squares; rank (...) int64.
     Only the solution and the residuals have a gradient. The residuals are given for more rows than columns and full rank;
     the singular values for the drivers "gelsd" and "gelss".
+
+    >>> A, B = tensor([[1., 0.], [1., 1.], [1., 2.]]), tensor([[1.], [3.], [5.]])
+    >>> torch.linalg.lstsq(A, B).solution.round(decimals=4)
+    tensor([[1.],
+            [2.]])
     """
     A = matrix(A, "torch.linalg.lstsq")
     same_dtype(A, require_tensor(B, "torch.linalg.lstsq", "B", 2), "torch.linalg.lstsq")
@@ -148,7 +186,13 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
 
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
-    """The inverse of tensordot with A: its first `ind` dims are the rows of a square matrix, the others the columns."""
+    """The inverse of tensordot with A: its first `ind` dims are the rows of a square matrix, the others the columns.
+
+    Shapes: A (*rows, *columns) with as many rows as columns; result (*columns, *rows). Raises LinAlgError for a singular matrix.
+
+    >>> torch.linalg.tensorinv(ones(4, 2, 2) + torch.eye(4).reshape(4, 2, 2), ind=1).shape
+    torch.Size([2, 2, 4])
+    """
     floats(A, "tensorinv")
     if ind <= 0:
         raise RuntimeError("Expected a strictly positive integer for 'ind'")
@@ -163,7 +207,14 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
 
 
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
-    """X with tensordot(A, X, X.ndim) = B; dims of A named in `dims` are moved to its end first."""
+    """X with tensordot(A, X, X.ndim) = B; dims of A named in `dims` are moved to its end first.
+
+    Shapes: B (*rows); A (*rows, *columns) with as many rows as columns; result (*columns). Raises LinAlgError for a singular matrix.
+
+    >>> torch.linalg.tensorsolve(2 * torch.eye(4).reshape(4, 2, 2), ones(4))
+    tensor([[0.5000, 0.5000],
+            [0.5000, 0.5000]])
+    """
     floats(A, "tensorsolve")
     if dims is not None:
         A = shape.movedim(A, list(dims), list(range(-len(dims), 0)))
@@ -181,7 +232,14 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
 
 
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
-    """X with A @ X = B, from the Cholesky factor of A."""
+    """X with A @ X = B, from the Cholesky factor of A.
+
+    Shapes: B and the result (..., n, k); L (..., n, n).
+
+    >>> torch.cholesky_solve(tensor([[2.], [3.]]), tensor([[2., 0.], [0., 1.]]))
+    tensor([[0.5000],
+            [3.0000]])
+    """
     for name, t in (("b", require_tensor(B, "cholesky_solve", "B")), ("u", square(L, "cholesky_solve", "A"))):
         if t.ndim < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions instead")
@@ -195,7 +253,14 @@ def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
 
 
 def cholesky_inverse(L: Tensor, upper: bool = False) -> Tensor:
-    """The inverse of A, from the Cholesky factor of A."""
+    """The inverse of A, from the Cholesky factor of A.
+
+    Shapes: L and the result (..., n, n).
+
+    >>> torch.cholesky_inverse(tensor([[2., 0.], [0., 1.]]))
+    tensor([[0.2500, 0.0000],
+            [0.0000, 1.0000]])
+    """
     L = square(L, "cholesky_inverse", "A")
     return cholesky_solve(eye(L.shape[-1], L), L, upper)
 
@@ -212,7 +277,14 @@ def permutation(order: Tensor, like: Tensor) -> Tensor:
 
 
 def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False) -> Tensor:
-    """X with A @ X = B (X @ A = B if not left; the transpose of A if adjoint), from lu_factor(A)."""
+    """X with A @ X = B (X @ A = B if not left; the transpose of A if adjoint), from `lu_factor`.
+
+    Shapes: LU (..., n, n); pivots (..., n) int32; B and the result (..., n, k).
+
+    >>> torch.linalg.lu_solve(*torch.linalg.lu_factor(tensor([[2., 0.], [1., 1.]])), tensor([[2.], [3.]]))
+    tensor([[1.],
+            [2.]])
+    """
     LU = square(LU, "torch.linalg.lu_solve", "LU")
     same_dtype(LU, require_tensor(B, "linalg.lu_solve", "B", 3), "linalg.lu_solve")
     if pivots.payload.dtype != np.int32:
