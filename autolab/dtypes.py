@@ -47,7 +47,11 @@ class dtype:
 
 
 def c_name(d: dtype) -> str:
-    """What C++ calls it, as PyTorch's messages about gradients do."""
+    """What C++ calls it, as PyTorch's messages about gradients do.
+
+    >>> c_name(int64)
+    'long int'
+    """
     return {
         "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double", "uint8": "unsigned char",
         "int8": "signed char", "int16": "short int", "int32": "int", "int64": "long int",
@@ -86,11 +90,20 @@ def load_bfloat16() -> np.dtype[Any]:
 
 
 def by_name(name: str) -> dtype:
+    """The dtype of this name, for unpickling one. Raises KeyError for an unknown name.
+
+    >>> by_name("int8")
+    torch.int8
+    """
     return _BY_NAME[name]
 
 
 def of(numpy_dtype: np.dtype[Any]) -> dtype:
-    """The PyTorch name of a NumPy dtype. Raises TypeError for one that PyTorch does not have."""
+    """The PyTorch name of a NumPy dtype. Raises TypeError for one that PyTorch does not have.
+
+    >>> of(np.dtype("int8"))
+    torch.int8
+    """
     try:
         return _BY_NUMPY[numpy_dtype]
     except KeyError:
@@ -102,7 +115,11 @@ def of(numpy_dtype: np.dtype[Any]) -> dtype:
 
 
 def to_numpy(like: Any) -> np.dtype[Any]:
-    """The NumPy dtype of an autolab dtype, a type such as `torch.FloatTensor`, a Python type or a NumPy dtype."""
+    """The NumPy dtype of an autolab dtype, a type such as `torch.FloatTensor`, a Python type or a NumPy dtype.
+
+    >>> to_numpy(float32)
+    dtype('float32')
+    """
     if type(like) is dtype:
         return like.numpy
     of_type = getattr(like, "dtype", None)
@@ -126,12 +143,20 @@ _INT64, _BOOL, _UINT8 = int64.numpy, bool_.numpy, uint8.numpy
 
 
 def category(d: np.dtype[Any]) -> int:
-    """0 for bool, 1 for integers, 2 for floating point."""
+    """0 for bool, 1 for integers, 2 for floating point.
+
+    >>> category(np.dtype("int8"))
+    1
+    """
     return 2 if d in FLOATING else 0 if d == _BOOL else 1
 
 
 def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
-    """The smallest dtype that holds both, as PyTorch has it: a float beats every integer, float16 with bfloat16 is float32."""
+    """The smallest dtype that holds both, as PyTorch has it: a float beats every integer, float16 with bfloat16 is float32.
+
+    >>> promote_types(np.dtype("int64"), np.dtype("float16"))
+    dtype('float16')
+    """
     if a == b:
         return a
     a_floats, b_floats = a in FLOATING, b in FLOATING
@@ -143,7 +168,11 @@ def promote_types(a: np.dtype[Any], b: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def result_type(operands: list[Any]) -> np.dtype[Any]:
-    """The dtype that these raw operands (arrays, NumPy scalars for 0-d tensors, Python numbers) are computed in."""
+    """The dtype that these raw operands (arrays, NumPy scalars for 0-d tensors, Python numbers) are computed in.
+
+    >>> result_type([np.ones(2, np.float32), np.float64(3), 4])
+    dtype('float32')
+    """
     ranks: list[np.dtype[Any] | None] = [None, None, None]
     for a in operands:
         if isinstance(a, np.ndarray | np.generic) or hasattr(a, "dtype"):

@@ -55,7 +55,10 @@ def _summed_as(input: Tensor, dtype: Any) -> Any:
 
 
 def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The sum of the entries that count; 0 where there are none. dim: int, tuple of ints, or None for all.
+    """The sum of the entries that count; 0 where there are none.
+
+    Shapes: input of any shape, to which mask broadcasts; result without dim(s), or with length 1 there if keepdim. dim: int, tuple of ints,
+    or None for all.
 
     >>> x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> torch.masked.sum(x, 1, mask=x > 1)
@@ -65,7 +68,11 @@ def sum(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = 
 
 
 def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The product of the entries that count; 1 where there are none."""
+    """The product of the entries that count; 1 where there are none. Shapes as in `sum`.
+
+    >>> torch.masked.prod(tensor([2.0, 3.0, 4.0]), mask=tensor([True, False, True]))
+    tensor(8.)
+    """
     result = _filled(input, mask, 1).to(_summed_as(input, dtype))
     for one in sorted((d % max(input.ndim, 1) for d in _dims(dim, input)), reverse=True):
         result = torch.prod(result, one, keepdim)
@@ -73,32 +80,56 @@ def prod(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Running sums along a dim of the entries that count."""
+    """Running sums along a dim of the entries that count, in the shape of the input.
+
+    >>> torch.masked.cumsum(tensor([2.0, 3.0, 4.0]), 0, mask=tensor([True, False, True]))
+    tensor([2., 2., 6.])
+    """
     return torch.cumsum(_filled(input, mask, 0), dim, dtype=dtype or input.dtype)
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Running products along a dim of the entries that count."""
+    """Running products along a dim of the entries that count, in the shape of the input.
+
+    >>> torch.masked.cumprod(tensor([2.0, 3.0, 4.0]), 0, mask=tensor([True, False, True]))
+    tensor([2., 2., 8.])
+    """
     return torch.cumprod(_filled(input, mask, 1), dim, dtype=dtype or input.dtype)
 
 
 def amax(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The largest of the entries that count; -inf (of integers the smallest there is) where there are none."""
+    """The largest of the entries that count; -inf (of integers the smallest there is) where there are none. Shapes as in `sum`.
+
+    >>> torch.masked.amax(tensor([2.0, 3.0, 4.0]), mask=tensor([True, True, False]))
+    tensor(3.)
+    """
     return torch.amax(_filled(input, mask, -math.inf), _dims(dim, input), keepdim).to(dtype or input.dtype)
 
 
 def amin(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The smallest of the entries that count; inf (of integers the largest there is) where there are none."""
+    """The smallest of the entries that count; inf (of integers the largest there is) where there are none. Shapes as in `sum`.
+
+    >>> torch.masked.amin(tensor([2.0, 3.0, 4.0]), mask=tensor([False, True, True]))
+    tensor(3.)
+    """
     return torch.amin(_filled(input, mask, math.inf), _dims(dim, input), keepdim).to(dtype or input.dtype)
 
 
 def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Where the largest entry is. As in PyTorch the index has the dtype of the input unless `dtype` is given."""
+    """Where the largest entry that counts is. As in PyTorch the index has the dtype of the input unless `dtype` is given.
+
+    >>> torch.masked.argmax(tensor([2.0, 3.0, 4.0]), mask=tensor([True, True, False]), dtype=torch.int64)
+    tensor(1)
+    """
     return torch.argmax(_filled(input, mask, -math.inf), dim, keepdim).to(dtype or input.dtype)
 
 
 def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """Where the smallest entry is. As in PyTorch the index has the dtype of the input unless `dtype` is given."""
+    """Where the smallest entry that counts is. As in PyTorch the index has the dtype of the input unless `dtype` is given.
+
+    >>> torch.masked.argmin(tensor([2.0, 3.0, 4.0]), mask=tensor([False, True, True]), dtype=torch.int64)
+    tensor(1)
+    """
     return torch.argmin(_filled(input, mask, math.inf), dim, keepdim).to(dtype or input.dtype)
 
 
@@ -109,7 +140,13 @@ def _count(input: Tensor, dim: Dims, keepdim: bool, mask: Tensor | None) -> Tens
 
 
 def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The mean of the entries that count; nan where there are none. Raises ValueError for integers without a floating `dtype`."""
+    """The mean of the entries that count; nan where there are none. Shapes as in `sum`.
+
+    Raises ValueError for integers without a floating `dtype`.
+
+    >>> torch.masked.mean(tensor([2.0, 3.0, 4.0]), mask=tensor([True, False, True]))
+    tensor(3.)
+    """
     wanted = dtype or input.dtype
     if not wanted.is_floating_point:
         whose = "Optional" if dtype else "Input"
@@ -120,7 +157,11 @@ def mean(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any =
 
 
 def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The median (the lower of two) of the entries that count; nan where there are none, for which integers raise ValueError."""
+    """The median (the lower of two) of the entries that count; nan where there are none, for which integers raise ValueError.
+
+    >>> torch.masked.median(tensor([2.0, 3.0, 4.0]), mask=tensor([False, True, True]))
+    tensor(3.)
+    """
     exact = input.is_floating_point()
     found = torch.nanmedian(_filled(input if exact else input.float(), mask, math.nan), dim, keepdim).values
     if exact:
@@ -131,21 +172,35 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
 
 
 def logsumexp(input: Tensor, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """log(sum(exp(input))) over the entries that count; -inf where there are none."""
+    """log(sum(exp(input))) over the entries that count; -inf where there are none. Shapes as in `sum`.
+
+    >>> torch.masked.logsumexp(tensor([0.0, 0.0, 5.0]), 0, mask=tensor([True, True, False]))
+    tensor(0.6931)
+    """
     return torch.logsumexp(_filled(input, mask, -math.inf), _dims(dim, input), keepdim).to(dtype or input.dtype)
 
 
 def logaddexp(
     input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None, other_mask: Tensor | None = None
 ) -> Tensor:
-    """log(exp(input) + exp(other)), entry by entry, without what is masked out of either."""
+    """log(exp(input) + exp(other)), entry by entry, without what is masked out of either.
+
+    Shapes: input and other broadcast to the result.
+
+    >>> torch.masked.logaddexp(tensor([0.0, 0.0]), tensor([0.0, 0.0]), other_mask=tensor([True, False]))
+    tensor([0.6931, 0.0000])
+    """
     return torch.logaddexp(_filled(input, input_mask, -math.inf), _filled(other, other_mask, -math.inf)).to(dtype or input.dtype)
 
 
 def norm(
     input: Tensor, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The vector norm of the entries that count; 0 where there are none, and inf for ord=-inf."""
+    """The vector norm of the entries that count; 0 where there are none, and inf for ord=-inf. Shapes as in `sum`.
+
+    >>> torch.masked.norm(tensor([3.0, 4.0, 5.0]), mask=tensor([True, True, False]))
+    tensor(5.)
+    """
     number = math.inf if ord == -math.inf else 0
     return torch.linalg.vector_norm(_filled(input, mask, number), ord, _dims(dim, input), keepdim, dtype=dtype or input.dtype)
 
@@ -154,7 +209,11 @@ def var(
     input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None, keepdim: bool = False,
     dtype: Any = None, mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The variance of the entries that count: squared deviations over their number less `correction` (1 unless said otherwise)."""
+    """The variance of the entries that count: squared deviations over their number less `correction` (1 by default). Shapes as in `sum`.
+
+    >>> torch.masked.var(tensor([2.0, 3.0, 4.0]), mask=tensor([True, False, True]))
+    tensor(2.)
+    """
     if unbiased is not None and correction is not None:
         raise AssertionError("Only one of unbiased and correction may be given")
     if correction is None:
@@ -171,26 +230,46 @@ def std(
     input: Tensor, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None, keepdim: bool = False,
     dtype: Any = None, mask: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """The standard deviation of the entries that count: the root of `var`."""
+    """The standard deviation of the entries that count: the root of `var`. Shapes as in `sum`.
+
+    >>> torch.masked.std(tensor([2.0, 3.0, 4.0]), correction=0, mask=tensor([True, False, True]))
+    tensor(1.)
+    """
     return torch.sqrt(var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask))
 
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """softmax over the entries that count; 0 for the others, nan where none counts."""
+    """softmax over the entries that count; 0 for the others, nan where none counts. The result has the shape of the input.
+
+    >>> torch.masked.softmax(tensor([1.0, 1.0, 5.0]), 0, mask=tensor([True, True, False]))
+    tensor([0.5000, 0.5000, 0.0000])
+    """
     return torch.softmax(_filled(input, mask, -math.inf), dim, dtype=dtype or input.dtype)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The logarithm of `softmax`."""
+    """The logarithm of `softmax`: -inf for the entries that do not count.
+
+    >>> torch.masked.log_softmax(tensor([1.0, 1.0, 5.0]), 0, mask=tensor([True, True, False]))
+    tensor([-0.6931, -0.6931,    -inf])
+    """
     return torch.log_softmax(_filled(input, mask, -math.inf), dim, dtype=dtype or input.dtype)
 
 
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """softmax(-input) over the entries that count; 0 for the others."""
+    """softmax(-input) over the entries that count; 0 for the others. The result has the shape of the input.
+
+    >>> torch.masked.softmin(tensor([1.0, 1.0, 0.0]), 0, mask=tensor([True, True, False]))
+    tensor([0.5000, 0.5000, 0.0000])
+    """
     return torch.softmax(-_filled(input, mask, math.inf), dim, dtype=dtype or input.dtype)
 
 
 def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
-    """The input over the norm of the entries that count (at least eps); 0 for the others."""
+    """The input over the norm along dim of the entries that count (at least eps); 0 for the others.
+
+    >>> torch.masked.normalize(tensor([3.0, 4.0, 5.0]), 2.0, 0, mask=tensor([True, True, False]))
+    tensor([0.6000, 0.8000, 0.0000])
+    """
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _filled(input, mask, 0) / torch.maximum(length, torch.tensor(eps, dtype=length.dtype))

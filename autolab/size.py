@@ -6,11 +6,16 @@ from typing import Any
 
 
 class Size(tuple[int, ...]):
-    """A shape, printed as PyTorch prints it."""
+    """A shape: a tuple of lengths, printed as PyTorch prints it. Its slices are shapes, too.
+
+    >>> ones(2, 3, 4).shape[1:], ones(2, 3, 4).shape.numel()
+    (torch.Size([3, 4]), 24)
+    """
 
     __slots__ = ()
 
     def numel(self) -> int:
+        """The number of entries in a tensor of this shape."""
         n = 1
         for length in self:
             n *= length

@@ -30,6 +30,8 @@ def assert_close(
     the dtype (float32: 1.3e-6 and 1e-5; the coarser of two). equal_nan: nan equals nan. msg: replaces the message, or makes it from
     the one there would be. check_device and check_layout: accepted, there is one of each.
     Raises ValueError for one tolerance without the other, TypeError for what cannot be compared.
+
+    >>> assert_close(tensor(0.1) + tensor(0.2), tensor(0.3))
     """
     if (rtol is None) != (atol is None):
         raise ValueError(f"Both 'rtol' and 'atol' must be either specified or omitted, but got no {'rtol' if rtol is None else 'atol'}.")

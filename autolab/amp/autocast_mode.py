@@ -163,7 +163,11 @@ class autocast:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """True for "cpu" and "cuda"."""
+    """Whether autocast knows this kind of device: True for "cpu" and "cuda".
+
+    >>> torch.amp.is_autocast_available("cpu")
+    True
+    """
     return checked(device_type) in DEFAULT
 
 
@@ -200,7 +204,22 @@ def clear_autocast_cache() -> None:
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) -> Any:
-    """Decorate a Function's forward. cast_inputs: under autocast, take floats in this dtype and run with autocast off."""
+    """Decorate a Function's forward. cast_inputs: under autocast, take floats in this dtype and run with autocast off.
+
+    >>> class Square(torch.autograd.Function):
+    ...     @staticmethod
+    ...     @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+    ...     def forward(ctx, x):
+    ...         ctx.save_for_backward(x)
+    ...         return x * x
+    ...     @staticmethod
+    ...     @torch.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, g):
+    ...         return 2 * ctx.saved_tensors[0] * g
+    >>> with torch.autocast("cpu"):
+    ...     print(Square.apply(tensor([3.0], dtype=torch.bfloat16)).dtype)
+    torch.float32
+    """
     checked(device_type)
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
@@ -219,7 +238,7 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """Decorate a Function's backward: it runs as its forward, decorated with custom_fwd, ran."""
+    """Decorate a Function's backward: it runs under the autocasting of its forward, which custom_fwd decorates."""
     checked(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

@@ -13,7 +13,11 @@ __all__ = [
 
 
 class Constraint:
-    """A test for values; the last `event_dim` dims of a value are judged together."""
+    """A test for values; the last `event_dim` dims of a value are judged together.
+
+    >>> positive.check(tensor([-1.0, 2.0]))
+    tensor([False,  True])
+    """
 
     is_discrete = False
     event_dim = 0
@@ -154,30 +158,30 @@ real_vector = independent(real, 1)
 
 
 def is_dependent(constraint: Constraint) -> bool:
-    """Whether the bounds are parameters."""
+    """Whether a constraint stands where the bounds are parameters."""
     return isinstance(constraint, _Dependent)
 
 
 def greater_than(lower_bound: Any) -> Constraint:
-    """More than the bound."""
+    """Numbers above the bound, itself excluded."""
     return _GreaterThan(lower_bound=lower_bound)
 
 
 def less_than(upper_bound: Any) -> Constraint:
-    """Less than the bound."""
+    """Numbers below the bound, itself excluded."""
     return _LessThan(upper_bound=upper_bound)
 
 
 def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """Between the bounds, both included."""
+    """Numbers between the bounds, both included."""
     return _Interval(lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """Between the bounds, the upper one excluded."""
+    """Numbers between the bounds, the upper one excluded."""
     return _HalfOpenInterval(lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """A whole number between the bounds, both included."""
+    """Whole numbers between the bounds, both included."""
     return _IntegerInterval(lower_bound=lower_bound, upper_bound=upper_bound)

@@ -49,9 +49,11 @@ class _LocScale(Distribution):
 
 
 class Normal(_LocScale):
-    """The bell curve with mean loc and standard deviation scale.
+    """The bell curve with mean loc and standard deviation scale: density exp(-((x - loc) / scale)**2 / 2) / (scale sqrt(2 pi)).
 
-    >>> Normal(0.0, 1.0).log_prob(tensor(0.0))
+    Shapes: loc and scale broadcast to batch_shape.
+
+    >>> torch.distributions.Normal(0.0, 1.0).log_prob(tensor(0.0))
     tensor(-0.9189)
     """
 
@@ -81,7 +83,11 @@ class Normal(_LocScale):
 
 
 class LogNormal(Distribution):
-    """exp of a normal number; loc and scale are those of the normal number."""
+    """exp of a normal number; loc and scale are those of the normal number, and broadcast to batch_shape.
+
+    >>> torch.distributions.LogNormal(0.0, 1.0).mean
+    tensor(1.6487)
+    """
 
     arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
     support = constraints.positive
@@ -128,7 +134,11 @@ class LogNormal(Distribution):
 
 
 class Laplace(_LocScale):
-    """Falls off exponentially on both sides of loc."""
+    """Falls off exponentially on both sides of loc: density exp(-|x - loc| / scale) / (2 scale). loc and scale broadcast to batch_shape.
+
+    >>> torch.distributions.Laplace(0.0, 1.0).log_prob(tensor(0.0))
+    tensor(-0.6931)
+    """
 
     def noise(self, shape: Any) -> Any:
         u = rand(shape, dtype=self.loc.dtype) * (2 - epsilon(self.loc)) + (epsilon(self.loc) - 1)
@@ -159,7 +169,13 @@ class Laplace(_LocScale):
 
 
 class Cauchy(_LocScale):
-    """The ratio of two normal numbers: so wide that it has no mean."""
+    """The ratio of two normal numbers, so wide that it has no mean: density 1 / (pi scale (1 + ((x - loc) / scale)**2)).
+
+    Shapes: loc and scale broadcast to batch_shape.
+
+    >>> torch.distributions.Cauchy(0.0, 1.0).cdf(tensor(1.0))
+    tensor(0.7500)
+    """
 
     def noise(self, shape: Any) -> Any:
         return empty(shape, dtype=self.loc.dtype).cauchy_()
@@ -187,7 +203,11 @@ class Cauchy(_LocScale):
 
 
 class HalfNormal(Distribution):
-    """The absolute value of a normal number with mean 0."""
+    """The absolute value of a normal number with mean 0 and standard deviation scale, which has batch_shape.
+
+    >>> torch.distributions.HalfNormal(1.0).mean
+    tensor(0.7979)
+    """
 
     arg_constraints: ClassVar[Any] = {"scale": constraints.positive}
     support = constraints.nonnegative
@@ -228,7 +248,11 @@ class HalfNormal(Distribution):
 
 
 class Uniform(Distribution):
-    """The same density everywhere in [low, high)."""
+    """The same density, 1 / (high - low), everywhere in [low, high). low and high broadcast to batch_shape.
+
+    >>> torch.distributions.Uniform(0.0, 4.0).variance
+    tensor(1.3333)
+    """
 
     has_rsample = True
 
@@ -276,7 +300,11 @@ class Uniform(Distribution):
 
 
 class Exponential(Distribution):
-    """The time to the next event, of which `rate` are expected in a unit of time."""
+    """The time to the next event, of which `rate` are expected in a unit of time: density rate exp(-rate x). rate has batch_shape.
+
+    >>> torch.distributions.Exponential(2.0).mean
+    tensor(0.5000)
+    """
 
     arg_constraints: ClassVar[Any] = {"rate": constraints.positive}
     support = constraints.nonnegative
@@ -327,7 +355,13 @@ def gamma_draws(concentration: Any, shape: Any) -> Any:
 
 
 class Gamma(Distribution):
-    """The time to the concentration-th event. Its draws have no gradient here."""
+    """The time to the concentration-th event, if `rate` are expected in a unit of time. Its draws have no gradient here.
+
+    Shapes: concentration and rate broadcast to batch_shape. Density rate**a x**(a - 1) exp(-rate x) / gamma(a), a the concentration.
+
+    >>> torch.distributions.Gamma(3.0, 2.0).mean
+    tensor(1.5000)
+    """
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.positive, "rate": constraints.positive}
     support = constraints.nonnegative

@@ -100,7 +100,11 @@ class Bernoulli(_Odds):
 
 
 class Geometric(_Odds):
-    """How many tries fail before the first success."""
+    """How many tries fail before the first success: k with probability probs (1 - probs)**k. probs or logits has batch_shape.
+
+    >>> torch.distributions.Geometric(probs=tensor(0.25)).mean
+    tensor(3.)
+    """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.unit_interval, "logits": constraints.real}
     support = constraints.nonnegative_integer
@@ -136,7 +140,11 @@ class Geometric(_Odds):
 
 
 class Binomial(_Odds):
-    """How many of total_count tries succeed."""
+    """How many of total_count tries succeed, each with probability probs = sigmoid(logits). All broadcast to batch_shape.
+
+    >>> torch.distributions.Binomial(10, probs=tensor(0.3)).mean
+    tensor(3.)
+    """
 
     arg_constraints: ClassVar[Any] = {
         "total_count": constraints.nonnegative_integer, "probs": constraints.unit_interval, "logits": constraints.real,
@@ -241,7 +249,13 @@ class Categorical(_Odds):
 
 
 class OneHotCategorical(Distribution):
-    """A Categorical whose draws are rows of 0 with a 1 at the class."""
+    """A Categorical whose draws are rows of 0 with a 1 at the class.
+
+    Shapes: probs or logits (..., K); batch_shape (...); draws (..., K).
+
+    >>> torch.distributions.OneHotCategorical(probs=tensor([0.0, 1.0])).sample()
+    tensor([0., 1.])
+    """
 
     arg_constraints: ClassVar[Any] = {"probs": constraints.simplex, "logits": constraints.real_vector}
     support = constraints.one_hot
@@ -296,7 +310,11 @@ class OneHotCategorical(Distribution):
 
 
 class Poisson(Distribution):
-    """How many events come where `rate` are expected."""
+    """How many events come where `rate` are expected: k with probability rate**k exp(-rate) / k!. rate has batch_shape.
+
+    >>> torch.distributions.Poisson(tensor(2.0)).log_prob(tensor(0.0))
+    tensor(-2.)
+    """
 
     arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}
     support = constraints.nonnegative_integer

@@ -32,10 +32,14 @@ def epsilon(t: Any) -> float:
 
 
 class Distribution:
-    """Random numbers of one kind.
+    """Random numbers of one kind. Its subclasses are the families.
 
     batch_shape: the shape of independent distributions, each with parameters of its own; event_shape: the shape of one draw.
     validate_args: whether parameters and values are checked (yes by default).
+
+    >>> coins = torch.distributions.Bernoulli(probs=tensor([0.1, 0.9]))
+    >>> coins.batch_shape, coins.sample((5,)).shape
+    (torch.Size([2]), torch.Size([5, 2]))
     """
 
     has_rsample = False
@@ -78,17 +82,17 @@ class Distribution:
 
     @property
     def mean(self) -> Any:
-        """The mean of each."""
+        """The mean of each distribution, of shape batch_shape + event_shape."""
         raise NotImplementedError
 
     @property
     def mode(self) -> Any:
-        """The most probable value of each."""
+        """The most probable value of each, of shape batch_shape + event_shape."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
     def variance(self) -> Any:
-        """The variance of each."""
+        """The variance of each, of shape batch_shape + event_shape."""
         raise NotImplementedError
 
     @property

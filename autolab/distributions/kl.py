@@ -16,7 +16,10 @@ _PAIRS: dict[tuple[type, type], Callable[[Any, Any], Any]] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable[..., Any]:
-    """As decorator: the function computes kl_divergence for this pair of classes, and those that inherit from them."""
+    """As a decorator: the function computes kl_divergence for this pair of classes, and for those that inherit from them.
+
+    Raises TypeError for what is no subclass of Distribution.
+    """
     for t in (type_p, type_q):
         if not (isinstance(t, type) and issubclass(t, Distribution)):
             raise TypeError(f"Expected type_{'p' if t is type_p else 'q'} to be a Distribution subclass but got {t}")

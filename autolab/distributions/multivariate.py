@@ -19,6 +19,9 @@ class MultivariateNormal(Distribution):
     """A normal vector with mean loc and a covariance, given as such, as its inverse (precision) or as its Cholesky factor.
 
     Shapes: loc (..., K), matrices (..., K, K), draws (..., K).
+
+    >>> torch.distributions.MultivariateNormal(zeros(2), torch.eye(2)).log_prob(zeros(2))
+    tensor(-1.8379)
     """
 
     arg_constraints: ClassVar[Any] = {
@@ -98,7 +101,13 @@ def half_log_det(tril: Any) -> Any:
 
 
 class Dirichlet(Distribution):
-    """Probabilities of K classes; the larger a concentration, the larger its share. Its draws have no gradient here."""
+    """Probabilities of K classes; the larger a concentration, the larger its share. Its draws have no gradient here.
+
+    Shapes: concentration (..., K); batch_shape (...); draws (..., K), which add up to 1.
+
+    >>> torch.distributions.Dirichlet(tensor([1.0, 3.0])).mean
+    tensor([0.2500, 0.7500])
+    """
 
     arg_constraints: ClassVar[Any] = {"concentration": constraints.independent(constraints.positive, 1)}
     support = constraints.simplex
@@ -135,7 +144,11 @@ class Dirichlet(Distribution):
 
 
 class Beta(Distribution):
-    """A number in [0, 1]: what concentration1 successes and concentration0 failures say of a probability."""
+    """A number in [0, 1]: what concentration1 successes and concentration0 failures say of a probability. Both broadcast to batch_shape.
+
+    >>> torch.distributions.Beta(3.0, 1.0).mean
+    tensor(0.7500)
+    """
 
     arg_constraints: ClassVar[Any] = {"concentration1": constraints.positive, "concentration0": constraints.positive}
     support = constraints.unit_interval

@@ -33,7 +33,7 @@ class ProfilerAction(enum.Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """The CPU."""
+    """What can be profiled: {ProfilerActivity.CPU}."""
     return {ProfilerActivity.CPU}
 
 
@@ -68,7 +68,7 @@ def always(step: int) -> ProfilerAction:
 
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[Any], None]:
-    """For on_trace_ready: write each trace into a folder, under a name of its own."""
+    """For on_trace_ready: write each trace into a folder, as JSON under a name of its own. Raises NotImplementedError for use_gzip."""
     if use_gzip:
         raise NotImplementedError("tensorboard_trace_handler writes plain JSON: leave out use_gzip")
 

@@ -186,7 +186,14 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
 
 
 def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
-    """The names in a file that would have to be allowed before it can be loaded."""
+    """The names in a file that would have to be allowed (`add_safe_globals`) before it can be loaded.
+
+    >>> import fractions, io
+    >>> file = io.BytesIO()
+    >>> torch.save(fractions.Fraction(1, 2), file)
+    >>> torch.serialization.get_unsafe_globals_in_checkpoint(file)
+    ['fractions.Fraction']
+    """
     archive = Archive(f, "cpu")
     with archive.zip:
         names = globals_of(bytes(archive.content("data.pkl")))

@@ -60,14 +60,21 @@ BUILT = (OrderedDict, Counter)  # what may be given attributes after it is made
 
 
 def add_safe_globals(safe_globals: list[Any]) -> None:
-    """Let `load` make instances of these classes, and call these functions; or (one of them, the name it has in the file)."""
+    """Let `load` make instances of these classes, and call these functions; or (one of them, the name it has in the file).
+
+    >>> import collections
+    >>> add_safe_globals([collections.Counter])
+    >>> get_safe_globals()
+    [<class 'collections.Counter'>]
+    >>> clear_safe_globals()
+    """
     for thing in safe_globals:
         found, name = thing if isinstance(thing, tuple) else (thing, f"{thing.__module__}.{thing.__qualname__}")
         _added[name] = found
 
 
 def get_safe_globals() -> list[Any]:
-    """What was added by add_safe_globals."""
+    """What `add_safe_globals` has added, as a list."""
     return list(_added.values())
 
 
@@ -78,7 +85,7 @@ def clear_safe_globals() -> None:
 
 @contextmanager
 def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
-    """`add_safe_globals` for a block."""
+    """`add_safe_globals` for a block: what it adds is forgotten at the end."""
     before = dict(_added)
     add_safe_globals(safe_globals)
     try:

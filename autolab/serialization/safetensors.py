@@ -29,7 +29,13 @@ LONGEST_HEADER = 100_000_000  # bytes
 
 
 def save(tensors: Mapping[str, Tensor], metadata: dict[str, str] | None = None) -> bytes:
-    """The file as bytes. Raises ValueError for what is no dict of texts and tensors, RuntimeError for tensors that share memory."""
+    """The file as bytes.
+
+    Raises ValueError for what is no dict of texts and tensors, RuntimeError for tensors that share memory.
+
+    >>> load(save({"w": tensor([1.0, 2.0])}))
+    {'w': tensor([1., 2.])}
+    """
     if not isinstance(tensors, Mapping):
         raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors)}")
     for name, t in tensors.items():
@@ -65,7 +71,7 @@ def refuse_shared(tensors: Mapping[str, Tensor]) -> None:
 
 
 def load(data: bytes) -> dict[str, Tensor]:
-    """The tensors in the bytes of a file. Raises ValueError for bytes that are no such file, saying what is wrong."""
+    """The tensors in the bytes of a file, by their names. Raises ValueError for bytes that are no such file, saying what is wrong."""
     if len(data) < 8:
         raise ValueError("Error while deserializing: header too small: a safetensors file has at least 8 bytes")
     (length,) = struct.unpack("<Q", data[:8])
@@ -124,7 +130,7 @@ def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
 
 
 def save_model(model: Any, filename: Any, metadata: dict[str, str] | None = None) -> None:
-    """Write the state of a module, a shared parameter once."""
+    """Write the state of a module, a shared parameter once. Raises what `save` raises, and OSError."""
     seen: dict[int, str] = {}
     for name, t in model.state_dict().items():
         seen.setdefault(id(t.writable_array()), name)

@@ -59,7 +59,7 @@ OVERLAP = (
 
 
 class CheckpointError(RuntimeError):
-    """The segment did something else when it was run again."""
+    """Raised in backward if a segment did something else when it was run again."""
 
 
 class GraphExecGroup:
@@ -304,7 +304,11 @@ def metadata(shape: tuple[int, ...], dtype: Any) -> dict[str, Any]:
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The inputs as leaves that require grad where they did: what a second run starts from. Raises RuntimeError for no tuple."""
+    """The inputs as leaves that require grad where they did: what a second run starts from. Raises RuntimeError for no tuple.
+
+    >>> detach_variable((ones(2, requires_grad=True) * 2, 3))
+    (tensor([2., 2.], requires_grad=True), 3)
+    """
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
     return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
@@ -439,6 +443,9 @@ def checkpoint_sequential(
 
     With n layers in about sqrt(n) segments, what is kept grows as sqrt(n) instead of n.
     Raises ValueError for keywords other than preserve_rng_state.
+
+    >>> checkpoint_sequential([torch.exp, torch.sin, torch.log], 2, tensor(1.0), use_reentrant=False)
+    tensor(-0.8897)
     """
     if use_reentrant is None:
         warnings.warn(

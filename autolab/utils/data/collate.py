@@ -44,7 +44,11 @@ def collate(batch: Sequence[Any], *, collate_fn_map: dict[Any, Callable[..., Any
 
 
 def default_convert(data: Any) -> Any:
-    """Arrays and NumPy numbers within a sample become tensors; everything else stays."""
+    """Arrays and NumPy numbers within a sample become tensors; everything else stays.
+
+    >>> default_convert({"x": np.ones(2, np.float32), "name": "a"})
+    {'x': tensor([1., 1.]), 'name': 'a'}
+    """
     if isinstance(data, Tensor):
         return data
     if isinstance(data, np.ndarray | np.generic):

@@ -22,6 +22,12 @@ class Dataset(Generic[T]):
     """Samples by number: a subclass has `__getitem__`, and `__len__` if samplers are to know how many there are.
 
     `a + b` is one data set after the other. A subclass may have `__getitems__(numbers)` to fetch a whole batch at once.
+
+    >>> class Squares(Dataset):
+    ...     def __getitem__(self, i): return i * i
+    ...     def __len__(self): return 4
+    >>> (Squares() + Squares())[7]
+    9
     """
 
     def __getitem__(self, index: Any) -> T:
@@ -37,6 +43,11 @@ class IterableDataset(Dataset[T], Iterable[T]):
     """Samples in turn: a subclass has `__iter__`. For streams, where none can be asked for by number.
 
     With several workers, each has its own copy: `get_worker_info` tells them apart, so that each can yield its share.
+
+    >>> class Stream(IterableDataset):
+    ...     def __iter__(self): return iter(range(4))
+    >>> list(torch.utils.data.DataLoader(Stream(), batch_size=2))
+    [tensor([0, 1]), tensor([2, 3])]
     """
 
     def __add__(self, other: Dataset[T]) -> ChainDataset:  # type: ignore[override]
@@ -114,7 +125,12 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[T]):
-    """Data sets one after the other, numbered through. Raises AssertionError for an IterableDataset, or for none at all."""
+    """Data sets one after the other, numbered through. Raises AssertionError for an IterableDataset, or for none at all.
+
+    >>> both = ConcatDataset(["ab", "cde"])
+    >>> len(both), both[2]
+    (5, 'c')
+    """
 
     def __init__(self, datasets: Iterable[Dataset[T]]) -> None:
         self.datasets = list(datasets)
@@ -137,7 +153,7 @@ class ConcatDataset(Dataset[T]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Streams one after the other. Raises AssertionError for what is not an IterableDataset."""
+    """Streams one after the other, as one stream. Raises AssertionError for what is not an IterableDataset."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = datasets
@@ -160,6 +176,9 @@ class Subset(Dataset[T]):
     """The samples of a data set with the numbers given, in that order.
 
     Raises NotImplementedError for a subclass with a `__getitem__` of its own but not `__getitems__`: batches would pass it by.
+
+    >>> list(Subset("abcde", [4, 0]))
+    ['e', 'a']
     """
 
     def __init__(self, dataset: Dataset[T], indices: Sequence[int]) -> None:

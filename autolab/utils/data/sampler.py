@@ -15,14 +15,25 @@ T = TypeVar("T")
 
 
 class Sampler(Generic[T]):
-    """Numbers of samples, in some order: a subclass has `__iter__`, and `__len__` if the length of a loader is to be known."""
+    """Numbers of samples, in some order: a subclass has `__iter__`, and `__len__` if the length of a loader is to be known.
+
+    >>> class Backward(Sampler):
+    ...     def __init__(self, data): self.data = data
+    ...     def __iter__(self): return iter(range(len(self.data))[::-1])
+    >>> list(Backward("abc"))
+    [2, 1, 0]
+    """
 
     def __iter__(self) -> Iterator[T]:
         raise NotImplementedError(f"{type(self).__name__} must say in __iter__ which samples come, in which order")
 
 
 class SequentialSampler(Sampler[int]):
-    """0, 1, 2 ... in order."""
+    """0, 1, 2 ... in order, as many as there are samples.
+
+    >>> list(SequentialSampler("abc"))
+    [0, 1, 2]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         self.data_source = data_source
@@ -38,6 +49,9 @@ class RandomSampler(Sampler[int]):
     """All samples in random order; or num_samples of them, with replacement or going through all again and again.
 
     Raises ValueError unless num_samples is a positive whole number.
+
+    >>> sorted(RandomSampler("abc"))
+    [0, 1, 2]
     """
 
     def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Any = None) -> None:
@@ -63,7 +77,11 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[Any]):
-    """The numbers given, in random order."""
+    """The numbers that it is given, in random order, another one in each pass.
+
+    >>> sorted(SubsetRandomSampler([3, 5, 7]))
+    [3, 5, 7]
+    """
 
     def __init__(self, indices: Sequence[Any], generator: Any = None) -> None:
         self.indices, self.generator = indices, generator
@@ -80,6 +98,9 @@ class WeightedRandomSampler(Sampler[int]):
     """num_samples numbers, each drawn with a probability in proportion to its weight: for classes of unequal size.
 
     Raises ValueError for settings of the wrong kind, RuntimeError for weights that nothing can be drawn from.
+
+    >>> list(WeightedRandomSampler([0.0, 1.0], num_samples=3))
+    [1, 1, 1]
     """
 
     def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Any = None) -> None:

@@ -32,7 +32,11 @@ _info: WorkerInfo | None = None
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker of a DataLoader: which one it is. Elsewhere None."""
+    """In a worker of a DataLoader: which one it is. Elsewhere None.
+
+    >>> get_worker_info() is None
+    True
+    """
     return _info
 
 
