@@ -22,6 +22,7 @@ geqrf_result = named("geqrf", "a", "tau")
 triangular_solve_result = named("triangular_solve", "solution", "cloned_coefficient")
 
 
+@with_out
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """`linalg.cholesky` under its older name: L with input = L @ L.mT, or U with input = U.mT @ U if upper."""
     return factors.cholesky(square(input, "cholesky"), upper=upper)
@@ -32,11 +33,13 @@ def slogdet(input: Tensor) -> Any:
     return slogdet_result(*factors.slogdet(input))
 
 
+@with_out
 def qr(input: Tensor, some: bool = True) -> Any:
     """`linalg.qr` under its older name: mode "reduced" if some, else "complete"."""
     return qr_result(*factors.qr(input, "reduced" if some else "complete"))
 
 
+@with_out
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """(U, S, V) with input = U @ diag(S) @ V.mT: V, where `linalg.svd` gives its transpose.
 
@@ -50,12 +53,14 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     return svd_result(U, S, shape.transpose(Vh, -2, -1))
 
 
+@with_out
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> Any:
     """`linalg.lu_factor`, without an error for singular matrices: (LU, pivots), and info if get_infos."""
     LU, pivots, info = factors.lu_factor_ex(A, pivot=pivot)
     return (LU, pivots, info) if get_infos else (LU, pivots)
 
 
+@with_out
 def lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """`linalg.lu_solve` with the arguments in their older order: X with A @ X = b."""
     return solving.lu_solve(LU_data, LU_pivots, b)
@@ -66,6 +71,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return solving.pinv(input, rcond)
 
 
+@with_out
 def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """(X, A) with A @ X = b for a triangle A, or its transpose; `linalg.solve_triangular` is the newer way.
 
@@ -78,6 +84,7 @@ def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool =
     return triangular_solve_result(X, A.clone())
 
 
+@with_out
 @one_by_one
 def geqrf(input: Tensor) -> Any:
     """(a, tau): R above the diagonal, and below it the reflections whose product is Q. It has no gradient.
@@ -88,6 +95,7 @@ def geqrf(input: Tensor) -> Any:
     return geqrf_result(new_tensor(np.ascontiguousarray(h.mT)), new_tensor(tau))
 
 
+@with_out
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False) -> Tensor:
     """The product of `other` with the whole Q of the reflections that `geqrf` gives, from the left or the right.
 
@@ -107,9 +115,6 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     return matmul(Q, other) if left else matmul(other, Q)
 
 
-det, logdet, lu_unpack, orgqr = factors.det, factors.logdet, factors.lu_unpack, factors.householder_product
-inverse, cholesky_solve, cholesky_inverse = solving.inv, solving.cholesky_solve, solving.cholesky_inverse
-matrix_exp, matrix_power = norms.matrix_exp, norms.matrix_power
-
-OUT = "cholesky cholesky_inverse cholesky_solve geqrf inverse lu lu_solve lu_unpack matrix_power ormqr orgqr qr svd triangular_solve"
-globals().update({_name: with_out(globals()[_name]) for _name in OUT.split()})
+det, logdet, lu_unpack, orgqr = factors.det, factors.logdet, with_out(factors.lu_unpack), with_out(factors.householder_product)
+inverse, matrix_exp, matrix_power = with_out(solving.inv), norms.matrix_exp, with_out(norms.matrix_power)
+cholesky_solve, cholesky_inverse = with_out(solving.cholesky_solve), with_out(solving.cholesky_inverse)
