@@ -19,9 +19,9 @@ autolab.utils.data autolab.widgets
 # With a docstring of three words or fewer, or none. The list may only become shorter.
 SHORT = {
     "Tensor": """
-        bfloat16 bool broadcast_to byte char cpu data_ptr device dim double dtype element_size expand_as float float_power half int
+        bfloat16 bool broadcast_to byte char cpu data_ptr device dim double dtype element_size ensure_extra expand_as float float_power half int
         is_floating_point is_pinned itemsize layout long mm mv nbytes ndim ndimension nelement new_empty new_full new_ones new_tensor
-        new_zeros output_nr own_extra real reshape_as resize_as_ retains_grad shape short square swapaxes swapdims transpose type_as
+        new_zeros output_nr real reshape_as resize_as_ retains_grad shape short square swapaxes swapdims transpose type_as
         view_as where""",
     "autolab": """
         broadcast_to float_power get_default_device is_warn_always_enabled mm mv resize_as_ set_num_interop_threads square swapaxes
