@@ -27,6 +27,8 @@ class TensorMethods:
         ...
     def __deepcopy__(self, memo: dict[_int, Any]) -> Tensor:
         ...
+    def __dir__(self) -> list[str]:
+        """The names that are there."""
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
         """The memory of this tensor for another library (the array API's protocol, called by its from_dlpack)."""
     def __dlpack_device__(self) -> tuple[_int, _int]:
@@ -61,6 +63,9 @@ class TensorMethods:
         ...
     def __index__(self) -> _int:
         ...
+    @classmethod
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Called for each new subclass of Tensor: its methods are to ask it."""
     def __int__(self) -> Any:
         ...
     def __invert__(self) -> Tensor:
@@ -141,7 +146,8 @@ class TensorMethods:
         """x[key] = value: through a view for integers and slices, entry by entry for index arrays."""
     def __sub__(self, other: Any) -> Tensor:
         ...
-    def __torch_function__(self, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    @classmethod
+    def __torch_function__(cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run func; tensors among the results become tensors of this class."""
     def __truediv__(self, other: Any) -> Tensor:
         ...
@@ -162,7 +168,8 @@ class TensorMethods:
     def _grad_fn(self, value: Any) -> None: ...
     def _is_view(self) -> _bool:
         ...
-    def _make_subclass(self, data: Tensor, require_grad: _bool = False) -> Any:
+    @staticmethod
+    def _make_subclass(cls: Any, data: Tensor, require_grad: _bool = False) -> Any:
         """A leaf of another class over the numbers of `data`."""
     def abs(self, *, out: Any = None) -> Tensor:
         """Absolute value; the gradient at 0 is 0. Entry by entry; result of the same shape."""
