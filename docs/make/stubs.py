@@ -173,8 +173,10 @@ def source_of(value: Any) -> tuple[str, str]:
 
 @functools.cache
 def plain_definitions(module: str) -> set[str]:
+    """Classes, and functions as a type checker sees them: a decorator may hide their arguments."""
     tree = ast.parse(inspect.getsource(import_module(module)))
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.decorator_list}
+    functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and not node.decorator_list}
+    return functions | {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
 def body(thing: Any, indent: str) -> list[str]:
