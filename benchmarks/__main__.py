@@ -72,7 +72,7 @@ def main() -> int:
 
     reference = "torch" if "torch" in libraries else "numpy"
     print(table(results, list(libraries), reference))
-    packages = [name for name in libraries if name not in ("compiled", "numba", "least")]  # the others are ways to use one
+    packages = [name for name in libraries if name not in ("compiled", "numba", "minimal")]  # the others are ways to use one
     everything = {"versions": versions(packages), "results": results, "notes": notes}
     if not options.workloads or "import" in options.workloads:
         everything["import_ms"] = measure.imports(packages, min(options.rounds, 7))

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from autolab.course.grading.gradebook import CourseGradebook
 from autolab.course.grading.scheduler import Course, grade_course
-from autolab.course.new import nbgrader, new_course
+from autolab.course.scaffold import nbgrader, new_course
 
 FORGETS_TO_SUM = """
 class Mul(Function):

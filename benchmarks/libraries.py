@@ -23,10 +23,10 @@ def with_torch_api(name: str) -> Programs:
     return programs(module)
 
 
-def least() -> Programs:
-    from benchmarks import least_api, least_twice
+def minimal() -> Programs:
+    from benchmarks import minimal_engine, minimal_second_order
 
-    return {**least_api.PROGRAMS, "hvp": least_twice.hvp}
+    return {**minimal_engine.PROGRAMS, "hvp": minimal_second_order.hvp}
 
 
 def compiled() -> Programs:
@@ -48,7 +48,7 @@ def machine_code() -> Programs:
 
 LIBRARIES: dict[str, Callable[[], Programs]] = {
     "numpy": by_hand,
-    "least": least,
+    "minimal": minimal,
     "torch": lambda: with_torch_api("torch"),
     "autolab": lambda: with_torch_api("autolab"),
     "compiled": compiled,

@@ -22,7 +22,7 @@ from typing import Any
 
 import autolab as torch
 from autolab.draw import svg
-from autolab.draw.layout import Box, layout
+from autolab.draw.layout import LayoutBox, layout
 from autolab.trace import graph, record
 
 AIMS = {
@@ -95,7 +95,7 @@ def laid_out(count: int) -> float:
     """CPU milliseconds to lay out a recurrence of so many nodes."""
     trace = graph(chain(count))
     index = {node.id: i for i, node in enumerate(trace.nodes)}
-    boxes, edges = [Box(64, 130) for _ in index], [(index[e.source], index[e.target]) for e in trace.edges]
+    boxes, edges = [LayoutBox(64, 130) for _ in index], [(index[e.source], index[e.target]) for e in trace.edges]
     return least(lambda: layout(boxes, edges), 3)
 
 

@@ -31,7 +31,7 @@ def chromium_path():
 
 def is_here(need):
     if need == "box":
-        from autolab.course.grading.box import works
+        from autolab.course.grading.sandbox import works
 
         return works("bubblewrap")
     return all(map(importlib.util.find_spec, NEEDS[need])) and (need != "browser" or chromium_path() is not None)

@@ -80,7 +80,7 @@ def new(folder: Path, sets: tuple[str, ...], release: bool, as_json: bool) -> No
     \b
         autolab course new mycourse ps2 ps3
     """
-    from autolab.course.new import nbgrader, new_course
+    from autolab.course.scaffold import nbgrader, new_course
 
     made = new_course(folder, sets)
     for name in made if release else ():
@@ -120,7 +120,7 @@ def add(assignment: str, name: str, spec: Path | None, points: float, root: Path
     The file is part of the hidden test and not shown to students.
     """
     from autolab.course.grading.scheduler import Course
-    from autolab.course.new import add_exercise
+    from autolab.course.scaffold import add_exercise
 
     Course(root)
     text = add_exercise(root, assignment, name, spec, points)
@@ -150,30 +150,30 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
         autolab course check ps2
         autolab course check --json | jq '.[].problems'
     """
-    from autolab.course.grading.prove import prove
     from autolab.course.grading.scheduler import Course
+    from autolab.course.grading.selftest import selftest
 
     Course(root)
     chosen = assignments or tuple(sorted(p.name for p in (root / "source").iterdir() if p.is_dir()))
     paths = [p for a in chosen for p in sorted((root / "source" / a).glob("*.ipynb"))]
     if not paths:
         raise LookupError(f"no notebooks in {', '.join(str(root / 'source' / a) for a in chosen)}")
-    proofs = []
+    reports = []
     for path in paths:
-        proofs.append(proof := prove(path, mode))
+        reports.append(result := selftest(path, mode))
         if as_json:
             continue
-        click.echo(f"{path}: {proof.points:g} points, {'holds' if not proof.problems else 'does not hold'}")
-        for e in proof.exercises:
+        click.echo(f"{path}: {result.points:g} points, {'holds' if not result.problems else 'does not hold'}")
+        for e in result.exercises:
             total = e["caught"] + len(e["missed"])
             click.echo(f"  {e['name']:<18} {e['caught']} of {total} wrong rules caught, {e['named']} named")
-        if proof.wrong:
-            click.echo("  {caught} of {of} wrong answers caught, {named} named".format(**proof.wrong))
-        for problem in proof.problems:
+        if result.wrong:
+            click.echo("  {caught} of {of} wrong answers caught, {named} named".format(**result.wrong))
+        for problem in result.problems:
             click.echo(f"  PROBLEM {problem}")
     if as_json:
-        click.echo(json.dumps([p.to_dict() for p in proofs], indent=2))
-    if any(p.problems for p in proofs):
+        click.echo(json.dumps([p.to_dict() for p in reports], indent=2))
+    if any(p.problems for p in reports):
         sys.exit(1)
 
 
@@ -202,10 +202,10 @@ def grade(
     """
     from tqdm import tqdm
 
-    from autolab.course.grading.box import NOT_ISOLATED, best_mode
     from autolab.course.grading.gradebook import CourseGradebook
+    from autolab.course.grading.sandbox import NOT_ISOLATED, best_mode
     from autolab.course.grading.scheduler import Course, grade_course
-    from autolab.course.new import nbgrader
+    from autolab.course.scaffold import nbgrader
 
     place = Course(root)
     mode = mode or (None if scheduler else best_mode())

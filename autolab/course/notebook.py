@@ -155,7 +155,7 @@ def build(course: Path) -> list[Path]:
 
 
 if __name__ == "__main__":
-    from autolab.course.solve import scores
+    from autolab.course.solutions import scores
 
     course = Path(sys.argv[1] if len(sys.argv) > 1 else "exercises")
     for path in build(course):

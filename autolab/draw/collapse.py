@@ -19,7 +19,7 @@ NEVER = float("inf")
 
 
 @dataclass(slots=True)
-class Group:
+class CollapsedGroup:
     """A box that stands for several nodes; `members` are ids of nodes and of groups in the order in which they were made."""
 
     id: str
@@ -42,7 +42,7 @@ class Group:
 
 
 @dataclass(slots=True)
-class Line:
+class EdgeLine:
     """What joins two boxes: one edge, or all edges from one box into one group (`count`). `id` is that of the first."""
 
     id: str
@@ -54,7 +54,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class View:
+class CollapsedView:
     """What one picture shows of a trace: boxes (nodes and groups) and lines between them, in the order of the trace."""
 
     root: str
@@ -76,7 +76,7 @@ class Groups:
         if limit < LEAST:
             raise ValueError(f"limit is {limit!r}; a picture with groups needs room for at least {LEAST} boxes")
         self.trace, self.limit = trace, limit
-        self.by_id = {WHOLE: Group(WHOLE, "Whole graph", [])}
+        self.by_id = {WHOLE: CollapsedGroup(WHOLE, "Whole graph", [])}
         nodes = trace.nodes
         self.names = {node.id: node.label if node.kind == "leaf" else node.name for node in nodes}
         operations = [node.id for node in reversed(nodes) if node.kind != "leaf"]
@@ -96,7 +96,7 @@ class Groups:
     # -- making them ---------------------------------------------------------------------------------
 
     def _group(self, name, members):
-        made = Group(f"g{len(self.by_id)}", name, [])
+        made = CollapsedGroup(f"g{len(self.by_id)}", name, [])
         self.by_id[made.id] = made
         self._own(made.id, members)
         return made.id
@@ -292,7 +292,9 @@ class Groups:
                 sides = (befores[k], "earlier"), (self.by_id[id].members[at + 1 :], "later")
                 levels[k] = [box for members, word in sides if (box := self._rest(id, members, word))]
         contents, firings, inside = {}, {}, {}
-        boxes = [box if isinstance(box, Group) else self.by_id.get(box) or self.trace.node(box) for level in levels for box in level]
+        boxes = [
+            box if isinstance(box, CollapsedGroup) else self.by_id.get(box) or self.trace.node(box) for level in levels for box in level
+        ]
         for box in boxes:
             members = [box.id] if box.id in self._contents else box.members
             inside |= dict.fromkeys(members, box.id)
@@ -306,7 +308,7 @@ class Groups:
                 id = self._homes[id]
             return inside[id]
 
-        return View(box_of(self.trace.root), boxes, self._lines(path, box_of), contents, firings)
+        return CollapsedView(box_of(self.trace.root), boxes, self._lines(path, box_of), contents, firings)
 
     @staticmethod
     def _all(lists, members):
@@ -317,7 +319,7 @@ class Groups:
         if len(members) < 2:
             return members[0] if members else None
         size = sum(self.by_id[m].size if m in self.by_id else 1 for m in members)
-        return Group(f"{parent}-{word}", f"{word} in {self.by_id[parent].name}", members, parent, size)
+        return CollapsedGroup(f"{parent}-{word}", f"{word} in {self.by_id[parent].name}", members, parent, size)
 
     def _lines(self, path, box_of):
         """The lines between boxes: one for each edge into a node, one for all edges from a box into a group."""
@@ -336,7 +338,7 @@ class Groups:
             known = lines.get(key)
             if source != target:
                 lines[key] = line if known is None else (min(i, known[0]), min(at, known[1]), count + known[2], source, target)
-        return [Line(edges[i].id, s, t, edges[i].input, n, None if at == NEVER else at) for i, at, n, s, t in sorted(lines.values())]
+        return [EdgeLine(edges[i].id, s, t, edges[i].input, n, None if at == NEVER else at) for i, at, n, s, t in sorted(lines.values())]
 
 
 def steps_of(trace):

@@ -15,7 +15,7 @@ LINE_GAP = 14  # beside a line that passes through a layer
 
 
 @dataclass(slots=True)
-class Box:
+class LayoutBox:
     """What the layout has to know about a node: its extent along and across the layers."""
 
     along: float
@@ -43,7 +43,7 @@ def layout(boxes, edges, gap=90, port=24):
 
     Parameters
     ----------
-    boxes : list of Box
+    boxes : list of LayoutBox
     edges : list of (source, target)
         Indices into `boxes`: data flows from source to target. The edges into one target stand in the order of its
         inputs. Two edges may join the same boxes.

@@ -3,10 +3,9 @@
 from bisect import bisect
 from xml.sax.saxutils import escape, quoteattr
 
-from autolab.draw.collapse import LIMIT, NEVER, WHOLE, Groups, Line, View, steps_of
-from autolab.draw.places import HEIGHT, MARGIN, ROOM, SMALL, shortened, symbol_width, tip
-from autolab.draw.places import plan as planned
-from autolab.draw.places import short as _n
+from autolab.draw.collapse import LIMIT, NEVER, WHOLE, CollapsedView, EdgeLine, Groups, steps_of
+from autolab.draw.placement import HEIGHT, MARGIN, ROOM, SMALL, place, shortened, symbol_width, tip
+from autolab.draw.placement import short as _n
 from autolab.draw.style import ALONE
 from autolab.draw.text import text
 from autolab.trace.model import Trace
@@ -103,7 +102,7 @@ def render(trace, step="end", direction="auto", legend=True, style=None, room=No
     """
     taken = _position(trace, step)
     view = view or _everything(trace)
-    plan = planned(view, direction, bool(trace.steps))
+    placement = place(view, direction, bool(trace.steps))
     called = {node.id: node.called for node in view.nodes}
     names = {node.id: getattr(node, "name", node.called) for node in view.nodes}
 
@@ -112,28 +111,28 @@ def render(trace, step="end", direction="auto", legend=True, style=None, room=No
 
     firsts = [NEVER if edge.at is None else edge.at for edge in view.edges]
     parts = []
-    for path, users in plan.trunks:
+    for path, users in placement.trunks:
         # lights up with the first gradient that comes along it
         first = min(map(firsts.__getitem__, users))
         at = None if first == NEVER else first
         parts.append(f'<g class="al-edge{state(at)}"{_fires(at)}><path class="al-line" d="{path}"/></g>')
-    for edge, drawn in zip(view.edges, plan.lines):
+    for edge, drawn in zip(view.edges, placement.lines):
         about = f"{called[edge.source]} is {edge.input} of {names[edge.target]}"
         if edge.count > 1:
             about = f"{edge.count} edges from {called[edge.source]} into {names[edge.target]}"
         value = _sent(trace, edge) if edge.count == 1 else None
-        parts.append(_edge(edge, about, drawn, plan.right, state(edge.at), value, room))
-    for node, centre, size in zip(view.nodes, plan.centres, plan.sizes):
+        parts.append(_edge(edge, about, drawn, placement.right, state(edge.at), value, room))
+    for node, centre, size in zip(view.nodes, placement.centres, placement.sizes):
         firings = view.firings[node.id]
         at = firings[0] if firings else None
         if node.kind == "group":
             now = " al-now" if at is not None and at <= taken <= firings[-1] and taken < len(trace.steps) else ""
             on = "" if at is None or at > taken else f" al-on{now}"
             told = f"{bisect(firings, taken)} of {len(firings)} fired" if firings else ""
-            parts.append(_group(node, node.id == view.root, centre, size, plan.line, at, on, told))
+            parts.append(_group(node, node.id == view.root, centre, size, placement.line, at, on, told))
         else:
-            parts.append(_node(view.root, node, centre, size, plan.line, at, state(at), at and trace.steps[at - 1]))
-    width, height = plan.width, plan.height
+            parts.append(_node(view.root, node, centre, size, placement.line, at, state(at), at and trace.steps[at - 1]))
+    width, height = placement.width, placement.height
     if legend:
         key, key_width = _legend(view, bool(trace.steps), height)
         width, height = max(width, key_width), height + 30
@@ -170,9 +169,9 @@ def _position(trace, step):
 
 def _everything(trace):
     fires = steps_of(trace)
-    lines = [Line(e.id, e.source, e.target, e.input, 1, fires.get(e.target)) for e in trace.edges]
+    lines = [EdgeLine(e.id, e.source, e.target, e.input, 1, fires.get(e.target)) for e in trace.edges]
     ids = [node.id for node in trace.nodes]
-    return View(trace.root, trace.nodes, lines, {id: [id] for id in ids}, {id: [fires[id]] if id in fires else [] for id in ids})
+    return CollapsedView(trace.root, trace.nodes, lines, {id: [id] for id in ids}, {id: [fires[id]] if id in fires else [] for id in ids})
 
 
 def _sent(trace, edge):

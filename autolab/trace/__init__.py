@@ -13,13 +13,13 @@ from typing import Any
 from autolab.torch_api import products
 from autolab.trace.adapter import watch
 from autolab.trace.compare import Comparison, Difference, compare
-from autolab.trace.model import Accumulated, Edge, Hook, Node, Rule, Saved, Sent, Step, Trace, schema
+from autolab.trace.model import GradUpdate, HookEvent, SavedItem, SentGradient, Trace, TraceEdge, TraceNode, TraceRule, TraceStep, schema
 from autolab.trace.record import graph, record
-from autolab.trace.values import Value, value_of
+from autolab.trace.values import TraceValue, value_of
 
 __all__ = [
-    "record", "graph", "watch", "compare", "schema", "value_of",
-    "Trace", "Node", "Edge", "Step", "Sent", "Rule", "Saved", "Hook", "Accumulated", "Value", "Comparison", "Difference",
+    "record", "graph", "watch", "compare", "schema", "value_of", "Trace", "TraceNode", "TraceEdge", "TraceStep", "TraceRule", "TraceValue",
+    "SavedItem", "SentGradient", "HookEvent", "GradUpdate", "Comparison", "Difference",
 ]  # fmt: skip
 
 

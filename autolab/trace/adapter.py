@@ -12,7 +12,7 @@ from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad
 from autolab.engine.tensor import Tensor
 from autolab.fast.formula import expression
-from autolab.trace.model import Rule
+from autolab.trace.model import TraceRule
 from autolab.trace.sentences import first_order
 from autolab.trace.values import value_of
 
@@ -201,9 +201,9 @@ def rule_of(op, input_name):
     argument = op.inputs[0] if op.variadic else input_name
     rule = op.rules.get(argument)
     if rule is None:
-        return Rule(input_name, None), None
+        return TraceRule(input_name, None), None
     gradient = rule.function.__code__.co_varnames[0] if expression(rule.function) is not None else None
-    return Rule(input_name, first_order(op.formula(argument)), rule.needs), gradient
+    return TraceRule(input_name, first_order(op.formula(argument)), rule.needs), gradient
 
 
 @cache

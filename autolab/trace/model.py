@@ -4,14 +4,14 @@ import json
 from dataclasses import dataclass, field
 from importlib import resources
 
-from autolab.trace.values import Value, collector_paused
+from autolab.trace.values import TraceValue, collector_paused
 
 FORMAT = "autolab-trace"
 VERSION = 2
 
 
 def _value(d):
-    return None if d is None else Value.from_dict(d)
+    return None if d is None else TraceValue.from_dict(d)
 
 
 def _dict(value):
@@ -19,7 +19,7 @@ def _dict(value):
 
 
 @dataclass(slots=True)
-class Rule:
+class TraceRule:
     """How one input of a node gets its gradient: the formula of the table, and what it asks for besides `g`."""
 
     input: str
@@ -35,12 +35,12 @@ class Rule:
 
 
 @dataclass(slots=True)
-class Saved:
+class SavedItem:
     """What a node remembers for its rules: a tensor, or (`value` None, no bytes) a shape or a setting of the call."""
 
     name: str
     text: str
-    value: Value | None = None
+    value: TraceValue | None = None
     bytes: int = 0
 
     def to_dict(self):
@@ -52,7 +52,7 @@ class Saved:
 
 
 @dataclass(slots=True)
-class Node:
+class TraceNode:
     """An operation that ran, or a leaf.
 
     `kind` is "op" (a row of the table, or a node of the engine's own such as CopySlices), "custom" (a Function) or "leaf";
@@ -67,7 +67,7 @@ class Node:
     symbol: str = ""
     forward: str | None = None
     settings: str = ""
-    value: Value | None = None
+    value: TraceValue | None = None
     shape: tuple | None = None
     dtype: str | None = None
     outputs: int = 1
@@ -90,13 +90,13 @@ class Node:
     @classmethod
     def from_dict(cls, d):
         shape = None if d["shape"] is None else tuple(d["shape"])
-        rules = [Rule.from_dict(r) for r in d["rules"]]
-        saved = [Saved.from_dict(s) for s in d["saved"]]
+        rules = [TraceRule.from_dict(r) for r in d["rules"]]
+        saved = [SavedItem.from_dict(s) for s in d["saved"]]
         return cls(**{**d, "value": _value(d["value"]), "shape": shape, "rules": rules, "saved": saved})
 
 
 @dataclass(slots=True)
-class Edge:
+class TraceEdge:
     """Data went from `source` (its output number `output`) into `input` of `target`; the gradient goes back."""
 
     id: str
@@ -115,11 +115,11 @@ class Edge:
 
 
 @dataclass(slots=True)
-class Sent:
+class SentGradient:
     """What a node sends along one edge, and the rule it came from: as written, and with its numbers."""
 
     edge: str
-    value: Value | None
+    value: TraceValue | None
     formula: str | None = None
     filled: str | None = None
 
@@ -132,22 +132,22 @@ class Sent:
 
 
 @dataclass(slots=True)
-class Accumulated:
+class GradUpdate:
     """What a backward pass does to `.grad` of a leaf."""
 
-    before: Value | None
-    after: Value
+    before: TraceValue | None
+    after: TraceValue
 
     def to_dict(self):
         return {"before": _dict(self.before), "after": self.after.to_dict()}
 
     @classmethod
     def from_dict(cls, d):
-        return cls(_value(d["before"]), Value.from_dict(d["after"]))
+        return cls(_value(d["before"]), TraceValue.from_dict(d["after"]))
 
 
 @dataclass(slots=True)
-class Hook:
+class HookEvent:
     """A hook that ran as a node fired. `kind` is "tensor", "before" or "after" the node; `sees` what it was given;
     `gives` what it put in place of that, or None if it only looked."""
 
@@ -167,14 +167,14 @@ class Hook:
 
 
 @dataclass(slots=True)
-class Step:
+class TraceStep:
     """One node fires: what it receives (per output), what it sends (per edge), what backward() then frees."""
 
     node: str
     incoming: list
     outgoing: list
     frees: list
-    grad: Accumulated | None
+    grad: GradUpdate | None
     sentence: str
     hooks: list = field(default_factory=list)
 
@@ -188,9 +188,9 @@ class Step:
 
     @classmethod
     def from_dict(cls, d):
-        grad = None if d["grad"] is None else Accumulated.from_dict(d["grad"])
-        return cls(d["node"], [_value(v) for v in d["incoming"]], [Sent.from_dict(s) for s in d["outgoing"]],
-                   list(d["frees"]), grad, d["sentence"], [Hook.from_dict(h) for h in d["hooks"]])  # fmt: skip
+        grad = None if d["grad"] is None else GradUpdate.from_dict(d["grad"])
+        return cls(d["node"], [_value(v) for v in d["incoming"]], [SentGradient.from_dict(s) for s in d["outgoing"]],
+                   list(d["frees"]), grad, d["sentence"], [HookEvent.from_dict(h) for h in d["hooks"]])  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -268,8 +268,8 @@ class Trace:
                 f"a trace of version {d.get('version')!r}; this autolab reads version {VERSION}. "
                 "Record it again, or install the autolab that wrote it."
             )
-        return cls(d["root"], [Node.from_dict(n) for n in d["nodes"]], [Edge.from_dict(e) for e in d["edges"]],
-                   [Step.from_dict(s) for s in d["steps"]])  # fmt: skip
+        return cls(d["root"], [TraceNode.from_dict(n) for n in d["nodes"]], [TraceEdge.from_dict(e) for e in d["edges"]],
+                   [TraceStep.from_dict(s) for s in d["steps"]])  # fmt: skip
 
     @classmethod
     def from_json(cls, text):

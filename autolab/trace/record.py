@@ -3,7 +3,7 @@
 import numpy as np
 
 from autolab.trace import adapter
-from autolab.trace.model import Accumulated, Edge, Hook, Node, Saved, Sent, Step, Trace
+from autolab.trace.model import GradUpdate, HookEvent, SavedItem, SentGradient, Trace, TraceEdge, TraceNode, TraceStep
 from autolab.trace.names import find_names
 from autolab.trace.sentences import filled, spoken, stretched, symbol
 from autolab.trace.values import collector_paused, shape_text, value_of
@@ -109,7 +109,7 @@ class _Recorder:
         return key if key is not None and key[0] in self.ids else None
 
     def _value(self, raw):
-        """The Value of an array, made once: what one node gives another remembers, and the number that one sends another receives."""
+        """The TraceValue of an array, made once: what one node gives another remembers, and the number that one sends another receives."""
         known = self.values.get(id(raw))
         if known is None:
             known = self.values[id(raw)] = value_of(raw), raw  # held, so that no other array comes to its id
@@ -168,7 +168,7 @@ class _Recorder:
         if value is None and node in self.raw and node.outputs == 1:
             value = self._value(self.raw[node])
         kind = "leaf" if adapter.is_leaf(node) else "custom" if adapter.is_custom(node) else "op"
-        made = Node(self.ids[node], kind, type(node).__name__, label, value=value, outputs=node.outputs)
+        made = TraceNode(self.ids[node], kind, type(node).__name__, label, value=value, outputs=node.outputs)
         if value is not None:
             made.shape, made.dtype = value.shape, value.dtype
         if kind == "leaf":
@@ -185,24 +185,24 @@ class _Recorder:
     def _told(self, name, raw):
         if _is_array(raw):
             value = self._value(raw)
-            return Saved(name, value.text, value, raw.nbytes)
+            return SavedItem(name, value.text, value, raw.nbytes)
         if isinstance(raw, list) and raw and all(_is_array(item) for item in raw):
             shapes = ", ".join(shape_text(item.shape) for item in raw)
-            return Saved(name, f"{len(raw)} tensors: {_short(shapes)}", None, sum(item.nbytes for item in raw))
-        return Saved(name, _short(repr(raw)))
+            return SavedItem(name, f"{len(raw)} tensors: {_short(shapes)}", None, sum(item.nbytes for item in raw))
+        return SavedItem(name, _short(repr(raw)))
 
     def _edges(self):
         for node, inputs in self.engine_nodes.items():
             names, target = self.input_names[node], self.ids[node]
             for index, (child, output) in enumerate(inputs):
                 if child is not None:
-                    self.edges[node, index] = Edge(f"e{len(self.edges)}", self.ids[child], target, output, names[index], index)
+                    self.edges[node, index] = TraceEdge(f"e{len(self.edges)}", self.ids[child], target, output, names[index], index)
 
     # -- steps -------------------------------------------------------------------------------------
 
     def hear(self, *told):
         """Write down that a hook ran; it belongs to the step that follows."""
-        self.heard.append(Hook(told[1], told[0], *told[2:]))
+        self.heard.append(HookEvent(told[1], told[0], *told[2:]))
 
     def step(self, node, incoming, outgoing):
         """Write down that `node` fired."""
@@ -212,7 +212,7 @@ class _Recorder:
         if adapter.is_leaf(node):
             grad = _accumulated(node.variable, incoming[0], received[0])
             sentence = spoken(described, received, [], grad, hooks)
-            self.trace.steps.append(Step(described.id, received, [], [], grad, sentence, hooks))
+            self.trace.steps.append(TraceStep(described.id, received, [], [], grad, sentence, hooks))
             return
         if described.shape is None and described.outputs == 1 and received[0] is not None:
             described.shape, described.dtype = received[0].shape, received[0].dtype
@@ -222,7 +222,7 @@ class _Recorder:
         told = [(receiver, s.value, s.filled) for receiver, s in zip(receivers, sent)]
         frees = [saved.name for saved in described.saved if saved.bytes]
         sentence = spoken(described, received, told, None, hooks)
-        self.trace.steps.append(Step(described.id, received, sent, frees, None, sentence, hooks))
+        self.trace.steps.append(TraceStep(described.id, received, sent, frees, None, sentence, hooks))
 
     def _gradient(self, g):
         # An array may be changed on its way, by a hook or a Function; a number cannot.
@@ -231,16 +231,16 @@ class _Recorder:
     def _sent(self, node, index, g, incoming, received):
         edge = self.edges[node, index]
         if g is None:
-            return Sent(edge.id, None)
+            return SentGradient(edge.id, None)
         value = self._gradient(g)
         if node.op is None or node.outputs > 1 or adapter.has_post_hooks(node):
-            return Sent(edge.id, value)
+            return SentGradient(edge.id, value)
         rule, gradient = adapter.rule_of(node.op, edge.input)
         if gradient is None:
-            return Sent(edge.id, value, rule.formula)
+            return SentGradient(edge.id, value, rule.formula)
         known = {**adapter.settings_of(node), **self.saved[node], gradient: incoming[0]}
         axes = stretched(value.shape, received[0].shape) if node.op.kind == "elementwise" else ()
-        return Sent(edge.id, value, rule.formula, filled(rule.formula, known, value, axes))
+        return SentGradient(edge.id, value, rule.formula, filled(rule.formula, known, value, axes))
 
 
 def _labels(named):
@@ -262,5 +262,5 @@ def _short(text, width=60):
 def _accumulated(leaf, g, received):
     before = leaf.grad
     if before is None:
-        return Accumulated(None, received)
-    return Accumulated(value_of(before.payload), value_of(before.payload + g))
+        return GradUpdate(None, received)
+    return GradUpdate(value_of(before.payload), value_of(before.payload + g))

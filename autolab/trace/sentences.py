@@ -144,7 +144,7 @@ def _shown(value):
 def filled(formula, values, sent, axes=()):
     """The rule with its numbers and what comes out: "10 * 3 = 30".
 
-    `sent` is the Value that goes along the edge; `axes` are the broadcast ones, which were summed on the way.
+    `sent` is the TraceValue that goes along the edge; `axes` are the broadcast ones, which were summed on the way.
     """
     left = fill(taken(formula, values), values)
     end = SUMMED + axes_text(axes) if axes else ""
@@ -176,8 +176,8 @@ def axes_text(axes):
 def spoken(node, incoming, sent, grad, hooks=()):
     """What is said of a step: one sentence, with one before or after it for each hook that ran.
 
-    `node` the node that fires; `incoming` the Values it receives; `sent` a list of (receiver's name, Value or None,
-    filled rule or None); `grad` an Accumulated for a leaf, else None; `hooks` the Hooks that ran.
+    `node` the node that fires; `incoming` the TraceValues it receives; `sent` a list of (receiver's name, TraceValue or None,
+    filled rule or None); `grad` a GradUpdate for a leaf, else None; `hooks` the HookEvents that ran.
     """
     told = _fired(node, incoming, sent, grad)
     if not hooks:

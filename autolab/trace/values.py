@@ -84,7 +84,7 @@ def _inline(array):
 
 
 @dataclass(slots=True)
-class Value:
+class TraceValue:
     """A tensor in a trace.
 
     Up to 64 elements, `data` holds every number exactly. Beyond that `data` is None and the summary stands for it:
@@ -159,16 +159,16 @@ def value_of(raw):
     if array.ndim == 0:
         item = array.item() if array.dtype.kind in "biu" else float(array)
         text = number(item)
-        return Value((), dtype, text, item if math.isfinite(item) else text)
+        return TraceValue((), dtype, text, item if math.isfinite(item) else text)
     if not array.size:
-        return Value(array.shape, dtype, f"{shape_text(array.shape)}, empty", data=_nested(array))
+        return TraceValue(array.shape, dtype, f"{shape_text(array.shape)}, empty", data=_nested(array))
     if array.size <= COMPLETE:
         text = _inline(array) if array.size <= INLINE else f"{shape_text(array.shape)}, {_range(array)[3]}"
-        return Value(array.shape, dtype, text, data=_nested(array))
+        return TraceValue(array.shape, dtype, text, data=_nested(array))
     low, high, mean, phrase, bad = _range(array)
     corner = array[(0,) * (array.ndim - 2) + (slice(CORNER),) * min(array.ndim, 2)]
     digest = hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=8).hexdigest()
-    return Value(array.shape, dtype, f"{shape_text(array.shape)}, {phrase}", low=low, high=high, mean=mean,
+    return TraceValue(array.shape, dtype, f"{shape_text(array.shape)}, {phrase}", low=low, high=high, mean=mean,
                  nonfinite=bad, corner=_nested(corner), fingerprint=digest, heat=_heat(array, low, high))  # fmt: skip
 
 

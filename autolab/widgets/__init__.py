@@ -17,7 +17,7 @@ FILES = {
     "training": ["accumulation", "optimizer_race", "train"],
     "costs": ["memory_against_depth", "forward_against_reverse", "fusion"],
     "precision": ["underflow"],
-    "done": ["progress"],
+    "lesson_progress": ["progress"],
 }
 WIDGETS = {name: f"autolab.widgets.{file}" for file, names in FILES.items() for name in names}
 OF_JUPYTER = {"anywidget", "ipywidgets", "traitlets", "IPython"}

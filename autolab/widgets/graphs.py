@@ -11,7 +11,7 @@ from autolab.trace import Trace, graph, record, watch
 from autolab.trace import compare as compare_traces
 from autolab.trace.values import number
 from autolab.widgets.functions import called, graph_pieces
-from autolab.widgets.panel import Frame, Machine, Panel, choice, timeline
+from autolab.widgets.panel import Frame, Panel, StateMachine, choice, timeline
 
 # -- 2: graph builder ------------------------------------------------------------------------------
 
@@ -32,7 +32,7 @@ def graph_builder(functions=None, **leaves):
 
     Returns
     -------
-    Machine
+    StateMachine
 
     Examples
     --------
@@ -96,7 +96,7 @@ def graph_builder(functions=None, **leaves):
         run(after)  # says at once what cannot be done
         return after
 
-    return Machine("Graph builder", (), act, show, actions, ["Node", "Value", "grad_fn", "Gradient"], (960, 460))
+    return StateMachine("Graph builder", (), act, show, actions, ["Node", "Value", "grad_fn", "Gradient"], (960, 460))
 
 
 # -- 6: scissors -----------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def version_counter(f=torch.exp, values=(0.0, 1.0)):
 
     Returns
     -------
-    Machine
+    StateMachine
 
     Examples
     --------
@@ -305,7 +305,9 @@ def version_counter(f=torch.exp, values=(0.0, 1.0)):
     def actions(state):
         return [] if len(state) > 6 else list(WRITES)
 
-    return Machine("Version counter", (), lambda s, a: (*s, a), show, actions, ["Tensor", "Values", "Version"], (860, 225), breaks=[455])
+    return StateMachine(
+        "Version counter", (), lambda s, a: (*s, a), show, actions, ["Tensor", "Values", "Version"], (860, 225), breaks=[455]
+    )
 
 
 # -- 16: two worlds --------------------------------------------------------------------------------

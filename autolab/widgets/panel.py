@@ -224,7 +224,7 @@ class Panel(Explorable):
         return self.state()
 
 
-class Machine(Panel):
+class StateMachine(Panel):
     """A panel whose state changes by actions: `begin` is the first state, `act(state, action)` gives the next one, `make(state)` its
     frame, `actions(state)` what can be done in it. States are immutable, hashable values; the buttons are the actions.
     """

@@ -11,9 +11,9 @@ from autolab import datasets, nn
 from autolab.draw import plot
 from autolab.draw.plot import Axes, short
 from autolab.trace.values import number
-from autolab.widgets import still
+from autolab.widgets import static_chart
 from autolab.widgets.functions import called
-from autolab.widgets.panel import Frame, Machine, Panel, slider, timeline
+from autolab.widgets.panel import Frame, Panel, StateMachine, slider, timeline
 
 # -- 5: accumulation -------------------------------------------------------------------------------
 
@@ -39,7 +39,7 @@ def accumulation(f=square, w=3.0, lr=0.1):
 
     Returns
     -------
-    Machine
+    StateMachine
 
     Raises
     ------
@@ -90,7 +90,7 @@ def accumulation(f=square, w=3.0, lr=0.1):
     scale = max(abs(first[1]), 1e-12) * 4
     title = f"The bucket of gradients of {called(f)}"
     begin, actions = (float(w), None, 0.0, ""), [BACKWARD, ZERO, STEP]
-    return Machine(title, begin, act, show, lambda s: actions, ["What", "Number"], (720, 300), breaks=[280])
+    return StateMachine(title, begin, act, show, lambda s: actions, ["What", "Number"], (720, 300), breaks=[280])
 
 
 def _bucket(value, grad, added, scale):
@@ -397,7 +397,7 @@ class TrainingRoom(Panel):
             If matplotlib is not installed.
         """
         looks = self._looks[: self.at["step"] + 1]
-        return still.training(looks, self._data[0].numpy(), self._data[1].numpy(), self._plane.xlim, self._plane.ylim)
+        return static_chart.training(looks, self._data[0].numpy(), self._data[1].numpy(), self._plane.xlim, self._plane.ylim)
 
     def offline(self):
         self.wait()

@@ -111,20 +111,20 @@ FORGE = {
     + "from autolab.check import Report\nReport.points = property(lambda self: 99.0)\nReport.passed = True",
     "the answers are replaced": WRONG
     + """
-from autolab.course.grading import answers
-answers.Answers.rule = lambda self, *a: {"points": 8.0, "passed": True}
-answers.Answers.kinds = lambda self, names: {n: "verdict" for n in names}
+from autolab.course.grading import handlers
+handlers.Handlers.rule = lambda self, *a: {"points": 8.0, "passed": True}
+handlers.Handlers.kinds = lambda self, names: {n: "verdict" for n in names}
 """,
     "the answers are malformed": WRONG
     + """
-from autolab.course.grading import answers
-answers.Answers.rules = lambda self, *a: [{"out": None, "gradients": [], "inputs": (), "upstream": (), "fault": None, "recorded": 0}] * 30
+from autolab.course.grading import handlers
+handlers.Handlers.rules = lambda self, *a: [{"out": None, "gradients": [], "inputs": (), "upstream": (), "fault": None, "recorded": 0}] * 30
 """,
     "the transport is replaced": WRONG
     + """
-from autolab.course.grading import wire
-wire.encode = lambda value: b'\\x04\\x00\\x00\\x00\\x00\\x00\\x00\\x00null'
-wire.pack = lambda value, arrays: {"v": True}
+from autolab.course.grading import protocol
+protocol.encode = lambda value: b'\\x04\\x00\\x00\\x00\\x00\\x00\\x00\\x00null'
+protocol.pack = lambda value, arrays: {"v": True}
 """,
     "the candidate is replaced": WRONG
     + """

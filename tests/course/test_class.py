@@ -18,8 +18,8 @@ from click.testing import CliRunner
 from autolab.cli.group import group
 from autolab.course.grading.gradebook import CourseGradebook
 from autolab.course.grading.scheduler import Course, grade_course
-from autolab.course.new import nbgrader
 from autolab.course.notebook import build
+from autolab.course.scaffold import nbgrader
 
 from .hostile import TEXT, WRONG
 from .test_hostile import FULL, LIMITS, submitted
@@ -74,7 +74,7 @@ import sys, time
 from pathlib import Path
 from autolab.course.grading import scheduler
 from autolab.course.grading.scheduler import Course, grade_course
-from autolab.course.grading.box import Limits
+from autolab.course.grading.sandbox import Limits
 scheduler.BATCH = 1
 if __name__ == "__main__":
     grade_course(Course(Path(sys.argv[1])), "ps", limits=Limits(cell=1.5, total=20.0), progress=lambda *a: time.sleep(0.3))

@@ -5,9 +5,8 @@ import shutil
 
 import pytest
 
-from autolab.course.grading import box as boxes
-from autolab.course.grading.box import Box, Limits, container, works
 from autolab.course.grading.grade import NotebookGrader
+from autolab.course.grading.sandbox import ENGINES, IMAGE, Limits, Sandbox, container, works
 from autolab.course.grading.submission import parse, repair
 
 from .test_hostile import FORM, FULL, WRONG, submitted
@@ -28,16 +27,16 @@ def engine(tmp_path, monkeypatch):
 
     log = tmp_path / "log"
     script = tmp_path / "podman"
-    script.write_text(ENGINE.format(log=log, image=boxes.IMAGE, python=sys.executable))
+    script.write_text(ENGINE.format(log=log, image=IMAGE, python=sys.executable))
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     return log
 
 
-def score(box, answer):
+def score(sandbox, answer):
     notebook, _ = parse(submitted(answer), "n.ipynb")
     repair(notebook, FORM)
-    NotebookGrader(box, 1).grade(notebook)
+    NotebookGrader(sandbox, 1).grade(notebook)
     outputs = {c.id: c.outputs for c in notebook.cells if c.cell_type == "code"}
     return {name: float(outputs[name][0].data["text/plain"]) if outputs[name] and "data" in outputs[name][0] else None for name in FULL}
 
@@ -59,8 +58,8 @@ def test_the_command_gives_a_container_nothing():
 
 
 def test_a_session_talks_through_standard_input_and_output(engine):
-    with Box("podman", Limits(cell=8.0)) as box:
-        assert score(box, None)["square-check"] == 8.0
+    with Sandbox("podman", Limits(cell=8.0)) as sandbox:
+        assert score(sandbox, None)["square-check"] == 8.0
     said = engine.read_text()
     assert said.count("run --rm") == 1
     assert f"kill autolab-box-{os.getpid()}-1" in said
@@ -70,16 +69,19 @@ def test_an_engine_that_fails_says_why(tmp_path, monkeypatch):
     (tmp_path / "docker").write_text("#!/bin/sh\necho Cannot connect to the daemon >&2\nexit 1\n")
     (tmp_path / "docker").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    with Box("docker") as box, pytest.raises(RuntimeError, match=r"the box \(docker\) gives no session: Cannot connect to the daemon"):
-        box.open()
+    with (
+        Sandbox("docker") as sandbox,
+        pytest.raises(RuntimeError, match=r"the box \(docker\) gives no session: Cannot connect to the daemon"),
+    ):
+        sandbox.open()
 
 
-@pytest.mark.skipif(not any(shutil.which(e) and works(e) for e in boxes.ENGINES), reason="no docker or podman with an image autolab-box")
+@pytest.mark.skipif(not any(shutil.which(e) and works(e) for e in ENGINES), reason="no docker or podman with an image autolab-box")
 def test_a_real_container():
-    mode = next(e for e in boxes.ENGINES if works(e))
-    with Box(mode, Limits(cell=8.0)) as box:
-        assert score(box, WRONG)["square-check"] < 8.0
-        session = box.open()
+    mode = next(e for e in ENGINES if works(e))
+    with Sandbox(mode, Limits(cell=8.0)) as sandbox:
+        assert score(sandbox, WRONG)["square-check"] < 8.0
+        session = sandbox.open()
         said = session.ask("run", PLACES, "a")
         session.close()
     assert said["text"].split() == ["/scratch"]

@@ -1,12 +1,12 @@
-"""Data and modules beside a notebook: what is taken into the box, what is not, and what the student is told."""
+"""Data and modules beside a notebook: what is taken into the sandbox, what is not, and what the student is told."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from autolab.course.grading.box import Box, best_mode
-from autolab.course.grading.files import Allowed, beside
+from autolab.course.grading.files import FilePolicy, companion_files
+from autolab.course.grading.sandbox import Sandbox, best_mode
 from autolab.course.grading.scheduler import Course, _allowed
 from autolab.course.grading.worker import Job, grade
 
@@ -21,18 +21,18 @@ READS = WRONG.replace("7.5", "float(open('two.csv').read())").replace("class Squ
 def taken(folder, **files):
     for name, content in files.items():
         (folder / name.replace("_", ".")).write_bytes(content)
-    return beside(folder, Allowed(count=3, size=10))
+    return companion_files(folder, FilePolicy(count=3, size=10))
 
 
 @pytest.fixture
 def session(request):
-    """Opens sessions of one box with files, and runs a cell in each."""
+    """Opens sessions of one sandbox with files, and runs a cell in each."""
     mode, privileged = request.param
-    with Box(mode, LIMITS) as box:
-        box.privileged = box.privileged and privileged
+    with Sandbox(mode, LIMITS) as sandbox:
+        sandbox.privileged = sandbox.privileged and privileged
 
         def run(source, files):
-            opened = box.open(files)
+            opened = sandbox.open(files)
             try:
                 return opened.ask("run", source, "a")
             finally:
@@ -71,22 +71,22 @@ def test_a_folder_that_is_a_link_is_not_entered(tmp_path):
     (tmp_path / "others").mkdir()
     (tmp_path / "others" / "data.csv").write_text(SECRET)
     (tmp_path / "mine").symlink_to(tmp_path / "others")
-    assert beside(tmp_path / "mine", Allowed()) == ({}, [])
+    assert companion_files(tmp_path / "mine", FilePolicy()) == ({}, [])
 
 
 @pytest.mark.parametrize("name", [".hidden.csv", "a\nb.csv", "x" * 120 + ".csv", "-rf.csv", "<b>.csv"])
 def test_a_name_that_is_none_is_not_taken(tmp_path, name):
     (tmp_path / name).write_text("1")
-    assert beside(tmp_path, Allowed()) == ({}, [])
+    assert companion_files(tmp_path, FilePolicy()) == ({}, [])
 
 
 def test_a_course_says_which_kinds_and_how_much(tmp_path):
     (tmp_path / "source").mkdir()
     (tmp_path / "nbgrader_config.py").write_text('c = get_config()\nc.RunInBox.files = ["*.dat"]\nc.RunInBox.files_bytes = 7\n')
-    assert _allowed(Course(tmp_path)) == Allowed(kinds=("*.dat",), size=7)
+    assert _allowed(Course(tmp_path)) == FilePolicy(kinds=("*.dat",), size=7)
 
 
-# -- in the box
+# -- in the sandbox
 
 
 @pytest.mark.parametrize("session", MODES, indirect=True)

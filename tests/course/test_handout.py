@@ -8,12 +8,12 @@ import nbformat
 import pytest
 
 import autolab as torch
-from autolab.course.grading.box import Limits
-from autolab.course.grading.prove import form_of_source
+from autolab.course.grading.sandbox import Limits
+from autolab.course.grading.selftest import form_of_source
 from autolab.course.grading.worker import Job, grade
 from autolab.course.notebook import from_markdown
 from autolab.course.release import release_of
-from autolab.course.solve import read
+from autolab.course.solutions import read
 
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"
 SETS = [f"ps{n}" for n in range(1, 9)]

@@ -1,4 +1,4 @@
-"""Hostile answers in the real box: none forges, leaks or damages, and each costs its own exercise only."""
+"""Hostile answers in the real sandbox: none forges, leaks or damages, and each costs its own exercise only."""
 
 import os
 import socket
@@ -10,11 +10,11 @@ import nbformat
 import pytest
 
 import autolab
-from autolab.course.grading.box import Box, Limits, best_mode
 from autolab.course.grading.grade import NotebookGrader
-from autolab.course.grading.prove import form_of_source, release_of
+from autolab.course.grading.sandbox import Limits, Sandbox, best_mode
+from autolab.course.grading.selftest import form_of_source, release_of
 from autolab.course.grading.submission import parse, repair
-from autolab.course.grading.worker import Job, _box, grade
+from autolab.course.grading.worker import Job, _sandbox, grade
 from autolab.course.notebook import from_markdown
 
 from .hostile import SUITE, TEXT, WRONG
@@ -82,8 +82,8 @@ def honest():
 def boxes_end():
     yield
     for mode in (None, "limits"):
-        _box(mode, LIMITS, os.getpid()).close()
-    _box.cache_clear()
+        _sandbox(mode, LIMITS, os.getpid()).close()
+    _sandbox.cache_clear()
 
 
 @isolated
@@ -137,9 +137,9 @@ def test_packages_that_were_installed_for_one_user_are_there(monkeypatch, tmp_pa
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("x = 4711")
     monkeypatch.syspath_prepend(package.parent)
-    monkeypatch.setattr("autolab.course.grading.box.NEEDED", ("numpy", "lonely"))
-    with Box("bubblewrap", LIMITS) as box:
-        session = box.open()
+    monkeypatch.setattr("autolab.course.grading.sandbox.NEEDED", ("numpy", "lonely"))
+    with Sandbox("bubblewrap", LIMITS) as sandbox:
+        session = sandbox.open()
         said = session.ask("run", "import lonely; print(lonely.x)", "a")
         session.close()
     assert said["text"] == "4711\n"
@@ -148,9 +148,9 @@ def test_packages_that_were_installed_for_one_user_are_there(monkeypatch, tmp_pa
 @isolated
 def test_the_solutions_that_come_with_the_package_are_not_in_the_box(monkeypatch):
     archive = Path(autolab.__file__).parent / "draw" / "svg.py"
-    monkeypatch.setattr("autolab.course.grading.box.SOLVED", archive)
-    with Box("bubblewrap", LIMITS) as box:
-        session = box.open()
+    monkeypatch.setattr("autolab.course.grading.sandbox.SOLVED", archive)
+    with Sandbox("bubblewrap", LIMITS) as sandbox:
+        session = sandbox.open()
         said = session.ask("run", f"print(open({str(archive)!r}).read())", "a")
         session.close()
     assert said["text"] == "\n"
@@ -159,11 +159,11 @@ def test_the_solutions_that_come_with_the_package_are_not_in_the_box(monkeypatch
 @isolated
 @pytest.mark.parametrize("name", [n for n in SUITE if n.startswith("kernel: ") and "loop" not in n and "die" not in n])
 def test_a_box_without_privileges_is_as_tight(name, honest):
-    with Box("bubblewrap", LIMITS) as box:
-        box.privileged = False
+    with Sandbox("bubblewrap", LIMITS) as sandbox:
+        sandbox.privileged = False
         notebook, _ = parse(submitted(SUITE[name]), "n.ipynb")
         repair(notebook, FORM)
-        NotebookGrader(box, 1).grade(notebook)
+        NotebookGrader(sandbox, 1).grade(notebook)
     shown = [o.get("text", "") for c in notebook.cells if c.cell_type == "code" for o in c.outputs]
     assert "GOT 0" not in "".join(shown)
 
@@ -187,10 +187,10 @@ for place in ("", "/dev", "/dev/shm", "/tmp", "/scratch", "/usr"):
 @pytest.mark.parametrize("files", [{}, {"data.csv": b"1,2"}])
 def test_no_place_takes_a_note_for_the_next_student_or_without_limit(privileged, files):
     said = []
-    with Box("bubblewrap", LIMITS) as box:
-        box.privileged = box.privileged and privileged
+    with Sandbox("bubblewrap", LIMITS) as sandbox:
+        sandbox.privileged = sandbox.privileged and privileged
         for _ in range(2):
-            session = box.open(files)
+            session = sandbox.open(files)
             said.append(session.ask("run", NOTE, "a")["text"])
             session.close()
     assert said == ["", ""]
@@ -222,9 +222,9 @@ def test_without_a_box_the_verdict_is_still_outside(honest):
 
 @isolated
 def test_a_user_without_privileges_gets_a_box_too():
-    with Box("bubblewrap", LIMITS) as box:
-        box.privileged = False
+    with Sandbox("bubblewrap", LIMITS) as sandbox:
+        sandbox.privileged = False
         notebook, _ = parse(submitted(None), "n.ipynb")
         repair(notebook, FORM)
-        NotebookGrader(box, 1).grade(notebook)
+        NotebookGrader(sandbox, 1).grade(notebook)
     assert [c.outputs[0].data["text/plain"] for c in notebook.cells if "square-check" == c.id] == ["8.0"]

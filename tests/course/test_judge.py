@@ -1,4 +1,4 @@
-"""What crosses between box and judge, and what the judge remembers; the box is in this process here."""
+"""What crosses between sandbox and judge, and what the judge remembers; the sandbox is in this process here."""
 
 import json
 from types import SimpleNamespace
@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 import autolab
-from autolab.course.grading import answers, judge, wire
-from autolab.course.grading.answers import Answers
-from autolab.course.grading.box import Box, Limits, RemoteError, Reply, works
+from autolab.course.grading import handlers, judge, protocol
+from autolab.course.grading.handlers import Handlers
+from autolab.course.grading.sandbox import Limits, RemoteError, Reply, Sandbox, works
 
 SQUARE = "def backward(g, x):\n    return {}\n"
 
 
 def opened(message):
-    head, _ = wire.PREFIX.unpack(message[:8])
-    return wire.read(message[8 : 8 + head], message[8 + head :])
+    head, _ = protocol.PREFIX.unpack(message[:8])
+    return protocol.read(message[8 : 8 + head], message[8 + head :])
 
 
 def session(answer):
@@ -24,14 +24,14 @@ def session(answer):
     names = {}
     exec(SQUARE.format(answer), names)
     shell = SimpleNamespace(user_ns=names, display_formatter=SimpleNamespace(), transform_cell=None)
-    handlers = Answers(shell, None).handlers
+    handlers = Handlers(shell, None).handlers
 
     def ask(what, *arguments):
         if what != "put":
             return handlers[what](*arguments)
         name, arguments = opened(arguments[0])
-        reply = wire.encode({"ok": handlers[name](*arguments)})
-        head, _ = wire.PREFIX.unpack(reply[:8])
+        reply = protocol.encode({"ok": handlers[name](*arguments)})
+        head, _ = protocol.PREFIX.unpack(reply[:8])
         return Reply(SimpleNamespace(broken=False), reply[8 : 8 + head], reply[8 + head :])
 
     return ask
@@ -44,7 +44,7 @@ def points(answer, seed=3):
 def test_the_same_numbers_are_judged_once_and_others_for_themselves(monkeypatch):
     times, judged = [], judge.judge
     monkeypatch.setattr(judge, "judge", lambda *a, **k: times.append(1) or judged(*a, **k))
-    monkeypatch.setattr(judge, "_DRAWN", {})
+    monkeypatch.setattr(judge, "_CASE_SETS", {})
     full = points("2 * x * g")
     assert points("(x * 2) * g") == full > points("3 * x * g")
     assert len(times) == 2
@@ -73,7 +73,7 @@ def test_an_array_arrives_as_the_engine_knows_it():
         np.array(2.5),
         np.zeros((0, 3)),
     ):
-        got = opened(wire.encode(array))
+        got = opened(protocol.encode(array))
         assert got.dtype is np.dtype(array.dtype.str)
         assert got.flags.writeable
         assert got.shape == array.shape
@@ -84,18 +84,18 @@ def test_an_array_arrives_as_the_engine_knows_it():
     "array", [["<f8", 1 << 40], ["<f8", -1], ["|O", 1], ["<f8", 2], ["<f8", 1.0], [["<f8"], 1], ["<f8", *[1] * 9], "<f8"]
 )
 def test_an_array_that_is_not_there_is_refused(array):
-    with pytest.raises(wire.Broken):
-        wire.read(json.dumps({"value": {"a": 0}, "arrays": [array]}).encode(), bytes(8))
+    with pytest.raises(protocol.Broken):
+        protocol.read(json.dumps({"value": {"a": 0}, "arrays": [array]}).encode(), bytes(8))
 
 
 @pytest.mark.parametrize(
     "mode", ["limits", pytest.param("bubblewrap", marks=pytest.mark.skipif(not works("bubblewrap"), reason="no bubblewrap"))]
 )
 def test_a_loop_ends_after_its_seconds_of_computing(mode):
-    with Box(mode, Limits(busy=0.3, cell=60.0)) as box:
-        session = box.open()
+    with Sandbox(mode, Limits(busy=0.3, cell=60.0)) as sandbox:
+        session = sandbox.open()
         assert session.ask("run", "import time\ntime.sleep(0.6)", "waits")["error"] is None
-        with pytest.raises(wire.Broken, match="took too long") as caught:
+        with pytest.raises(protocol.Broken, match="took too long") as caught:
             session.ask("run", "while True:\n    try:\n        1 / 0\n    except BaseException:\n        pass", "loops")
         session.close()
         assert caught.value.late
@@ -105,6 +105,6 @@ def test_what_a_student_reads_of_an_error_is_their_own_lines():
     try:
         autolab.ones(2, 3) @ autolab.ones(2, 3)
     except RuntimeError as error:
-        text = "".join(answers._traceback(error))
+        text = "".join(handlers._traceback(error))
     assert "autolab.ones(2, 3) @ autolab.ones(2, 3)" in text and "cannot be multiplied" in text
     assert "surface" not in text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autolab.check import BEHAVIOURS, Report, check
-from autolab.course.solve import CALL, blank, exercises, read, solve, wrong_answers
+from autolab.course.solutions import CALL, blank, exercises, read, solve, wrong_answers
 
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"
 SETS = [f"ps{n}" for n in range(1, 9)]

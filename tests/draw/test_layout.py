@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from autolab.draw.layout import Box, layout
+from autolab.draw.layout import LayoutBox, layout
 
 
 def random_graph(seed):
@@ -12,7 +12,7 @@ def random_graph(seed):
     r = random.Random(seed)
     count = r.randint(2, 40)
     edges = [(i, r.randrange(max(0, i - 6), i)) for i in range(1, count) for _ in range(r.randint(1, 3))]
-    boxes = [Box(r.choice([100, 160]), r.choice([40, 64, 90])) for _ in range(count)]
+    boxes = [LayoutBox(r.choice([100, 160]), r.choice([40, 64, 90])) for _ in range(count)]
     return boxes, edges
 
 
@@ -79,37 +79,37 @@ def test_places_are_the_same_in_every_run():
 
 
 def test_a_chain_is_a_straight_line():
-    made = layout([Box(100, 60)] * 8, [(i + 1, i) for i in range(7)])
+    made = layout([LayoutBox(100, 60)] * 8, [(i + 1, i) for i in range(7)])
     assert len({round(across, 6) for _, across in made.centres}) == 1
 
 
 def test_two_inputs_stand_in_their_order():
-    made = layout([Box(100, 60)] * 3, [(1, 0), (2, 0)])
+    made = layout([LayoutBox(100, 60)] * 3, [(1, 0), (2, 0)])
     assert made.centres[1][1] < made.centres[2][1]
 
 
 def test_lines_into_one_box_keep_their_distance():
-    made = layout([Box(100, 60)] * 2, [(1, 0), (1, 0)], port=24)
+    made = layout([LayoutBox(100, 60)] * 2, [(1, 0), (1, 0)], port=24)
     assert made.routes[1][-1][1] - made.routes[0][-1][1] == 24
 
 
 def test_a_leaf_stands_beside_its_user():
     # a long chain whose last box has a weight of its own
     edges = [(i + 1, i) for i in range(9)] + [(10, 0)]
-    assert layout([Box(100, 60)] * 11, edges).ranks[10] == 1
+    assert layout([LayoutBox(100, 60)] * 11, edges).ranks[10] == 1
 
 
 def test_two_separate_chains_do_not_cross():
     # both read one leaf at one end and meet in the root at the other
     edges = [(1, 0), (2, 1), (3, 2), (4, 0), (5, 4), (6, 5), (7, 3), (7, 6)]
-    made = layout([Box(100, 60)] * 8, edges)
+    made = layout([LayoutBox(100, 60)] * 8, edges)
     sides = {made.centres[i][1] < made.centres[0][1] for i in (1, 2, 3)}
     assert len(sides) == 1
 
 
 def test_a_cycle_is_refused():
     with pytest.raises(ValueError, match="cycle"):
-        layout([Box(100, 60)] * 3, [(0, 1), (1, 2), (2, 0)])
+        layout([LayoutBox(100, 60)] * 3, [(0, 1), (1, 2), (2, 0)])
 
 
 def test_nothing_is_a_picture_too():
@@ -120,7 +120,7 @@ def test_a_weight_used_at_every_step_has_one_line_along_the_graph():
     # an unrolled recurrence: 200 steps, one weight
     steps = 200
     edges = [(i + 1, i) for i in range(steps)] + [(steps + 1, i) for i in range(steps)]
-    made = layout([Box(100, 60)] * (steps + 2), edges)
+    made = layout([LayoutBox(100, 60)] * (steps + 2), edges)
     trunk = [users for _, users in made.trunks]
     assert len(trunk) == steps - 1
     assert sorted(len(users) for users in trunk) == list(range(1, steps))

@@ -7,7 +7,7 @@ import pytest
 
 import autolab as torch
 from autolab.draw import svg
-from autolab.draw.places import CHAR
+from autolab.draw.placement import CHAR
 from autolab.draw.style import PALETTE, STYLE, variables
 from autolab.draw.svg import render
 from autolab.trace import record

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from autolab.trace.values import COMPLETE, Value, narrow, number, value_of
+from autolab.trace.values import COMPLETE, TraceValue, narrow, number, value_of
 
 
 def through_json(value):
-    return Value.from_dict(json.loads(json.dumps(value.to_dict(), allow_nan=False)))
+    return TraceValue.from_dict(json.loads(json.dumps(value.to_dict(), allow_nan=False)))
 
 
 @given(arrays.arrays(np.float32, arrays.array_shapes(min_dims=0, max_dims=3, max_side=4), elements=st.floats(width=32)))

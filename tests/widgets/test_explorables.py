@@ -16,7 +16,7 @@ pytest.importorskip("anywidget")
 
 from autolab import widgets
 from autolab.widgets.functions import StraightThrough
-from autolab.widgets.panel import Frame, Machine, Panel, slider, timeline
+from autolab.widgets.panel import Frame, Panel, StateMachine, slider, timeline
 
 
 def small_room():
@@ -150,7 +150,7 @@ def test_unknown_controls_and_words_are_refused(plain, made):
 
 
 def test_a_machine_goes_on_beyond_what_was_computed_in_advance():
-    machine = Machine("Count", 0, lambda s, a: s + 1, lambda s: Frame(f"at {s}"), lambda s: ["more"], ["n"], (1, 1))
+    machine = StateMachine("Count", 0, lambda s, a: s + 1, lambda s: Frame(f"at {s}"), lambda s: ["more"], ["n"], (1, 1))
     machine._act = lambda s, a: s + 1000  # computed in advance up to 119
     for _ in range(121):
         machine.press("more")
@@ -159,7 +159,7 @@ def test_a_machine_goes_on_beyond_what_was_computed_in_advance():
 
 
 def test_a_page_of_a_machine_knows_more_than_the_widget_that_can_ask():
-    machine = Machine("Count", 0, lambda s, a: s + 1, lambda s: Frame(f"at {s}"), lambda s: ["more"], ["n"], (1, 1))
+    machine = StateMachine("Count", 0, lambda s, a: s + 1, lambda s: Frame(f"at {s}"), lambda s: ["more"], ["n"], (1, 1))
     data = machine.offline()
     assert len(machine.frames) < 200 < len(data["frames"])
     assert data["frames"]["150"]["next"] == {"more": 151}

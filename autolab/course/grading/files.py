@@ -1,4 +1,4 @@
-"""What was handed in beside a notebook, data and modules, on its way into the box: as much as the course allows.
+"""What was handed in beside a notebook, data and modules, on its way into the sandbox: as much as the course allows.
 
 Nothing here follows a symbolic link, looks into a folder of a folder, or reads more than its limits.
 """
@@ -20,8 +20,8 @@ LOOKED_AT = 1000  # entries of a folder
 
 
 @dataclass(frozen=True)
-class Allowed:
-    """Which files may go into the box: kinds as patterns of names, how many, and how many bytes in all."""
+class FilePolicy:
+    """Which files may go into the sandbox: kinds as patterns of names, how many, and how many bytes in all."""
 
     kinds: tuple[str, ...] = ("*.csv", "*.tsv", "*.txt", "*.json", "*.npy", "*.npz", "*.py")
     count: int = 20
@@ -31,7 +31,7 @@ class Allowed:
         return f"{', '.join(self.kinds)}, at most {self.count} and {self.size / (1 << 20):g} MB in all"
 
 
-def beside(folder: Path, allowed: Allowed) -> tuple[dict[str, bytes], list[str]]:
+def companion_files(folder: Path, allowed: FilePolicy) -> tuple[dict[str, bytes], list[str]]:
     """The files of a submission that are taken along, and what is said of those that ought to be and are not."""
     files: dict[str, bytes] = {}
     notes: list[str] = []

@@ -1,4 +1,4 @@
-"""One notebook: its cells run in the box, its locked tests outside, and each test cell gets the outputs of its verdict."""
+"""One notebook: its cells run in the sandbox, its locked tests outside, and each test cell gets the outputs of its verdict."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from nbformat.v4 import new_markdown_cell
 
 from autolab.check.report import MIMETYPE, Report
 
-from . import wire
-from .answers import INSTALLS, OFFLINE
-from .box import Box, RemoteError, Session
-from .files import Allowed
+from . import protocol
+from .files import FilePolicy
+from .handlers import INSTALLS, OFFLINE
 from .judge import Judge, Outcome
+from .sandbox import RemoteError, Sandbox, Session
 
 SHOWN = 400_000  # characters of all outputs of one notebook
 CHECK = re.compile(r"^check\(\s*['\"](\w+)['\"]", re.MULTILINE)
@@ -46,7 +46,7 @@ def fresh_seed() -> int:
 
 
 @dataclass
-class Graded:
+class NotebookResult:
     """What came out of one notebook."""
 
     notebook: NotebookNode
@@ -57,7 +57,7 @@ class Graded:
     diagnoses: list[dict[str, str]] = field(default_factory=list)
 
 
-class Ran(NamedTuple):
+class CellRun(NamedTuple):
     """A student's cell that ran."""
 
     source: str
@@ -67,22 +67,22 @@ class Ran(NamedTuple):
 
 
 class NotebookGrader:
-    """Runs one notebook in sessions of one box."""
+    """Runs one notebook in sessions of one sandbox."""
 
-    def __init__(self, box: Box, seed: int, files: Mapping[str, bytes] | None = None, allowed: Allowed | None = None):
-        self.box, self.seed, self.files, self.allowed = box, seed, files or {}, allowed or Allowed()
+    def __init__(self, sandbox: Sandbox, seed: int, files: Mapping[str, bytes] | None = None, allowed: FilePolicy | None = None):
+        self.sandbox, self.seed, self.files, self.allowed = sandbox, seed, files or {}, allowed or FilePolicy()
         self.session: Session | None = None
         self.kinds: dict[str, str] = {}
-        self.replay: list[Ran] = []  # the cells that ran and did not end the process
+        self.replay: list[CellRun] = []  # the cells that ran and did not end the process
         self.exercise, self.tested = 0, False
         self.until, self.room = 0.0, SHOWN
 
-    def grade(self, notebook: NotebookNode) -> Graded:
+    def grade(self, notebook: NotebookNode) -> NotebookResult:
         """Fill in the outputs of all code cells. Never raises because of what a student wrote."""
-        self._open()  # before the clock runs: the start of a box is not the student's time
+        self._open()  # before the clock runs: the start of a sandbox is not the student's time
         start = time.monotonic()
-        self.until = start + self.box.limits.total
-        result = Graded(notebook, self.seed)
+        self.until = start + self.sandbox.limits.total
+        result = NotebookResult(notebook, self.seed)
         judge = Judge(self.ask, self.seed)
         try:
             for number, cell in enumerate(notebook.cells):
@@ -106,7 +106,7 @@ class NotebookGrader:
     def ask(self, what: str, *arguments: Any) -> Any:
         """Ask the open session; open one, and run again what ran before, if there is none. "put" takes a question that is encoded."""
         if time.monotonic() > self.until:
-            raise wire.Broken(f"the {self.box.limits.total:g} seconds of this notebook are over")
+            raise protocol.Broken(f"the {self.sandbox.limits.total:g} seconds of this notebook are over")
         if self.session is not None and self.session.broken:
             self._close()
         if self.session is None:
@@ -131,14 +131,14 @@ class NotebookGrader:
 
     def _open(self) -> None:
         self.kinds.clear()
-        self.session = self.box.open(self.files)
+        self.session = self.sandbox.open(self.files)
         for cell in list(self.replay):
             try:
                 self.session.ask("run", cell.source, cell.name)
-            except wire.Broken:  # it went well once: leave it out from now on
+            except protocol.Broken:  # it went well once: leave it out from now on
                 self.replay.remove(cell)
                 self._close()
-                self.session = self.box.open(self.files)
+                self.session = self.sandbox.open(self.files)
             except RemoteError:
                 continue
 
@@ -149,7 +149,7 @@ class NotebookGrader:
 
     # --- cells
 
-    def _student(self, cell: NotebookNode, name: str, result: Graded) -> None:
+    def _student(self, cell: NotebookNode, name: str, result: NotebookResult) -> None:
         source = cell.source
         if len(source) > 200_000:
             source, cell.source = "", source[:2000] + "\n... (cut: this cell was longer than 200000 characters)"
@@ -167,16 +167,16 @@ class NotebookGrader:
             cell.outputs = self._shown(_outputs(said))
             if hint := self._hint(source, cell.outputs):
                 result.notes.append(f"{name}: {hint}")
-            self.replay.append(Ran(source, name, self.exercise, bool(reasons)))
+            self.replay.append(CellRun(source, name, self.exercise, bool(reasons)))
         except RemoteError as error:
             cell.outputs = [_error("RemoteError", str(error))]
-        except wire.Broken as error:
+        except protocol.Broken as error:
             self._close()
             cell.outputs = [_error("Stopped", f"This cell was stopped: {error}. The cells after it run without it.")]
             result.notes.append(f"{name} was stopped: {error}")
 
     def _hint(self, source: str, outputs: list[NotebookNode]) -> str:
-        """What a cell wanted that the box does not have, and what it has."""
+        """What a cell wanted that the sandbox does not have, and what it has."""
         wanted = {output.ename for output in outputs if output.output_type == "error"}
         if wanted & UNREACHED or any(INSTALLS.search(line) for line in source.splitlines() if line.lstrip().startswith(("!", "%"))):
             return OFFLINE
@@ -198,7 +198,7 @@ class NotebookGrader:
             kept.append(output)
         return kept
 
-    def _without(self, others: list[Ran], run: Callable[[], Outcome], first: Outcome, points: float) -> Outcome:
+    def _without(self, others: list[CellRun], run: Callable[[], Outcome], first: Outcome, points: float) -> Outcome:
         """A cell that tampers with the process must not cost another exercise: judge that without it, and keep the better."""
         before = self.replay
         self._close()
@@ -210,7 +210,7 @@ class NotebookGrader:
         self.replay = before
         return first
 
-    def _test(self, judge: Judge, cell: NotebookNode, result: Graded) -> None:
+    def _test(self, judge: Judge, cell: NotebookNode, result: NotebookResult) -> None:
         points = float(cell.metadata.nbgrader["points"])
         self.tested = True
         run = functools.partial(judge.run, cell.source, f"<{cell.metadata.nbgrader['grade_id']}>")

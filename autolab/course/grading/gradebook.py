@@ -18,7 +18,7 @@ from sqlalchemy import select, text, update
 from sqlalchemy.dialects.sqlite import insert
 
 from .submission import FormCell, form_of
-from .worker import Done
+from .worker import JobResult
 
 TABLE = """
 CREATE TABLE IF NOT EXISTS autolab_grading (
@@ -46,7 +46,7 @@ class CourseGradebook:
         self.assignment = assignment
         self.gradebook = Gradebook(f"sqlite:///{path}", course)
         self.db = self.gradebook.db
-        self.id, self.known_notebooks = "", dict[str, Known]()
+        self.id, self.notebook_cells = "", dict[str, NotebookCells]()
         for statement in (TABLE, RUNS):
             self.db.execute(text(statement))
         self.db.commit()
@@ -127,7 +127,7 @@ class CourseGradebook:
         self.db.execute(text("UPDATE autolab_run SET finished = 1 WHERE assignment = :a"), {"a": self.assignment})
         self.db.commit()
 
-    def write(self, batch: Iterable[Done], timestamps: dict[str, str | None], penalty: Any = None) -> None:
+    def write(self, batch: Iterable[JobResult], timestamps: dict[str, str | None], penalty: Any = None) -> None:
         """Save all of these, or none."""
         batch = list(batch)
         try:
@@ -164,7 +164,7 @@ class CourseGradebook:
         _add(db, Comment, [{"notebook_id": one, "cell_id": c} for one, n in cells for c in n.commented])
         return ids
 
-    def _save(self, submitted: dict[tuple[str, str], str], batch: list[Done]) -> None:
+    def _save(self, submitted: dict[tuple[str, str], str], batch: list[JobResult]) -> None:
         grades, comments, notebooks = [], [], self._notebooks()
         for done in batch:
             one, known = submitted[done.student, done.notebook], notebooks[done.notebook]
@@ -185,18 +185,18 @@ class CourseGradebook:
             notebook.late_submission_penalty = penalty(student, notebook.score, late) if late > 0 else None
         self.db.flush()
 
-    def _notebooks(self) -> dict[str, Known]:
+    def _notebooks(self) -> dict[str, NotebookCells]:
         """What nbgrader knows of each notebook, read once."""
-        if not self.known_notebooks:
+        if not self.notebook_cells:
             assignment = self.gradebook.find_assignment(self.assignment)
             self.id = assignment.id
             for n in assignment.notebooks:
                 graded, commented = (*n.grade_cells, *n.task_cells), (*n.solution_cells, *n.task_cells)
-                self.known_notebooks[n.name] = Known(n.id, {c.id: c.name for c in graded}, {c.id: c.name for c in commented})
-        return self.known_notebooks
+                self.notebook_cells[n.name] = NotebookCells(n.id, {c.id: c.name for c in graded}, {c.id: c.name for c in commented})
+        return self.notebook_cells
 
 
-class Known(NamedTuple):
+class NotebookCells(NamedTuple):
     """A notebook of nbgrader's: its id, and the names of its cells by their ids."""
 
     id: str

@@ -1,4 +1,4 @@
-"""Runs the locked tests outside the box, where the names that a student defined are proxies."""
+"""Runs the locked tests outside the sandbox, where the names that a student defined are proxies."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from autolab.check.report import MIMETYPE
 from autolab.check.specs import Spec, spec_for
 from autolab.check.verdict import require
 
-from . import wire
-from .box import RemoteError
-from .remote import BoxCandidate, BoxPlayer, Remote, function_class, name_of
+from . import protocol
+from .proxies import Proxy, SandboxCandidate, SandboxPlayer, function_class, name_of
+from .sandbox import RemoteError
 
 TEXT = 20_000
 
@@ -47,7 +47,7 @@ def mixed(seed: int, run: int) -> int:
 
 
 class Judge:
-    """The tests of one notebook: their names, and how to reach what they name in the box."""
+    """The tests of one notebook: their names, and how to reach what they name in the sandbox."""
 
     def __init__(self, ask: Callable[..., Any], seed: int):
         self.ask, self.seed = ask, seed
@@ -56,7 +56,7 @@ class Judge:
         self.reports: list[Report] = []
 
     def run(self, source: str, name: str) -> Outcome:
-        """Run trusted code. What it names and this side does not define is asked of the box."""
+        """Run trusted code. What it names and this side does not define is asked of the sandbox."""
         outcome, sink = Outcome(), io.StringIO()
         self.reports = []
         try:
@@ -65,7 +65,7 @@ class Judge:
             with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink), self._checks():
                 exec(body, self.names)
                 outcome.value = eval(end, self.names) if end else None
-        except wire.Broken as error:
+        except protocol.Broken as error:
             outcome.error = ["Stopped", f"your code was stopped: {error}", []]
         except RemoteError as error:
             outcome.error = ["RemoteError", str(error)[:1000], []]
@@ -85,16 +85,16 @@ class Judge:
         seed: int = 0,
         points: float | None = None,
         second_order: bool | None = None,
-        seconds: float | None = None,  # the box has its own limit
+        seconds: float | None = None,  # the sandbox has its own limit
     ) -> Report:
-        """What `autolab.check.check` is while a test runs: it draws with a fresh seed, and asks the box."""
+        """What `autolab.check.check` is while a test runs: it draws with a fresh seed, and asks the sandbox."""
         seed, name = mixed(seed, self.seed), name_of(candidate)
         if name is None:
             report = CHECK(exercise, candidate, seed=seed, points=points, second_order=second_order)
         elif isinstance(exercise, str) and exercise in (behaviours := _behaviours()):
             from autolab.check.behaviour import judge_behaviour
 
-            player = BoxPlayer(exercise, name, self.ask)
+            player = SandboxPlayer(exercise, name, self.ask)
             report = judge_behaviour(behaviours[exercise], player, seed=seed, points=points)
         else:
             report = self._judged(exercise, second_order, name, seed, points)
@@ -107,14 +107,14 @@ class Judge:
         reference = _reference(spec)
         kept = spec if SPECS.get(spec.name) is spec else spec.name if spec == Spec(spec.name) else None
         spec = spec if second is None else replace(spec, second=second)
-        candidate = BoxCandidate(name, reference, self.ask)
+        candidate = SandboxCandidate(name, reference, self.ask)
         place = (kept if isinstance(kept, str) else id(kept), spec.second, seed, points, name, candidate.judges_forward)
-        known = _DRAWN.get(place) if kept else None
+        known = _CASE_SETS.get(place) if kept else None
         if known is None:
             with np.errstate(all="ignore"):
                 require(spec, reference)
                 drawn = list(cases(spec, reference, np.random.default_rng(seed)))
-                known = _remember(_DRAWN, place, Drawn(kept, drawn, candidate.question(drawn), {}))
+                known = _remember(_CASE_SETS, place, CaseSet(kept, drawn, candidate.question(drawn), {}))
         said = candidate.prepare(known.question)
         if said in known.verdicts:
             return known.verdicts[said]
@@ -132,7 +132,7 @@ class Judge:
             self.names.pop(name, None)
             kind = kinds.get(name) if isinstance(kinds, dict) else None
             if kind in ("function class", "callable", "value"):
-                make = function_class if kind == "function class" else Remote
+                make = function_class if kind == "function class" else Proxy
                 self.names[name] = make(name, self.ask)
                 self.proxies.add(name)
 
@@ -152,7 +152,7 @@ CHECK = verdict.check
 _REFERENCES: dict[str, Reference] = {}
 
 
-class Drawn(NamedTuple):
+class CaseSet(NamedTuple):
     """What is asked of a rule with one seed, and the verdicts on what came back, by its digest."""
 
     spec: Spec | str | None
@@ -161,7 +161,7 @@ class Drawn(NamedTuple):
     verdicts: dict[str, Report]
 
 
-_DRAWN: dict[Any, Drawn] = {}
+_CASE_SETS: dict[Any, CaseSet] = {}
 
 
 def _remember(kept: dict[Any, Any], key: Any, value: Any, most: int = 500) -> Any:

@@ -16,9 +16,9 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Float, Int, List, Unicode
 
 from . import submission
-from .box import NOT_ISOLATED, Box, Limits
-from .files import Allowed, beside
+from .files import FilePolicy, companion_files
 from .grade import NotebookGrader, add_notes, fresh_seed
+from .sandbox import NOT_ISOLATED, Limits, Sandbox
 
 
 class SubmissionReader(NotebookExporter):
@@ -52,36 +52,36 @@ NOTES: dict[tuple[str, str, str], list[str]] = {}
 
 
 class RunInBox(NbGraderPreprocessor):
-    """Run student code in the box, and judge it outside."""
+    """Run student code in the sandbox, and judge it outside."""
 
     seed = Int(-1, help="Draw the inputs of all checks from this seed; -1: a fresh one, which is recorded").tag(config=True)
     cell_seconds = Float(Limits.cell, help="Seconds for one cell or call").tag(config=True)
     busy_seconds = Float(Limits.busy, help="Seconds of computing in these, after which it is taken for a loop").tag(config=True)
     total_seconds = Float(Limits.total, help="Seconds for one notebook").tag(config=True)
-    files = List(Unicode(), list(Allowed.kinds), help="Files beside a notebook that its cells can read").tag(config=True)
-    files_count = Int(Allowed.count, help="At most so many of them").tag(config=True)
-    files_bytes = Int(Allowed.size, help="Their bytes in all; the box has room for 16 MB").tag(config=True)
+    files = List(Unicode(), list(FilePolicy.kinds), help="Files beside a notebook that its cells can read").tag(config=True)
+    files_count = Int(FilePolicy.count, help="At most so many of them").tag(config=True)
+    files_bytes = Int(FilePolicy.size, help="Their bytes in all; the box has room for 16 MB").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Fill in the outputs."""
         names = resources["nbgrader"]
-        box = _box(self.cell_seconds, self.busy_seconds, self.total_seconds)
-        allowed = Allowed(tuple(self.files), self.files_count, self.files_bytes)
+        sandbox = _sandbox(self.cell_seconds, self.busy_seconds, self.total_seconds)
+        allowed = FilePolicy(tuple(self.files), self.files_count, self.files_bytes)
         # from where it was handed in: nbgrader has followed links when it made its copy
         course = CourseDirectory(config=self.config)
-        files, left = beside(Path(course.format_path(course.submitted_directory, names["student"], names["assignment"])), allowed)
-        graded = NotebookGrader(box, fresh_seed() if self.seed < 0 else self.seed, files, allowed).grade(nb)
+        files, left = companion_files(Path(course.format_path(course.submitted_directory, names["student"], names["assignment"])), allowed)
+        graded = NotebookGrader(sandbox, fresh_seed() if self.seed < 0 else self.seed, files, allowed).grade(nb)
         submission.inert(nb)
         add_notes(nb, NOTES.pop((names["student"], names["assignment"], names["notebook"]), []) + left + graded.notes)
-        nb.metadata["autolab"] = {"seed": graded.seed, "box": box.mode}
-        self.log.info("graded with seed %d in a box of %s", graded.seed, box.mode)
+        nb.metadata["autolab"] = {"seed": graded.seed, "box": sandbox.mode}
+        self.log.info("graded with seed %d in a box of %s", graded.seed, sandbox.mode)
         return nb, resources
 
 
 @cache
-def _box(cell: float, busy: float, total: float) -> Box:
-    box = Box(limits=Limits(cell=cell, busy=busy, total=total))
-    if box.mode == "limits":
+def _sandbox(cell: float, busy: float, total: float) -> Sandbox:
+    sandbox = Sandbox(limits=Limits(cell=cell, busy=busy, total=total))
+    if sandbox.mode == "limits":
         print(NOT_ISOLATED, file=sys.stderr)
-    atexit.register(box.close)
-    return box
+    atexit.register(sandbox.close)
+    return sandbox

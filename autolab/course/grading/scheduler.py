@@ -17,11 +17,11 @@ from typing import Any
 from nbgrader import utils
 
 from . import submission
-from .box import Limits
-from .files import Allowed, beside
+from .files import FilePolicy, companion_files
 from .grade import fresh_seed
 from .gradebook import CourseGradebook
-from .worker import Done, Job, grade, grade_several
+from .sandbox import Limits
+from .worker import Job, JobResult, grade, grade_batch
 
 BATCH, PATIENCE = 32, 2.0  # submissions, or seconds, until the gradebook is written
 TOGETHER = 8  # submissions in one task of a cluster, which costs its scheduler some milliseconds
@@ -79,7 +79,7 @@ class Course:
         for student in self.students(assignment):
             folder = self.root / "submitted" / student / assignment
             linked = folder.is_symlink() or folder.parent.is_symlink()
-            files, left = ({}, []) if linked else beside(folder, allowed)
+            files, left = ({}, []) if linked else companion_files(folder, allowed)
             for notebook, form in forms.items():
                 if linked:
                     text, notes = None, [f"{assignment} is a link, which is not followed"]
@@ -109,7 +109,7 @@ def grade_course(
     regrade: bool = False,
     limits: Limits | None = None,
     mode: str | None = None,
-    progress: Callable[[int, int, Done | None], None] = lambda done, of, last: None,
+    progress: Callable[[int, int, JobResult | None], None] = lambda done, of, last: None,
 ) -> Run:
     """Grade every submission of an assignment that is not graded yet.
 
@@ -161,7 +161,7 @@ def grade_course(
     return run
 
 
-def _save(course: Course, gradebook: CourseGradebook, batch: list[Done], timestamps: dict) -> None:
+def _save(course: Course, gradebook: CourseGradebook, batch: list[JobResult], timestamps: dict) -> None:
     """Files first: what the gradebook knows as graded has its pages."""
     if not batch:
         return
@@ -195,12 +195,12 @@ def _limits(course: Course) -> Limits:
     return Limits(**{name: float(value) for name, value in seconds.items() if isinstance(value, (int, float))})
 
 
-def _allowed(course: Course) -> Allowed:
+def _allowed(course: Course) -> FilePolicy:
     """The files beside a notebook that plain autograde takes along."""
     said = (_config(course.root) or {}).get("RunInBox", {})
     kinds, count, size = (said.get(name) for name in ("files", "files_count", "files_bytes"))
     numbers = {name: n for name, n in (("count", count), ("size", size)) if isinstance(n, int)}
-    return Allowed(**numbers, **({"kinds": tuple(map(str, kinds))} if isinstance(kinds, (list, tuple)) else {}))
+    return FilePolicy(**numbers, **({"kinds": tuple(map(str, kinds))} if isinstance(kinds, (list, tuple)) else {}))
 
 
 def _penalty(course: Course) -> Any:
@@ -217,7 +217,7 @@ def _penalty(course: Course) -> Any:
 _PENALTIES: dict[Path, Any] = {}
 
 
-def _map(todo: list[Job], jobs: int, scheduler: str | None, run: Run) -> Iterator[Done]:
+def _map(todo: list[Job], jobs: int, scheduler: str | None, run: Run) -> Iterator[JobResult]:
     run.lanes = max(jobs, 1)
     if scheduler:
         try:
@@ -231,7 +231,7 @@ def _map(todo: list[Job], jobs: int, scheduler: str | None, run: Run) -> Iterato
                 raise RuntimeError(f"the scheduler at {scheduler} has no workers: start some with `dask worker {scheduler}`") from None
             run.lanes = sum(client.nthreads().values())
             parts = _parts(todo, run.lanes)
-            for several in _all(client.get_executor(pure=False), parts, 3 * run.lanes, grade_several):
+            for several in _all(client.get_executor(pure=False), parts, 3 * run.lanes, grade_batch):
                 yield from several
     elif jobs == 1:
         yield from map(grade, todo)

@@ -16,10 +16,10 @@ from typing import Any
 from nbgrader import utils
 
 from . import submission
-from .box import Box, Limits
 from .feedback import page
-from .files import Allowed
+from .files import FilePolicy
 from .grade import NotebookGrader, add_notes
+from .sandbox import Limits, Sandbox
 from .submission import FormCell
 
 
@@ -37,7 +37,7 @@ class Job:
     limits: Limits
     mode: str | None = None
     files: tuple[tuple[str, bytes], ...] = ()  # what lay beside it
-    allowed: Allowed = field(default_factory=Allowed)
+    allowed: FilePolicy = field(default_factory=FilePolicy)
 
     @property
     def digest(self) -> str:
@@ -47,7 +47,7 @@ class Job:
 
 
 @dataclass
-class Done:
+class JobResult:
     """What came out: plain data."""
 
     student: str
@@ -71,31 +71,31 @@ class Done:
         return {k: v for k, v in asdict(self).items() if k not in ("autograded", "feedback", "occupied")}
 
 
-LOCK = threading.Lock()  # a box serves one submission at a time, and `check` is the judge's own meanwhile
+LOCK = threading.Lock()  # a sandbox serves one submission at a time, and `check` is the judge's own meanwhile
 
 
-def grade(job: Job) -> Done:
-    """Grade one notebook. Raises nothing because of what a student wrote; a box that does not start is an error."""
+def grade(job: Job) -> JobResult:
+    """Grade one notebook. Raises nothing because of what a student wrote; a sandbox that does not start is an error."""
     with LOCK:
-        box = _box(job.mode, job.limits, os.getpid())
-        box.start()
+        sandbox = _sandbox(job.mode, job.limits, os.getpid())
+        sandbox.start()
         start = time.monotonic()
-        done = _grade(job, box)
+        done = _grade(job, sandbox)
         done.occupied = time.monotonic() - start
         return done
 
 
-def grade_several(jobs: list[Job]) -> list[Done]:
+def grade_batch(jobs: list[Job]) -> list[JobResult]:
     """Grade one after the other."""
     return [grade(job) for job in jobs]
 
 
-def _grade(job: Job, box: Box) -> Done:
+def _grade(job: Job, sandbox: Sandbox) -> JobResult:
     notebook, notes = submission.parse(job.text, f"{job.notebook}.ipynb") if job.text is not None else submission.nothing()
     notes = [*job.notes, *notes, *submission.repair(notebook, job.form)]
-    graded = NotebookGrader(box, job.seed, dict(job.files), job.allowed).grade(notebook)
+    graded = NotebookGrader(sandbox, job.seed, dict(job.files), job.allowed).grade(notebook)
     notes += graded.notes
-    done = Done(job.student, job.assignment, job.notebook, job.digest, job.seed, seconds=graded.seconds, box=box.mode)
+    done = JobResult(job.student, job.assignment, job.notebook, job.digest, job.seed, seconds=graded.seconds, box=sandbox.mode)
     done.notes, done.suspicious, done.diagnoses = notes, graded.suspicious, graded.diagnoses
     points = {}
     for cell in notebook.cells:
@@ -109,7 +109,7 @@ def _grade(job: Job, box: Box) -> Done:
         if (utils.is_solution(cell) or utils.is_task(cell)) and facts.checksum == utils.compute_checksum(cell):
             done.unanswered.append(facts.grade_id)
     add_notes(notebook, notes)
-    notebook.metadata["autolab"] = {"seed": job.seed, "box": box.mode}
+    notebook.metadata["autolab"] = {"seed": job.seed, "box": sandbox.mode}
     done.feedback = page(notebook, points, f"{job.assignment}/{job.notebook}")
     submission.inert(notebook)
     done.autograded = as_text(notebook)
@@ -124,8 +124,8 @@ def as_text(notebook: dict[str, Any]) -> str:
 
 
 @cache
-def _box(mode: str | None, limits: Limits, pid: int) -> Box:
-    box = Box(mode, limits)
-    atexit.register(box.close)
-    multiprocessing.util.Finalize(box, box.close, exitpriority=10)  # a worker of a pool ends without atexit
-    return box
+def _sandbox(mode: str | None, limits: Limits, pid: int) -> Sandbox:
+    sandbox = Sandbox(mode, limits)
+    atexit.register(sandbox.close)
+    multiprocessing.util.Finalize(sandbox, sandbox.close, exitpriority=10)  # a worker of a pool ends without atexit
+    return sandbox

@@ -18,9 +18,9 @@ from nbgrader.preprocessors import ClearSolutions
 from autolab.check import SPECS, Reference, Spec, judge
 from autolab.check.score import Row, mutation_score
 from autolab.course.release import STUB, release_of
-from autolab.course.solve import wrong_answers
+from autolab.course.solutions import wrong_answers
 
-from .box import Limits
+from .sandbox import Limits
 from .submission import FormCell
 from .worker import Job, grade
 
@@ -29,7 +29,7 @@ OWN = re.compile(r"""\bcheck\(\s*([A-Za-z_]\w*)\s*,""")
 
 
 @dataclass
-class Proof:
+class SelftestReport:
     """What was found out about one notebook; `problems` name the file and the cell."""
 
     notebook: str
@@ -54,7 +54,7 @@ def form_of_source(source: NotebookNode) -> tuple[FormCell, ...]:
     )  # fmt: skip
 
 
-def prove(path: Path, mode: str | None = None) -> Proof:
+def selftest(path: Path, mode: str | None = None) -> SelftestReport:
     """Grade a source notebook's solution, its blank release and the wrong answers kept for it, and judge mutants of its exercises.
 
     Raises ValueError if the file is no notebook.
@@ -63,14 +63,14 @@ def prove(path: Path, mode: str | None = None) -> Proof:
         source = nbformat.read(path, as_version=4)
     except Exception as error:
         raise ValueError(f"{path} is no notebook: {error}") from None
-    form, proof = form_of_source(source), Proof(str(path))
+    form, report = form_of_source(source), SelftestReport(str(path))
     tests = {c.name: c for c in form if c.grade and not c.solution}
-    proof.points = sum(c.points for c in form if c.grade)
+    report.points = sum(c.points for c in form if c.grade)
     release = release_of(source)
 
     def scores(notebook: NotebookNode) -> tuple[dict[str, float | None], list[dict[str, str]]]:
         text = nbformat.writes(notebook)
-        done = grade(Job("proof", "proof", path.stem, text, (), form, 7, Limits(), mode))
+        done = grade(Job("selftest", "selftest", path.stem, text, (), form, 7, Limits(), mode))
         return done.scores, done.diagnoses
 
     solved, found = scores(source)
@@ -78,18 +78,18 @@ def prove(path: Path, mode: str | None = None) -> Proof:
     for name, cell in tests.items():
         if solved[name] != cell.points:
             why = "; ".join(d["text"] for d in found if d["cell"] == name) or "see the cell"
-            proof.problems.append(f"{path}, cell {name}: the solution gets {solved[name]:g} of {cell.points:g} points ({why})")
+            report.problems.append(f"{path}, cell {name}: the solution gets {solved[name]:g} of {cell.points:g} points ({why})")
         if blank[name]:
-            proof.problems.append(f"{path}, cell {name}: a blank answer gets {blank[name]:g} points")
-    proof.problems += _shown(path, source, release)
-    for name, spec in _exercises(path, [c for c in source.cells if c.get("id") in tests or _id(c) in tests], proof).items():
+            report.problems.append(f"{path}, cell {name}: a blank answer gets {blank[name]:g} points")
+    report.problems += _shown(path, source, release)
+    for name, spec in _exercises(path, [c for c in source.cells if c.get("id") in tests or _id(c) in tests], report).items():
         score, reference = mutation_score(spec), Reference.of(spec.row or spec.name)
         alternative = judge(spec, reference, Row(reference))
         entry = {"name": name, "caught": score.caught, "named": score.named, "missed": list(score.missed)}
-        proof.exercises.append({**entry, "alternative": alternative.passed})
-        proof.problems += [f"{path}, exercise {name}: this wrong rule passes: {formula}" for formula in score.missed]
+        report.exercises.append({**entry, "alternative": alternative.passed})
+        report.problems += [f"{path}, exercise {name}: this wrong rule passes: {formula}" for formula in score.missed]
         if not alternative.passed:
-            proof.problems.append(f"{path}, exercise {name}: the row of the table, called as plain functions, does not pass")
+            report.problems.append(f"{path}, exercise {name}: the row of the table, called as plain functions, does not pass")
     wrong = [w for w in wrong_answers(path.parents[2], path.parent.name) if any(_id(c) == w.answer for c in source.cells)]
     caught = named = 0
     for w in wrong:
@@ -100,17 +100,17 @@ def prove(path: Path, mode: str | None = None) -> Proof:
             caught += 1
             named += any(d["family"] == w.family for d in found)
         else:
-            proof.problems.append(f"{path}, cell {w.answer}: the wrong answer {w.family!r} of wrong/ gets all points")
+            report.problems.append(f"{path}, cell {w.answer}: the wrong answer {w.family!r} of wrong/ gets all points")
     if wrong:
-        proof.wrong = {"caught": caught, "named": named, "of": len(wrong)}
-    return proof
+        report.wrong = {"caught": caught, "named": named, "of": len(wrong)}
+    return report
 
 
 def _id(cell: NotebookNode) -> str:
     return cell.metadata.get("nbgrader", {}).get("grade_id", "")
 
 
-def _exercises(path: Path, tests: list[NotebookNode], proof: Proof) -> dict[str, Spec]:
+def _exercises(path: Path, tests: list[NotebookNode], report: SelftestReport) -> dict[str, Spec]:
     """What the tests of a notebook check by rule: by its name, or a Spec that the test defines itself."""
     found = {name: SPECS[name] for cell in tests for name in CALL.findall(cell.source) if name in SPECS}
     for cell in tests:
@@ -122,7 +122,7 @@ def _exercises(path: Path, tests: list[NotebookNode], proof: Proof) -> dict[str,
                 *before, _ = ast.parse(cell.source).body
                 exec(compile(ast.Module(before, []), file, "exec"), names)
             except Exception as error:
-                proof.problems.append(f"{path}, cell {_id(cell)}: the test does not run: {type(error).__name__}: {error}")
+                report.problems.append(f"{path}, cell {_id(cell)}: the test does not run: {type(error).__name__}: {error}")
             if isinstance(spec := names.get(variable), Spec):
                 found[spec.name] = spec
     return found
@@ -142,4 +142,4 @@ def _shown(path: Path, source: NotebookNode, release: NotebookNode) -> list[str]
     return problems
 
 
-__all__ = ["Proof", "form_of_source", "prove", "release_of"]
+__all__ = ["SelftestReport", "form_of_source", "selftest", "release_of"]

@@ -27,7 +27,7 @@ CALL = re.compile(r'^check\("(\w+)", (\w+)', re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Wrong:
+class WrongAnswer:
     """A wrong answer: which cell it stands in, the family of its mistake, and its source."""
 
     answer: str
@@ -77,11 +77,11 @@ def _run(source: str, name: str, namespace: dict[str, Any]) -> Any:
         return eval(compile(ast.Expression(last.value), file, "eval"), namespace) if last else None
 
 
-def wrong_answers(course: Path, problem_set: str) -> list[Wrong]:
+def wrong_answers(course: Path, problem_set: str) -> list[WrongAnswer]:
     """The wrong answers that are kept for a problem set."""
     path = course / "wrong" / f"{problem_set}.md"
     text = path.read_text("utf-8") if path.exists() else ""
-    return [Wrong(answer, family.strip(), source) for answer, family, source in WRONG.findall(text)]
+    return [WrongAnswer(answer, family.strip(), source) for answer, family, source in WRONG.findall(text)]
 
 
 def exercises(notebook: nbformat.NotebookNode) -> list[str]:

@@ -16,7 +16,7 @@ from benchmarks.workloads import Data, Program
 next_number = count().__next__
 
 
-class Value:
+class TapeValue:
     """An array, and how it was made: from which values, the rule for their gradients, and what that asks for."""
 
     __slots__ = ("array", "number", "parents", "rule", "saved")
@@ -39,13 +39,13 @@ class Value:
         return made(constant.dot(self.array), (self,), after_constant_rule, constant)
 
 
-def made(array, parents, rule, saved) -> Value:
-    value = Value()
+def made(array, parents, rule, saved) -> TapeValue:
+    value = TapeValue()
     value.array, value.parents, value.rule, value.saved, value.number = array, parents, rule, saved, next_number()
     return value
 
 
-def leaf(array) -> Value:
+def leaf(array) -> TapeValue:
     return made(array, (), None, None)
 
 
@@ -87,22 +87,22 @@ def mean_of_squares_rule(g, a):
     return (g * np.float32(2 / a.size) * a,)
 
 
-def tanh(x: Value) -> Value:
+def tanh(x: TapeValue) -> TapeValue:
     out = np.tanh(x.array)
     return made(out, (x,), tanh_rule, out)
 
 
-def relu(x: Value) -> Value:
+def relu(x: TapeValue) -> TapeValue:
     out = np.maximum(x.array, 0)
     return made(out, (x,), relu_rule, out)
 
 
-def mean_of_squares(x: Value) -> Value:
+def mean_of_squares(x: TapeValue) -> TapeValue:
     a = x.array
     return made(np.vdot(a, a) / np.float32(a.size), (x,), mean_of_squares_rule, a)
 
 
-def backward(root: Value) -> dict[Value, np.ndarray]:
+def backward(root: TapeValue) -> dict[TapeValue, np.ndarray]:
     """The gradient of each leaf."""
     order, seen = [root], {root}
     for value in order:  # it grows meanwhile

@@ -1,4 +1,4 @@
-"""What a student defined, as the judge sees it: proxies that ask the box, and a candidate that `judge` can call."""
+"""What a student defined, as the judge sees it: proxies that ask the sandbox, and a candidate that `judge` can call."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from autolab.check import Answer, Fault, Reference
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
-from . import wire
-from .box import RemoteError
+from . import protocol
+from .sandbox import RemoteError
 
 KINDS = ("blank", "exception", "count", "type", "time", "recursion", "syntax")
 LARGEST = 1 << 18  # entries of an array that a rule or a scene returns
 Ask = Callable[..., Any]  # ask(what, *arguments): of the session that is open
 
 
-class Remote:
+class Proxy:
     """Something that the student's cells define. Calling it calls the student's function, on plain values."""
 
     def __init__(self, name: str, ask: Ask):
@@ -60,17 +60,17 @@ def function_class(name: str, ask: Ask) -> type[Function]:
 
 
 def name_of(candidate: Any) -> Any:
-    """The name, or the names, under which the box knows a candidate; None if it is not in the box."""
+    """The name, or the names, under which the sandbox knows a candidate; None if it is not in the sandbox."""
     if isinstance(candidate, (tuple, list)):
         names = tuple(name_of(c) for c in candidate)
         return names if names and all(names) else None
-    if isinstance(candidate, Remote):
+    if isinstance(candidate, Proxy):
         return candidate._name
     return getattr(candidate, "_in_the_box", None) if isinstance(candidate, type) else None
 
 
-class BoxCandidate:
-    """A rule that is called in the box. The verdict is made here, from the arrays."""
+class SandboxCandidate:
+    """A rule that is called in the sandbox. The verdict is made here, from the arrays."""
 
     def __init__(self, name: Any, reference: Reference, ask: Ask):
         self.name, self.inputs, self.result, self.ask = name, reference.inputs, reference.result, ask
@@ -87,7 +87,7 @@ class BoxCandidate:
     def question(self, cases: Sequence[Any]) -> bytes:
         """All calls in one question."""
         calls = [self._call(c.inputs, c.settings, c.upstream, c.between) for c in cases]
-        return wire.encode(("rules", (self.name, self.inputs, self.differentiable, calls)))
+        return protocol.encode(("rules", (self.name, self.inputs, self.differentiable, calls)))
 
     def prepare(self, question: bytes) -> str | None:
         """Ask for all calls at once, and keep what comes back; what is returned is the same for the same answers.
@@ -96,7 +96,7 @@ class BoxCandidate:
         """
         try:
             self.reply = self.ask("put", question)
-        except wire.Broken as error:
+        except protocol.Broken as error:
             if error.late:  # once is enough
                 self.ended = f"Your code was stopped: {error}"
             return None
@@ -108,7 +108,7 @@ class BoxCandidate:
             return
         try:
             answers = self.reply.read()
-        except (wire.Broken, RemoteError, ValueError):
+        except (protocol.Broken, RemoteError, ValueError):
             return
         if isinstance(answers, list):
             self.ready = dict(enumerate(answers))
@@ -120,7 +120,7 @@ class BoxCandidate:
         upstream: Sequence[np.ndarray],
         between: Sequence[np.ndarray] | None = None,
     ) -> Answer:
-        """Forward once and backward for each incoming gradient, in the box."""
+        """Forward once and backward for each incoming gradient, in the sandbox."""
         self.count += 1
         answer = self.ready.pop(self.count - 1, None)
         if answer is None and not self.ended:
@@ -129,7 +129,7 @@ class BoxCandidate:
                 (answer,) = self.ask(
                     "rules", self.name, self.inputs, self.differentiable, [self._call(inputs, settings, upstream, between)]
                 )
-            except (wire.Broken, RemoteError) as error:
+            except (protocol.Broken, RemoteError) as error:
                 self.ended = str(error) if isinstance(error, RemoteError) else f"Your code was stopped: {error}"
             except (ValueError, TypeError):
                 self.ended = "the answer is not what a rule returns"
@@ -144,7 +144,7 @@ class BoxCandidate:
             return self._nothing(inputs, upstream, Fault("forward", "exception", self.ended))
 
     def second(self, inputs: Sequence, settings: Mapping, g: np.ndarray, directions: Any) -> tuple[Any, Fault | None]:
-        """The gradients of backward itself, which only the box can differentiate."""
+        """The gradients of backward itself, which only the sandbox can differentiate."""
         self.more = True
         try:
             given = (tuple(inputs), dict(settings), g, directions)
@@ -153,7 +153,7 @@ class BoxCandidate:
                 phase, kind, text, line = answer["fault"]
                 return None, Fault(str(phase)[:20], kind if kind in KINDS else "exception", str(text)[:600], line and str(line)[:300])
             return [_real(a) for a in answer["got"]], None
-        except (wire.Broken, RemoteError) as error:
+        except (protocol.Broken, RemoteError) as error:
             return None, Fault("backward", "exception", f"Your code was stopped: {error}")
         except (KeyError, TypeError, ValueError):
             return None, Fault("backward", "exception", "the answer is not what a rule returns")
@@ -183,8 +183,8 @@ class BoxCandidate:
         return Answer(None, (), tuple(inputs), tuple(upstream), fault)
 
 
-class BoxPlayer:
-    """An exercise on behaviour that is played in the box. What is expected is computed here."""
+class SandboxPlayer:
+    """An exercise on behaviour that is played in the sandbox. What is expected is computed here."""
 
     def __init__(self, exercise: str, name: Any, ask: Ask):
         self.exercise, self.name, self.ask = exercise, name, ask
@@ -203,7 +203,7 @@ class BoxPlayer:
                 phase, kind, text, line = fault
                 return Outcome(None, Fault(str(phase)[:20], str(kind)[:20], str(text)[:600], line and str(line)[:300]))
             return Outcome({str(k): v if isinstance(v, str) else _real(v) for k, v in data.items()})
-        except wire.Broken as error:
+        except protocol.Broken as error:
             self.ended = f"Your code was stopped: {error}"
         except RemoteError as error:
             self.ended = str(error)
@@ -243,7 +243,7 @@ def _as_given(value: Any, tensors: bool) -> Any:
 
 
 class _as_raised:
-    """An exception in the box is one of the same name here, if Python has one."""
+    """An exception in the sandbox is one of the same name here, if Python has one."""
 
     def __enter__(self) -> None: ...
 

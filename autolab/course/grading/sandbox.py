@@ -1,6 +1,6 @@
-"""The box: a process without network, files and privileges, and the sessions in it.
+"""The sandbox: a process without network, files and privileges, and the sessions in it.
 
-`Box()` takes bubblewrap where it works, else docker or podman with our image, else a plain process with limits, which is said aloud.
+`Sandbox()` takes bubblewrap where it works, else docker or podman with our image, else a plain process with limits, which is said aloud.
 Whichever it is, nothing that comes out of it is a verdict.
 """
 
@@ -29,17 +29,17 @@ import numpy as np
 
 import autolab
 
-from . import wire
+from . import protocol
 
 NOT_ISOLATED = (
     "NOT ISOLATED: neither bubblewrap works here, nor docker or podman with an image autolab-box, so student code runs "
     "with limits only and can read this user's files and use the network. Verdicts are still made outside its process. Install bubblewrap."
 )
-# What exercises on behaviour expect: the box's server has read it and forgotten it, and a session cannot read it again.
+# What exercises on behaviour expect: the sandbox's server has read it and forgotten it, and a session cannot read it again.
 EXPECTED = Path(autolab.__file__).parent / "check"
 SOLVED = Path(autolab.__file__).parent / "course" / "problem-sets.zip"  # in a wheel: with solutions and hidden tests
-STRANGER, EACH = 210_000, 500  # users from here on own nothing and nobody; so many for each box
-# Where memory runs out, the kernel is to end the box and not the judge.
+STRANGER, EACH = 210_000, 500  # users from here on own nothing and nobody; so many for each sandbox
+# Where memory runs out, the kernel is to end the sandbox and not the judge.
 SACRIFICE = ["/bin/sh", "-c", 'echo 1000 2>/dev/null > /proc/self/oom_score_adj; exec "$@"', "box"] if os.name == "posix" else []
 NEEDED = ("numpy", "ml_dtypes", "IPython")  # they need not lie beside Python: pip puts them into a home where it may not write there
 ENGINES = ("docker", "podman")
@@ -66,7 +66,7 @@ class Limits:
     processes: int = 8
 
 
-class Box:
+class Sandbox:
     """A warm process that forks sessions.
 
     Parameters
@@ -84,10 +84,10 @@ class Box:
         self.folder: str | None = None
         self.count, self.separate = 0, self.mode == "bubblewrap"
         self.containers: dict[int, subprocess.Popen] = {}
-        # root stays root in the box's server, so that each session can become a user whom nobody knows
+        # root stays root in the sandbox's server, so that each session can become a user whom nobody knows
         self.privileged = self.mode == "bubblewrap" and os.getuid() == 0
 
-    def __enter__(self) -> Box:
+    def __enter__(self) -> Sandbox:
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -126,14 +126,14 @@ class Box:
         ours.settimeout(10)
 
     def open(self, files: Mapping[str, bytes] = MappingProxyType({})) -> Session:
-        """A new session, with these files in its folder. Raises RuntimeError if the box cannot give one."""
+        """A new session, with these files in its folder. Raises RuntimeError if the sandbox cannot give one."""
         for attempt in (1, 2):
             try:
                 if self.mode in ENGINES:
                     return self._contain(files)
                 self.start()
                 return self._open(files)
-            except (OSError, wire.Broken) as error:
+            except (OSError, protocol.Broken) as error:
                 self.close()
                 if attempt == 2:
                     raise RuntimeError(f"the box ({self.mode}) gives no session: {error}") from error
@@ -199,7 +199,7 @@ class Box:
             self.close()
 
     def close(self) -> None:
-        """End the box and everything in it."""
+        """End the sandbox and everything in it."""
         for number in list(self.containers):
             self.end(number)
         if self.control is not None:
@@ -221,33 +221,33 @@ class Box:
 
 
 class Session:
-    """One child in the box, asked over one connection. After `Broken` it is of no more use."""
+    """One child in the sandbox, asked over one connection. After `Broken` it is of no more use."""
 
-    def __init__(self, box: Box, number: int, connection: socket.socket):
-        self.box, self.number, self.connection, self.broken = box, number, connection, False
+    def __init__(self, sandbox: Sandbox, number: int, connection: socket.socket):
+        self.sandbox, self.number, self.connection, self.broken = sandbox, number, connection, False
 
     def ask(self, what: str, *arguments: Any) -> Any:
         """The answer to a question. Raises Broken if there is none, RemoteError if the student's code raised."""
-        return self.put(wire.encode((what, arguments))).read()
+        return self.put(protocol.encode((what, arguments))).read()
 
     def put(self, question: bytes) -> Reply:
-        """What comes back for a question that `wire.encode` made of a name and its arguments. Raises Broken if nothing does."""
+        """What comes back for a question that `protocol.encode` made of a name and its arguments. Raises Broken if nothing does."""
         if self.broken:
-            raise wire.Broken("the process ended")
+            raise protocol.Broken("the process ended")
         start = time.monotonic()
         try:
-            wire.send(self.connection, question, self.box.limits.cell)
-            return Reply(self, *wire.receive_raw(self.connection, self.box.limits.cell))
-        except wire.Broken as error:
+            protocol.send(self.connection, question, self.sandbox.limits.cell)
+            return Reply(self, *protocol.receive_raw(self.connection, self.sandbox.limits.cell))
+        except protocol.Broken as error:
             self.broken = True
-            if not error.late and time.monotonic() - start >= self.box.limits.busy:  # the kernel ended a loop
-                raise wire.too_long() from None
+            if not error.late and time.monotonic() - start >= self.sandbox.limits.busy:  # the kernel ended a loop
+                raise protocol.too_long() from None
             raise
 
     def close(self) -> None:
         """Kill it, with everything that it started."""
         self.broken = True
-        self.box.end(self.number)
+        self.sandbox.end(self.number)
         self.connection.close()
 
 
@@ -261,14 +261,14 @@ class Reply(NamedTuple):
     def read(self) -> Any:
         """The answer in it. Raises Broken if there is none, RemoteError if the student's code raised."""
         try:
-            answer = wire.read(self.head, self.body)
+            answer = protocol.read(self.head, self.body)
             if not isinstance(answer, dict) or ("ok" in answer) == ("error" in answer):
-                raise wire.Broken("it sent what is no answer")
-        except wire.Broken:
+                raise protocol.Broken("it sent what is no answer")
+        except protocol.Broken:
             self.session.broken = True
             raise
         if "error" in answer:
-            raise RemoteError(str(answer["error"])[: wire.TEXT])
+            raise RemoteError(str(answer["error"])[: protocol.TEXT])
         return answer["ok"]
 
 
@@ -278,7 +278,7 @@ class RemoteError(Exception):
 
 def _hand_over(connection: socket.socket, files: Mapping[str, bytes], seconds: float) -> None:
     if files:
-        wire.send(connection, {name: np.frombuffer(data, np.uint8) for name, data in files.items()}, seconds)
+        protocol.send(connection, {name: np.frombuffer(data, np.uint8) for name, data in files.items()}, seconds)
 
 
 # --- how to start it
@@ -328,12 +328,12 @@ def container(engine: str, name: str, order: dict[str, Any]) -> list[str]:
         "--ulimit", "nofile=256:256", "--ulimit", "nproc=256:256", "--ulimit", "core=0:0",
         "--oom-score-adj", "1000", "--user", "0:0",
         *(word for variable, value in ENVIRONMENT.items() if variable != "PATH" for word in ("--env", f"{variable}={value}")),
-        IMAGE, "python", "-P", "-m", "autolab.course.grading.inside", "--stdio", json.dumps(order),
+        IMAGE, "python", "-P", "-m", "autolab.course.grading.sandbox_server", "--stdio", json.dumps(order),
     ]  # fmt: skip
 
 
 def _server(descriptor: int) -> list[str]:
-    return [sys.executable, "-P", "-m", "autolab.course.grading.inside", str(descriptor)]
+    return [sys.executable, "-P", "-m", "autolab.course.grading.sandbox_server", str(descriptor)]
 
 
 def _none(descriptor: int, privileged: bool) -> list[str]:

@@ -1,6 +1,6 @@
 """What a session gives up before it runs a student's code: capabilities, keys, descriptors, and system calls.
 
-The namespaces of the box hide files, network and processes; these close what a namespace does not cover.
+The namespaces of the sandbox hide files, network and processes; these close what a namespace does not cover.
 """
 
 from __future__ import annotations

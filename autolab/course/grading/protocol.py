@@ -1,4 +1,4 @@
-"""What crosses between the box and the judge: a JSON header and plain numeric arrays, both limited in length.
+"""What crosses between the sandbox and the judge: a JSON header and plain numeric arrays, both limited in length.
 
 Both sides import this file. Nothing in it can make an object of a class that the other side chose: an array is a word for
 its dtype, a shape and bytes, everything else is JSON.

@@ -2,10 +2,10 @@
 
 import pytest
 
-from autolab.course.grading.box import Limits
+from autolab.course.grading.sandbox import Limits
 from autolab.course.grading.scheduler import Course, _limits
-from autolab.course.new import add_exercise
 from autolab.course.report import summary, table
+from autolab.course.scaffold import add_exercise
 
 
 def test_an_exercise_can_be_on_an_operation_that_a_problem_set_builds_from_rows(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autolab.course.grading.prove import prove
+from autolab.course.grading.selftest import selftest
 from autolab.course.notebook import build
 
 SPEC = """from autolab.check import Spec
@@ -48,7 +48,7 @@ def proof(tmp_path):
         (tmp_path / "text" / "ps" / "own.md").write_text(text)
         (tmp_path / "wrong" / "ps.md").write_text(WRONG.format(answer=answer))
         (path,) = build(tmp_path)
-        return prove(path, mode="limits")
+        return selftest(path, mode="limits")
 
     return proven
 

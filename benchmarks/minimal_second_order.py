@@ -1,18 +1,18 @@
 """The least that an engine in Python can do for second derivatives: a tape whose rules are operations on the tape.
 
-As in `least_api`, without all else that an engine has. A rule is written once, for Values (a pass that is recorded) and for arrays (the
-last pass). Constants are plain arrays, and nobody computes gradients for them.
+As in `minimal_engine`, without all else that an engine has. A rule is written once, for values (a pass that is recorded) and
+for arrays (the last pass). Constants are plain arrays, and get no gradients.
 """
 
 from operator import attrgetter
 
 import numpy as np
 
-from benchmarks.least_api import next_number
+from benchmarks.minimal_engine import next_number
 from benchmarks.workloads import Data, Program
 
 
-class Value:
+class RecordedValue:
     """An array, and how it was made: from which values, and the rule for their gradients, which is given the operands and the result."""
 
     __slots__ = ("array", "number", "parents", "rule")
@@ -22,24 +22,24 @@ class Value:
         self.array, self.parents, self.rule, self.number = array, parents, rule, next_number()
 
     def __mul__(self, other):
-        if type(other) is not Value:
-            return Value(self.array * other, (self,), lambda g, x, out: (g * other,))
-        return Value(self.array * other.array, (self, other), mul_rule)
+        if type(other) is not RecordedValue:
+            return RecordedValue(self.array * other, (self,), lambda g, x, out: (g * other,))
+        return RecordedValue(self.array * other.array, (self, other), mul_rule)
 
     def __add__(self, other):
-        return Value(self.array + other.array, (self, other), add_rule if self.array.ndim == other.array.ndim else bias_rule)
+        return RecordedValue(self.array + other.array, (self, other), add_rule if self.array.ndim == other.array.ndim else bias_rule)
 
     def __sub__(self, constant):
-        return Value(self.array - constant, (self,), same_rule)
+        return RecordedValue(self.array - constant, (self,), same_rule)
 
     def __rsub__(self, constant):
-        return Value(constant - self.array, (self,), minus_rule)
+        return RecordedValue(constant - self.array, (self,), minus_rule)
 
     def __neg__(self):
-        return Value(-self.array, (self,), minus_rule)
+        return RecordedValue(-self.array, (self,), minus_rule)
 
     def __matmul__(self, other):
-        return Value(self.array.dot(other.array), (self, other), matmul_rule)
+        return RecordedValue(self.array.dot(other.array), (self, other), matmul_rule)
 
     dot = __matmul__  # as arrays have it
 
@@ -48,7 +48,7 @@ class Value:
 
     @property
     def T(self):
-        return Value(self.array.T, (self,), transpose_rule)
+        return RecordedValue(self.array.T, (self,), transpose_rule)
 
 
 def mul_rule(g, x, y, out):
@@ -77,9 +77,9 @@ def matmul_rule(g, x, y, out):
 
 def product(constant, y):
     """constant @ y"""
-    if type(y) is not Value:
+    if type(y) is not RecordedValue:
         return constant.dot(y)
-    return Value(constant.dot(y.array), (y,), lambda g, y, out: (product(constant.T, g),))
+    return RecordedValue(constant.dot(y.array), (y,), lambda g, y, out: (product(constant.T, g),))
 
 
 def transpose_rule(g, x, out):
@@ -94,35 +94,35 @@ ONE = np.float32(1)
 
 
 def tanh(x):
-    return Value(np.tanh(x.array), (x,), tanh_rule)
+    return RecordedValue(np.tanh(x.array), (x,), tanh_rule)
 
 
 def column_sums(x):
-    if type(x) is not Value:
+    if type(x) is not RecordedValue:
         return np.ones(len(x), x.dtype).dot(x)
     rows = len(x.array)
-    return Value(column_sums(x.array), (x,), lambda g, x, out: (repeated(g, rows),))
+    return RecordedValue(column_sums(x.array), (x,), lambda g, x, out: (repeated(g, rows),))
 
 
 def repeated(x, rows):
     """A row, so many times."""
-    if type(x) is not Value:
+    if type(x) is not RecordedValue:
         return np.broadcast_to(x, (rows, len(x)))
-    return Value(repeated(x.array, rows), (x,), lambda g, x, out: (column_sums(g),))
+    return RecordedValue(repeated(x.array, rows), (x,), lambda g, x, out: (column_sums(g),))
 
 
 def dot(x, constant):
     """The sum of the products of all entries."""
-    return Value(np.vdot(x.array, constant), (x,), lambda g, x, out: (g * constant,))
+    return RecordedValue(np.vdot(x.array, constant), (x,), lambda g, x, out: (g * constant,))
 
 
 def mean_of_squares(x):
     scale = np.float32(2 / x.array.size)
-    return Value(np.vdot(x.array, x.array) * scale / 2, (x,), lambda g, x, out: (x * (g * scale),))
+    return RecordedValue(np.vdot(x.array, x.array) * scale / 2, (x,), lambda g, x, out: (x * (g * scale),))
 
 
 def backward(roots, gradients, record=False):
-    """The gradient of each leaf: a Value if it is recorded, else an array."""
+    """The gradient of each leaf: a RecordedValue if it is recorded, else an array."""
     order, seen = list(roots), set(roots)
     for value in order:  # it grows meanwhile
         for parent in value.parents:
@@ -143,7 +143,7 @@ def backward(roots, gradients, record=False):
 
 
 def hvp(data: Data) -> Program:
-    parameters = {name: Value(value) for name, value in data["parameters"].items()}
+    parameters = {name: RecordedValue(value) for name, value in data["parameters"].items()}
     p, leaves, directions = parameters, parameters.values(), data["direction"].values()
 
     def step():

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from autolab.course.grading.fence import CALLS, CLONE3, KEYCTL
+from autolab.course.grading.privileges import CALLS, CLONE3, KEYCTL
 
 HEADERS = {
     "x86_64": Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"),

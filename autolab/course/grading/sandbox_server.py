@@ -1,6 +1,6 @@
-"""The process in the box: imports everything once, then forks one child a submission.
+"""The process in the sandbox: imports everything once, then forks one child a submission.
 
-    python -m autolab.course.grading.inside CONTROL_FD
+    python -m autolab.course.grading.sandbox_server CONTROL_FD
 
 The control socket is an inherited descriptor and no path; each message on it brings the connection of a new session.
 A child gives up what the server may do, takes namespaces of its own, and answers calls until it is killed.
@@ -23,7 +23,7 @@ import socket
 import sys
 from typing import Any
 
-from autolab.course.grading import fence
+from autolab.course.grading import privileges
 
 NEWNS, NEWIPC, NEWUSER, NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
 CLONE = {"x86_64": 56}.get(platform.machine(), 220)
@@ -91,7 +91,7 @@ def _fork(libc: Any, order: dict) -> int:
 
 def _kill(pid: int) -> None:
     """End a session: with the first process of its namespace ends every other in it."""
-    for end in (os.killpg, os.kill):  # the group is for a box without namespaces
+    for end in (os.killpg, os.kill):  # the group is for a sandbox without namespaces
         with contextlib.suppress(OSError):
             end(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
@@ -113,14 +113,14 @@ def _warm():
     import autolab.func
     import autolab.nn
     import autolab.optim
-    from autolab.course.grading import answers
+    from autolab.course.grading import handlers
 
     with contextlib.redirect_stdout(io.StringIO()):
         shell.run_cell("import numpy as np\n1 / 0")  # what the first cell and the first exception load
     shell.reset(new_session=True)
     shell.execution_count = 1
-    answers.warm(autolab)
-    answers.prepare(shell)
+    handlers.warm(autolab)
+    handlers.prepare(shell)
     # Ends the process when it has computed for long enough. The first process of a namespace, which a session is, would not
     # be ended by a signal without a handler, and one in Python would wait for the end of a call.
     libc = ctypes.CDLL(None)
@@ -163,26 +163,26 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
         os.dup2(null, standard)
-    fence.close_all_but(connection.fileno())
-    fence.forget_keys(libc)
+    privileges.close_all_but(connection.fileno())
+    privileges.forget_keys(libc)
     if order["separate"]:
-        fence.drop_capabilities(libc)
-    fence.filter_calls(libc)
+        privileges.drop_capabilities(libc)
+    privileges.filter_calls(libc)
     connection.sendall(b"Y")
     _answer(shell, connection, order)
 
 
 def _answer(shell: Any, connection: Any, order: dict) -> None:
-    from autolab.course.grading import answers
+    from autolab.course.grading import handlers
 
     sys.path.insert(0, "")  # as in a kernel: a module beside the notebook
-    answers.Answers(shell, connection, order["busy"]).loop()
+    handlers.Handlers(shell, connection, order["busy"]).loop()
 
 
 def _received(connection: Any) -> dict[str, bytes]:
-    from autolab.course.grading import wire
+    from autolab.course.grading import protocol
 
-    return {name: data.tobytes() for name, data in wire.receive(connection).items()}
+    return {name: data.tobytes() for name, data in protocol.receive(connection).items()}
 
 
 def _write(files: dict[str, bytes], folder: str) -> None:
@@ -256,9 +256,9 @@ def alone(order: dict) -> None:
         _write(_received(connection), ".")
     _limit(order)
     os.dup2(null, 2)
-    fence.forget_keys(libc)
-    fence.drop_capabilities(libc)
-    fence.filter_calls(libc)
+    privileges.forget_keys(libc)
+    privileges.drop_capabilities(libc)
+    privileges.filter_calls(libc)
     connection.sendall(b"Y")
     _answer(shell, connection, order)
 

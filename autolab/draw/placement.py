@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from autolab.draw.layout import Box, layout, ranks
+from autolab.draw.layout import LayoutBox, layout, ranks
 
 CHAR = 7.3  # width of a character at 12 px in the widest of the fonts asked for
 SMALL = 6.7  # at 11 px
@@ -16,7 +16,7 @@ MARGIN = 14
 
 
 @dataclass(slots=True)
-class Plan:
+class Placement:
     """Boxes and lines in picture coordinates.
 
     `lines` holds for each edge its last piece and the two tips, as paths, and where it ends; `trunks` the pieces before,
@@ -33,8 +33,8 @@ class Plan:
     line: float  # height of a box with one edge
 
 
-def plan(view, direction, steps):
-    """The Plan of a view; `steps` is whether gradients are written, too."""
+def place(view, direction, steps):
+    """The Placement of a view; `steps` is whether gradients are written, too."""
     if direction not in ("auto", "right", "down"):
         raise ValueError(f'direction is {direction!r}, expected "auto", "right" or "down"')
     index = {node.id: i for i, node in enumerate(view.nodes)}
@@ -63,10 +63,10 @@ def _run(names, inputs, edges, right, gap, line):
     port = 24 if right else 78
     if right:
         sizes = [(w, max(line, k * port + 8)) for w, k in zip(names, inputs)]
-        boxes = [Box(w, h) for w, h in sizes]
+        boxes = [LayoutBox(w, h) for w, h in sizes]
     else:
         sizes = [(max(w, k * port if k > 1 else 0), line) for w, k in zip(names, inputs)]
-        boxes = [Box(h, w) for w, h in sizes]
+        boxes = [LayoutBox(h, w) for w, h in sizes]
     made = layout(boxes, edges, gap, port)
 
     def turn(point):
@@ -84,7 +84,7 @@ def _run(names, inputs, edges, right, gap, line):
         path = f"{curve([start, (x - stretch * dx, y - stretch * dy)], right)}L{short(x)} {short(y)}"
         (sx, sy), (w, h) = centres[source], sizes[source]
         lines.append((path, tip(x, y, dx, dy), tip(sx + dx * w / 2, sy + dy * h / 2, -dx, -dy), (x, y)))
-    return Plan(sizes, centres, lines, trunks, width + MARGIN, height + MARGIN, right, line)
+    return Placement(sizes, centres, lines, trunks, width + MARGIN, height + MARGIN, right, line)
 
 
 def curve(points, right):

@@ -1,4 +1,4 @@
-"""What a session in the box answers: run this cell, call that function on these arrays.
+"""What a session in the sandbox answers: run this cell, call that function on these arrays.
 
 This runs in the student's process, so nothing here protects anything; the judge takes what it says for numbers, and
 for nothing more.
@@ -22,7 +22,7 @@ import numpy as np
 
 from autolab.utils.tracebacks import short
 
-from . import wire
+from . import protocol
 
 EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does not count
 OUTPUT = 20_000  # characters of output of one cell
@@ -164,7 +164,7 @@ class Capped(io.StringIO):
         return self.getvalue() + (f"\n... {self.lost} more characters\n" if self.lost else "")
 
 
-class Answers:
+class Handlers:
     """One session: a namespace with a student's cells run in it."""
 
     def __init__(self, shell: Any, connection: socket.socket, busy: float = 0.0):
@@ -175,7 +175,7 @@ class Answers:
             "backward": self.backward, "call": self.call, "play": self.play,
         }  # fmt: skip
         # kept here: a student may replace the module's own names, and only break what is theirs
-        self._receive, self._send, self._encode, self._timer = wire.receive, wire.send, wire.encode, signal.setitimer
+        self._receive, self._send, self._encode, self._timer = protocol.receive, protocol.send, protocol.encode, signal.setitimer
 
     def loop(self) -> None:
         """Answer until the other side is gone."""
