@@ -1,8 +1,12 @@
 """A recorded run as plain data. docs/trace-format.md describes the JSON, schema.json checks it."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import resources
+from operator import attrgetter
+from typing import Any, ClassVar, Self
 
 from autolab.trace.values import TraceValue, collector_paused
 
@@ -10,55 +14,80 @@ FORMAT = "autolab-trace"
 VERSION = 2
 
 
-def _value(d):
-    return None if d is None else TraceValue.from_dict(d)
+class Record:
+    """Data that JSON can hold, a member for each field. `READERS` makes what is in a field from JSON, `KEYS` renames a field there."""
 
+    __slots__ = ()
+    READERS: ClassVar[dict[str, Callable]] = {}
+    KEYS: ClassVar[dict[str, str]] = {}
 
-def _dict(value):
-    return None if value is None else value.to_dict()
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; of a trace, in the format of docs/trace-format.md."""
+        return json.loads(self.to_json())
 
-
-@dataclass(slots=True)
-class TraceRule:
-    """How one input of a node gets its gradient: the formula of the table, and what it asks for besides `g`."""
-
-    input: str
-    formula: str | None
-    needs: tuple = ()
-
-    def to_dict(self):
-        return {"input": self.input, "formula": self.formula, "needs": list(self.needs)}
+    def to_json(self, indent: int | None = None) -> str:
+        """JSON text; strict JSON, without NaN."""
+        with collector_paused():
+            return json.dumps(self, default=_members, indent=indent, ensure_ascii=False, allow_nan=False)
 
     @classmethod
-    def from_dict(cls, d):
-        return cls(d["input"], d["formula"], tuple(d["needs"]))
+    def from_dict(cls, d: dict[str, Any]) -> Self:
+        """The inverse of `to_dict`."""
+        return cls(*[_read(cls.READERS.get(name), d[key]) for name, key in zip(cls.__slots__, _layout(cls)[0])])
+
+
+@cache
+def _layout(cls: type[Record]) -> tuple[list[str], Callable[[Record], tuple]]:
+    """The keys of a record in JSON, and what gives all that is under them at once."""
+    return [cls.KEYS.get(name, name) for name in cls.__slots__], attrgetter(*cls.__slots__)
+
+
+def _members(value: Record | TraceValue) -> dict[str, Any]:
+    if isinstance(value, TraceValue):
+        return value.to_dict()
+    keys, fields = _layout(type(value))
+    members = dict(zip(keys, fields(value)))
+    return {"format": FORMAT, "version": VERSION, **members} if isinstance(value, Trace) else members
+
+
+def _read(reader: Callable | None, value: Any) -> Any:
+    if value is None or reader is None:
+        return value
+    return [_read(reader, item) for item in value] if isinstance(value, list) and reader is not tuple else reader(value)
 
 
 @dataclass(slots=True)
-class SavedItem:
+class TraceRule(Record):
+    """How one input of a node gets its gradient: the formula of the table, and what it asks for besides `g`."""
+
+    READERS: ClassVar = {"needs": tuple}
+    input: str
+    formula: str | None
+    needs: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class SavedItem(Record):
     """What a node remembers for its rules: a tensor, or (`value` None, no bytes) a shape or a setting of the call."""
 
+    READERS: ClassVar = {"value": TraceValue.from_dict}
     name: str
     text: str
     value: TraceValue | None = None
     bytes: int = 0
 
-    def to_dict(self):
-        return {"name": self.name, "text": self.text, "value": _dict(self.value), "bytes": self.bytes}
-
-    @classmethod
-    def from_dict(cls, d):
-        return cls(d["name"], d["text"], _value(d["value"]), d["bytes"])
-
 
 @dataclass(slots=True)
-class TraceNode:
+class TraceNode(Record):
     """An operation that ran, or a leaf.
 
     `kind` is "op" (a row of the table, or a node of the engine's own such as CopySlices), "custom" (a Function) or "leaf";
     `label` is what the caller calls its result, or "". `value` is the result where something still remembers it, else None.
     """
 
+    READERS: ClassVar = {
+        "value": TraceValue.from_dict, "shape": tuple, "rules": TraceRule.from_dict, "saved": SavedItem.from_dict,
+    }  # fmt: skip
     id: str
     kind: str
     name: str
@@ -68,37 +97,23 @@ class TraceNode:
     forward: str | None = None
     settings: str = ""
     value: TraceValue | None = None
-    shape: tuple | None = None
+    shape: tuple[int, ...] | None = None
     dtype: str | None = None
     outputs: int = 1
-    rules: list = field(default_factory=list)
-    saved: list = field(default_factory=list)
+    rules: list[TraceRule] = field(default_factory=list)
+    saved: list[SavedItem] = field(default_factory=list)
 
     @property
-    def called(self):
+    def called(self) -> str:
         """How a sentence refers to this node: the caller's name for it, else the node's own."""
         return self.label or self.name
 
-    def to_dict(self):
-        return {
-            "id": self.id, "kind": self.kind, "name": self.name, "label": self.label, "op": self.op,
-            "symbol": self.symbol, "forward": self.forward, "settings": self.settings, "value": _dict(self.value),
-            "shape": None if self.shape is None else list(self.shape), "dtype": self.dtype, "outputs": self.outputs,
-            "rules": [rule.to_dict() for rule in self.rules], "saved": [saved.to_dict() for saved in self.saved],
-        }  # fmt: skip
-
-    @classmethod
-    def from_dict(cls, d):
-        shape = None if d["shape"] is None else tuple(d["shape"])
-        rules = [TraceRule.from_dict(r) for r in d["rules"]]
-        saved = [SavedItem.from_dict(s) for s in d["saved"]]
-        return cls(**{**d, "value": _value(d["value"]), "shape": shape, "rules": rules, "saved": saved})
-
 
 @dataclass(slots=True)
-class TraceEdge:
+class TraceEdge(Record):
     """Data went from `source` (its output number `output`) into `input` of `target`; the gradient goes back."""
 
+    KEYS: ClassVar = {"source": "from", "target": "to"}
     id: str
     source: str
     target: str
@@ -106,110 +121,73 @@ class TraceEdge:
     input: str
     index: int
 
-    def to_dict(self):
-        return {"id": self.id, "from": self.source, "to": self.target, "output": self.output, "input": self.input, "index": self.index}
-
-    @classmethod
-    def from_dict(cls, d):
-        return cls(d["id"], d["from"], d["to"], d["output"], d["input"], d["index"])
-
 
 @dataclass(slots=True)
-class SentGradient:
+class SentGradient(Record):
     """What a node sends along one edge, and the rule it came from: as written, and with its numbers."""
 
+    READERS: ClassVar = {"value": TraceValue.from_dict}
     edge: str
     value: TraceValue | None
     formula: str | None = None
     filled: str | None = None
 
-    def to_dict(self):
-        return {"edge": self.edge, "value": _dict(self.value), "formula": self.formula, "filled": self.filled}
-
-    @classmethod
-    def from_dict(cls, d):
-        return cls(d["edge"], _value(d["value"]), d["formula"], d["filled"])
-
 
 @dataclass(slots=True)
-class GradUpdate:
+class GradUpdate(Record):
     """What a backward pass does to `.grad` of a leaf."""
 
+    READERS: ClassVar = {"before": TraceValue.from_dict, "after": TraceValue.from_dict}
     before: TraceValue | None
-    after: TraceValue
-
-    def to_dict(self):
-        return {"before": _dict(self.before), "after": self.after.to_dict()}
-
-    @classmethod
-    def from_dict(cls, d):
-        return cls(_value(d["before"]), TraceValue.from_dict(d["after"]))
+    after: TraceValue | None
 
 
 @dataclass(slots=True)
-class HookEvent:
+class HookEvent(Record):
     """A hook that ran as a node fired. `kind` is "tensor", "before" or "after" the node; `sees` what it was given;
     `gives` what it put in place of that, or None if it only looked."""
 
+    READERS: ClassVar = {"sees": TraceValue.from_dict, "gives": TraceValue.from_dict}
     name: str
     kind: str
-    sees: list
-    gives: list | None = None
-
-    def to_dict(self):
-        gives = None if self.gives is None else [_dict(v) for v in self.gives]
-        return {"name": self.name, "kind": self.kind, "sees": [_dict(v) for v in self.sees], "gives": gives}
-
-    @classmethod
-    def from_dict(cls, d):
-        gives = None if d["gives"] is None else [_value(v) for v in d["gives"]]
-        return cls(d["name"], d["kind"], [_value(v) for v in d["sees"]], gives)
+    sees: list[TraceValue | None]
+    gives: list[TraceValue | None] | None = None
 
 
 @dataclass(slots=True)
-class TraceStep:
+class TraceStep(Record):
     """One node fires: what it receives (per output), what it sends (per edge), what backward() then frees."""
 
+    READERS: ClassVar = {
+        "incoming": TraceValue.from_dict, "outgoing": SentGradient.from_dict, "grad": GradUpdate.from_dict, "hooks": HookEvent.from_dict,
+    }  # fmt: skip
     node: str
-    incoming: list
-    outgoing: list
-    frees: list
+    incoming: list[TraceValue | None]
+    outgoing: list[SentGradient]
+    frees: list[str]
     grad: GradUpdate | None
     sentence: str
-    hooks: list = field(default_factory=list)
-
-    def to_dict(self):
-        return {
-            "node": self.node, "incoming": [_dict(v) for v in self.incoming],
-            "outgoing": [sent.to_dict() for sent in self.outgoing], "frees": list(self.frees),
-            "grad": None if self.grad is None else self.grad.to_dict(), "sentence": self.sentence,
-            "hooks": [hook.to_dict() for hook in self.hooks],
-        }  # fmt: skip
-
-    @classmethod
-    def from_dict(cls, d):
-        grad = None if d["grad"] is None else GradUpdate.from_dict(d["grad"])
-        return cls(d["node"], [_value(v) for v in d["incoming"]], [SentGradient.from_dict(s) for s in d["outgoing"]],
-                   list(d["frees"]), grad, d["sentence"], [HookEvent.from_dict(h) for h in d["hooks"]])  # fmt: skip
+    hooks: list[HookEvent] = field(default_factory=list)
 
 
 @dataclass(slots=True)
-class Trace:
+class Trace(Record):
     """A graph and, if it was recorded, the backward pass over it, one step per node that fires.
 
     Nodes stand in reverse order of creation, the root first, leaves last; so two runs of the same code have the same
     ids, and a picture keeps its places while numbers change.
     """
 
+    READERS: ClassVar = {"nodes": TraceNode.from_dict, "edges": TraceEdge.from_dict, "steps": TraceStep.from_dict}
     root: str
-    nodes: list
-    edges: list
-    steps: list = field(default_factory=list)
+    nodes: list[TraceNode]
+    edges: list[TraceEdge]
+    steps: list[TraceStep] = field(default_factory=list)
 
     def __repr__(self):
         return f"<Trace of {self.node(self.root).name}: {len(self.nodes)} nodes, {len(self.steps)} steps>"
 
-    def node(self, id):
+    def node(self, id: str) -> TraceNode:
         """The node with this id.
 
         Raises
@@ -219,7 +197,7 @@ class Trace:
         """
         return self._index("nodes", id)
 
-    def edge(self, id):
+    def edge(self, id: str) -> TraceEdge:
         """The edge with this id; KeyError if there is none."""
         return self._index("edges", id)
 
@@ -234,26 +212,13 @@ class Trace:
         return found
 
     @property
-    def structure(self):
+    def structure(self) -> tuple:
         """Equal for two traces exactly if their pictures have the same boxes and lines."""
         nodes = tuple((n.kind, n.name, n.label, n.outputs) for n in self.nodes)
         return self.root, nodes, tuple((e.source, e.target, e.output, e.index) for e in self.edges)
 
-    def to_dict(self):
-        """The trace as JSON-ready data, in the format of docs/trace-format.md."""
-        return {
-            "format": FORMAT, "version": VERSION, "root": self.root,
-            "nodes": [n.to_dict() for n in self.nodes], "edges": [e.to_dict() for e in self.edges],
-            "steps": [s.to_dict() for s in self.steps],
-        }  # fmt: skip
-
-    def to_json(self, indent=None):
-        """The trace as JSON text; strict JSON, without NaN."""
-        with collector_paused():
-            return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
-
     @classmethod
-    def from_dict(cls, d):
+    def from_dict(cls, d: dict[str, Any]) -> "Trace":
         """Read what `to_dict` wrote.
 
         Raises
@@ -268,15 +233,14 @@ class Trace:
                 f"a trace of version {d.get('version')!r}; this autolab reads version {VERSION}. "
                 "Record it again, or install the autolab that wrote it."
             )
-        return cls(d["root"], [TraceNode.from_dict(n) for n in d["nodes"]], [TraceEdge.from_dict(e) for e in d["edges"]],
-                   [TraceStep.from_dict(s) for s in d["steps"]])  # fmt: skip
+        return cls(*[_read(cls.READERS.get(name), d[name]) for name in cls.__slots__])
 
     @classmethod
-    def from_json(cls, text):
+    def from_json(cls, text: str) -> "Trace":
         """Read what `to_json` wrote; ValueError if it is something else."""
         return cls.from_dict(json.loads(text))
 
 
-def schema():
+def schema() -> dict[str, Any]:
     """The JSON schema of the trace format, as a dict."""
     return json.loads(resources.files("autolab.trace").joinpath("schema.json").read_text("utf-8"))
