@@ -41,10 +41,9 @@ guess = prediction(
 slip = prediction(
     "y = x², and g arrives. The rule sends g * x. What should it send?",
     "g * 2 * x",
-    choices=["2 * x", "g * 2 * x", "g * x * x"],
-    why="The derivative of x² is 2x, and the chain rule multiplies it by what arrives.",
-    wrong={
+    {
         "2 * x": "That is the derivative alone. What arrives, g, says how the loss reacts to y, and multiplies it.",
+        "g * 2 * x": "The derivative of x² is 2x, and the chain rule multiplies it by what arrives.",
         "g * x * x": "That is g times the value of y. The derivative of x² is 2x.",
     },
 )

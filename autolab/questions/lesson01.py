@@ -35,9 +35,8 @@ product = prediction(
 kink = prediction(
     "The derivative of relu(x - 2) at x = 1, and at x = 5?",
     "0 and 1",
-    choices=["0 and 1", "0 and 3", "-1 and 3", "1 and 1"],
-    why="At 1 the input of the ReLU is -1: it is flat there. At 5 it is 3, and the result moves as x does.",
-    wrong={
+    {
+        "0 and 1": "At 1 the input of the ReLU is -1: it is flat there. At 5 it is 3, and the result moves as x does.",
         "0 and 3": "3 is the value at 5. Where it is open, ReLU has slope 1.",
         "-1 and 3": "These are the inputs of the ReLU, x - 2.",
         "1 and 1": "At 1 the input is -1. The result is 0, and stays 0 if x moves a little.",

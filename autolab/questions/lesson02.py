@@ -5,17 +5,17 @@ from autolab.widgets.questions import choice, number, order, prediction, several
 leaf = prediction(
     "We never said that `y` requires a gradient. What is `y.requires_grad`?",
     "True",
-    choices=["True", "False"],
-    why="One input that requires a gradient is enough: to get from y back to a, y has to be on the record.",
-    wrong={"False": "The flag is inherited. If y did not carry it, the walk back from y would end before it began."},
+    {
+        "True": "One input that requires a gradient is enough: to get from y back to a, y has to be on the record.",
+        "False": "The flag is inherited. If y did not carry it, the walk back from y would end before it began.",
+    },
 )
 
 edges = prediction(
     "Behind the power stands the product `a * b`, with two inputs. What will the edge of `b`, which requires no gradient, lead to?",
     "to None",
-    choices=["to None", "to an AccumulateGrad, like that of a", "there is no edge for b at all"],
-    why="Every input has its place in the list, so that the rule's answers can be matched with it, but nothing has to be sent to b.",
-    wrong={
+    {
+        "to None": "Every input has its place in the list, so that the rule's answers can be matched with it, but nothing has to be sent to b.",
         "to an AccumulateGrad, like that of a": "An AccumulateGrad fills .grad of its leaf, and nobody asked for the gradient of b.",
         "there is no edge for b at all": "Nearly. The place is kept, so that the second answer of a rule always belongs to the second input.",
     },
@@ -72,10 +72,9 @@ cost = prediction(
 retain = prediction(
     "With a = 2, b = 3, s = a * b and y = s², s receives 2s = 12. What is s.grad after y.backward(), if nothing else is done?",
     "None",
-    choices=["12", "None", "0"],
-    why="s is no leaf. Its gradient was needed on the way, and was not kept.",
-    wrong={
+    {
         "12": "That is what passed through. But .grad is filled at leaves only, or every layer of a network would keep a second copy of its size.",
+        "None": "s is no leaf. Its gradient was needed on the way, and was not kept.",
         "0": "None and 0 are different statements: nothing was stored, against the derivative is zero.",
     },
 )

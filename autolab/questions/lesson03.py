@@ -68,10 +68,9 @@ association = prediction(
 kinds = prediction(
     "(f(x + h) - f(x)) / h in double precision, 16 digits. Which h comes closest to the derivative?",
     "1e-8",
-    choices=["1e-3", "1e-8", "1e-15"],
-    why="A larger h is off because f is curved, a smaller one because of rounding. In between, both errors are about 1e-8.",
-    wrong={
+    {
         "1e-3": "The error from the curvature of f is about h itself, so 1e-3 is off by roughly that much.",
+        "1e-8": "A larger h is off because f is curved, a smaller one because of rounding. In between, both errors are about 1e-8.",
         "1e-15": "f(x + h) and f(x) then agree in nearly all digits, and their difference is mostly rounding error, divided by 1e-15.",
     },
 )

@@ -5,9 +5,8 @@ from autolab.widgets.questions import choice, prediction, shape
 factor = prediction(
     "The graph is for the gradient of x. Which factor of 3 · x does the multiplication keep for it?",
     "3",
-    choices=["3", "x = 2", "both"],
-    why="The gradient of x is g times the other factor. Nobody asked for the gradient of 3, so x itself is not needed.",
-    wrong={
+    {
+        "3": "The gradient of x is g times the other factor. Nobody asked for the gradient of 3, so x itself is not needed.",
         "x = 2": "x would be needed for the gradient of 3, which nobody asked for.",
         "both": "Each factor serves the gradient of the other one, and only x asks for a gradient.",
     },
@@ -39,10 +38,9 @@ loop = prediction(
 again = prediction(
     "loss.backward() over the same graph, once more: what happens?",
     "an error",
-    choices=["42 is added to x.grad", "an error", "nothing"],
-    why="The power has let go of the 7 that its rule needs.",
-    wrong={
+    {
         "42 is added to x.grad": "It would be, if the power still had its 7. retain_graph=True keeps it.",
+        "an error": "The power has let go of the 7 that its rule needs.",
         "nothing": "The nodes are still there, so the walk begins; then a rule asks for what is gone.",
     },
 )
@@ -50,9 +48,10 @@ again = prediction(
 first = prediction(
     "y = x² + 5x. Which of the two fires first on the way back, the square or the product?",
     "the product",
-    choices=["the square", "the product"],
-    why="x² was computed first, then 5x. The youngest fires first.",
-    wrong={"the square": "It was made first, so it has the smaller number. The youngest fires first."},
+    {
+        "the square": "It was made first, so it has the smaller number. The youngest fires first.",
+        "the product": "x² was computed first, then 5x. The youngest fires first.",
+    },
 )
 
 branch = prediction(
@@ -103,10 +102,9 @@ nonscalar = prediction(
 shapes = prediction(
     "X is (n, k), W is (k, m), Ȳ is (n, m). Which product has the shape of W?",
     "Xᵀ Ȳ",
-    choices=["Ȳ Xᵀ", "Xᵀ Ȳ", "X Ȳᵀ"],
-    why="(k, n) times (n, m) is (k, m).",
-    wrong={
+    {
         "Ȳ Xᵀ": "(n, m) times (k, n) fits only if m = k, and gives (n, n).",
+        "Xᵀ Ȳ": "(k, n) times (n, m) is (k, m).",
         "X Ȳᵀ": "(n, k) times (m, n) fits only if k = m, and gives (n, n).",
     },
 )

@@ -40,11 +40,10 @@ twice = prediction(
 bug = prediction(
     "What will the loss do in the run without zero_grad?",
     "swing up and down",
-    choices=["fall, but more slowly", "stay where it is", "swing up and down", "raise an error"],
-    why="Old gradients keep pushing past the bottom of the bowl until new ones, from the other side, have made up for them. Then the same the other way.",
-    wrong={
+    {
         "fall, but more slowly": "The sum of many gradients is large, so the first steps are faster. The trouble is that it cannot stop at the bottom.",
         "stay where it is": "Each step moves by the sum of all gradients, which is seldom zero.",
+        "swing up and down": "Old gradients keep pushing past the bottom of the bowl until new ones, from the other side, have made up for them. Then the same the other way.",
         "raise an error": "Nothing is wrong for the engine: adding is what it was told to do.",
     },
 )
@@ -52,11 +51,10 @@ bug = prediction(
 where = prediction(
     "Which of these three orders does not train?",
     "backward, zero, step",
-    choices=["zero, backward, step", "backward, step, zero", "backward, zero, step"],
-    why="The gradient is thrown away before anybody has used it.",
-    wrong={
+    {
         "zero, backward, step": "This is the usual order: old gradients go before the new ones come.",
         "backward, step, zero": "The step has used the gradient already when it is cleared; the next backward begins with none.",
+        "backward, zero, step": "The gradient is thrown away before anybody has used it.",
     },
 )
 
@@ -74,10 +72,9 @@ micro = prediction(
 nothing = prediction(
     "Two parameters are 1. The loss uses neither. One has grad None, the other grad 0. After a step with learning rate 0.1 and weight decay 0.5, which has changed?",
     "only the one with 0",
-    choices=["none of them", "only the one with 0", "both"],
-    why="0 is a gradient, so the optimizer steps: 1 - 0.1 · 0.5 · 1 = 0.95. The parameter with None is skipped.",
-    wrong={
+    {
         "none of them": "The gradient of 0 moves nothing. But weight decay adds 0.5 times the weight to it.",
+        "only the one with 0": "0 is a gradient, so the optimizer steps: 1 - 0.1 · 0.5 · 1 = 0.95. The parameter with None is skipped.",
         "both": "A parameter without a gradient is skipped altogether, weight decay included.",
     },
 )

@@ -16,10 +16,9 @@ nograd = prediction(
 inference = prediction(
     "y was computed within inference_mode, w is a leaf that requires a gradient. Which line is refused?",
     "y * w",
-    choices=["y + y", "y * w", "y.item()"],
-    why="The rule of the product has to keep y for the gradient of w, and y cannot be watched: it has no version counter.",
-    wrong={
+    {
         "y + y": "Nothing in it requires a gradient, so nothing has to be kept. It is an ordinary sum.",
+        "y * w": "The rule of the product has to keep y for the gradient of w, and y cannot be watched: it has no version counter.",
         "y.item()": "Reading is always allowed.",
     },
 )
@@ -60,11 +59,10 @@ grad = prediction(
 freeze = prediction(
     "In which of the three cases does the input receive no gradient?",
     "cut",
-    choices=["all trained", "frozen", "cut"],
-    why="detach ends the way back in front of the head. Freezing takes the parameters out, not the way.",
-    wrong={
+    {
         "all trained": "Everything is open: head, encoder, input.",
         "frozen": "The encoder's parameters receive nothing, but the way through its operations to the input is recorded.",
+        "cut": "detach ends the way back in front of the head. Freezing takes the parameters out, not the way.",
     },
 )
 
@@ -93,9 +91,10 @@ target = prediction(
 eval_mode = prediction(
     "net.eval() was called, nothing else. Does net(x) leave a graph?",
     "yes",
-    choices=["yes", "no"],
-    why="eval() is a flag of the layers. Recording depends on requires_grad and no_grad alone.",
-    wrong={"no": "It is a common belief, and it costs memory: evaluation with eval() alone records every batch."},
+    {
+        "yes": "eval() is a flag of the layers. Recording depends on requires_grad and no_grad alone.",
+        "no": "It is a common belief, and it costs memory: evaluation with eval() alone records every batch.",
+    },
 )
 
 quiz = (

@@ -28,11 +28,10 @@ forgetful = prediction(
 gradcheck = prediction(
     "(f(x + h) - f(x - h)) / 2h with h = 1e-6, in float32 with its 7 digits. How many digits of the quotient can be right?",
     "one or none",
-    choices=["7", "about 4", "one or none"],
-    why="f is off in its 7th digit, so the difference of two values is off by about 1e-7, and that is divided by 2e-6.",
-    wrong={
+    {
         "7": "The two values have 7 digits each. But nearly all of them agree and cancel in the difference.",
         "about 4": "That would need a difference about a thousand times as large as the rounding, so h near 1e-3, where the curvature of f disturbs.",
+        "one or none": "f is off in its 7th digit, so the difference of two values is off by about 1e-7, and that is divided by 2e-6.",
     },
 )
 

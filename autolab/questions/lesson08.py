@@ -16,10 +16,9 @@ versions = prediction(
 allowed = prediction(
     "(x * 3).mul_(2), x.exp().mul_(2), (x.exp() + 1).mul_(2): which is refused?",
     "the second",
-    choices=["the first", "the second", "the third", "all three"],
-    why="exp keeps its result, and mul_ has overwritten it.",
-    wrong={
+    {
         "the first": "The product keeps the 3, not its result: nothing that a rule needs is overwritten.",
+        "the second": "exp keeps its result, and mul_ has overwritten it.",
         "the third": "What is overwritten is the result of the sum, and a sum keeps nothing. exp still has its own.",
         "all three": "All three write, but a write matters only if a rule needs what was there.",
     },
@@ -71,11 +70,10 @@ cut = prediction(
 nan = prediction(
     "y = where(x > 0, sqrt(x), 0) for x = (0, 4), and L = sum of y. L is 2. What is the first entry of x.grad?",
     "nan",
-    choices=["0", "inf", "nan"],
-    why="where sends 0 to sqrt for this entry, and sqrt multiplies it by its slope at 0, which is infinite. 0 · ∞ is NaN.",
-    wrong={
+    {
         "0": "It is what you want, and what where sends. But sqrt still multiplies that 0 by 1 / (2√0).",
         "inf": "That is the slope of sqrt at 0. It is multiplied by the 0 that where has sent.",
+        "nan": "where sends 0 to sqrt for this entry, and sqrt multiplies it by its slope at 0, which is infinite. 0 · ∞ is NaN.",
     },
 )
 

@@ -35,11 +35,10 @@ hvp = prediction(
 steep = prediction(
     "Without the penalty, how steep is the critic there after 300 steps?",
     "above 50",
-    choices=["about 1", "about 10", "above 50"],
-    why="A steeper critic has a lower loss, always, so nothing ends its growth.",
-    wrong={
+    {
         "about 1": "That is what the penalty asks for. Without it, nothing holds the slope there.",
         "about 10": "Steeper still: each doubling of the slope doubles the distance of the scores, and so lowers the loss.",
+        "above 50": "A steeper critic has a lower loss, always, so nothing ends its growth.",
     },
 )
 
@@ -57,10 +56,9 @@ maml = prediction(
 learners = prediction(
     "Which has the smaller error: before the first step, and after one step?",
     "the ordinary one, then the other",
-    choices=["the ordinary one, both times", "the ordinary one, then the other", "the other one, both times"],
-    why="The ordinary one was trained for the time before, the other for the time after a step.",
-    wrong={
+    {
         "the ordinary one, both times": "It was trained to be good at once, and nothing was asked of it after a step.",
+        "the ordinary one, then the other": "The ordinary one was trained for the time before, the other for the time after a step.",
         "the other one, both times": "Its loss was measured after a step only. Where it stands before does not count for it.",
     },
 )
@@ -68,11 +66,10 @@ learners = prediction(
 cut_rule = prediction(
     "Which of the two refuses this Cube?",
     "gradgradcheck alone",
-    choices=["none", "gradcheck alone", "gradgradcheck alone", "both"],
-    why="The numbers of the rule are right, so the first derivative is. But they do not depend on x any more, and the second one is 0.",
-    wrong={
+    {
         "none": "The saved x was detached: what is computed from it has no history.",
         "gradcheck alone": "It looks at numbers, and those are right.",
+        "gradgradcheck alone": "The numbers of the rule are right, so the first derivative is. But they do not depend on x any more, and the second one is 0.",
         "both": "gradcheck looks at numbers, and those are right.",
     },
 )

@@ -62,11 +62,10 @@ state = prediction(
 disk = prediction(
     "What is the peak of the 16 layers now, in activations?",
     "about 3",
-    choices=["17, as before", "about 9", "about 3", "0"],
-    why="What a layer needs while it runs: its input, its result, and a gradient. No layer's share waits in memory.",
-    wrong={
+    {
         "17, as before": "Nothing is kept in memory between a layer's forward run and its backward step.",
         "about 9": "Not half is kept, but nothing at all.",
+        "about 3": "What a layer needs while it runs: its input, its result, and a gradient. No layer's share waits in memory.",
         "0": "While a layer runs, its input and its result are there.",
     },
 )

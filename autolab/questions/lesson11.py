@@ -29,10 +29,9 @@ scale = prediction(
 mixed = prediction(
     "h is the float16 result of a product, and w a float32 weight. What is the dtype of h + w?",
     "float32",
-    choices=["float16", "float32", "it is refused"],
-    why="An addition is on no list. It takes what it gets, and of two formats the wider one wins.",
-    wrong={
+    {
         "float16": "That is for products. An addition is on no list, and nothing makes w narrower.",
+        "float32": "An addition is on no list. It takes what it gets, and of two formats the wider one wins.",
         "it is refused": "Two dtypes may meet, inside autocast as outside: the wider one wins.",
     },
 )
@@ -52,16 +51,10 @@ digits = prediction(
 search = prediction(
     "What will the exponents do?",
     "fall by one a step, then go up and down by one",
-    choices=[
-        "stay at 48",
-        "fall by one a step, for ever",
-        "fall by one a step, then go up and down by one",
-        "jump to the right one at once",
-    ],
-    why="Each overflow halves the scale, ten good steps double it: it falls to the edge and feels its way along it.",
-    wrong={
+    {
         "stay at 48": "At 48 something overflows, so the scale is halved.",
         "fall by one a step, for ever": "It falls only as long as something overflows.",
+        "fall by one a step, then go up and down by one": "Each overflow halves the scale, ten good steps double it: it falls to the edge and feels its way along it.",
         "jump to the right one at once": "The only thing that the loop knows is whether something overflowed.",
     },
 )
@@ -69,10 +62,9 @@ search = prediction(
 four = prediction(
     "Which of the four does not learn?",
     "float16 without scaling",
-    choices=["none: all four learn", "float16 without scaling", "bfloat16 without scaling", "both without scaling"],
-    why="With a loss of this size all its gradients are 0, as measured above.",
-    wrong={
+    {
         "none: all four learn": "Without scaling, all gradients in float16 were 0, as measured above.",
+        "float16 without scaling": "With a loss of this size all its gradients are 0, as measured above.",
         "bfloat16 without scaling": "It has few digits, but the range of float32: its gradients are rounded, not lost.",
         "both without scaling": "bfloat16 has the range of float32: its gradients are rounded, not lost.",
     },

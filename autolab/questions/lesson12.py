@@ -79,11 +79,10 @@ normed = prediction(
 reads = prediction(
     "Where will the reader's loss on new sonnets be after 300 steps?",
     "well below 3.13",
-    choices=["between 4.23 and 3.13", "near 3.13", "well below 3.13"],
-    why="What comes next depends on what came before: after q comes u. The reader looks at up to 32 letters before.",
-    wrong={
+    {
         "between 4.23 and 3.13": "That would be worse than counting letters, without looking at any of them.",
         "near 3.13": "That is what counting alone gives. The reader also sees the letters before.",
+        "well below 3.13": "What comes next depends on what came before: after q comes u. The reader looks at up to 32 letters before.",
     },
 )
 

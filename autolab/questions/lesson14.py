@@ -5,9 +5,8 @@ from autolab.widgets.questions import choice, number, order, prediction, several
 picture = prediction(
     "h = 3w, and the loss is (h.detach() + b)². Which parameter gets no gradient?",
     "w",
-    choices=["w", "b", "both get one"],
-    why="The way from the loss to w leads through h, and detach has cut it.",
-    wrong={
+    {
+        "w": "The way from the loss to w leads through h, and detach has cut it.",
         "b": "The way from the loss to b is the sum, and that is recorded.",
         "both get one": "detach gives the number of h without its past: w does not occur any more.",
     },
@@ -16,10 +15,9 @@ picture = prediction(
 norms = prediction(
     "Which layer's weights receive the largest gradient?",
     "the last",
-    choices=["the first", "the last", "all about the same"],
-    why="Only one sigmoid stands between the loss and the last layer, and ten between the loss and the first.",
-    wrong={
+    {
         "the first": "On the way to it the gradient passes all ten sigmoids, and each leaves a quarter at most.",
+        "the last": "Only one sigmoid stands between the loss and the last layer, and ten between the loss and the first.",
         "all about the same": "Each sigmoid takes three quarters or more.",
     },
 )
@@ -27,10 +25,9 @@ norms = prediction(
 one = prediction(
     "Which number would give the missing zero_grad away?",
     "the norm of .grad grows while the loss is small",
-    choices=["the loss is nan", "the norm of .grad grows while the loss is small", "one parameter has no gradient"],
-    why=".grad holds the sum over all steps so far. Near a minimum a fresh gradient is small; a sum over the past is not.",
-    wrong={
+    {
         "the loss is nan": "It may come to that with a larger learning rate, but many faults end in nan.",
+        "the norm of .grad grows while the loss is small": ".grad holds the sum over all steps so far. Near a minimum a fresh gradient is small; a sum over the past is not.",
         "one parameter has no gradient": "All have one; they have too much.",
     },
 )
@@ -38,9 +35,8 @@ one = prediction(
 two = prediction(
     "What will look() say about the first layer?",
     "no gradient",
-    choices=["no gradient", "gradient zero", "gradient, but did not move"],
-    why="Nothing leads back from the loss to it, so backward never comes there, and .grad stays None.",
-    wrong={
+    {
+        "no gradient": "Nothing leads back from the loss to it, so backward never comes there, and .grad stays None.",
         "gradient zero": "Zero would mean: reached, and flat there. A dead ReLU gives zero. A cut gives None.",
         "gradient, but did not move": "That is what an optimizer gives that has not got the parameter.",
     },
@@ -49,10 +45,9 @@ two = prediction(
 three = prediction(
     "What does look() say now?",
     "gradient, did not move",
-    choices=["no gradient", "gradient, did not move", "gradient zero"],
-    why="backward finds the parameters through the graph. The optimizer finds them in its own list, and there the old ones stand.",
-    wrong={
+    {
         "no gradient": "The loss was made by the new network, so its parameters are reached.",
+        "gradient, did not move": "backward finds the parameters through the graph. The optimizer finds them in its own list, and there the old ones stand.",
         "gradient zero": "The gradients are right.",
     },
 )
@@ -60,11 +55,10 @@ three = prediction(
 four = prediction(
     "The function is difference.pow(2).sum(1).sqrt().mean(). In which rule is the nan born?",
     "pow",
-    choices=["pow", "sum", "sqrt", "mean"],
-    why="It multiplies the ∞ that sqrt sends by 2 · 0.",
-    wrong={
-        "sqrt": "Its slope at 0 is infinite, so it sends inf. That is not nan yet.",
+    {
+        "pow": "It multiplies the ∞ that sqrt sends by 2 · 0.",
         "sum": "It passes on what it receives, inf.",
+        "sqrt": "Its slope at 0 is infinite, so it sends inf. That is not nan yet.",
         "mean": "It divides by 200. It is also the first to run on the way back, and receives 1.",
     },
 )
@@ -84,9 +78,10 @@ five = prediction(
 worlds = prediction(
     "In one of two functions there is a detach too many. Do their losses differ?",
     "no",
-    choices=["yes", "no"],
-    why="detach keeps the number. Only the records differ, and with them the gradients.",
-    wrong={"yes": "The number that detach gives is the same. What is missing is its past."},
+    {
+        "yes": "The number that detach gives is the same. What is missing is its past.",
+        "no": "detach keeps the number. Only the records differ, and with them the gradients.",
+    },
 )
 
 quiz = (

@@ -17,9 +17,8 @@ traffic = prediction(
 bits = prediction(
     "Is the result of the blocks the same as that of whole arrays?",
     "to the last bit",
-    choices=["to the last bit", "up to rounding", "no"],
-    why="Each number goes through the same operations in the same order. What is cut is the array, not the arithmetic.",
-    wrong={
+    {
+        "to the last bit": "Each number goes through the same operations in the same order. What is cut is the array, not the arithmetic.",
         "up to rounding": "Rounding differs if operations are done in another order. For each single number the order is the same here.",
         "no": "Each block is a part of the array, and each number of it goes through all five operations.",
     },
@@ -28,10 +27,9 @@ bits = prediction(
 blocks = prediction(
     "And for a million numbers and a longer chain: how will the program differ?",
     "it has a loop over blocks",
-    choices=["not at all", "it has a loop over blocks", "it has fewer operations"],
-    why="On large arrays the journeys count, and the chain is run block by block, as by hand above.",
-    wrong={
+    {
         "not at all": "A program is written for each shape, and for a large one a chain is worth blocks.",
+        "it has a loop over blocks": "On large arrays the journeys count, and the chain is run block by block, as by hand above.",
         "it has fewer operations": "The results are to be the same to the last bit, so no operation is dropped.",
     },
 )
@@ -62,11 +60,10 @@ outside = prediction(
 decides = prediction(
     "shrink(x) returns x / 2 if x.sum() > 1, else x. What does compile do with it?",
     "it runs it as before",
-    choices=["it writes down the branch that was taken", "it writes down both branches", "it runs it as before", "it raises an error"],
-    why="It saw that Python looked at a number, so a list of operations would not say what the next call does.",
-    wrong={
+    {
         "it writes down the branch that was taken": "For other numbers that would be wrong.",
         "it writes down both branches": "A watcher sees the operations that ran; the other branch did not run.",
+        "it runs it as before": "It saw that Python looked at a number, so a list of operations would not say what the next call does.",
         "it raises an error": "Only with fullgraph=True. Otherwise it does without.",
     },
 )

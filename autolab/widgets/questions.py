@@ -94,12 +94,13 @@ def prediction(prompt, truth, why, wrong=None, choices=None, tolerance=None):
         missing = [c for c in choices if c != truth and c not in wrong]
         if missing:
             raise ValueError(f"no word about {missing[0]!r}: say in `wrong` what mistake leads to it")
-        question = choice(prompt, {c: why if c == truth else wrong[c] for c in choices}, truth)
-    elif isinstance(truth, tuple | list):
-        question = shape(prompt, truth, why, wrong)
-    else:
-        question = number(prompt, truth, why, wrong, tolerance)
-    return {**question, "why": why}
+        why = {c: why if c == truth else wrong[c] for c in choices}
+    if isinstance(why, dict):
+        question = choice(prompt, why, truth)
+        return {**question, "why": why[truth]}
+    if isinstance(truth, tuple | list):
+        return shape(prompt, truth, why, wrong)
+    return number(prompt, truth, why, wrong, tolerance)
 
 
 # -- answers -----------------------------------------------------------------------------------
@@ -298,8 +299,8 @@ def predict(prompt, truth=None, why="", wrong=None, choices=None, tolerance=None
         answer does not stand in the cell that asks.
     truth : number, tuple or str
         A number, a shape, or one of `choices`.
-    why : str
-        Why it is so.
+    why : str or dict
+        Why it is so; or a dict with every choice and what to say about it, which replaces `wrong` and `choices`.
     wrong : dict, optional
         A wrong prediction -> the explanation of that particular mistake.
     choices : list of str, optional
