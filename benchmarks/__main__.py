@@ -18,22 +18,10 @@ DISTRIBUTION = {"autolab": "autolab-grad"}
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Time autolab beside its peers.")
-    parser.add_argument(
-        "-w",
-        "--workloads",
-        nargs="+",
-        choices=[*WORKLOADS, "import"],
-        metavar="NAME",
-        help=f"of {', '.join(WORKLOADS)}, import; all by default",
-    )
-    parser.add_argument(
-        "-l",
-        "--libraries",
-        nargs="+",
-        choices=LIBRARIES,
-        metavar="NAME",
-        help=f"of {', '.join(LIBRARIES)}; all that are installed by default",
-    )
+    of = f"of {', '.join(WORKLOADS)}, import; all by default"
+    parser.add_argument("-w", "--workloads", nargs="+", choices=[*WORKLOADS, "import"], metavar="NAME", help=of)
+    of = f"of {', '.join(LIBRARIES)}; all that are installed by default"
+    parser.add_argument("-l", "--libraries", nargs="+", choices=LIBRARIES, metavar="NAME", help=of)
     parser.add_argument("--rounds", type=int, default=9, help="turns of each library; results are medians over them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all results to a file")
     parser.add_argument("--store", action="store_true", help=f"keep autolab's ratios in {STORED.name}, to compare with")

@@ -3,31 +3,12 @@
 import numpy as np
 
 from benchmarks.updates import adam, sgd
-from benchmarks.workloads import Data, Program
+from benchmarks.workloads import Data, Program, program
 
 
 def gradients_only(run, names) -> Program:
     """`run` gives the loss and then the gradients."""
     return Program(run, lambda: dict(zip(["loss", *names], run(), strict=True)))
-
-
-def training(parameters, run, update) -> Program:
-    """`run` gives the loss and a dict of gradients."""
-
-    def step():
-        loss, gradients = run()
-        update(gradients)
-        return loss
-
-    def answer():
-        loss = [step() for _ in range(3)][-1]
-        return {"loss": loss, **parameters}
-
-    return Program(step, answer)
-
-
-def copies(data: Data):
-    return {name: value.copy() for name, value in data["parameters"].items()}
 
 
 def scalar_chain(data: Data) -> Program:
@@ -53,9 +34,9 @@ def scalar_chain(data: Data) -> Program:
 
 
 def small_mlp(data: Data) -> Program:
-    p, x, target = copies(data), data["x"], data["target"]
+    x, target = data["x"], data["target"]
 
-    def run():
+    def run(p):
         h1 = np.maximum(x @ p["W1"] + p["b1"], 0)
         h2 = np.maximum(h1 @ p["W2"] + p["b2"], 0)
         error = h2 @ p["W3"] + p["b3"] - target
@@ -63,22 +44,17 @@ def small_mlp(data: Data) -> Program:
         g2 = (g @ p["W3"].T) * (h2 > 0)
         g1 = (g2 @ p["W2"].T) * (h1 > 0)
         return np.vdot(error, error) / np.float32(error.size), {
-            "W1": x.T @ g1,
-            "b1": g1.sum(0),
-            "W2": h1.T @ g2,
-            "b2": g2.sum(0),
-            "W3": h2.T @ g,
-            "b3": g.sum(0),
-        }
+            "W1": x.T @ g1, "b1": g1.sum(0), "W2": h1.T @ g2, "b2": g2.sum(0), "W3": h2.T @ g, "b3": g.sum(0),
+        }  # fmt: skip
 
-    return training(p, run, sgd(p, data["lr"]))
+    return program(data, run, sgd)
 
 
 def mlp(data: Data) -> Program:
-    p, x, target = copies(data), data["x"], data["target"]
+    x, target = data["x"], data["target"]
     rows = np.arange(len(target))
 
-    def run():
+    def run(p):
         h = x @ p["W1"]
         h += p["b1"]
         np.maximum(h, 0, out=h)
@@ -95,7 +71,7 @@ def mlp(data: Data) -> Program:
         g1 *= h > 0
         return loss, {"W1": x.T @ g1, "b1": g1.sum(0), "W2": h.T @ scores, "b2": scores.sum(0)}
 
-    return training(p, run, adam(p, data["lr"]))
+    return program(data, run, adam)
 
 
 def rnn(data: Data) -> Program:

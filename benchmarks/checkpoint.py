@@ -19,14 +19,14 @@ import autolab as torch
 from autolab.utils.checkpoint import checkpoint_sequential
 
 
-def made(layers: int, width: int, rows: int, activation: str) -> tuple[Any, Any]:
+def build(layers: int, width: int, rows: int, activation: str) -> tuple[Any, Any]:
     torch.manual_seed(0)
     make = getattr(torch.nn, activation)
     model = torch.nn.Sequential(*[m for _ in range(layers) for m in (torch.nn.Linear(width, width), make())])
     return model, torch.randn(rows, width)
 
 
-def held(step: Callable[[], Any]) -> tuple[int, int]:
+def memory_of(step: Callable[[], Any]) -> tuple[int, int]:
     """Bytes held after `step` while what it returns is alive, and at most while it and the backward pass ran."""
     gc.collect()
     tracemalloc.start()
@@ -44,7 +44,7 @@ def main() -> None:
         options.add_argument(f"--{name}", type=int, default=default)
     options.add_argument("--activation", default="ReLU", help="ReLU, Tanh, GELU ...: what a forward pass costs beside a backward pass")
     chosen = options.parse_args()
-    model, x = made(chosen.layers, chosen.width, chosen.rows, chosen.activation)
+    model, x = build(chosen.layers, chosen.width, chosen.rows, chosen.activation)
     ways = {
         "plain": lambda: model(x).square().mean(),
         "in segments": lambda: checkpoint_sequential(model, chosen.segments, x, use_reentrant=False).square().mean(),
@@ -54,7 +54,7 @@ def main() -> None:
     times: dict[str, list[float]] = {name: [] for name in ways}
     for name, step in ways.items():
         step().backward()  # the gradients of parameters are there before anything is counted
-        memory[name] = held(step)
+        memory[name] = memory_of(step)
     for turn in range(chosen.rounds):
         for name in list(ways)[:: 1 if turn % 2 else -1]:
             start = time.process_time()

@@ -23,30 +23,30 @@ class TapeValue:
     __array_ufunc__ = None  # NumPy leaves `array @ value` to us
 
     def __mul__(self, other):
-        return made(self.array * other.array, (self, other), mul_rule, (self.array, other.array))
+        return record(self.array * other.array, (self, other), mul_rule, (self.array, other.array))
 
     def __add__(self, other):
         rule = add_rule if self.array.ndim == other.array.ndim else bias_rule
-        return made(self.array + other.array, (self, other), rule, None)
+        return record(self.array + other.array, (self, other), rule, None)
 
     def __sub__(self, constant):
-        return made(self.array - constant, (self,), same_rule, None)
+        return record(self.array - constant, (self,), same_rule, None)
 
     def __matmul__(self, other):
-        return made(self.array.dot(other.array), (self, other), matmul_rule, (self.array, other.array))
+        return record(self.array.dot(other.array), (self, other), matmul_rule, (self.array, other.array))
 
     def __rmatmul__(self, constant):
-        return made(constant.dot(self.array), (self,), after_constant_rule, constant)
+        return record(constant.dot(self.array), (self,), after_constant_rule, constant)
 
 
-def made(array, parents, rule, saved) -> TapeValue:
+def record(array, parents, rule, saved) -> TapeValue:
     value = TapeValue()
     value.array, value.parents, value.rule, value.saved, value.number = array, parents, rule, saved, next_number()
     return value
 
 
 def leaf(array) -> TapeValue:
-    return made(array, (), None, None)
+    return record(array, (), None, None)
 
 
 def mul_rule(g, saved):
@@ -89,30 +89,34 @@ def mean_of_squares_rule(g, a):
 
 def tanh(x: TapeValue) -> TapeValue:
     out = np.tanh(x.array)
-    return made(out, (x,), tanh_rule, out)
+    return record(out, (x,), tanh_rule, out)
 
 
 def relu(x: TapeValue) -> TapeValue:
     out = np.maximum(x.array, 0)
-    return made(out, (x,), relu_rule, out)
+    return record(out, (x,), relu_rule, out)
 
 
 def mean_of_squares(x: TapeValue) -> TapeValue:
     a = x.array
-    return made(np.vdot(a, a) / np.float32(a.size), (x,), mean_of_squares_rule, a)
+    return record(np.vdot(a, a) / np.float32(a.size), (x,), mean_of_squares_rule, a)
 
 
-def backward(root: TapeValue) -> dict[TapeValue, np.ndarray]:
-    """The gradient of each leaf."""
-    order, seen = [root], {root}
+def newest_first(roots: list) -> list:
+    """All that the roots were made from, and they themselves."""
+    order, seen = list(roots), set(roots)
     for value in order:  # it grows meanwhile
         for parent in value.parents:
             if parent not in seen:
                 seen.add(parent)
                 order.append(parent)
-    order.sort(key=attrgetter("number"), reverse=True)
+    return sorted(order, key=attrgetter("number"), reverse=True)
+
+
+def backward(root: TapeValue) -> dict[TapeValue, np.ndarray]:
+    """The gradient of each leaf."""
     pending, leaves = {root: np.ones_like(root.array)[()]}, {}
-    for value in order:
+    for value in newest_first([root]):
         g = pending.pop(value)
         if value.rule is None:
             leaves[value] = g

@@ -4,11 +4,9 @@ As in `minimal_engine`, without all else that an engine has. A rule is written o
 for arrays (the last pass). Constants are plain arrays, and get no gradients.
 """
 
-from operator import attrgetter
-
 import numpy as np
 
-from benchmarks.minimal_engine import next_number
+from benchmarks.minimal_engine import newest_first, next_number
 from benchmarks.workloads import Data, Program
 
 
@@ -123,15 +121,8 @@ def mean_of_squares(x):
 
 def backward(roots, gradients, record=False):
     """The gradient of each leaf: a RecordedValue if it is recorded, else an array."""
-    order, seen = list(roots), set(roots)
-    for value in order:  # it grows meanwhile
-        for parent in value.parents:
-            if parent not in seen:
-                seen.add(parent)
-                order.append(parent)
-    order.sort(key=attrgetter("number"), reverse=True)
     pending, leaves = dict(zip(roots, gradients)), {}
-    for value in order:
+    for value in newest_first(roots):
         g = pending.pop(value)
         if value.rule is None:
             leaves[value] = g

@@ -81,7 +81,7 @@ def chain(count: int) -> Any:
     return y
 
 
-def least(work: Callable[[], Any], runs: int = 7) -> float:
+def cpu_time(work: Callable[[], Any], runs: int = 7) -> float:
     """Milliseconds of CPU time of the best run."""
     times = []
     for _ in range(runs):
@@ -91,27 +91,27 @@ def least(work: Callable[[], Any], runs: int = 7) -> float:
     return 1e3 * min(times)
 
 
-def laid_out(count: int) -> float:
+def layout_time(count: int) -> float:
     """CPU milliseconds to lay out a recurrence of so many nodes."""
     trace = graph(chain(count))
     index = {node.id: i for i, node in enumerate(trace.nodes)}
     boxes, edges = [LayoutBox(64, 130) for _ in index], [(index[e.source], index[e.target]) for e in trace.edges]
-    return least(lambda: layout(boxes, edges), 3)
+    return cpu_time(lambda: layout(boxes, edges), 3)
 
 
 def in_python() -> dict[str, float]:
     """The rows of the table that need no browser."""
     small, large = chain(100), chain(5000)
     explorer = torch.explore(lambda x, y: (x * y + x**2).sin(), x=(-3, 3), y=(0, 1))
-    found = {"trace of 100 nodes, beyond backward": least(lambda: record(small)) - least(lambda: small.backward(retain_graph=True))}
-    found |= {f"layout of {n} nodes": laid_out(n) for n in (10, 100, 1000)}
-    found["picture of 5000 nodes"] = least(lambda: svg(large), 3)
-    found["stepper of 5000 nodes"] = least(lambda: torch.Stepper(large), 3)
+    found = {"trace of 100 nodes, beyond backward": cpu_time(lambda: record(small)) - cpu_time(lambda: small.backward(retain_graph=True))}
+    found |= {f"layout of {n} nodes": layout_time(n) for n in (10, 100, 1000)}
+    found["picture of 5000 nodes"] = cpu_time(lambda: svg(large), 3)
+    found["stepper of 5000 nodes"] = cpu_time(lambda: torch.Stepper(large), 3)
     stepper = torch.Stepper(large)
     with tempfile.TemporaryDirectory() as folder:
-        found["page of 5000 nodes is written"] = least(lambda: stepper.save_html(Path(folder) / "page.html"), 1)
+        found["page of 5000 nodes is written"] = cpu_time(lambda: stepper.save_html(Path(folder) / "page.html"), 1)
     turns = iter(range(1000))
-    found["slider, the kernel's part"] = least(lambda: explorer.move(y=next(turns) % 50 / 50))
+    found["slider, the kernel's part"] = cpu_time(lambda: explorer.move(y=next(turns) % 50 / 50))
     return found
 
 

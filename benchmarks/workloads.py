@@ -34,6 +34,24 @@ class Program:
     answer: Callable[[], dict[str, np.ndarray]]
 
 
+def program(data: Data, value_and_gradients: Callable[[dict], tuple[Any, dict]], update=None) -> Program:
+    """A Program of a function that gives loss and gradients at a dict of parameters, and of an optimizer where there is one."""
+    parameters = {name: value.copy() for name, value in data["parameters"].items()}
+    update = update and update(parameters, data["lr"])
+
+    def step():
+        loss, gradients = value_and_gradients(parameters)
+        if update:
+            update(gradients)
+        return loss, gradients
+
+    def answer():
+        loss, gradients = [step() for _ in range(3 if update else 1)][-1]
+        return {"loss": loss, **(parameters if update else gradients)}
+
+    return Program(step, answer)
+
+
 def normal(rng: np.random.Generator, *shape: int, scale: float = 1.0) -> np.ndarray:
     return (scale * rng.standard_normal(shape)).astype(np.float32)
 
