@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,12 @@ BOX = click.option(
 SPEC = click.option(
     "--spec", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="For your own operation: a file that defines SPEC."
 )
-MISSING = 'This command needs nbgrader, which is not installed: pip install "autolab-grad[course]"'
+NO_NBGRADER = 'This command needs nbgrader, which is not installed: pip install "autolab-grad[course]"'
 
-NOBODY = "nobody's {0} is graded yet: run `autolab course grade {0}` first"
+NOT_GRADED = "nobody's {0} is graded yet: run `autolab course grade {0}` first"
 
 
-class Failed(click.ClickException):
+class CommandError(click.ClickException):
     """Could not run: exit status 2."""
 
     exit_code = 2
@@ -32,18 +33,19 @@ class Failed(click.ClickException):
 
 def course_command(function: Callable) -> Callable:
     """Errors of a course are sentences, and exit status 2."""
-    from functools import wraps
 
     @wraps(function)
     def run(*arguments: Any, **keywords: Any) -> Any:
         try:
             return function(*arguments, **keywords)
         except ModuleNotFoundError as error:
-            raise Failed(MISSING if (error.name or "").startswith(("nbgrader", "nbformat", "nbconvert")) else str(error)) from error
+            raise CommandError(
+                NO_NBGRADER if (error.name or "").startswith(("nbgrader", "nbformat", "nbconvert")) else str(error)
+            ) from error
         except OSError as error:
-            raise Failed(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)) from error
+            raise CommandError(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)) from error
         except (LookupError, ValueError, RuntimeError) as error:
-            raise Failed(str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)) from error
+            raise CommandError(str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)) from error
 
     return run
 
@@ -96,9 +98,7 @@ def new(folder: Path, sets: tuple[str, ...], release: bool, as_json: bool) -> No
 @course.command()
 @click.argument("assignment")
 @click.argument("name")
-@click.option(
-    "--spec", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="For your own operation: a file that defines SPEC."
-)
+@SPEC
 @click.option("--points", type=click.FloatRange(min=0, min_open=True), default=10.0, show_default=True, help="What the exercise is worth.")
 @FOLDER
 @JSON
@@ -215,7 +215,7 @@ def grade(
     known: set[str] = set()
     if place.database.exists():
         with CourseGradebook(place.database, assignment) as gradebook:
-            known = gradebook.known()
+            known = gradebook.notebook_names()
     for path in sorted(source.glob("*.ipynb")) if known else ():
         if path.stem not in known:
             click.echo(
@@ -268,7 +268,7 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
     with CourseGradebook(place.database, assignment) as gradebook:
         data = summary(gradebook.reports(), gradebook.totals(), gradebook.points())
     if not data["students"]:
-        raise LookupError(NOBODY.format(assignment))
+        raise LookupError(NOT_GRADED.format(assignment))
     if as_json:
         click.echo(json.dumps(data, indent=2))
         return
@@ -304,7 +304,7 @@ def export(assignment: str, root: Path, system: str, column: str | None, out: Pa
         totals, of, people = gradebook.totals(), sum(gradebook.points().values()), gradebook.people()
         unread = gradebook.unread()
     if not totals:
-        raise LookupError(NOBODY.format(assignment))
+        raise LookupError(NOT_GRADED.format(assignment))
     if unread:
         click.echo(f"{len(unread)} of {len(totals)} students have answers that nobody has read yet, counted as 0: {', '.join(unread[:10])}"
                    f"{' ...' if len(unread) > 10 else ''}. Formgrader's Manual Grading shows them.", err=True)  # fmt: skip

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 import click
 
 from autolab.utils import lessons as files
 from autolab.utils import progress as kept
 
-
-@dataclass(frozen=True)
-class Said:
-    """What is said about files to which the same was done."""
-
-    many: str
-    hint: str = ""
-
-
-SAID = {
-    "copied": Said("copied"),
-    "updated": Said("brought up to date", "you had not touched them"),
-    "beside": Said("put beside yours", "the lesson is newer than your copy, and you have worked in it"),
-    "kept": Said("left as they are"),
+SENTENCES = {  # of what was done to files
+    "copied": "copied",
+    "updated": "brought up to date (you had not touched them)",
+    "beside": "put beside yours (the lesson is newer than your copy, and you have worked in it)",
+    "kept": "left as they are",
 }
 
 
@@ -42,9 +32,9 @@ def lessons(folder: str, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(done, indent=2))
         return
-    for what, said in SAID.items():
+    for what, sentence in SENTENCES.items():
         if done[what]:
-            click.echo(f"{len(done[what])} {said.many}{f' ({said.hint})' if said.hint else ''}")
+            click.echo(f"{len(done[what])} {sentence}")
         if what in ("updated", "beside"):
             click.echo("".join(f"  {name}\n" for name in done[what]), nl=False)
     click.echo(f"Begin: jupyter lab {click.format_filename(folder)}/00-start-here.ipynb")

@@ -24,7 +24,7 @@ CONTENT = ("source", "text", "wrong", "nbgrader_config.py", "README.md")
 
 
 @contextlib.contextmanager
-def shipped() -> Iterator[Path]:
+def problem_sets() -> Iterator[Path]:
     """A folder with the problem sets that come with autolab, solutions included. Raises LookupError if they were not installed."""
     if ARCHIVE.is_file():
         with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(ARCHIVE) as archive:
@@ -41,7 +41,7 @@ def new_course(folder: Path, sets: tuple[str, ...] = ()) -> list[str]:
 
     Raises FileExistsError if there is something already, LookupError for a set that does not exist.
     """
-    with shipped() as origin:
+    with problem_sets() as origin:
         known = sorted(p.name for p in (origin / "source").iterdir() if p.is_dir())
         if unknown := [s for s in sets if s not in known]:
             raise LookupError(f"no problem set {unknown[0]!r}; there are {', '.join(known)}")
@@ -72,7 +72,7 @@ def nbgrader(root: Path, *command: str) -> str:
     return done.stdout + done.stderr
 
 
-ROW = """# {title}
+ROW_TEXT = """# {title}
 
 Write the backward rule of `{name}` for the inputs {inputs}{none}.
 
@@ -114,7 +114,7 @@ check("{name}", {cls}, seed=1, points={hidden:g})
 ### END HIDDEN TESTS
 ```
 """
-OWN = """# {title}
+SPEC_TEXT = """# {title}
 
 Write a function `{name}_backward(g, {inputs})` that returns one gradient for each input.
 
@@ -161,13 +161,13 @@ def add_exercise(root: Path, assignment: str, name: str, spec: Path | None = Non
         cls = "".join(word.capitalize() for word in name.split("_"))
         points = {"visible": 0.8 * points, "hidden": 0.2 * points}
         none = f"; backward returns None for {', '.join(settings)}" if settings else ""
-        content = ROW.format(title=title, name=name, cls=cls, inputs=", ".join(inputs), none=none,
+        content = ROW_TEXT.format(title=title, name=name, cls=cls, inputs=", ".join(inputs), none=none,
                              arguments=", ".join((*inputs, *settings)), **points)  # fmt: skip
     else:
         code = spec.read_text("utf-8")
         row = _spec(spec, code).row
         formulas = ", ".join(row.formula(x) for x in row.rules)
-        content = OWN.format(title=title, name=name, inputs=", ".join(row.inputs), points=points, spec=code.strip(),
+        content = SPEC_TEXT.format(title=title, name=name, inputs=", ".join(row.inputs), points=points, spec=code.strip(),
                              solution=f"    return {formulas}")  # fmt: skip
     text.parent.mkdir(parents=True, exist_ok=True)
     text.write_text(content, "utf-8")

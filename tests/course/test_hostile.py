@@ -12,10 +12,11 @@ import pytest
 import autolab
 from autolab.course.grading.grade import NotebookGrader
 from autolab.course.grading.sandbox import Limits, Sandbox, best_mode
-from autolab.course.grading.selftest import form_of_source, release_of
+from autolab.course.grading.selftest import form_of_source
 from autolab.course.grading.submission import parse, repair
 from autolab.course.grading.worker import Job, _sandbox, grade
 from autolab.course.notebook import from_markdown
+from autolab.course.release import release_of
 
 from .hostile import SUITE, TEXT, WRONG
 from .hostile_system import MORE
@@ -137,7 +138,7 @@ def test_packages_that_were_installed_for_one_user_are_there(monkeypatch, tmp_pa
     package.mkdir(parents=True)
     (package / "__init__.py").write_text("x = 4711")
     monkeypatch.syspath_prepend(package.parent)
-    monkeypatch.setattr("autolab.course.grading.sandbox.NEEDED", ("numpy", "lonely"))
+    monkeypatch.setattr("autolab.course.grading.sandbox.PACKAGES", ("numpy", "lonely"))
     with Sandbox("bubblewrap", LIMITS) as sandbox:
         session = sandbox.open()
         said = session.ask("run", "import lonely; print(lonely.x)", "a")
@@ -148,7 +149,7 @@ def test_packages_that_were_installed_for_one_user_are_there(monkeypatch, tmp_pa
 @isolated
 def test_the_solutions_that_come_with_the_package_are_not_in_the_box(monkeypatch):
     archive = Path(autolab.__file__).parent / "draw" / "svg.py"
-    monkeypatch.setattr("autolab.course.grading.sandbox.SOLVED", archive)
+    monkeypatch.setattr("autolab.course.grading.sandbox.PROBLEM_SETS", archive)
     with Sandbox("bubblewrap", LIMITS) as sandbox:
         session = sandbox.open()
         said = session.ask("run", f"print(open({str(archive)!r}).read())", "a")

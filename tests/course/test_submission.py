@@ -205,7 +205,7 @@ def test_what_a_student_writes_does_nothing_in_the_browser_of_who_grades(text):
         n["cells"].append({"cell_type": "markdown", "source": text, "metadata": {}, "id": "own"})
 
     notebook, _ = repaired(changed(write))
-    submission.inert(notebook)
+    submission.disarm(notebook)
     (source,) = [c.source for c in notebook.cells if c.id in ("own", f"c{len(notebook.cells) - 1}") and c.cell_type == "markdown"]
     assert source.replace("\u2060", "") == text
     made = markdown2html_mistune(source).lower()

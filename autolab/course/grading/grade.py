@@ -233,11 +233,11 @@ def worth(outcome: Outcome, points: float) -> float:
     if outcome.error:
         return 0.0
     if outcome.report is not None:
-        return clamped(outcome.report.points, points)
-    return clamped(outcome.value, points) if isinstance(outcome.value, (int, float)) else points
+        return clamp(outcome.report.points, points)
+    return clamp(outcome.value, points) if isinstance(outcome.value, (int, float)) else points
 
 
-def clamped(value: float, points: float) -> float:
+def clamp(value: float, points: float) -> float:
     """Between none and all points, whatever a test ended in."""
     try:
         value = float(value)
@@ -258,23 +258,23 @@ def verdict_outputs(source: str, points: float, outcome: Outcome) -> list[Notebo
         return [*outputs, _error("NoVerdict", f"No verdict, no points: the cell did not end in check({call[1]!r}, ...).")]
     if report is None:
         if isinstance(outcome.value, (int, float)) and not isinstance(outcome.value, bool):
-            value = repr(clamped(outcome.value, points))
+            value = repr(clamp(outcome.value, points))
             outputs.append(new_output("execute_result", {"text/plain": value}, execution_count=1))
         return outputs
-    data = {"text/plain": repr(clamped(report.points, points)), **_shown(report)}
+    data = {"text/plain": repr(clamp(report.points, points)), **_report_data(report)}
     return [*outputs, new_output("execute_result", data, execution_count=1)]
 
 
-SHOWS: dict[int, tuple[Report, dict[str, Any]]] = {}  # by identity: one verdict stands for many students
+_REPORT_DATA: dict[int, tuple[Report, dict[str, Any]]] = {}  # by identity: one verdict stands for many students
 
 
-def _shown(report: Report) -> dict[str, Any]:
-    if id(report) not in SHOWS:
-        if len(SHOWS) > 1000:
-            SHOWS.clear()
+def _report_data(report: Report) -> dict[str, Any]:
+    if id(report) not in _REPORT_DATA:
+        if len(_REPORT_DATA) > 1000:
+            _REPORT_DATA.clear()
         data = {k: v for k, v in report.to_dict().items() if k not in ("seconds", "seed")}
-        SHOWS[id(report)] = report, {"text/html": report._repr_html_(), MIMETYPE: data}
-    return SHOWS[id(report)][1]
+        _REPORT_DATA[id(report)] = report, {"text/html": report._repr_html_(), MIMETYPE: data}
+    return _REPORT_DATA[id(report)][1]
 
 
 def new_output(kind: str, data: dict[str, Any] | None = None, **more: Any) -> NotebookNode:

@@ -67,7 +67,7 @@ class CourseGradebook:
             ) from None
         return {n.name: tuple(form_of(n)) for n in assignment.notebooks}
 
-    def known(self) -> set[str]:
+    def notebook_names(self) -> set[str]:
         """The names of the notebooks that were generated."""
         try:
             return {n.name for n in self.gradebook.find_assignment(self.assignment).notebooks}

@@ -74,7 +74,7 @@ def write_shortcuts(autolab: Any) -> None:
     from autolab.torch_api.methods import MODULES
 
     quiet = {"random", "settings", "sources"}  # these change or make something else than a result
-    names = [n for m in MODULES if m.__name__.rpartition(".")[2] not in quiet for n in _listed(m)]
+    names = [n for m in MODULES if m.__name__.rpartition(".")[2] not in quiet for n in _function_names(m)]
     operators = ("add", "sub", "mul", "truediv", "pow", "matmul", "neg", "abs", "eq", "lt", "le", "gt", "ge", "ne", "getitem")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -86,15 +86,15 @@ def write_shortcuts(autolab: Any) -> None:
                 ]:
                     x = autolab.full((2, 2), 0.5, dtype=autolab.float64, requires_grad=True)
                     for arguments in ((x,), (x, x), (x, 0), (x, 0.5)):
-                        _tried(function, arguments)
+                        _try(function, arguments)
 
 
-def _listed(module: Any) -> list[str]:
+def _function_names(module: Any) -> list[str]:
     found = getattr(module, "FUNCTIONS", ())
     return found.split() if isinstance(found, str) else list(found)
 
 
-def _tried(function: Any, arguments: tuple) -> None:
+def _try(function: Any, arguments: tuple) -> None:
     with contextlib.suppress(Exception):
         result = function(*arguments)
         if result.requires_grad:
@@ -107,7 +107,7 @@ def forget_what_is_expected() -> None:
     from autolab.check import verdict
 
     scenes = [scene for behaviour in check.BEHAVIOURS.values() for scene in behaviour.scenes]
-    kept = _reached([scene.play for scene in scenes])
+    kept = _functions_used([scene.play for scene in scenes])
     for scene in scenes:
         object.__setattr__(scene, "expect", None)
         object.__setattr__(scene, "slips", ())
@@ -126,7 +126,7 @@ def forget_what_is_expected() -> None:
     check.check = verdict.check = here
 
 
-def _reached(waiting: list[Any]) -> set[str]:
+def _functions_used(waiting: list[Any]) -> set[str]:
     """These functions and those that they use, directly or not."""
     found: dict[int, FunctionType] = {}
     while waiting:
@@ -144,7 +144,7 @@ def _reached(waiting: list[Any]) -> set[str]:
     return {f"{f.__module__}.{f.__qualname__}" for f in found.values()}
 
 
-class Capped(io.StringIO):
+class CappedOutput(io.StringIO):
     """Keeps the first characters that are written, and counts the rest."""
 
     def __init__(self, limit: int):
@@ -185,13 +185,13 @@ class Handlers:
             try:
                 answer = self._encode({"ok": self.handlers[name](*arguments)})
             except BaseException as error:
-                answer = self._encode({"error": f"{type(error).__name__}: {_said(error)}"})
+                answer = self._encode({"error": f"{type(error).__name__}: {_error_text(error)}"})
             self._timer(signal.ITIMER_PROF, 0)
             self._send(self.connection, answer)
 
     def run(self, source: str, name: str) -> dict[str, Any]:
         """A cell, with IPython's semantics."""
-        shell, shown, sink = self.shell, [], Capped(OUTPUT)
+        shell, shown, sink = self.shell, [], CappedOutput(OUTPUT)
 
         def publish(data, metadata=None, **_):
             shown.append({k: str(v)[:OUTPUT] for k, v in data.items() if k in SHOWN})
@@ -206,7 +206,7 @@ class Handlers:
         error = done.error_before_exec or done.error_in_exec
         outcome: dict[str, Any] = {"text": sink.text(), "shown": shown[:20], "results": results[:5], "error": None}
         if error is not None:
-            outcome["error"] = {"name": type(error).__name__[:200], "value": _said(error), "traceback": _traceback(error)}
+            outcome["error"] = {"name": type(error).__name__[:200], "value": _error_text(error), "traceback": _traceback(error)}
         return outcome
 
     def kinds(self, names: list[str]) -> dict[str, str]:
@@ -217,7 +217,7 @@ class Handlers:
         """Several calls of a rule; after one that is not written yet, or that found no end, the others need no answer."""
         from autolab.check.candidate import LocalCandidate
 
-        answers, known = [], _Names(inputs, differentiable, None)
+        answers, known = [], _ReferenceStub(inputs, differentiable, None)
         try:
             ready = LocalCandidate(self._object(what), known, LOOPS)
         except TypeError as error:
@@ -241,7 +241,7 @@ class Handlers:
         """Backward differentiated once more, by the engine."""
         from autolab.check.candidate import LocalCandidate
 
-        got, fault = LocalCandidate(self._object(what), _Names(inputs, differentiable, None)).second(*given)
+        got, fault = LocalCandidate(self._object(what), _ReferenceStub(inputs, differentiable, None)).second(*given)
         return {"got": got, "fault": fault and [fault.phase, fault.kind, fault.text, fault.line]}
 
     def forward(self, name: str, number: int, arguments: tuple) -> Any:
@@ -287,7 +287,7 @@ class Handlers:
             raise NameError(f"name {what!r} is not defined") from None
 
 
-class _Names:
+class _ReferenceStub:
     """As much of a reference as a rule needs in order to be called: names, and forward's result where that is not asked."""
 
     def __init__(self, inputs: tuple, differentiable: tuple, result: Any):
@@ -344,7 +344,7 @@ def _plain(value: Any) -> Any:
     return np.asarray(value.detach().numpy()) if hasattr(value, "detach") else value
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     try:
         return str(error)[:1000]
     except BaseException:

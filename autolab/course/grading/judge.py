@@ -19,7 +19,6 @@ import numpy as np
 import autolab.check.verdict as verdict
 from autolab.check import SPECS, Reference, Report, judge
 from autolab.check.cases import Case, cases
-from autolab.check.report import MIMETYPE
 from autolab.check.specs import Spec, spec_for
 from autolab.check.verdict import require
 
@@ -41,7 +40,7 @@ class Outcome:
     reports: list[Report] = field(default_factory=list)
 
 
-def mixed(seed: int, run: int) -> int:
+def check_seed(seed: int, run: int) -> int:
     """The seed of one check in one grading: not to be known before, and the same when graded again with the same run."""
     return int.from_bytes(hashlib.sha256(f"{run}:{seed}".encode()).digest()[:4], "little")
 
@@ -88,7 +87,7 @@ class Judge:
         seconds: float | None = None,  # the sandbox has its own limit
     ) -> Report:
         """What `autolab.check.check` is while a test runs: it draws with a fresh seed, and asks the sandbox."""
-        seed, name = mixed(seed, self.seed), name_of(candidate)
+        seed, name = check_seed(seed, self.seed), name_of(candidate)
         if name is None:
             report = CHECK(exercise, candidate, seed=seed, points=points, second_order=second_order)
         elif isinstance(exercise, str) and exercise in (behaviours := _behaviours()):
@@ -97,11 +96,11 @@ class Judge:
             player = SandboxPlayer(exercise, name, self.ask)
             report = judge_behaviour(behaviours[exercise], player, seed=seed, points=points)
         else:
-            report = self._judged(exercise, second_order, name, seed, points)
+            report = self._judge_rule(exercise, second_order, name, seed, points)
         self.reports.append(report)
         return report
 
-    def _judged(self, exercise: str | Spec, second: bool | None, name: Any, seed: int, points: float | None) -> Report:
+    def _judge_rule(self, exercise: str | Spec, second: bool | None, name: Any, seed: int, points: float | None) -> Report:
         """The verdict on a rule. Most students of a class give the same numbers: what was judged once is not judged again."""
         spec = exercise if isinstance(exercise, Spec) else spec_for(exercise)
         reference = _reference(spec)
@@ -201,6 +200,3 @@ def _names(code: CodeType) -> Iterator[str]:
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _names(constant)
-
-
-__all__ = ["MIMETYPE", "Judge", "Outcome", "mixed"]

@@ -71,7 +71,7 @@ class RunInBox(NbGraderPreprocessor):
         course = CourseDirectory(config=self.config)
         files, left = companion_files(Path(course.format_path(course.submitted_directory, names["student"], names["assignment"])), allowed)
         graded = NotebookGrader(sandbox, fresh_seed() if self.seed < 0 else self.seed, files, allowed).grade(nb)
-        submission.inert(nb)
+        submission.disarm(nb)
         add_notes(nb, NOTES.pop((names["student"], names["assignment"], names["notebook"]), []) + left + graded.notes)
         nb.metadata["autolab"] = {"seed": graded.seed, "box": sandbox.mode}
         self.log.info("graded with seed %d in a box of %s", graded.seed, sandbox.mode)

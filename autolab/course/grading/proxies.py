@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import hashlib
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,9 @@ class Proxy:
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         tensors = [i for i, a in enumerate(arguments) if isinstance(a, Tensor)]
         values = [_numbers(a) for a in arguments]
-        with _as_raised():
+        with _errors_of_same_name():
             answer = self._ask("call", self._name, tuple(values), keywords, tensors)
-        return _as_given(answer, bool(tensors))
+        return _like_arguments(answer, bool(tensors))
 
     def __repr__(self) -> str:
         return f"<{self._name}, in the box>"
@@ -46,14 +47,14 @@ def function_class(name: str, ask: Ask) -> type[Function]:
 
     def forward(ctx: Any, *arguments: Any) -> Any:
         ctx.number, ctx.settings = next(numbers), len(arguments)
-        with _as_raised():
+        with _errors_of_same_name():
             out = ask("forward", name, ctx.number, tuple(_numbers(a) for a in arguments))
-        return _as_given(out, True)
+        return _like_arguments(out, True)
 
     def backward(ctx: Any, *gradients: Any) -> Any:
-        with _as_raised():
+        with _errors_of_same_name():
             returned = ask("backward", name, ctx.number, tuple(_numbers(g) for g in gradients))
-        return tuple(_as_given(r, True) for r in returned)
+        return tuple(_like_arguments(r, True) for r in returned)
 
     body = {"forward": staticmethod(forward), "backward": staticmethod(backward), "_in_the_box": name}
     return type(name, (Function,), body)
@@ -150,9 +151,8 @@ class SandboxCandidate:
             given = (tuple(inputs), dict(settings), g, directions)
             answer = self.ask("second", self.name, self.inputs, self.differentiable, given)
             if answer["fault"] is not None:
-                phase, kind, text, line = answer["fault"]
-                return None, Fault(str(phase)[:20], kind if kind in KINDS else "exception", str(text)[:600], line and str(line)[:300])
-            return [_real(a) for a in answer["got"]], None
+                return None, _rule_fault(answer["fault"])
+            return [_numeric(a) for a in answer["got"]], None
         except (protocol.Broken, RemoteError) as error:
             return None, Fault("backward", "exception", f"Your code was stopped: {error}")
         except (KeyError, TypeError, ValueError):
@@ -166,18 +166,16 @@ class SandboxCandidate:
 
     def _answer(self, answer: Any, inputs: Sequence[np.ndarray], upstream: Sequence[np.ndarray]) -> Answer:
         out, gradients, now, gs, said, recorded = answer
-        gradients = tuple(tuple(_real(g) for g in one) for one in gradients)
+        gradients = tuple(tuple(_numeric(g) for g in one) for one in gradients)
         if len(gradients) > len(upstream) or any(len(one) != len(inputs) for one in gradients):
             raise ValueError
         after, gs = _after(inputs, now), _after(upstream, gs)
         fault = None
         if said is not None:
-            phase, kind, text, line = said
-            kind = kind if kind in KINDS else "exception"
-            fault = Fault("backward" if phase == "backward" else "forward", kind, str(text)[:600], line and str(line)[:300])
-        elif len(gradients) < len(upstream) or _real(out) is None:
+            fault = _rule_fault(said)
+        elif len(gradients) < len(upstream) or _numeric(out) is None:
             raise ValueError  # fewer answers than questions, and no reason
-        return Answer(_real(out), gradients, after, gs, fault, recorded is not False)
+        return Answer(_numeric(out), gradients, after, gs, fault, recorded is not False)
 
     def _nothing(self, inputs: Sequence[np.ndarray], upstream: Sequence[np.ndarray], fault: Fault) -> Answer:
         return Answer(None, (), tuple(inputs), tuple(upstream), fault)
@@ -198,11 +196,10 @@ class SandboxPlayer:
             return Outcome(None, Fault("call", "exception", self.ended))
         try:
             answer = self.ask("play", self.name, self.exercise, scene, tuple(np.asarray(a) for a in inputs))
-            data, fault = answer["data"], answer["fault"]
-            if fault is not None:
-                phase, kind, text, line = fault
+            if answer["fault"] is not None:
+                phase, kind, text, line = answer["fault"]
                 return Outcome(None, Fault(str(phase)[:20], str(kind)[:20], str(text)[:600], line and str(line)[:300]))
-            return Outcome({str(k): v if isinstance(v, str) else _real(v) for k, v in data.items()})
+            return Outcome({str(k): v if isinstance(v, str) else _numeric(v) for k, v in answer["data"].items()})
         except protocol.Broken as error:
             self.ended = f"Your code was stopped: {error}"
         except RemoteError as error:
@@ -212,16 +209,22 @@ class SandboxPlayer:
         return Outcome(None, Fault("call", "exception", self.ended))
 
 
+def _rule_fault(said: Any) -> Fault:
+    phase, kind, text, line = said
+    kind = kind if kind in KINDS else "exception"
+    return Fault("backward" if phase == "backward" else "forward", kind, str(text)[:600], line and str(line)[:300])
+
+
 def _after(before: Sequence[np.ndarray], said: Any) -> tuple[np.ndarray, ...]:
     """The arrays as they are after a call; None stands for one that was not written into, and for all of them."""
     if said is None:
         return tuple(before)
     if len(said) != len(before):
         raise ValueError
-    return tuple(a if now is None else _real(now) for a, now in zip(before, said, strict=True))
+    return tuple(a if now is None else _numeric(now) for a, now in zip(before, said, strict=True))
 
 
-def _real(value: Any) -> np.ndarray | None:
+def _numeric(value: Any) -> np.ndarray | None:
     if value is None:
         return None
     if type(value) is not np.ndarray or value.dtype.kind not in "fiub":
@@ -235,26 +238,26 @@ def _numbers(value: Any) -> Any:
     return np.array(value.detach().numpy()) if isinstance(value, Tensor) else value
 
 
-def _as_given(value: Any, tensors: bool) -> Any:
+def _like_arguments(value: Any, tensors: bool) -> Any:
     """Arrays as tensors where tensors were given; everything else as it is."""
     if isinstance(value, tuple):
-        return tuple(_as_given(v, tensors) for v in value)
+        return tuple(_like_arguments(v, tensors) for v in value)
     return from_numpy(np.array(value)) if tensors and isinstance(value, np.ndarray) else value
 
 
-class _as_raised:
+@contextlib.contextmanager
+def _errors_of_same_name() -> Iterator[None]:
     """An exception in the sandbox is one of the same name here, if Python has one."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if isinstance(error, RemoteError):
-            name, _, text = str(error).partition(": ")
-            found = getattr(builtins, name, None)
-            # StopIteration would end a loop of the test over the student's function early, and well
-            if isinstance(found, type) and issubclass(found, Exception) and not issubclass(found, (StopIteration, StopAsyncIteration)):
-                try:
-                    same = found(text)
-                except TypeError:  # such as UnicodeDecodeError, which wants five arguments
-                    return
-                raise same from None
+    try:
+        yield
+    except RemoteError as error:
+        name, _, text = str(error).partition(": ")
+        kind = getattr(builtins, name, None)
+        # StopIteration would end a loop of the test over the student's function early, and well
+        if not (isinstance(kind, type) and issubclass(kind, Exception)) or issubclass(kind, (StopIteration, StopAsyncIteration)):
+            raise
+        try:
+            same = kind(text)
+        except TypeError:  # such as UnicodeDecodeError, which wants five arguments
+            raise error from None
+        raise same from None

@@ -36,12 +36,12 @@ NOT_ISOLATED = (
     "with limits only and can read this user's files and use the network. Verdicts are still made outside its process. Install bubblewrap."
 )
 # What exercises on behaviour expect: the sandbox's server has read it and forgotten it, and a session cannot read it again.
-EXPECTED = Path(autolab.__file__).parent / "check"
-SOLVED = Path(autolab.__file__).parent / "course" / "problem-sets.zip"  # in a wheel: with solutions and hidden tests
-STRANGER, EACH = 210_000, 500  # users from here on own nothing and nobody; so many for each sandbox
+CHECK = Path(autolab.__file__).parent / "check"
+PROBLEM_SETS = Path(autolab.__file__).parent / "course" / "problem-sets.zip"  # in a wheel: with solutions and hidden tests
+FIRST_USER, USERS = 210_000, 500  # users from here on own nothing and nobody; so many for each sandbox
 # Where memory runs out, the kernel is to end the sandbox and not the judge.
-SACRIFICE = ["/bin/sh", "-c", 'echo 1000 2>/dev/null > /proc/self/oom_score_adj; exec "$@"', "box"] if os.name == "posix" else []
-NEEDED = ("numpy", "ml_dtypes", "IPython")  # they need not lie beside Python: pip puts them into a home where it may not write there
+FIRST_TO_END = ["/bin/sh", "-c", 'echo 1000 2>/dev/null > /proc/self/oom_score_adj; exec "$@"', "box"] if os.name == "posix" else []
+PACKAGES = ("numpy", "ml_dtypes", "IPython")  # they need not lie beside Python: pip puts them into a home where it may not write there
 ENGINES = ("docker", "podman")
 IMAGE = os.environ.get("AUTOLAB_IMAGE", "autolab-box")  # built as docs/instructors.md says: Python and autolab
 START = 60.0  # seconds for the imports
@@ -100,22 +100,22 @@ class Sandbox:
         if self.process is not None and self.process.poll() is None:
             return
         self.close()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        command = [*SACRIFICE, *COMMANDS[self.mode](theirs.fileno(), self.privileged)]
+        near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        command = [*FIRST_TO_END, *COMMANDS[self.mode](far.fileno(), self.privileged)]
         environment = None
         if self.mode == "limits":
             self.folder = tempfile.mkdtemp(prefix="autolab-box-")
             here = {name: value.replace("/scratch", self.folder) for name, value in ENVIRONMENT.items()}
             environment = {**here, "PYTHONPATH": _python_path()}
         self.process = subprocess.Popen(
-            command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            command, pass_fds=[far.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, env=environment, start_new_session=True, cwd=self.folder or "/",
         )  # fmt: skip
-        theirs.close()
-        self.control = ours
-        ours.settimeout(START)
+        far.close()
+        self.control = near
+        near.settimeout(START)
         try:
-            said = ours.recv(6)
+            said = near.recv(6)
         except OSError:
             said = b""
         if said != b"ready\n":
@@ -123,7 +123,7 @@ class Sandbox:
             errors = (self.process.communicate()[1] or b"").decode(errors="replace")
             self.process = None
             raise RuntimeError(f"the box ({self.mode}) did not start:\n{errors[-2000:]}")
-        ours.settimeout(10)
+        near.settimeout(10)
 
     def open(self, files: Mapping[str, bytes] = MappingProxyType({})) -> Session:
         """A new session, with these files in its folder. Raises RuntimeError if the sandbox cannot give one."""
@@ -139,45 +139,45 @@ class Sandbox:
                     raise RuntimeError(f"the box ({self.mode}) gives no session: {error}") from error
         raise AssertionError
 
+    def _order(self, files: Mapping[str, bytes]) -> dict[str, Any]:
+        """What the next session is told."""
+        self.count += 1
+        # limits and keys count by user: no two sessions at a time have the same
+        user = FIRST_USER + os.getpid() % 100_000 * USERS + self.count % USERS
+        return {"start": self.count, "separate": self.separate, "privileged": self.privileged, "user": user, "files": bool(files),
+                **asdict(self.limits)}  # fmt: skip
+
     def _open(self, files: Mapping[str, bytes]) -> Session:
         assert self.control
-        self.count += 1
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        order = {"start": self.count, "separate": self.separate, "privileged": self.privileged, **asdict(self.limits)}
-        order["files"] = bool(files)
-        hidden = [*EXPECTED.glob("**/behaviours_*.py*"), *([SOLVED] if SOLVED.is_file() else [])]
+        order, (near, far) = self._order(files), socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        hidden = [*CHECK.glob("**/behaviours_*.py*"), *([PROBLEM_SETS] if PROBLEM_SETS.is_file() else [])]
         order["hidden"] = sorted(map(str, hidden)) if self.separate else []
-        # limits and keys count by user: no two sessions at a time have the same
-        order["user"] = STRANGER + os.getpid() % 100_000 * EACH + self.count % EACH
         if self.mode == "limits":
             order["processes"] = 0  # it would count every process of this user
-        socket.send_fds(self.control, [json.dumps(order).encode()], [theirs.fileno()])
-        theirs.close()
-        _hand_over(ours, files, 10)
-        ours.settimeout(10)
-        said = ours.recv(1)
+        socket.send_fds(self.control, [json.dumps(order).encode()], [far.fileno()])
+        far.close()
+        _send_files(near, files, 10)
+        near.settimeout(10)
+        said = near.recv(1)
         if said != b"Y":
-            ours.close()
+            near.close()
             raise OSError("it cannot take namespaces of its own")
-        return Session(self, self.count, ours)
+        return Session(self, self.count, near)
 
     def _contain(self, files: Mapping[str, bytes]) -> Session:
-        self.count += 1
-        user = STRANGER + os.getpid() % 100_000 * EACH + self.count % EACH
-        order = {"user": user, "separate": False, "files": bool(files), **asdict(self.limits)}
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+        order, (near, far) = self._order(files), socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         command = container(self.mode, self._container_name(self.count), order)
         with tempfile.TemporaryFile() as errors:
-            self.containers[self.count] = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=errors, start_new_session=True)
-            theirs.close()
-            _hand_over(ours, files, START)
-            ours.settimeout(START)
-            if ours.recv(1) != b"Y":
-                ours.close()
+            self.containers[self.count] = subprocess.Popen(command, stdin=far, stdout=far, stderr=errors, start_new_session=True)
+            far.close()
+            _send_files(near, files, START)
+            near.settimeout(START)
+            if near.recv(1) != b"Y":
+                near.close()
                 self.end(self.count)
                 errors.seek(0)
                 raise OSError(errors.read(2000).decode(errors="replace").strip() or "the container ended")
-        return Session(self, self.count, ours)
+        return Session(self, self.count, near)
 
     def _container_name(self, number: int) -> str:
         return f"autolab-box-{os.getpid()}-{number}"
@@ -276,7 +276,7 @@ class RemoteError(Exception):
     """What the student's code raised, as text."""
 
 
-def _hand_over(connection: socket.socket, files: Mapping[str, bytes], seconds: float) -> None:
+def _send_files(connection: socket.socket, files: Mapping[str, bytes], seconds: float) -> None:
     if files:
         protocol.send(connection, {name: np.frombuffer(data, np.uint8) for name, data in files.items()}, seconds)
 
@@ -301,7 +301,7 @@ def bubblewrap(descriptor: int, privileged: bool) -> list[str]:
     command += ["--tmpfs", "/scratch", "--dir", "/etc", "--dir", "/tmp"]
     for path in ("/etc/ld.so.cache", "/etc/localtime"):
         command += ["--ro-bind-try", path, path]
-    readable = _readable()
+    readable = _readable_folders()
     # What bubblewrap makes on the way to them is for root alone unless it is told: an answer may import what nobody has yet.
     for parent in sorted({str(p) for path in readable for p in Path(path).parents} - {"/"}):
         command += ["--perms", "0755", "--dir", parent]
@@ -336,35 +336,35 @@ def _server(descriptor: int) -> list[str]:
     return [sys.executable, "-P", "-m", "autolab.course.grading.sandbox_server", str(descriptor)]
 
 
-def _none(descriptor: int, privileged: bool) -> list[str]:
+def _no_server(descriptor: int, privileged: bool) -> list[str]:
     raise RuntimeError("a container holds one session; there is no server to start")
 
 
-COMMANDS = {"bubblewrap": bubblewrap, **dict.fromkeys(ENGINES, _none), "limits": lambda descriptor, privileged: _server(descriptor)}
+COMMANDS = {"bubblewrap": bubblewrap, **dict.fromkeys(ENGINES, _no_server), "limits": lambda descriptor, privileged: _server(descriptor)}
 
 
-def _readable() -> list[str]:
+def _readable_folders() -> list[str]:
     """The folders that Python needs: the interpreter, its packages, and this package, each once."""
     wanted = {
         sys.prefix,
         sys.base_prefix,
         str(Path(autolab.__file__).parent),
         *(sysconfig.get_paths()[k] for k in ("purelib", "platlib")),
-        *_sites(),
+        *_package_folders(),
     }
     wanted |= {str(Path(p).resolve()) for p in wanted}
     wanted = {p for p in wanted if p not in ("/", "/usr") and not p.startswith("/usr/")}
     return sorted(p for p in wanted if not any(p != q and p.startswith(q + "/") for q in wanted))
 
 
-def _sites() -> list[str]:
+def _package_folders() -> list[str]:
     """The folders that the packages which a session needs were imported from."""
-    found = (importlib.util.find_spec(name) for name in NEEDED)
+    found = (importlib.util.find_spec(name) for name in PACKAGES)
     return list(dict.fromkeys(str(Path(spec.origin).parent.parent) for spec in found if spec and spec.origin))
 
 
 def _python_path() -> str:
-    return os.pathsep.join(dict.fromkeys([str(Path(autolab.__file__).parent.parent), *_sites()]))
+    return os.pathsep.join(dict.fromkeys([str(Path(autolab.__file__).parent.parent), *_package_folders()]))
 
 
 @functools.cache

@@ -28,13 +28,13 @@ from autolab.course.grading import privileges
 NEWNS, NEWIPC, NEWUSER, NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
 CLONE = {"x86_64": 56}.get(platform.machine(), 220)
 PRIVATE, RECURSIVE, BIND, REMOUNT, READ_ONLY, NOSUID, NODEV = 1 << 18, 1 << 14, 1 << 12, 32, 1, 2, 4
-NO_NEW_PRIVILEGES, DIE_WITH_PARENT, NOT_DUMPABLE = 38, 1, 4
+DIE_WITH_PARENT = 1
 
 
 def serve(control: socket.socket) -> None:
     """Fork a session for every connection that comes through the control socket; end when it closes."""
     libc = ctypes.CDLL(None, use_errno=True)
-    shell = _warm()
+    shell = _warm_shell()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
@@ -97,7 +97,7 @@ def _kill(pid: int) -> None:
     os.waitpid(pid, 0)
 
 
-def _warm():
+def _warm_shell():
     os.environ["NBGRADER_EXECUTION"] = "autograde"
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
@@ -129,16 +129,15 @@ def _warm():
 
 
 def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> None:
-    libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    libc.prctl(DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+    _confine(libc)
     os.setsid()
-    files = _received(connection) if order["files"] else {}
+    files = _receive_files(connection) if order["files"] else {}
     if order["separate"]:
         size = b"mode=1777,size=%d,nr_inodes=4096" % order["disk"]  # an empty file takes the kernel's memory, too
         libc.mount(b"none", b"/", None, PRIVATE | RECURSIVE, None)
         libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", NOSUID | NODEV, size)
         if files and not (order["privileged"] and os.getuid() == 0):
-            fits = _cover(libc, files, order["start"])
+            fits = _mount_files(libc, files, order["start"])
             files = {}
         else:
             fits = libc.mount(b"tmpfs", b"/scratch", b"tmpfs", NOSUID | NODEV, size) == 0
@@ -149,16 +148,12 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
             libc.mount(b"/dev/null", file.encode(), None, BIND, None)
         os.chdir("/scratch")
         if order["privileged"] and os.getuid() == 0:
-            user = order["user"]
-            os.setgroups([])
-            os.setresgid(user, user, user)
-            os.setresuid(user, user, user)
-            libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-            libc.prctl(DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+            _become(order["user"])
+            _confine(libc)  # a process that becomes another user forgets it
     else:  # sessions have one user and one disk: at least each its folder
         os.mkdir(str(order["start"]))
         os.chdir(str(order["start"]))
-    _write(files, ".")
+    _write_files(files, ".")
     _limit(order)
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):
@@ -172,6 +167,17 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
     _answer(shell, connection, order)
 
 
+def _confine(libc: Any) -> None:
+    libc.prctl(privileges.NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    libc.prctl(DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
+
+
+def _become(user: int) -> None:
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
+
+
 def _answer(shell: Any, connection: Any, order: dict) -> None:
     from autolab.course.grading import handlers
 
@@ -179,19 +185,19 @@ def _answer(shell: Any, connection: Any, order: dict) -> None:
     handlers.Handlers(shell, connection, order["busy"]).loop()
 
 
-def _received(connection: Any) -> dict[str, bytes]:
+def _receive_files(connection: Any) -> dict[str, bytes]:
     from autolab.course.grading import protocol
 
     return {name: data.tobytes() for name, data in protocol.receive(connection).items()}
 
 
-def _write(files: dict[str, bytes], folder: str) -> None:
+def _write_files(files: dict[str, bytes], folder: str) -> None:
     for name, data in files.items():
         with open(os.path.join(folder, name), "xb") as file:
             file.write(data)
 
 
-def _cover(libc: Any, files: dict[str, bytes], number: int) -> bool:
+def _mount_files(libc: Any, files: dict[str, bytes], number: int) -> bool:
     """Put a folder with the files, read-only, over the one that all sessions share.
 
     Without root a session has no name in the kernel's books to write a file of its own file system under, so its files lie in
@@ -199,7 +205,7 @@ def _cover(libc: Any, files: dict[str, bytes], number: int) -> bool:
     """
     folder = f"/scratch/{number}"
     os.mkdir(folder)
-    _write(files, folder)
+    _write_files(files, folder)
     if libc.mount(folder.encode(), b"/scratch", None, BIND, None) != 0:
         return False
     return libc.mount(None, b"/scratch", None, REMOUNT | BIND | READ_ONLY | NOSUID | NODEV, None) == 0
@@ -241,19 +247,17 @@ class Stream:
             view = view[os.write(self.writes, view) :]
 
 
-def alone(order: dict) -> None:
+def serve_container(order: dict) -> None:
     """The one session of a container: it begins as root without powers but one, to become a user whom nobody knows."""
     connection, libc = Stream(), ctypes.CDLL(None, use_errno=True)
     null = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1):
         os.dup2(null, standard)
-    shell = _warm()
+    shell = _warm_shell()
     if os.getuid() == 0:
-        os.setgroups([])
-        os.setresgid(order["user"], order["user"], order["user"])
-        os.setresuid(order["user"], order["user"], order["user"])
+        _become(order["user"])
     if order["files"]:
-        _write(_received(connection), ".")
+        _write_files(_receive_files(connection), ".")
     _limit(order)
     os.dup2(null, 2)
     privileges.forget_keys(libc)
@@ -265,6 +269,6 @@ def alone(order: dict) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "--stdio":
-        alone(json.loads(sys.argv[2]))
+        serve_container(json.loads(sys.argv[2]))
     else:
         serve(socket.socket(fileno=int(sys.argv[1])))

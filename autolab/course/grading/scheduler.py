@@ -24,7 +24,7 @@ from .sandbox import Limits
 from .worker import Job, JobResult, grade, grade_batch
 
 BATCH, PATIENCE = 32, 2.0  # submissions, or seconds, until the gradebook is written
-TOGETHER = 8  # submissions in one task of a cluster, which costs its scheduler some milliseconds
+TASK_SIZE = 8  # submissions in one task of a cluster, which costs its scheduler some milliseconds
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Course:
         found = [p.name for p in folder.iterdir() if os.path.lexists(p / assignment)] if folder.is_dir() else []
         return sorted(name for name in found if name.isprintable())  # nbgrader's database holds no other names
 
-    def unnamed(self, assignment: str) -> list[str]:
+    def unprintable_folders(self, assignment: str) -> list[str]:
         """Folders whose names no gradebook can hold: a line break, bytes that are no text."""
         folder = self.root / "submitted"
         return [ascii(p.name) for p in folder.iterdir() if not p.name.isprintable()] if folder.is_dir() else []
@@ -85,13 +85,13 @@ class Course:
                     text, notes = None, [f"{assignment} is a link, which is not followed"]
                 else:
                     text, notes = submission.read_text(folder / f"{notebook}.ipynb")
-                    if text is None and (others := _others(folder, forms)):
+                    if text is None and (others := _misnamed_notebooks(folder, forms)):
                         notes = [*notes, f"instead there is {', '.join(others)}: what is to be graded keeps its name"]
                 several = tuple(files.items())
                 yield Job(student, assignment, notebook, text, (*notes, *left), form, seed, limits, mode, several, allowed)
 
 
-def _others(folder: Path, forms: dict) -> list[str]:
+def _misnamed_notebooks(folder: Path, forms: dict) -> list[str]:
     """Notebooks under other names than those that were released, as `n (1).ipynb` or `n_solved.ipynb`."""
     with contextlib.suppress(OSError):
         found = itertools.islice((p.name for p in folder.iterdir() if p.suffix == ".ipynb" and p.stem not in forms), 1000)
@@ -141,7 +141,9 @@ def grade_course(
             else:
                 known = regrade and seed is None
                 todo.append(replace(job, seed=(old if old is not None else run.seed or fresh_seed())) if known else job)
-        run.stopped += [f"{name} was not graded: a folder of this name cannot be in the gradebook" for name in course.unnamed(assignment)]
+        run.stopped += [
+            f"{name} was not graded: a folder of this name cannot be in the gradebook" for name in course.unprintable_folders(assignment)
+        ]
         timestamps = {student: course.timestamp(student, assignment) for student in {j.student for j in todo}}
         batch, last, busy = [], time.monotonic(), 0.0
         progress(0, len(todo), None)
@@ -230,7 +232,7 @@ def _map(todo: list[Job], jobs: int, scheduler: str | None, run: Run) -> Iterato
             except TimeoutError:
                 raise RuntimeError(f"the scheduler at {scheduler} has no workers: start some with `dask worker {scheduler}`") from None
             run.lanes = sum(client.nthreads().values())
-            parts = _parts(todo, run.lanes)
+            parts = _tasks(todo, run.lanes)
             for several in _all(client.get_executor(pure=False), parts, 3 * run.lanes, grade_batch):
                 yield from several
     elif jobs == 1:
@@ -253,11 +255,11 @@ def _map(todo: list[Job], jobs: int, scheduler: str | None, run: Run) -> Iterato
         raise RuntimeError(f"the grading processes were killed five times; {len(left)} submissions are left, run the command again")
 
 
-def _parts(todo: list[Job], lanes: int) -> Iterator[list[Job]]:
+def _tasks(todo: list[Job], lanes: int) -> Iterator[list[Job]]:
     """The jobs in groups, which become smaller so that all lanes end at about the same time."""
     at = 0
     while at < len(todo):
-        size = max(1, min(TOGETHER, (len(todo) - at) // (4 * lanes)))
+        size = max(1, min(TASK_SIZE, (len(todo) - at) // (4 * lanes)))
         yield todo[at : at + size]
         at += size
 

@@ -25,7 +25,7 @@ from .submission import FormCell
 from .worker import Job, grade
 
 CALL = re.compile(r"""\bcheck\(\s*['"](\w+)['"]\s*,""")
-OWN = re.compile(r"""\bcheck\(\s*([A-Za-z_]\w*)\s*,""")
+SPEC_CALL = re.compile(r"""\bcheck\(\s*([A-Za-z_]\w*)\s*,""")
 
 
 @dataclass
@@ -81,7 +81,7 @@ def selftest(path: Path, mode: str | None = None) -> SelftestReport:
             report.problems.append(f"{path}, cell {name}: the solution gets {solved[name]:g} of {cell.points:g} points ({why})")
         if blank[name]:
             report.problems.append(f"{path}, cell {name}: a blank answer gets {blank[name]:g} points")
-    report.problems += _shown(path, source, release)
+    report.problems += _leaks(path, source, release)
     for name, spec in _exercises(path, [c for c in source.cells if c.get("id") in tests or _id(c) in tests], report).items():
         score, reference = mutation_score(spec), Reference.of(spec.row or spec.name)
         alternative = judge(spec, reference, Row(reference))
@@ -114,7 +114,7 @@ def _exercises(path: Path, tests: list[NotebookNode], report: SelftestReport) ->
     """What the tests of a notebook check by rule: by its name, or a Spec that the test defines itself."""
     found = {name: SPECS[name] for cell in tests for name in CALL.findall(cell.source) if name in SPECS}
     for cell in tests:
-        for variable in OWN.findall(cell.source):
+        for variable in SPEC_CALL.findall(cell.source):
             names: dict[str, Any] = {"__name__": "spec"}
             file = f"<{path.name}, cell {_id(cell)}>"  # slips are made from the text of a rule, which is looked up here
             linecache.cache[file] = (len(cell.source), None, cell.source.splitlines(keepends=True), file)
@@ -128,7 +128,7 @@ def _exercises(path: Path, tests: list[NotebookNode], report: SelftestReport) ->
     return found
 
 
-def _shown(path: Path, source: NotebookNode, release: NotebookNode) -> list[str]:
+def _leaks(path: Path, source: NotebookNode, release: NotebookNode) -> list[str]:
     problems = []
     for was, now in zip(source.cells, release.cells, strict=True):
         name = was.metadata.get("nbgrader", {}).get("grade_id", "")
@@ -140,6 +140,3 @@ def _shown(path: Path, source: NotebookNode, release: NotebookNode) -> list[str]
         if hidden and hidden[1].strip() and hidden[1] in now.source:
             problems.append(f"{path}, cell {name}: the release shows the hidden test")
     return problems
-
-
-__all__ = ["SelftestReport", "form_of_source", "selftest", "release_of"]

@@ -257,7 +257,7 @@ def _released(source: str) -> str:
 ACTIVE = re.compile(r"<(?=[A-Za-z/!?])|\](?=[(:])|\\(?=href|require|style|class|cssId|html)")
 
 
-def inert(notebook: NotebookNode) -> None:
+def disarm(notebook: NotebookNode) -> None:
     """Take the effect from tags and links in Markdown, in place: they stay to be read, with an invisible character in them.
 
     Formgrader sets a student's Markdown as HTML in the browser of whoever grades, where a script may do what they may.
@@ -268,7 +268,7 @@ def inert(notebook: NotebookNode) -> None:
             cell.source = ACTIVE.sub(lambda found: f"{found[0]}\u2060", cell.source)
 
 
-def nothing() -> tuple[NotebookNode, list[str]]:
+def empty() -> tuple[NotebookNode, list[str]]:
     """What is graded where there is nothing to read."""
     return _notebook([]), []
 

@@ -91,7 +91,7 @@ def grade_batch(jobs: list[Job]) -> list[JobResult]:
 
 
 def _grade(job: Job, sandbox: Sandbox) -> JobResult:
-    notebook, notes = submission.parse(job.text, f"{job.notebook}.ipynb") if job.text is not None else submission.nothing()
+    notebook, notes = submission.parse(job.text, f"{job.notebook}.ipynb") if job.text is not None else submission.empty()
     notes = [*job.notes, *notes, *submission.repair(notebook, job.form)]
     graded = NotebookGrader(sandbox, job.seed, dict(job.files), job.allowed).grade(notebook)
     notes += graded.notes
@@ -111,7 +111,7 @@ def _grade(job: Job, sandbox: Sandbox) -> JobResult:
     add_notes(notebook, notes)
     notebook.metadata["autolab"] = {"seed": job.seed, "box": sandbox.mode}
     done.feedback = page(notebook, points, f"{job.assignment}/{job.notebook}")
-    submission.inert(notebook)
+    submission.disarm(notebook)
     done.autograded = as_text(notebook)
     return done
 
