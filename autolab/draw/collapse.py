@@ -36,7 +36,7 @@ class CollapsedGroup:
     outputs: int = 1
 
     @property
-    def called(self):
+    def display_name(self):
         """How a sentence refers to it."""
         return self.name
 
@@ -86,10 +86,10 @@ class Groups:
             levels += 1
         self.most = max(3, limit // levels * (2 if levels > 1 else 3) // 3)  # operations of one group
         if levels == 1:
-            self._own(WHOLE, [*leaves, *operations])
+            self._set_members(WHOLE, [*leaves, *operations])
             return
         self.paths = _module_paths(trace, operations)
-        self._own(WHOLE, self._few(self._modules(operations, 0)))
+        self._set_members(WHOLE, self._limit(self._modules(operations, 0)))
         self._place(leaves)
         self._count(WHOLE)
 
@@ -98,10 +98,10 @@ class Groups:
     def _group(self, name, members):
         made = CollapsedGroup(f"g{len(self.by_id)}", name, [])
         self.by_id[made.id] = made
-        self._own(made.id, members)
+        self._set_members(made.id, members)
         return made.id
 
-    def _own(self, parent, members):
+    def _set_members(self, parent, members):
         self.by_id[parent].members = members
         for member in members:
             if member in self.by_id:
@@ -117,10 +117,10 @@ class Groups:
             elif len(runs) == 1:
                 return self._modules(run, depth + 1)
             else:
-                members.append(self._group(".".join(path), self._few(self._modules(run, depth + 1))))
+                members.append(self._group(".".join(path), self._limit(self._modules(run, depth + 1))))
         return members
 
-    def _few(self, members):
+    def _limit(self, members):
         """At most `most` members: rounds of a loop become groups, and what is still too much is cut into stretches."""
         if len(members) <= self.most:
             return members
@@ -128,7 +128,7 @@ class Groups:
         if period > 1 and 2 * period * rounds > len(members):
             end = start + period * rounds
             turns = self._rounds(members[start:end], period, rounds)
-            return self._few([*members[:start], *turns, *members[end:]])
+            return self._limit([*members[:start], *turns, *members[end:]])
         return self._stretches(members)
 
     def _rounds(self, members, period, rounds):
@@ -140,8 +140,8 @@ class Groups:
             inside = members[first * period : last * period]
             name = f"round {last} of {rounds}" if last == first + 1 else f"rounds {first + 1} to {last}"
             if together == 1 and period < 4 and any(m in self.by_id for m in inside):
-                name = " + ".join(sorted(map(self._called, inside), key=lambda text: "." not in text))
-            turns.append(self._group(name, self._few(inside)))
+                name = " + ".join(sorted(map(self._name, inside), key=lambda text: "." not in text))
+            turns.append(self._group(name, self._limit(inside)))
         return turns
 
     def _stretches(self, members):
@@ -154,12 +154,12 @@ class Groups:
         return members
 
     def _between(self, first, last):
-        first, last = self._called(first), self._called(last)
+        first, last = self._name(first), self._name(last)
         if first.startswith("round") and last.startswith("round"):
             return f"rounds {first.split()[1]} to {(last.partition(' to ')[2] or last).removeprefix('round ').split()[0]}"
         return f"{first.partition(' … ')[0]} … {last.rpartition(' … ')[2]}"
 
-    def _called(self, member):
+    def _name(self, member):
         return self.by_id[member].name if member in self.by_id else self.names[member].removesuffix("Backward0")
 
     def _signature(self, member):
@@ -184,8 +184,8 @@ class Groups:
                 members = self._stretches([self._group(f"{len(members)} leaves", members)])
                 bundle = self.by_id[members[0]]
                 bundle.members = self._stretches(bundle.members)
-                self._own(bundle.id, bundle.members)
-            self._own(home, [*members, *self.by_id[home].members])
+                self._set_members(bundle.id, bundle.members)
+            self._set_members(home, [*members, *self.by_id[home].members])
 
     def _above(self, id, inside):
         path = [id]
@@ -266,7 +266,7 @@ class Groups:
             ends = [[*above[self._homes[end]], end] for end in (edge.source, edge.target)]
             same = next(k for k, (a, b) in enumerate(zip(*ends)) if a != b)
             found[ends[0][same - 1]].setdefault((ends[0][same], ends[1][same]), []).append(i)
-        at = self._sent_at
+        at = self._edge_steps
         return {id: {ends: (places, min([at[i] for i in places])) for ends, places in joins.items()} for id, joins in found.items()}
 
     @cached_property
@@ -275,7 +275,7 @@ class Groups:
         return {id: sorted(fires[node] for node in nodes if node in fires) for id, nodes in self._contents.items()}
 
     @cached_property
-    def _sent_at(self):
+    def _edge_steps(self):
         # for each edge the step that sends a gradient along it
         fires = steps_of(self.trace)
         return [fires.get(edge.target, NEVER) for edge in self.trace.edges]
@@ -290,7 +290,7 @@ class Groups:
             befores.append(self.by_id[id].members[:at])
             if sum(map(len, levels)) > self.limit:
                 sides = (befores[k], "earlier"), (self.by_id[id].members[at + 1 :], "later")
-                levels[k] = [box for members, word in sides if (box := self._rest(id, members, word))]
+                levels[k] = [box for members, word in sides if (box := self._remainder(id, members, word))]
         contents, firings, inside = {}, {}, {}
         boxes = [
             box if isinstance(box, CollapsedGroup) else self.by_id.get(box) or self.trace.node(box) for level in levels for box in level
@@ -298,7 +298,7 @@ class Groups:
         for box in boxes:
             members = [box.id] if box.id in self._contents else box.members
             inside |= dict.fromkeys(members, box.id)
-            contents[box.id], fired = self._all(self._contents, members), self._all(self._firings, members)
+            contents[box.id], fired = self._concatenate(self._contents, members), self._concatenate(self._firings, members)
             firings[box.id] = fired if len(members) == 1 else sorted(fired)
         newest = {box: min(self._newest[m] for m in members) for box, members in groupby(inside, inside.get)}
         boxes.sort(key=lambda box: newest[box.id])
@@ -311,10 +311,10 @@ class Groups:
         return CollapsedView(box_of(self.trace.root), boxes, self._lines(path, box_of), contents, firings)
 
     @staticmethod
-    def _all(lists, members):
+    def _concatenate(lists, members):
         return lists[members[0]] if len(members) == 1 else [item for member in members for item in lists[member]]
 
-    def _rest(self, parent, members, word):
+    def _remainder(self, parent, members, word):
         # a box for one of the two sides of what is open, where there is no room for its members
         if len(members) < 2:
             return members[0] if members else None
@@ -323,7 +323,7 @@ class Groups:
 
     def _lines(self, path, box_of):
         """The lines between boxes: one for each edge into a node, one for all edges from a box into a group."""
-        edges, sent_at = self.trace.edges, self._sent_at
+        edges, sent_at = self.trace.edges, self._edge_steps
         found = []  # (first edge, step, how many, source, target)
         for id, inner in zip_longest(path, path[1:]):
             for (source, target), (places, at) in self._joins[id].items():

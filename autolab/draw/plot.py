@@ -63,7 +63,7 @@ def words(x, y, text, kind="", anchor="start"):
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="al-t {f"al-{kind}" if kind else ""}">{escape(str(text))}</text>'
 
 
-def box(x, y, width, height, kind="op"):
+def rectangle(x, y, width, height, kind="op"):
     """A rectangle in the style of a node: "leaf", "op", "out", "custom", "grad" or "empty"."""
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="4" class="al-cell al-k-{kind}"/>'
 
@@ -88,7 +88,7 @@ def cells(x, y, rows, kinds=None, size=(54, 28), title="", note=""):
     for i, row in enumerate(rows):
         for j, text in enumerate(row):
             kind = kinds if isinstance(kinds, str) else kinds[i][j] if kinds else "op"
-            out.append(box(x + j * width, y + i * height, width - 3, height - 3, kind))
+            out.append(rectangle(x + j * width, y + i * height, width - 3, height - 3, kind))
             out.append(
                 words(x + j * width + width / 2 - 1.5, y + i * height + height / 2 + 3, text, "grad" if kind == "grad" else "", "middle")
             )

@@ -60,12 +60,12 @@ def svg(loss, step="end", direction="auto", legend=True, open=None, limit=LIMIT)
 def view_of(trace, open=None, limit=LIMIT):
     """What a picture of a trace shows: every node, or groups where they are more than `limit`; `open` names the one to look into."""
     if limit is None or (open is None and len(trace.nodes) <= limit):
-        return _everything(trace)
+        return _full_view(trace)
     groups = Groups(trace, limit)
-    return groups.view(groups.start if open is None else _named(groups, open))
+    return groups.view(groups.start if open is None else _find_group(groups, open))
 
 
-def _named(groups, name):
+def _find_group(groups, name):
     found = [group.id for group in groups.by_id.values() if group.name == name or group.id == name != WHOLE]
     if not found:
         names = ", ".join(group.name for group in list(groups.by_id.values())[1:13]) or "none: it is small"
@@ -101,10 +101,10 @@ def render(trace, step="end", direction="auto", legend=True, style=None, room=No
     `room` keeps each gradient's frame that many characters wide, for changing numbers.
     """
     taken = _position(trace, step)
-    view = view or _everything(trace)
+    view = view or _full_view(trace)
     placement = place(view, direction, bool(trace.steps))
-    called = {node.id: node.called for node in view.nodes}
-    names = {node.id: getattr(node, "name", node.called) for node in view.nodes}
+    called = {node.id: node.display_name for node in view.nodes}
+    names = {node.id: getattr(node, "name", node.display_name) for node in view.nodes}
 
     def state(at):
         return "" if at is None or at > taken else " al-on al-now" if at == taken < len(trace.steps) else " al-on"
@@ -115,12 +115,12 @@ def render(trace, step="end", direction="auto", legend=True, style=None, room=No
         # lights up with the first gradient that comes along it
         first = min(map(firsts.__getitem__, users))
         at = None if first == NEVER else first
-        parts.append(f'<g class="al-edge{state(at)}"{_fires(at)}><path class="al-line" d="{path}"/></g>')
+        parts.append(f'<g class="al-edge{state(at)}"{_step_attribute(at)}><path class="al-line" d="{path}"/></g>')
     for edge, drawn in zip(view.edges, placement.lines):
         about = f"{called[edge.source]} is {edge.input} of {names[edge.target]}"
         if edge.count > 1:
             about = f"{edge.count} edges from {called[edge.source]} into {names[edge.target]}"
-        value = _sent(trace, edge) if edge.count == 1 else None
+        value = _edge_value(trace, edge) if edge.count == 1 else None
         parts.append(_edge(edge, about, drawn, placement.right, state(edge.at), value, room))
     for node, centre, size in zip(view.nodes, placement.centres, placement.sizes):
         firings = view.firings[node.id]
@@ -142,7 +142,7 @@ def render(trace, step="end", direction="auto", legend=True, style=None, room=No
 
 def _frame(trace, taken, parts, width, height, style):
     width, height = round(width), round(height)
-    title = f"Graph of {_called(trace.node(trace.root))}"
+    title = f"Graph of {_caption(trace.node(trace.root))}"
     leaves = next((i for i, node in enumerate(reversed(trace.nodes)) if node.kind != "leaf"), len(trace.nodes))  # they stand last
     told = f"Operations: {len(trace.nodes) - leaves}. Leaves: {leaves}."
     if style:  # a picture by itself tells the steps; a widget has its sentences
@@ -167,18 +167,18 @@ def _position(trace, step):
     return step
 
 
-def _everything(trace):
+def _full_view(trace):
     fires = steps_of(trace)
     lines = [EdgeLine(e.id, e.source, e.target, e.input, 1, fires.get(e.target)) for e in trace.edges]
     ids = [node.id for node in trace.nodes]
     return CollapsedView(trace.root, trace.nodes, lines, {id: [id] for id in ids}, {id: [fires[id]] if id in fires else [] for id in ids})
 
 
-def _sent(trace, edge):
+def _edge_value(trace, edge):
     return None if edge.at is None else next((sent.value for sent in trace.steps[edge.at - 1].outgoing if sent.edge == edge.id), None)
 
 
-def _fires(at):
+def _step_attribute(at):
     return "" if at is None else f' data-at="{at}"'
 
 
@@ -192,7 +192,7 @@ def _group(node, root, centre, size, line, at, state, told):
     many = f"{node.size} nodes"
     holds = f' data-holds="{" ".join(node.members)}"' if "-" in node.id else ""
     return "".join([
-        f'<g class="al-node al-{kind} al-closed{state}" data-node="{node.id}"{_fires(at)}{holds}><title>'
+        f'<g class="al-node al-{kind} al-closed{state}" data-node="{node.id}"{_step_attribute(at)}{holds}><title>'
         f"{escape(f'{node.name}, {many}, closed')}</title>",
         # a pile of boxes, and a plus in its corner
         *[_rect("al-box", left + d, top + d, w - 6, h - 6, 5) for d in (6, 3, 0)],
@@ -212,7 +212,7 @@ def _node(root, node, centre, size, line, at, state, step):
     pad = 15 if node.kind == "leaf" else 11
     base = top + (h - line) / 2
     return "".join([
-        f'<g class="al-node al-{kind}{state}" data-node="{node.id}"{_fires(at)}><title>{escape(title_of(node))}</title>',
+        f'<g class="al-node al-{kind}{state}" data-node="{node.id}"{_step_attribute(at)}><title>{escape(title_of(node))}</title>',
         _outline(node, root, left, top, w, h),
         _heading(node, left + pad, base + 20),
         f'<text class="al-value" data-value="{node.id}" x="{_n(left + pad)}" y="{_n(base + 38)}">',
@@ -289,7 +289,7 @@ def _fit(value, room):
     return value.text if value.complete and len(value.text) <= room else value.label
 
 
-def _called(node):
+def _caption(node):
     return f"{node.label} ({node.name})" if node.label else node.name
 
 
@@ -300,7 +300,7 @@ def _edge(edge, about, drawn, right, state, value, room):
     path, forth, back, (x, y) = drawn
     pill = "" if value is None and not room else _pill(edge, x, y, right, value, room)
     return (
-        f'<g class="al-edge{state}" data-edge="{edge.id}" data-from="{edge.source}" data-to="{edge.target}"{_fires(edge.at)}>'
+        f'<g class="al-edge{state}" data-edge="{edge.id}" data-from="{edge.source}" data-to="{edge.target}"{_step_attribute(edge.at)}>'
         f'<title>{escape(about)}</title><path class="al-line" d="{path}"/>'
         f'<path class="al-tip" d="{forth}"/><path class="al-back" d="{back}"/>{pill}</g>'
     )

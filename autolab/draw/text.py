@@ -104,7 +104,7 @@ def _line(node, number):
 
 
 def _sends(trace, sent, room):
-    to = trace.node(trace.edge(sent.edge).source).called
+    to = trace.node(trace.edge(sent.edge).source).display_name
     if sent.value is None:
         return f"{to}: no gradient"
     over = sum_of(sent.filled or "")
@@ -126,7 +126,7 @@ def table(trace, limit=None):
     for i, step in enumerate(steps, 1):
         node = trace.node(step.node)
         received = ", ".join("-" if v is None else v.text for v in step.incoming)
-        rows.append((str(i), node.called if node.kind == "leaf" else node.name, received))
+        rows.append((str(i), node.display_name if node.kind == "leaf" else node.name, received))
     widths = [max(len(row[k]) for row in rows) for k in range(3)]
     room = WIDTH - sum(widths) - 6
     told = [["sends"]]

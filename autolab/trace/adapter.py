@@ -65,15 +65,15 @@ def nodes_below(loss):
     return {node: found[node] for node in [*ops, *leaves]}
 
 
-def fire(loss, gradient, nodes, heard):
-    """Walk the engine's own backward pass; `.grad`, retained gradients and saved values stay as they are.
+def run_backward(loss, gradient, nodes, heard):
+    """Walk the engine's reporter backward pass; `.grad`, retained gradients and saved values stay as they are.
 
     `heard(kind, name, sees, gives)` is called for each hook that runs.
     """
     retaining = [ref() for node in nodes if node.hooks is not None for ref in node.hooks.retain.values()]
     kept = [(tensor, tensor._grad) for tensor in retaining if tensor is not None]
     try:
-        with _overheard(nodes, heard):
+        with _reporting_hooks(nodes, heard):
             yield from steps([loss], [gradient], retain_graph=True, accumulate=False)
     finally:
         for tensor, grad in kept:
@@ -81,18 +81,18 @@ def fire(loss, gradient, nodes, heard):
 
 
 @contextmanager
-def _overheard(nodes, heard):
+def _reporting_hooks(nodes, heard):
     """Within it, each hook of these nodes also tells what it saw and what it gave."""
-    put = []
+    replaced = []
     for kind, hooks in _hooks_of(nodes):
         for number, hook in list(hooks.items()):
-            hooks[number] = own = _telling(kind, hook, heard)
-            put.append((hooks, number, own, hook))
+            hooks[number] = reporter = _report(kind, hook, heard)
+            replaced.append((hooks, number, reporter, hook))
     try:
         yield
     finally:
-        for hooks, number, own, hook in put:
-            if hooks.get(number) is own:  # a hook may have taken itself away
+        for hooks, number, reporter, hook in replaced:
+            if hooks.get(number) is reporter:  # a hook may have taken itself away
                 hooks[number] = hook
 
 
@@ -109,7 +109,7 @@ def _hooks_of(nodes):
             yield "after", node.hooks.post
 
 
-def _telling(kind, hook, heard):
+def _report(kind, hook, heard):
     def told(*given):
         sees = _values(given[0])
         result = hook(*given)
@@ -144,7 +144,7 @@ def watch():
     >>> [node.value.text for node in graph(y).nodes]
     ['8', '7', '2']
     """
-    before, modes.watch = modes.watch, _write_down
+    before, modes.watch = modes.watch, _store_value
     modes.settle()
     try:
         yield
@@ -153,13 +153,13 @@ def watch():
         modes.settle()
 
 
-def _write_down(node, results):
+def _store_value(node, results):
     # A summary, not the array: it is as it was when recorded, and keeps no memory alive.
     if len(results) == 1 and isinstance(results[0], Tensor) and results[0].level == 0:
         node.metadata[WATCHED] = value_of(results[0].payload)
 
 
-def watched(node):
+def watched_value(node):
     """What `watch` wrote down for a node, else None."""
     return node.metadata.get(WATCHED)
 
@@ -169,7 +169,7 @@ def is_leaf(node):
 
 
 def is_custom(node):
-    """Whether it is the node of somebody's Function, not a row's nor one of the engine's own, such as CopySlices."""
+    """Whether it is the node of somebody's Function, not a row's nor one of the engine's reporter, such as CopySlices."""
     return isinstance(node, FunctionNode)
 
 
@@ -221,7 +221,7 @@ def has_post_hooks(node):
     return node.hooks is not None and bool(node.hooks.post)
 
 
-def again(node, inputs):
+def recompute(node, inputs):
     """Run the node's row once more on raw inputs; None if that might not give the same numbers again."""
     op = node.op
     if op is None or op.variadic or op.outputs != 1 or len(inputs) != len(op.inputs):

@@ -86,21 +86,15 @@ def same(one, other):
     return (one.shape, one.dtype, one.data, one.fingerprint) == (other.shape, other.dtype, other.data, other.fingerprint)
 
 
-def _made(trace):
-    # leaves first, then operations from the oldest on
-    leaves = [node for node in trace.nodes if node.kind == "leaf"]
-    return leaves + [node for node in reversed(trace.nodes) if node.kind != "leaf"]
-
-
 def _forward(a, b):
-    for i, (one, other) in enumerate(zip_longest(_made(a), _made(b)), 1):
+    for i, (one, other) in enumerate(zip_longest(a.in_order_of_creation(), b.in_order_of_creation()), 1):
         ids = one and one.id, other and other.id
         if one is None or other is None or one.name != other.name:
-            yield Difference("forward", i, *ids, f"Forward {i}: {_instead(one, other)}.")
+            yield Difference("forward", i, *ids, f"Forward {i}: {_mismatch(one, other)}.")
             return
         if not same(one.value, other.value):
             verb = "is" if one.kind == "leaf" else "made"
-            told = f"{one.called} {verb} {_said(one.value, other.value)}"
+            told = f"{one.display_name} {verb} {_contrast(one.value, other.value)}"
             yield Difference("forward", i, *ids, f"Forward {i}: {told}.")
 
 
@@ -109,38 +103,38 @@ def _backward(a, b):
         nodes = one and a.node(one.node), other and b.node(other.node)
         ids = one and one.node, other and other.node
         if one is None or other is None or nodes[0].name != nodes[1].name:
-            yield Difference("backward", i, *ids, f"Backward {i}: {_instead(*nodes)}.")
+            yield Difference("backward", i, *ids, f"Backward {i}: {_mismatch(*nodes)}.")
             return
         told = _step(nodes[0], one, other, a)
         if told:
-            yield Difference("backward", i, *ids, f"Backward {i}: {nodes[0].called} {told}.")
+            yield Difference("backward", i, *ids, f"Backward {i}: {nodes[0].display_name} {told}.")
 
 
 def _step(node, one, other, trace):
     for v, w in zip_longest(one.incoming, other.incoming):
         if not same(v, w):
-            return f"receives {_said(v, w)}"
+            return f"receives {_contrast(v, w)}"
     if one.grad is not None and other.grad is not None:
         if not same(one.grad.before, other.grad.before):
-            return f"finds {_said(one.grad.before, other.grad.before)} in .grad"
+            return f"finds {_contrast(one.grad.before, other.grad.before)} in .grad"
         if not same(one.grad.after, other.grad.after):
-            return f"leaves {_said(one.grad.after, other.grad.after)} in .grad"
+            return f"leaves {_contrast(one.grad.after, other.grad.after)} in .grad"
     for v, w in zip_longest(one.outgoing, other.outgoing):
         if v is None or w is None:
             return f"sends {len(one.outgoing)} gradients in one run and {len(other.outgoing)} in the other"
         if not same(v.value, w.value):
-            return f"sends {trace.node(trace.edge(v.edge).source).called} {_said(v.value, w.value)}"
+            return f"sends {trace.node(trace.edge(v.edge).source).display_name} {_contrast(v.value, w.value)}"
     return None
 
 
-def _said(one, other):
-    one, other = ["nothing" if v is None else v.spoken for v in (one, other)]
+def _contrast(one, other):
+    one, other = ["nothing" if v is None else v.phrase for v in (one, other)]
     if one == other:
         return f"{one} in both runs, but not the same bits"
     return f"{one} in one run and {other} in the other"
 
 
-def _instead(one, other):
+def _mismatch(one, other):
     if one is None or other is None:
-        return f"only the {'first' if other is None else 'second'} run has {(one or other).called}"
+        return f"only the {'first' if other is None else 'second'} run has {(one or other).display_name}"
     return f"{one.name} in one run, {other.name} in the other"

@@ -104,7 +104,7 @@ class TraceNode(Record):
     saved: list[SavedItem] = field(default_factory=list)
 
     @property
-    def called(self) -> str:
+    def display_name(self) -> str:
         """How a sentence refers to this node: the caller's name for it, else the node's own."""
         return self.label or self.name
 
@@ -210,6 +210,11 @@ class Trace(Record):
         if found is None or found.id != id:
             raise KeyError(f"this trace has no {what[:-1]} {id!r}; it has {len(getattr(self, what))}")
         return found
+
+    def in_order_of_creation(self) -> list[TraceNode]:
+        """The leaves, then the operations from the oldest on."""
+        leaves = [node for node in self.nodes if node.kind == "leaf"]
+        return leaves + [node for node in self.nodes[::-1] if node.kind != "leaf"]
 
     @property
     def structure(self) -> tuple:

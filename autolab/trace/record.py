@@ -5,7 +5,7 @@ import numpy as np
 from autolab.trace import adapter
 from autolab.trace.model import GradUpdate, HookEvent, SavedItem, SentGradient, Trace, TraceEdge, TraceNode, TraceStep
 from autolab.trace.names import find_names
-from autolab.trace.sentences import filled, spoken, stretched, symbol
+from autolab.trace.sentences import broadcast_axes, equation, step_sentence, symbol
 from autolab.trace.values import collector_paused, shape_text, value_of
 
 ARRAYS = np.ndarray, np.generic
@@ -81,7 +81,7 @@ def record(loss, gradient=None, names=None):
     gradient = adapter.first_gradient(loss, gradient)
     with collector_paused():
         recorder = _Recorder(loss, names)
-        for node, incoming, outgoing in adapter.fire(loss, gradient, recorder.engine_nodes, recorder.hear):
+        for node, incoming, outgoing in adapter.run_backward(loss, gradient, recorder.engine_nodes, recorder.hear):
             recorder.step(node, incoming, outgoing)
     return recorder.trace
 
@@ -96,7 +96,7 @@ class _Recorder:
         self.raw = {node: tensor.payload for (node, output), (_, tensor) in named.items() if output == 0}
         self.raw[loss.grad_fn] = loss.payload
         self.saved = {node: self._saved(node) for node in self.engine_nodes}
-        self._remembered()
+        self._find_values()
         labels = _labels(named)
         self._number_leaves(labels)
         self.nodes = {node: self._node(node, labels.get(node, "")) for node in self.engine_nodes}
@@ -130,7 +130,7 @@ class _Recorder:
         """The saved values of a node by name; a setting or a shape is saved as itself."""
         return {saved.name: saved.value for saved in node.saved_values()}
 
-    def _remembered(self):
+    def _find_values(self):
         """Find the value of each result: in a variable, in a node that saved it, or by computing it again."""
         raw = self.raw
         for node in self.engine_nodes:
@@ -145,12 +145,12 @@ class _Recorder:
                     raw.setdefault(child, saved[name])
         with np.errstate(all="ignore"):
             for node in reversed(self.engine_nodes):
-                if node not in raw and adapter.watched(node) is None:
-                    result = self._again(node)
+                if node not in raw and adapter.watched_value(node) is None:
+                    result = self._recompute(node)
                     if result is not None:
                         raw[node] = result
 
-    def _again(self, node):
+    def _recompute(self, node):
         values = []
         for name, (child, output) in zip(self.input_names[node], self.engine_nodes[node]):
             value = self.saved[node].get(name)
@@ -159,12 +159,12 @@ class _Recorder:
             if value is None or np.size(value) > RECOMPUTE:
                 return None
             values.append(value)
-        return adapter.again(node, values)
+        return adapter.recompute(node, values)
 
     # -- nodes and edges ---------------------------------------------------------------------------
 
     def _node(self, node, label):
-        value = adapter.watched(node)
+        value = adapter.watched_value(node)
         if value is None and node in self.raw and node.outputs == 1:
             value = self._value(self.raw[node])
         kind = "leaf" if adapter.is_leaf(node) else "custom" if adapter.is_custom(node) else "op"
@@ -173,7 +173,7 @@ class _Recorder:
             made.shape, made.dtype = value.shape, value.dtype
         if kind == "leaf":
             return made
-        made.saved = [self._told(name, raw) for name, raw in self.saved[node].items() if raw is not None]
+        made.saved = [self._saved_item(name, raw) for name, raw in self.saved[node].items() if raw is not None]
         if node.op is not None:
             op, settings = node.op, adapter.settings_of(node)
             made.op, made.symbol, made.forward = op.name, symbol(op.name), adapter.forward_formula(op)
@@ -182,7 +182,7 @@ class _Recorder:
             made.rules = [adapter.rule_of(op, name)[0] for name in needed]
         return made
 
-    def _told(self, name, raw):
+    def _saved_item(self, name, raw):
         if _is_array(raw):
             value = self._value(raw)
             return SavedItem(name, value.text, value, raw.nbytes)
@@ -210,25 +210,25 @@ class _Recorder:
         described = self.nodes[node]
         received = [self._gradient(g) for g in incoming]
         if adapter.is_leaf(node):
-            grad = _accumulated(node.variable, incoming[0], received[0])
-            sentence = spoken(described, received, [], grad, hooks)
+            grad = _grad_update(node.variable, incoming[0], received[0])
+            sentence = step_sentence(described, received, [], grad, hooks)
             self.trace.steps.append(TraceStep(described.id, received, [], [], grad, sentence, hooks))
             return
         if described.shape is None and described.outputs == 1 and received[0] is not None:
             described.shape, described.dtype = received[0].shape, received[0].dtype
         inputs = self.engine_nodes[node]
-        sent = [self._sent(node, i, g, incoming, received) for i, g in enumerate(outgoing) if inputs[i][0] is not None]
-        receivers = [self.nodes[child].called for child, _ in inputs if child is not None]
+        sent = [self._sent_gradient(node, i, g, incoming, received) for i, g in enumerate(outgoing) if inputs[i][0] is not None]
+        receivers = [self.nodes[child].display_name for child, _ in inputs if child is not None]
         told = [(receiver, s.value, s.filled) for receiver, s in zip(receivers, sent)]
         frees = [saved.name for saved in described.saved if saved.bytes]
-        sentence = spoken(described, received, told, None, hooks)
+        sentence = step_sentence(described, received, told, None, hooks)
         self.trace.steps.append(TraceStep(described.id, received, sent, frees, None, sentence, hooks))
 
     def _gradient(self, g):
         # An array may be changed on its way, by a hook or a Function; a number cannot.
         return None if g is None else self._value(g) if isinstance(g, np.generic) else value_of(g)
 
-    def _sent(self, node, index, g, incoming, received):
+    def _sent_gradient(self, node, index, g, incoming, received):
         edge = self.edges[node, index]
         if g is None:
             return SentGradient(edge.id, None)
@@ -239,8 +239,8 @@ class _Recorder:
         if gradient is None:
             return SentGradient(edge.id, value, rule.formula)
         known = {**adapter.settings_of(node), **self.saved[node], gradient: incoming[0]}
-        axes = stretched(value.shape, received[0].shape) if node.op.kind == "elementwise" else ()
-        return SentGradient(edge.id, value, rule.formula, filled(rule.formula, known, value, axes))
+        axes = broadcast_axes(value.shape, received[0].shape) if node.op.kind == "elementwise" else ()
+        return SentGradient(edge.id, value, rule.formula, equation(rule.formula, known, value, axes))
 
 
 def _labels(named):
@@ -259,7 +259,7 @@ def _short(text, width=60):
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def _accumulated(leaf, g, received):
+def _grad_update(leaf, g, received):
     before = leaf.grad
     if before is None:
         return GradUpdate(None, received)

@@ -40,7 +40,7 @@ def fill(formula, values):
     pieces, end = _pieces(formula)
     told = []
     for before, name, alone in pieces:
-        text = _shown(values[name]) if name in values else name
+        text = _value_text(values[name]) if name in values else name
         told += before, text if alone or text[0] != "-" else f"({text})"
     return "".join(told) + end
 
@@ -55,15 +55,15 @@ def _pieces(formula):
     return found, formula[at:]
 
 
-def taken(formula, values):
+def select_branches(formula, values):
     """The formula without the branches that this call does not take: `a if exponent == 0 else b` becomes a or b.
 
-    >>> taken("g * 0 if exponent == 0 else g * exponent", {"exponent": 2})
+    >>> select_branches("g * 0 if exponent == 0 else g * exponent", {"exponent": 2})
     'g * exponent'
     """
     if " if " not in formula:
         return formula
-    return _without(formula, tuple(_holds(test, {"np": np, **values}) for test in _tests(formula)))
+    return _resolve(formula, tuple(_holds(test, {"np": np, **values}) for test in _tests(formula)))
 
 
 def _conditions(formula):
@@ -84,7 +84,7 @@ def _holds(test, values):
 
 
 @lru_cache(1024)
-def _without(formula, holds):
+def _resolve(formula, holds):
     tree, conditions = _conditions(formula)
     return ast.unparse(_Branches(dict(zip(conditions, holds))).visit(tree))
 
@@ -128,7 +128,7 @@ def _stands_alone(formula, match):
     return (not before or before[-1] in "(,[=") and not after.startswith("**")
 
 
-def _shown(value):
+def _value_text(value):
     if isinstance(value, NUMBERS):
         return number(value)
     dtype = getattr(value, "dtype", None)
@@ -141,12 +141,12 @@ def _shown(value):
     return f"{dtype.name}{shape_text(value.shape)}"
 
 
-def filled(formula, values, sent, axes=()):
+def equation(formula, values, sent, axes=()):
     """The rule with its numbers and what comes out: "10 * 3 = 30".
 
     `sent` is the TraceValue that goes along the edge; `axes` are the broadcast ones, which were summed on the way.
     """
-    left = fill(taken(formula, values), values)
+    left = fill(select_branches(formula, values), values)
     end = SUMMED + axes_text(axes) if axes else ""
     size = f"{sent.dtype}{shape_text(sent.shape)}"
     result = sent.text if sent.complete and len(sent.text) <= 40 else size
@@ -155,10 +155,10 @@ def filled(formula, values, sent, axes=()):
     return f"{left}{end} = {result}" if not end else f"{left} -> {result}{end}"
 
 
-def stretched(shape, to):
+def broadcast_axes(shape, to):
     """The axes along which an array of `shape` was stretched to the shape `to`, counted in `to`.
 
-    >>> stretched((3, 1), (2, 3, 4))
+    >>> broadcast_axes((3, 1), (2, 3, 4))
     (0, 2)
     """
     if shape == to:
@@ -173,47 +173,47 @@ def axes_text(axes):
     return f"axes {', '.join(others)} and {last}" if others else f"axis {last}"
 
 
-def spoken(node, incoming, sent, grad, hooks=()):
+def step_sentence(node, incoming, sent, grad, hooks=()):
     """What is said of a step: one sentence, with one before or after it for each hook that ran.
 
     `node` the node that fires; `incoming` the TraceValues it receives; `sent` a list of (receiver's name, TraceValue or None,
     filled rule or None); `grad` a GradUpdate for a leaf, else None; `hooks` the HookEvents that ran.
     """
-    told = _fired(node, incoming, sent, grad)
+    told = _node_sentence(node, incoming, sent, grad)
     if not hooks:
         return told
-    earlier = [_overheard(hook) for hook in hooks if hook.kind != "after"]
-    return " ".join([*earlier, told, *[_overheard(hook) for hook in hooks if hook.kind == "after"]])
+    earlier = [_hook_sentence(hook) for hook in hooks if hook.kind != "after"]
+    return " ".join([*earlier, told, *[_hook_sentence(hook) for hook in hooks if hook.kind == "after"]])
 
 
-def _overheard(hook):
+def _hook_sentence(hook):
     name = f"Hook {hook.name}" if hook.name.isidentifier() else "A hook"
-    sees, gives = [" and ".join("nothing" if v is None else v.spoken for v in vs) for vs in (hook.sees, hook.gives or ())]
+    sees, gives = [" and ".join("nothing" if v is None else v.phrase for v in vs) for vs in (hook.sees, hook.gives or ())]
     return f"{name} sees {sees}." if hook.gives is None else f"{name} changes {sees} to {gives}."
 
 
-def _fired(node, incoming, sent, grad):
-    received = " and ".join([v.spoken for v in incoming if v is not None]) or "nothing"
+def _node_sentence(node, incoming, sent, grad):
+    received = " and ".join([v.phrase for v in incoming if v is not None]) or "nothing"
     if grad is not None:
         name = node.label
         if received == "nothing":
-            return f"AccumulateGrad receives nothing; {name}.grad stays {grad.after.spoken if grad.after else 'None'}."
+            return f"AccumulateGrad receives nothing; {name}.grad stays {grad.after.phrase if grad.after else 'None'}."
         if grad.before is None:
-            return f"AccumulateGrad receives {received}; {name}.grad becomes {grad.after.spoken}."
-        return f"AccumulateGrad receives {received}; {name}.grad was {grad.before.spoken}, and becomes {grad.after.spoken}."
-    parts = [f"{name} gets {_share(value, rule)}" for name, value, rule in sent] or ["nothing before it needs a gradient"]
+            return f"AccumulateGrad receives {received}; {name}.grad becomes {grad.after.phrase}."
+        return f"AccumulateGrad receives {received}; {name}.grad was {grad.before.phrase}, and becomes {grad.after.phrase}."
+    parts = [f"{name} gets {_gradient_words(value, rule)}" for name, value, rule in sent] or ["nothing before it needs a gradient"]
     return f"{node.name} receives {received}; {'; '.join(parts)}."
 
 
-def _share(value, rule):
+def _gradient_words(value, rule):
     if value is None:
         return "no gradient"
     if rule is None:
-        return value.spoken
+        return value.phrase
     rule = rule.replace(" * ", " × ").replace("np.", "")
     if value.data is not None and len(rule) <= SPOKEN and rule != value.text:
         return rule
-    return value.spoken + sum_of(rule)
+    return value.phrase + sum_of(rule)
 
 
 def sum_of(rule):

@@ -118,7 +118,7 @@ class TraceValue:
         return size if len(size) <= 8 else f"[{len(self.shape)}-d]"
 
     @property
-    def spoken(self):
+    def phrase(self):
         """The value inside a sentence: its numbers if they are few, else its shape and range."""
         return self.text if self.data is not None and math.prod(self.shape) <= INLINE else f"a tensor {self.text}"
 

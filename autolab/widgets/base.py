@@ -42,8 +42,8 @@ CSS = "\n".join([
 ])  # fmt: skip
 
 WITHOUT_PYTHON = {"playing": False, "running": None, "ask": None}
-PACKED = 100_000  # characters from which on a page carries the value of a trait compressed
-PACKING = 4  # 12 % longer than with gzip's own 6, in half the time
+COMPRESS_FROM = 100_000  # characters from which on a page carries the value of a trait compressed
+COMPRESSION = 4  # 12 % longer than with gzip's own 6, in half the time
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -126,8 +126,8 @@ def _safe(text):
     return text.replace("<", "\\u003c")  # or a name could end the script
 
 
-def _packed(text):
-    return base64.b64encode(gzip.compress(text.encode(), PACKING, mtime=0)).decode()
+def _compress(text):
+    return base64.b64encode(gzip.compress(text.encode(), COMPRESSION, mtime=0)).decode()
 
 
 class Explorable(anywidget.AnyWidget):
@@ -184,9 +184,9 @@ class Explorable(anywidget.AnyWidget):
             The file, absolute.
         """
         traits = {name: _json(value) for name, value in self.offline().items()}
-        long = {name: _packed(text) for name, text in traits.items() if len(text) > PACKED}
+        long = {name: _compress(text) for name, text in traits.items() if len(text) > COMPRESS_FROM}
         short = ",".join(f'"{name}":{_safe(text)}' for name, text in traits.items() if name not in long)
-        answers = {trait: {value: _packed(_json(told)) for value, told in known.items()} for trait, known in self.answers().items()}
+        answers = {trait: {value: _compress(_json(told)) for value, told in known.items()} for trait, known in self.answers().items()}
         page = PAGE.format(
             title=html.escape(self.title), css=CSS, module=MODULE, data=f"{{{short}}}", packed=_json(long), answers=_safe(_json(answers)),
             picture=self.picture(), text=html.escape(self.text()),
@@ -203,7 +203,7 @@ class Explorable(anywidget.AnyWidget):
         told = {"version": VERSION, "data": self.state()}
         if Carrier.is_here():
             told |= {"module": MODULE, "css": CSS}
-        return OUTPUT.format(still=self.still(), key=self.key, told=_packed(_json(told)))
+        return OUTPUT.format(still=self.still(), key=self.key, told=_compress(_json(told)))
 
     def _repr_mimebundle_(self, **kwargs):
         bundle, metadata = super()._repr_mimebundle_(**kwargs) if starts_with_a_view() else ({}, {})

@@ -27,7 +27,7 @@ def size_text(count):
     return f"{count:.0f} B"
 
 
-def clocked(run, rounds=3):
+def shortest_time(run, rounds=3):
     """The shortest time of a few runs, in seconds."""
     best = float("inf")
     for _ in range(rounds):
@@ -93,7 +93,7 @@ def memory_against_depth(layer=None, input=None, depths=(2, 4, 8, 12, 16), segme
     memory = {at: _peak(lambda at=at: passes(*at)) for at in pairs}
     seconds = dict.fromkeys(pairs, float("inf"))
     for _ in range(5):  # in turn, so that a slow moment of the machine does not meet one of them alone
-        seconds = {at: min(s, clocked(lambda at=at: passes(*at), 1)) for at, s in seconds.items()}
+        seconds = {at: min(s, shortest_time(lambda at=at: passes(*at), 1)) for at, s in seconds.items()}
     found = {at: (memory[at], seconds[at]) for at in pairs}
     ends = (depths[0] - 0.5, depths[-1] + 0.5)
     left = Axes(ends, (0, 1.12 * max(memory.values()) / 1e3), (0, 0), (430, 290), ("layers", "peak, kB"), "memory")
@@ -200,17 +200,10 @@ def forward_against_reverse(make=_layer, sizes=SIZES):
     def frame(inputs, outputs):
         n, m = int(inputs), int(outputs)
         forward, reverse, apart = found[n, m]
-        rows = [
-            ["forward mode (jvp)", str(forward[0]), f"{forward[1] * 1e6:.0f} us"],
-            ["reverse mode (vjp)", str(reverse[0]), f"{reverse[1] * 1e6:.0f} us"],
-        ]
-        cheaper = (
-            "Forward mode needs fewer."
-            if forward[0] < reverse[0]
-            else "Reverse mode needs fewer."
-            if reverse[0] < forward[0]
-            else "Both need the same number."
-        )
+        modes = ("forward mode (jvp)", forward), ("reverse mode (vjp)", reverse)
+        rows = [[mode, str(passes), f"{seconds * 1e6:.0f} us"] for mode, (passes, seconds) in modes]
+        fewer = f"{'Forward' if forward[0] < reverse[0] else 'Reverse'} mode needs fewer."
+        cheaper = fewer if forward[0] != reverse[0] else "Both need the same number."
         said = (
             f"{plural(n, 'input')}, {plural(m, 'output')}: forward mode takes {plural(forward[0], 'pass')}, {forward[1] * 1e6:.0f} us; "
             f"reverse mode {plural(reverse[0], 'pass')}, {reverse[1] * 1e6:.0f} us. {cheaper} "
@@ -228,25 +221,21 @@ def forward_against_reverse(make=_layer, sizes=SIZES):
             for i, (name, value, kind) in enumerate([("forward", forward[k], "a"), ("reverse", reverse[k], "b")]):
                 width = max(300 * value / most[k], 2)
                 shown = str(value) if k == 0 else f"{value * 1e6:.0f}"
-                parts += [plot.words(20, top + 27 + 34 * i, name, "note"), plot.box(90, top + 10 + 34 * i, width, 26, kind),
+                parts += [plot.words(20, top + 27 + 34 * i, name, "note"), plot.rectangle(90, top + 10 + 34 * i, width, 26, kind),
                           plot.words(98 + width, top + 28 + 34 * i, shown)]  # fmt: skip
         return parts
 
     def _grid(n, m):
         cell = min(10, 190 / max(n, m))
+        size = f'width="{cell * 0.8:.1f}" height="{cell * m:.1f}"'
         return [
             plot.words(520, 30, f"Jacobian [{m}, {n}]", "head"),
-            *(
-                f'<rect x="{520 + cell * j:.1f}" y="44" width="{cell * 0.8:.1f}" height="{cell * m:.1f}" class="al-cell al-k-a"/>'
-                for j in range(n)
-            ),
+            *(f'<rect x="{520 + cell * j:.1f}" y="44" {size} class="al-cell al-k-a"/>' for j in range(n)),
             plot.words(520, 60 + cell * m + 8, f"{plural(n, 'column')} by forward mode, {plural(m, 'row')} by reverse mode", "note"),
         ]
 
-    controls = [
-        slider("inputs", sizes, [str(s) for s in sizes], start=sizes[-1]),
-        slider("outputs", sizes, [str(s) for s in sizes], start=sizes[0]),
-    ]
+    texts = [str(s) for s in sizes]
+    controls = [slider("inputs", sizes, texts, start=sizes[-1]), slider("outputs", sizes, texts, start=sizes[0])]
     return Panel("Forward mode against reverse mode", controls, frame, ["Mode", "Passes", "Time"], (870, 270), breaks=[500])
 
 
@@ -272,7 +261,7 @@ def _jacobians(f, n, m):
         return torch.stack(rows)
 
     apart = (forward() - reverse()).abs().max().item()
-    times = clocked(forward, 2), clocked(reverse, 2)
+    times = shortest_time(forward, 2), shortest_time(reverse, 2)
     return (passes["forward"], times[0]), (passes["reverse"], times[1]), apart
 
 
@@ -319,7 +308,7 @@ def fusion(f=_chain, x=None):
         if not program.fused or max(map(len, program.fused)) < 2:
             raise RuntimeError("nothing to fuse: the function has no two elementwise operations in a row on tensors large enough for it")
         apart = (compiled(x) - f(x)).abs().max().item() if isinstance(out, torch.Tensor) else 0.0
-        seconds = clocked(lambda: f(x), 5), clocked(lambda: compiled(x), 5)
+        seconds = shortest_time(lambda: f(x), 5), shortest_time(lambda: compiled(x), 5)
     chain = max(program.fused, key=len)
     made = {id(o) for s in chain for o in s.outs if o is not None}
     used_in = {}
@@ -375,22 +364,15 @@ def _lanes(calls, step, fused):
         top, done = 40 + 44 * i, i < step
         parts.append(plot.words(110, top + 22, name, "", "end"))
         for k, (count, word) in enumerate(((r, "read"), (w, "write"))):
-            wide = 140 * count / most
-            kind = ("a" if word == "read" else "b") if done else "empty"
-            parts += [
-                plot.box(120 + 165 * k, top, max(wide, 6), 30, kind),
-                plot.words(126 + 165 * k, top + 20, f"{word} {size_text(count)}" if done else word),
-            ]
-        parts.append(plot.box(560, top, 180, 30, "grad" if step >= len(calls) else "empty"))
+            parts.append(plot.rectangle(120 + 165 * k, top, max(140 * count / most, 6), 30, "ab"[k] if done else "empty"))
+            parts.append(plot.words(126 + 165 * k, top + 20, f"{word} {size_text(count)}" if done else word))
+        parts.append(plot.rectangle(560, top, 180, 30, "grad" if step >= len(calls) else "empty"))
         parts.append(plot.words(650, top + 20, "in the cache", "", "middle"))
     bottom = 40 + 44 * len(calls)
     if step >= len(calls):
         parts += [plot.words(748, 60, f"read {size_text(fused[0])}"), plot.words(748, bottom - 22, f"write {size_text(fused[1])}")]
-        eager = sum(r + w for _, r, w in calls)
-        parts += [
-            plot.words(120, bottom + 26, f"in all {size_text(eager)}", "head"),
-            plot.words(560, bottom + 26, f"in all {size_text(sum(fused))}", "head"),
-        ]
+        sums = (120, sum(r + w for _, r, w in calls)), (560, sum(fused))
+        parts += [plot.words(x, bottom + 26, f"in all {size_text(count)}", "head") for x, count in sums]
     return parts
 
 

@@ -77,12 +77,12 @@ class Explorer(Explorable):
     frame = traitlets.Dict(help="the numbers at `values`").tag(sync=True)
 
     def __init__(self, f, inputs, stops=STOPS):
-        traits, driven = self._prepared(f, inputs, stops)
+        traits, driven = self._prepare(f, inputs, stops)
         super().__init__(view="explorer", **traits)
         for name, slider in driven.items():
             self._link(name, slider)
 
-    def _prepared(self, f, inputs, stops=STOPS):
+    def _prepare(self, f, inputs, stops=STOPS):
         """What the browser is to know of a function and its inputs, and the sliders of ipywidgets among them."""
         if not callable(f):
             raise TypeError(f"explore needs a function, got {type(f).__name__}: explore(lambda x: x**2, x=(-3, 3))")
@@ -182,7 +182,7 @@ class Explorer(Explorable):
         arguments = {}
         for name in self._order:
             given = values.get(name, self._fixed.get(name))
-            arguments[name] = _leaf(given) if isinstance(given, float) else given
+            arguments[name] = torch.tensor(given, requires_grad=True) if isinstance(given, float) else given
         with np.errstate(all="ignore"):
             with watch():
                 result = self._f(**arguments)
@@ -228,7 +228,7 @@ class Explorer(Explorable):
         result = trace.node(trace.root).value.text
         leaves = [n for n in trace.nodes if n.kind == "leaf" and n.id in received]
         leaves.sort(key=lambda n: self._order.index(n.label) if n.label in self._order else len(self._order))
-        parts = [f"{received[n.id].incoming[0].spoken} for {n.label}" for n in leaves]
+        parts = [f"{received[n.id].incoming[0].phrase} for {n.label}" for n in leaves]
         told = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
         return f"{self._place(values)}: the result is {result}; its gradient is {told}."
 
@@ -287,7 +287,7 @@ def _slider(name, given, stops):
     # Rounded, so that the stop at 1.1 is 1.1 and not 1.1000000000000005.
     digits = max(0, 4 - int(np.floor(np.log10((high - low) / (stops - 1)))))
     places = [round(low + (high - low) * i / (stops - 1), digits) for i in range(stops)]
-    return _described(name, places, _start(places))
+    return _slider_data(name, places, _start(places))
 
 
 def _start(places):
@@ -312,7 +312,7 @@ def _round_stops(low, high, most):
     return round(count) + 1 if abs(count - round(count)) < 1e-9 and most > 2 else most
 
 
-def _described(name, places, start):
+def _slider_data(name, places, start):
     return {"name": name, "stops": places, "texts": [number(stop) for stop in places], "start": start}
 
 
@@ -321,13 +321,11 @@ def _coarser(slider, most):
     if len(stops) <= most:
         return dict(slider)
     picked = [stops[round(i * (len(stops) - 1) / (most - 1))] for i in range(most)]
-    return _described(slider["name"], picked, slider["start"])
+    return _slider_data(slider["name"], picked, slider["start"])
 
 
 def _constant(name, given):
-    from autolab.engine.tensor import Tensor
-
-    if isinstance(given, Tensor):
+    if isinstance(given, torch.Tensor):
         return given
     if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating):
         raise TypeError(
@@ -346,16 +344,8 @@ def _variables_around(f):
     return {**found.globals, **found.nonlocals}
 
 
-def _leaf(value):
-    import autolab
-
-    return autolab.tensor(value, requires_grad=True)
-
-
 def _check(result):
-    from autolab.engine.tensor import Tensor
-
-    if not isinstance(result, Tensor):
+    if not isinstance(result, torch.Tensor):
         kind = "None" if result is None else type(result).__name__
         hint = " Did you forget `return`?" if result is None else ""
         raise TypeError(f"explore shows functions that return a Tensor; this one returned {kind}.{hint}")
@@ -375,9 +365,7 @@ def _check(result):
 
 KNOWN = "abs cos cosh erf exp log log1p maximum minimum relu sigmoid sin sinh sqrt square tan tanh".split()
 ALLOWED = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.Call, ast.Name, ast.Constant, ast.operator, ast.unaryop, ast.expr_context)
-
-
-TYPED = "_f", "_fixed", "_sliders", "_order", "_around", "_structures", "_pictures"  # what belongs to one expression
+OF_EXPRESSION = "_f", "_fixed", "_sliders", "_order", "_around", "_structures", "_pictures"
 
 
 def live(expression="(3 * x + 2) ** 2", /, **inputs):
@@ -395,7 +383,7 @@ def live(expression="(3 * x + 2) ** 2", /, **inputs):
 
     Returns
     -------
-    Live
+    LiveExplorer
 
     Raises
     ------
@@ -410,10 +398,10 @@ def live(expression="(3 * x + 2) ** 2", /, **inputs):
     >>> engine.type("x ** 3").move(x=2.0).sentence
     'x = 2: the result is 8; its gradient is 12 for x.'
     """
-    return Live(expression, inputs)
+    return LiveExplorer(expression, inputs)
 
 
-class Live(Explorer):
+class LiveExplorer(Explorer):
     """What `live` makes: an Explorer whose function is typed. `type("x ** 2")` types another expression."""
 
     expression = traitlets.Unicode().tag(sync=True)
@@ -421,7 +409,7 @@ class Live(Explorer):
 
     def __init__(self, expression, inputs):
         self._ranges = dict(inputs)
-        f, names = _typed(expression)
+        f, names = _function_of(expression)
         super().__init__(f, self._inputs_for(names))
         with self.hold_sync():
             self.view, self.title, self.expression = "live", "Live engine", expression
@@ -430,13 +418,13 @@ class Live(Explorer):
         return {name: self._ranges.get(name, (-3, 3)) for name in names}
 
     @traitlets.observe("expression")
-    def _retyped(self, change):
+    def _change_expression(self, change):
         if self.view != "live":
             return
-        before = {name: self.__dict__[name] for name in TYPED}
+        before = {name: self.__dict__[name] for name in OF_EXPRESSION}
         try:
-            f, names = _typed(self.expression)
-            traits, _ = self._prepared(f, self._inputs_for(names))
+            f, names = _function_of(self.expression)
+            traits, _ = self._prepare(f, self._inputs_for(names))
         except Exception as error:
             self.__dict__.update(before)
             self.problem = f"{type(error).__name__}: {error}"
@@ -463,7 +451,7 @@ class Live(Explorer):
         return {**super().offline(), "view": "explorer", "title": f"Live engine: {self.expression}"}
 
 
-def _typed(expression):
+def _function_of(expression):
     """The function that an expression stands for, and the names of its inputs."""
     try:
         tree = ast.parse(expression.strip(), mode="eval")

@@ -16,21 +16,21 @@ STOPS = 61
 NODE = re.compile(r'(?=<g class="al-(?:node|edge|leaf|op|custom|out))')
 
 
-def called(f):
+def function_name(f):
     """What to call a function in a title; the apply of a Function is called as its class."""
     f = f.__self__ if getattr(f, "__name__", "") == "apply" and isinstance(getattr(f, "__self__", None), type) else f
     return getattr(f, "__name__", type(f).__name__).replace("<lambda>", "f")
 
 
-def at(f, x):
+def value_and_gradient(f, x):
     """Value and gradient of a function at a number, by `backward()`; nan for a gradient that does not come."""
     leaf = torch.tensor(float(x), requires_grad=True)
     with np.errstate(all="ignore"):
         y = f(leaf)
         if not isinstance(y, torch.Tensor):
-            raise TypeError(f"{called(f)} returned {type(y).__name__}; it must return a Tensor computed from its argument")
+            raise TypeError(f"{function_name(f)} returned {type(y).__name__}; it must return a Tensor computed from its argument")
         if y.numel() != 1:
-            raise RuntimeError(f"{called(f)} of a single number has shape {list(y.shape)}; it must be a single number, too")
+            raise RuntimeError(f"{function_name(f)} of a single number has shape {list(y.shape)}; it must be a single number, too")
         if not y.requires_grad:
             return y.item(), float("nan")
         y.backward()
@@ -83,8 +83,8 @@ def chain_rule(f=square_of_line, x=(-2, 2)):
     'At x = 1 the result is 25. PowBackward0: 10, AddBackward0: 1, MulBackward0: 3; their product, the slope, is 30.'
     """
     stops = _range(x)
-    curve = [at(f, s)[0] for s in stops]
-    axes = Axes((stops[0], stops[-1]), plot.span(curve), (0, 0), (700, 270), ("x", ""), f"{called(f)} and its tangent")
+    curve = [value_and_gradient(f, s)[0] for s in stops]
+    axes = Axes((stops[0], stops[-1]), plot.span(curve), (0, 0), (700, 270), ("x", ""), f"{function_name(f)} and its tangent")
     base = [axes.frame(), axes.line(stops, curve)]
 
     def make(x):
@@ -92,16 +92,16 @@ def chain_rule(f=square_of_line, x=(-2, 2)):
         with np.errstate(all="ignore"), watch():
             y = f(leaf)
             trace = record(y, names={"x": leaf})
-            own = _local(y)
+            own = _own_derivatives(y)
         slope = trace.steps[-1].grad.after.text if trace.steps and trace.steps[-1].grad else "none"
-        value, gradient = at(f, x)
+        value, gradient = value_and_gradient(f, x)
         tangent = [axes.straight(x, value, gradient), axes.point(x, value, "grad", f"slope {short(gradient)}", gradient)]
         rows = []
         for step in trace.steps:
             node = trace.node(step.node)
             value_of = "?" if node.value is None else node.value.text
             derivative = own.get(node.id, "")
-            rows.append([node.called, value_of, step.incoming[0].text if step.incoming and step.incoming[0] else "", derivative])
+            rows.append([node.display_name, value_of, step.incoming[0].text if step.incoming and step.incoming[0] else "", derivative])
         ops = [r for r in rows if r[3]]
         line = len(ops) == len(trace.nodes) - 1 and all("," not in r[3] for r in ops)
         if line:
@@ -114,12 +114,12 @@ def chain_rule(f=square_of_line, x=(-2, 2)):
         )
 
     return Panel(
-        f"Chain rule of {called(f)}", [slider("x", stops, start=stops[0] + 0.75 * (stops[-1] - stops[0]))], make,
+        f"Chain rule of {function_name(f)}", [slider("x", stops, start=stops[0] + 0.75 * (stops[-1] - stops[0]))], make,
         ["Node", "Value", "Running product (received)", "Own derivative"], (720, 436),
     )  # fmt: skip
 
 
-def _local(y):
+def _own_derivatives(y):
     """Node id -> what each node makes of a gradient of 1: its own derivative, one for each input."""
     found, order, stack = {}, {}, [y.grad_fn]
     while stack:
@@ -149,7 +149,7 @@ def _chain(rows, top):
             if i == 0 and not row[3]:
                 kind = "leaf"
             if text:
-                parts.append(plot.box(left, top + 12 + 30 * i, 110, 27, kind))
+                parts.append(plot.rectangle(left, top + 12 + 30 * i, 110, 27, kind))
                 parts.append(plot.words(left + 55, top + 30 + 30 * i, text[:15], "grad" if kind == "grad" else "", "middle"))
     if len(rows) > len(shown):
         parts.append(plot.words(120, top + 146, f"and {len(rows) - len(shown)} more nodes in the table", "note"))
@@ -193,13 +193,13 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3)):
     'At x = 1.3: round gives 1 and gradient 0; StraightThrough gives 1 and gradient 1.'
     """
     stops = _range(x)
-    names = [called(h) for h in (f, g)]
+    names = [function_name(h) for h in (f, g)]
     pair = [h.apply if isinstance(h, type) and issubclass(h, torch.autograd.Function) else h for h in (f, g)]
     for h in pair:
         if not callable(h):
             raise TypeError(f"two_gradients compares two functions, and got {type(h).__name__}: two_gradients(torch.relu, torch.sigmoid)")
     fine = np.linspace(stops[0], stops[-1], 241)
-    curves = [np.array([at(h, s) for s in fine]) for h in pair]
+    curves = [np.array([value_and_gradient(h, s) for s in fine]) for h in pair]
     values, gradients = [[c[:, k] for c in curves] for k in (0, 1)]
     left = Axes((stops[0], stops[-1]), plot.span(*values), (0, 0), (420, 290), ("x", ""), "forward: value")
     right = Axes((stops[0], stops[-1]), plot.span(*gradients, [0, 1]), (430, 0), (420, 290), ("x", ""), "backward: gradient")
@@ -207,7 +207,7 @@ def two_gradients(f=torch.relu, g=StraightThrough, x=(-3, 3)):
     base += [axes.line(fine, c, kind) for axes, cs in ((left, values), (right, gradients)) for c, kind in zip(cs, "ab")]
 
     def make(x):
-        found = [at(h, x) for h in pair]
+        found = [value_and_gradient(h, x) for h in pair]
         marks = [axes.point(x, found[k][i], kind) for i, axes in enumerate((left, right)) for k, kind in enumerate("ab")]
         both = "; ".join(f"{n} gives {number(v)} and gradient {'none' if d != d else number(d)}" for n, (v, d) in zip(names, found))
         rows = [[n, number(v), "none" if d != d else number(d)] for n, (v, d) in zip(names, found)]
@@ -272,25 +272,25 @@ def forward_and_back(f=square_of_line, /, **inputs):
         received = {s.node: s for s in trace.steps[:back]}
         rows = [
             [
-                n.called,
+                n.display_name,
                 value_line(n).lstrip("= ") if n.id in known else "not yet",
                 received[n.id].incoming[0].text if n.id in received and received[n.id].incoming[0] else "not yet",
             ]
             for n in trace.nodes[::-1]
         ]
-        return Frame(_said(trace, ops, step), pieces, rows)
+        return Frame(_sentence(trace, ops, step), pieces, rows)
 
-    title = f"Forward and back through {called(f)}"
+    title = f"Forward and back through {function_name(f)}"
     return Panel(title, [timeline(count + len(trace.steps))], make, ["Node", "Value", "Gradient"], (width, height))
 
 
-def _said(trace, ops, step):
+def _sentence(trace, ops, step):
     if step == 0:
         return "Ready. Values come first, from the inputs on."
     if step <= len(ops):
         node = ops[step - 1]
-        value = "a value that no rule asks for" if node.value is None else node.value.spoken
-        return f"Forward: {node.called} computes {value}."
+        value = "a value that no rule asks for" if node.value is None else node.value.phrase
+        return f"Forward: {node.display_name} computes {value}."
     return f"Back: {trace.steps[step - len(ops) - 1].sentence}"
 
 

@@ -10,7 +10,7 @@ from autolab.draw.svg import value_line
 from autolab.trace import Trace, graph, record, watch
 from autolab.trace import compare as compare_traces
 from autolab.trace.values import number
-from autolab.widgets.functions import called, graph_pieces
+from autolab.widgets.functions import function_name, graph_pieces
 from autolab.widgets.panel import Frame, Panel, StateMachine, choice, timeline
 
 # -- 2: graph builder ------------------------------------------------------------------------------
@@ -62,7 +62,11 @@ def graph_builder(functions=None, **leaves):
     def show(state):
         h, tensors = run(state)
         if not state:
-            box = [plot.box(30, 40, 150, 60, "leaf"), plot.words(50, 66, first, "head"), plot.words(50, 86, f"= {number(values[first])}")]
+            box = [
+                plot.rectangle(30, 40, 150, 60, "leaf"),
+                plot.words(50, 66, first, "head"),
+                plot.words(50, 86, f"= {number(values[first])}"),
+            ]
             return Frame(f"Only a leaf: {first} = {number(values[first])}. Its grad_fn is None. Add an operation.", box,
                          [[first, number(values[first]), "None, a leaf", "not yet"]])  # fmt: skip
         done = state[-1] == BACK
@@ -70,19 +74,16 @@ def graph_builder(functions=None, **leaves):
         received = {s.node: s.incoming[0].text for s in trace.steps if s.incoming[0]}
         missing = "none" if done else "not yet"
         rows = [
-            [n.called, value_line(n).removeprefix("= "), "None, a leaf" if n.kind == "leaf" else n.name, received.get(n.id, missing)]
+            [n.display_name, value_line(n).removeprefix("= "), "None, a leaf" if n.kind == "leaf" else n.name, received.get(n.id, missing)]
             for n in trace.nodes[::-1]
         ]
         if done:
-            said = (
-                f"{BACK} has run: "
-                + ", ".join(f"{n.label}.grad is {received[n.id]}" for n in trace.nodes if n.kind == "leaf" and n.id in received)
-                + "."
-            )
+            grads = [f"{n.label}.grad is {received[n.id]}" for n in trace.nodes if n.kind == "leaf" and n.id in received]
+            said = f"{BACK} has run: {', '.join(grads)}."
         else:
             root = trace.node(trace.root)
             sources = [trace.node(e.source) for e in trace.edges if e.target == root.id]
-            into = ", ".join(f"AccumulateGrad of {n.label}" if n.kind == "leaf" else n.called for n in sources)
+            into = ", ".join(f"AccumulateGrad of {n.label}" if n.kind == "leaf" else n.display_name for n in sources)
             said = f"{state[-1]} made a node: {root.name}, value {number(h.item())}. Its next_functions: {into}."
         pieces, width, height = graph_pieces(trace)
         scale = min(1, 960 / width, 460 / height)
@@ -167,9 +168,8 @@ def scissors(x=2.0, w=3.0):
             kind, _, message = error.partition(": ")
             said += f" raises {kind}: {re.split(r'[.:;] | [(]', message)[0].rstrip('.')}"
         else:
-            said += (
-                f": x.grad is {grads['x']}, w.grad is {grads['w']}" + (f"; g is ({names['g'][0].item():g},)" if "g" in names else "") + "."
-            )
+            given = f"; g is ({names['g'][0].item():g},)" if "g" in names else ""
+            said += f": x.grad is {grads['x']}, w.grad is {grads['w']}{given}."
         code = "\n".join(listing) + (f"\n\n{error}" if error else "")
         return Frame(said, _tape(names, rows), rows, code)
 
@@ -179,13 +179,8 @@ def scissors(x=2.0, w=3.0):
 
 def _blocks(lines):
     """Lines as statements: what is indented belongs to the line before."""
-    out = []
-    for line in lines:
-        if line.startswith(" "):
-            out[-1].append(line)
-        else:
-            out.append([line])
-    return out
+    starts = [i for i, line in enumerate(lines) if not line.startswith(" ")]
+    return [lines[i:j] for i, j in zip(starts, [*starts[1:], None])]
 
 
 def _about(t):
@@ -208,7 +203,7 @@ def _tape(names, rows):
     for name, (px, py) in places.items():
         _, value, needs, made_by, grad = by_name[name]
         kind = "leaf" if name in "xw" else "op" if needs == "True" else "empty"
-        parts += [plot.box(px, py, 165, 60, kind), plot.words(px + 10, py + 19, f"{name} = {value}", "head"),
+        parts += [plot.rectangle(px, py, 165, 60, kind), plot.words(px + 10, py + 19, f"{name} = {value}", "head"),
                   plot.words(px + 10, py + 36, made_by if made_by != "None" else "no grad_fn", "note")]  # fmt: skip
         if name in "xw":
             parts.append(plot.words(px + 10, py + 53, f".grad {grad}", "grad"))
@@ -284,7 +279,7 @@ def version_counter(f=torch.exp, values=(0.0, 1.0)):
             t = names[n]
             parts += [
                 plot.words(20, top + 22, n, "head"),
-                *(plot.box(60 + 90 * i, top, 84, 34, "leaf" if n == "x" else "op") for i in range(t.numel())),
+                *(plot.rectangle(60 + 90 * i, top, 84, 34, "leaf" if n == "x" else "op") for i in range(t.numel())),
             ]
             parts += [plot.words(102 + 90 * i, top + 21, number(value, 4), "", "middle") for i, value in enumerate(t.tolist())]
             parts.append(plot.words(80 + 90 * t.numel(), top + 21, f"version {versions[n]}", "grad" if versions[n] else "note"))
@@ -298,16 +293,15 @@ def version_counter(f=torch.exp, values=(0.0, 1.0)):
         rows = [[n, str([round(v, 4) for v in names[n].tolist()]), str(versions[n])] for n in "xav"]
         rows += [[f"saved by {node}", ", ".join(what), ""] for node, what in saved.items()]
         code = "\n".join(
-            ["a = x * 2", "v = a[:1]", f"y = {called(f)}(a).sum()", *(WRITES[s] for s in state), *(["", error] if error else [])]
+            ["a = x * 2", "v = a[:1]", f"y = {function_name(f)}(a).sum()", *(WRITES[s] for s in state), *(["", error] if error else [])]
         )
         return Frame(said, parts, rows, code, error=bool(error))
 
     def actions(state):
         return [] if len(state) > 6 else list(WRITES)
 
-    return StateMachine(
-        "Version counter", (), lambda s, a: (*s, a), show, actions, ["Tensor", "Values", "Version"], (860, 225), breaks=[455]
-    )
+    columns = ["Tensor", "Values", "Version"]
+    return StateMachine("Version counter", (), lambda s, a: (*s, a), show, actions, columns, (860, 225), breaks=[455])
 
 
 # -- 16: two worlds --------------------------------------------------------------------------------
@@ -348,10 +342,10 @@ def compare(f, g, /, **inputs):
     for h in (f, g):
         torch.set_rng_state(state)
         traces.append(_trace_of(h, inputs))
-        names.append(called(h) if callable(h) and not isinstance(h, torch.Tensor | Trace) else "")
+        names.append(function_name(h) if callable(h) and not isinstance(h, torch.Tensor | Trace) else "")
     names = names if all(names) and names[0] != names[1] else ["first", "second"]
     found = compare_traces(*traces)
-    made = [[n for n in t.nodes if n.kind == "leaf"] + [n for n in t.nodes[::-1] if n.kind != "leaf"] for t in traces]
+    made = [t.in_order_of_creation() for t in traces]
     forward, back = max(map(len, made)), max(len(t.steps) for t in traces)
     differ = {d.index + (forward if d.where == "backward" else 0): d for d in found.differences}
     parted = min(differ, default=None)
@@ -361,7 +355,7 @@ def compare(f, g, /, **inputs):
         """The node of run k at moment m, and what happens there."""
         if m <= forward:
             node = made[k][m - 1] if m <= len(made[k]) else None
-            return node, "" if node is None else f"{node.called} = {'?' if node.value is None else node.value.text}"
+            return node, "" if node is None else f"{node.display_name} = {'?' if node.value is None else node.value.text}"
         if m - forward > len(traces[k].steps):
             return None, ""
         step = traces[k].steps[m - forward - 1]
@@ -425,16 +419,16 @@ def _trace_of(h, inputs):
         return record(h)
     if not callable(h):
         raise TypeError(f"compare takes two functions, two losses or two traces, and got {type(h).__name__}: compare(f, g, x=2.0)")
-    own = {}
-    for name, value in inputs.items():
-        own[name] = (
-            value.detach().clone().requires_grad_(value.requires_grad)
-            if isinstance(value, torch.Tensor)
-            else torch.tensor(float(value), requires_grad=True)
-        )
+    leaves = {name: _leaf(value) for name, value in inputs.items()}
     with watch():
-        loss = h(**own)
-    return record(loss, names=own)
+        loss = h(**leaves)
+    return record(loss, names=leaves)
+
+
+def _leaf(value):
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone().requires_grad_(value.requires_grad)
+    return torch.tensor(float(value), requires_grad=True)
 
 
 def _marked(piece, known, now, bad):

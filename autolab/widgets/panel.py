@@ -85,7 +85,7 @@ class Panel(Explorable):
         self._controls = {c["name"]: c for c in controls}
         start = {c["name"]: c["start"] for c in controls}
         self._strict = True
-        first = self._found(start)
+        first = self._cached_frame(start)
         self._strict = False
         self._fill(PATIENCE)
         super().__init__(
@@ -106,18 +106,18 @@ class Panel(Explorable):
         for at in self._positions()[:most]:
             if time.perf_counter() > end:
                 break
-            self._found(at)
+            self._cached_frame(at)
 
     def _known_frames(self):
         return {key: f for key, f in self._known.items() if key is not None}
 
-    def _found(self, at):
+    def _cached_frame(self, at):
         key = self._key(at)
         if key not in self._known:
-            self._known[key] = self._packed(key, self._made(at))
+            self._known[key] = self._pack(key, self._compute(at))
         return self._known[key]
 
-    def _made(self, at):
+    def _compute(self, at):
         values = {name: self._controls[name]["stops"][k] for name, k in at.items()}
         try:
             return self._make(**values)
@@ -127,7 +127,7 @@ class Panel(Explorable):
             where = ", ".join(f"{c['label']} = {c['texts'][at[n]]}" for n, c in self._controls.items())
             return Frame(f"{where}: {type(error).__name__}: {error}", error=True)
 
-    def _packed(self, key, frame):
+    def _pack(self, key, frame):
         picture = [self._numbers.setdefault(part, len(self._numbers)) for part in frame.picture if part]
         self._parts.extend(itertools.islice(self._numbers, len(self._parts), None))
         packed = {"key": key, "picture": picture, "sentence": frame.sentence, "rows": [[str(c) for c in r] for r in frame.rows]}
@@ -148,7 +148,7 @@ class Panel(Explorable):
     def _follow(self, change):
         if not self.view:
             return
-        frame = self._found(self.at)
+        frame = self._cached_frame(self.at)
         if frame != self.frame:
             with self.hold_sync():
                 if len(self._parts) > len(self.parts):
@@ -198,19 +198,19 @@ class Panel(Explorable):
     @property
     def sentence(self):
         """What is said here."""
-        return self._found(self.at)["sentence"]
+        return self._cached_frame(self.at)["sentence"]
 
     @property
     def rows(self):
         """The table here, as lists of texts."""
-        return self._found(self.at)["rows"]
+        return self._cached_frame(self.at)["rows"]
 
     def picture(self):
-        frame = self._found(self.at)
+        frame = self._cached_frame(self.at)
         return plot.picture([self._parts[i] for i in frame["picture"]], *self.size, f"{self.title}. {frame['sentence']}", STYLE)
 
     def text(self):
-        frame = self._found(self.at)
+        frame = self._cached_frame(self.at)
         lines = [self.columns, *frame["rows"]]
         widths = [max(len(line[i]) for line in lines if i < len(line)) for i in range(len(self.columns))] if lines else []
         table = ["  ".join(cell.ljust(w) for cell, w in zip(line, widths)).rstrip() for line in lines]
@@ -246,11 +246,11 @@ class StateMachine(Panel):
                 return
             for action in self._actions(state):
                 known = len(self._states)
-                after = self._leads(state, action)
+                after = self._successor(state, action)
                 if len(self._states) > known:
                     found.append(after)
 
-    def _leads(self, state, action):
+    def _successor(self, state, action):
         if (state, action) not in self._edges:
             after = self._act(state, action)
             self._states.setdefault(after, len(self._states))
@@ -281,7 +281,7 @@ class StateMachine(Panel):
         can = list(self._actions(here))
         if action not in can:
             raise KeyError(f"{action!r} is none of what can be done here: {', '.join(can)}")
-        after = self._states[self._leads(here, action)]
+        after = self._states[self._successor(here, action)]
         self._count()
         self._known.pop(self._key(self.at), None)  # it knows now where the action leads
         return self._go({"state": after})

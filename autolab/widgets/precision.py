@@ -6,7 +6,7 @@ import io
 import numpy as np
 
 import autolab as torch
-from autolab import nn
+from autolab import datasets, nn
 from autolab.draw.plot import Axes, short
 from autolab.widgets.panel import Frame, Panel, slider
 
@@ -59,23 +59,10 @@ def underflow(gradients=None, history=None):
     stops = [2.0**k for k in range(0, 33, 2)]
     bins = 2.0 ** np.arange(-44, 26)
     most = max(np.histogram(sizes * s, bins)[0].max() for s in stops)
-    left = Axes(
-        (bins[0], bins[-1]),
-        (0, 1.35 * most),
-        (0, 0),
-        (560, 300),
-        ("size of the gradient times the scale", "how many"),
-        "float16 holds what lies between the lines",
-        "x",
-    )
-    base, marks = (
-        [left.frame()],
-        [
-            left.upright(SMALLEST, "zero below", "c", 30),
-            left.upright(NORMAL, "coarse", "c", 46),
-            left.upright(LARGEST, "inf above", "c", 30),
-        ],
-    )
+    labels = "size of the gradient times the scale", "how many"
+    left = Axes((bins[0], bins[-1]), (0, 1.35 * most), (0, 0), (560, 300), labels, "float16 holds what lies between the lines", "x")
+    base, limits = [left.frame()], [(SMALLEST, "zero below", 30), (NORMAL, "coarse", 46), (LARGEST, "inf above", 30)]
+    marks = [left.upright(limit, label, "c", at) for limit, label, at in limits]
     if history:
         right = Axes(
             (0, len(history)), (min(history) / 2, max(history) * 2), (570, 0), (290, 300), ("step", "scale"), "GradScaler's history", "y"
@@ -87,40 +74,28 @@ def underflow(gradients=None, history=None):
             half = (g * scale).half()
             lost, gone = int((half == 0).sum().item()), int(torch.isinf(half).sum().item())
         counts = np.histogram(sizes * scale, bins)[0]
-        kinds = ["c" if high <= SMALLEST or low >= LARGEST else "a" for low, high in zip(bins, bins[1:])]
-        bars = [
-            left.bars(bins[:-1][[k == kind for k in kinds]], bins[1:][[k == kind for k in kinds]], counts[[k == kind for k in kinds]], kind)
-            for kind in "ac"
-        ]
+        is_lost = (bins[1:] <= SMALLEST) | (bins[:-1] >= LARGEST)
+        bars = [left.bars(bins[:-1][of], bins[1:][of], counts[of], kind) for kind, of in (("a", ~is_lost), ("c", is_lost))]
         power = f" (2^{int(np.log2(scale))})" if scale > 1 else ""
         share = f"{100 * lost / len(sizes):.3g}%"
         said = f"Scale {scale:.0f}{power}: of {len(sizes)} gradients {lost} ({share}) become zero in float16, and {gone} become infinite."
         rows = [
-            [f"{short(low)} to {short(high)}", str(count), "lost" if k == "c" else "kept"]
-            for low, high, count, k in zip(bins, bins[1:], counts, kinds)
+            [f"{short(low)} to {short(high)}", str(count), "lost" if gone else "kept"]
+            for low, high, count, gone in zip(bins, bins[1:], counts, is_lost)
             if count
         ]
         return Frame(said, base + bars + marks, rows)
 
-    return Panel(
-        "Underflow in float16",
-        [slider("scale", stops, [f"2^{int(np.log2(s))}" for s in stops])],
-        make,
-        ["Size", "How many", "In float16"],
-        (870, 310),
-        breaks=[565],
-    )
+    scales = slider("scale", stops, [f"2^{int(np.log2(s))}" for s in stops])
+    return Panel("Underflow in float16", [scales], make, ["Size", "How many", "In float16"], (870, 310), breaks=[565])
 
 
 def _scaled_training(steps=60):
-    from autolab import datasets
-
     state = torch.get_rng_state()
     torch.manual_seed(0)
     images, labels = datasets.digits("train")
-    deep = [
-        part for _ in range(5) for part in (nn.Linear(32, 32), nn.Sigmoid())
-    ]  # each sigmoid takes at least three quarters of a gradient
+    # each sigmoid takes at least three quarters of a gradient
+    deep = [part for _ in range(5) for part in (nn.Linear(32, 32), nn.Sigmoid())]
     net = nn.Sequential(nn.Flatten(), nn.Linear(64, 32), nn.Sigmoid(), *deep, nn.Linear(32, 10))
     torch.set_rng_state(state)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)

@@ -8,7 +8,7 @@ import re
 
 import traitlets
 
-from autolab.utils import progress as kept
+from autolab.utils import progress
 from autolab.widgets.base import Explorable
 
 # -- questions ---------------------------------------------------------------------------------
@@ -42,12 +42,12 @@ def number(prompt, right, why, wrong=None, tolerance=None):
     if tolerance is None:
         tolerance = 1e-9 if float(right).is_integer() else 1e-3
     return {
-        "kind": "number", "prompt": prompt, "right": float(right), "shown": _written(right), "tolerance": float(tolerance), "why": why,
+        "kind": "number", "prompt": prompt, "right": float(right), "shown": _number_text(right), "tolerance": float(tolerance), "why": why,
         "wrong": [[float(value), said] for value, said in (wrong or {}).items()],
     }  # fmt: skip
 
 
-def _written(value):
+def _number_text(value):
     """A number as people write it: 1,000,000 and 9.5e-07."""
     return f"{value:,.0f}" if float(value).is_integer() and abs(value) < 1e15 else f"{value:g}"
 
@@ -134,10 +134,10 @@ def judge(question, answer):
     known = [(wrong, said) for wrong, said in question["wrong"] if _equal(question, value, wrong)]
     if known and kind == "number":  # two mistakes may lie close together: the nearer one
         known.sort(key=lambda slip: abs(slip[0] - value))
-    return False, known[0][1] if known else _nearly(question, value)
+    return False, known[0][1] if known else _near_miss(question, value)
 
 
-def _nearly(question, value):
+def _near_miss(question, value):
     """What can be said about a wrong answer that nobody expected; it leaves the right one to be found."""
     right = question["right"]
     if question["kind"] == "number":
@@ -225,7 +225,7 @@ class Quiz(Explorable):
     def _keep(self, change):
         for i, (old, new) in enumerate(zip(change["old"], change["new"])):
             for text, right in new[len(old) :]:
-                kept.remember("quiz", f"{self.title}: {i + 1}", right, text)
+                progress.remember("quiz", f"{self.title}: {i + 1}", right, text)
 
     def text(self):
         """The questions as plain text."""
@@ -241,16 +241,16 @@ class Quiz(Explorable):
         items = []
         for q in self.questions:
             shown = [q["options"][k] for k in q["mixed"]] if q["kind"] == "order" else q.get("options", ())
-            options = "".join(f"<li>{marked(o['text'])}</li>" for o in shown)
-            said = [f"{marked(o['text'])}: {marked(o['why'])}" for o in q.get("options", ()) if "why" in o]
-            said += [marked(q["why"])] if "why" in q else []
-            said += [f"Not yet {marked(o['text'])}: {marked(o['early'])}" for o in q.get("options", ()) if o.get("early")]
-            shown = tuple if q["kind"] == "shape" else _written
-            said += [f"Not {marked(str(shown(wrong)))}: {marked(why)}" for wrong, why in q.get("wrong", ())]
-            prompt = f"{'<b>Predict.</b> ' if self.reveal else ''}{marked(q['prompt'])}"
+            options = "".join(f"<li>{code_as_html(o['text'])}</li>" for o in shown)
+            said = [f"{code_as_html(o['text'])}: {code_as_html(o['why'])}" for o in q.get("options", ()) if "why" in o]
+            said += [code_as_html(q["why"])] if "why" in q else []
+            said += [f"Not yet {code_as_html(o['text'])}: {code_as_html(o['early'])}" for o in q.get("options", ()) if o.get("early")]
+            shown = tuple if q["kind"] == "shape" else _number_text
+            said += [f"Not {code_as_html(str(shown(wrong)))}: {code_as_html(why)}" for wrong, why in q.get("wrong", ())]
+            prompt = f"{'<b>Predict.</b> ' if self.reveal else ''}{code_as_html(q['prompt'])}"
             items.append(
                 f"<li><p>{prompt}</p>{f'<ul>{options}</ul>' if options else ''}<details><summary>Answer</summary>"
-                f"<p><b>{marked(q['shown'])}</b></p><p>{'</p><p>'.join(said)}</p></details></li>"
+                f"<p><b>{code_as_html(q['shown'])}</b></p><p>{'</p><p>'.join(said)}</p></details></li>"
             )
         return f"<ol>{''.join(items)}</ol>" if len(items) > 1 else f"<div>{items[0][4:-5]}</div>"
 
@@ -263,7 +263,7 @@ class Quiz(Explorable):
         return data, metadata
 
 
-def marked(text):
+def code_as_html(text):
     """`code` in text as HTML."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 

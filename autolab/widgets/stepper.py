@@ -75,36 +75,36 @@ class Stepper(Explorable):
         self._json = trace.to_json()
         names = {id: group.name for id, group in self._groups.by_id.items()}
         super().__init__(
-            view="stepper", title=f"Backward pass of {root.called}", trace=trace, opened=self._groups.start,
-            svg=self._drawn(self._groups.start, "end"),
+            view="stepper", title=f"Backward pass of {root.display_name}", trace=trace, opened=self._groups.start,
+            svg=self._render(self._groups.start, "end"),
             groups={"names": names, "homes": self._groups.homes()} if len(names) > 1 else {},
         )  # fmt: skip
 
-    def _drawn(self, open, step, **options):
+    def _render(self, open, step, **options):
         return render(self._groups.trace, step, view=self._groups.view(open), **options)
 
     @traitlets.validate("opened")
-    def _a_group(self, proposal):
+    def _valid_group(self, proposal):
         self._groups.path(proposal["value"])
         return proposal["value"]
 
     @traitlets.observe("opened")
-    def _draw_again(self, change):
+    def _redraw(self, change):
         if self.svg:  # it is there from the start
-            self.svg = self._drawn(change["new"], "end")
+            self.svg = self._render(change["new"], "end")
 
     @traitlets.validate("position")
-    def _within(self, proposal):
+    def _valid_position(self, proposal):
         return max(0, min(proposal["value"], len(self.trace.steps)))
 
     @traitlets.validate("selected")
-    def _known(self, proposal):
+    def _valid_node(self, proposal):
         if proposal["value"]:
             self.trace.node(proposal["value"])
         return proposal["value"]
 
     @traitlets.validate("speed")
-    def _positive(self, proposal):
+    def _valid_speed(self, proposal):
         if not proposal["value"] > 0:
             raise traitlets.TraitError(f"speed is {proposal['value']}, expected a number above 0")
         return proposal["value"]
@@ -133,7 +133,7 @@ class Stepper(Explorable):
 
     def picture(self):
         """The graph as SVG text: as far as the steps go, or with the whole backward pass before the first."""
-        return self._drawn(self.opened, self.position or "end", style=ALONE)
+        return self._render(self.opened, self.position or "end", style=ALONE)
 
     def text(self):
         """The graph and the table of its backward pass as plain text."""
@@ -145,4 +145,4 @@ class Stepper(Explorable):
     def answers(self):
         """For a page without a kernel: the picture of each group that can be opened."""
         ids = self._groups.by_id
-        return {"opened": {id: {"svg": self._drawn(id, "end")} for id in ids}} if len(ids) > 1 else {}
+        return {"opened": {id: {"svg": self._render(id, "end")} for id in ids}} if len(ids) > 1 else {}

@@ -12,7 +12,7 @@ from autolab.draw import plot
 from autolab.draw.plot import Axes, short
 from autolab.trace.values import number
 from autolab.widgets import static_chart
-from autolab.widgets.functions import called
+from autolab.widgets.functions import function_name
 from autolab.widgets.panel import Frame, Panel, StateMachine, slider, timeline
 
 # -- 5: accumulation -------------------------------------------------------------------------------
@@ -66,7 +66,7 @@ def accumulation(f=square, w=3.0, lr=0.1):
         if action == BACKWARD:
             loss = f(leaf)
             if not isinstance(loss, torch.Tensor):
-                raise TypeError(f"{called(f)} returned {type(loss).__name__}; the loss must be a Tensor computed from w")
+                raise TypeError(f"{function_name(f)} returned {type(loss).__name__}; the loss must be a Tensor computed from w")
             loss.backward()
             added = leaf.grad.item() - (grad or 0.0)
         else:
@@ -88,7 +88,7 @@ def accumulation(f=square, w=3.0, lr=0.1):
 
     first = act((float(w), None, 0.0, ""), BACKWARD)
     scale = max(abs(first[1]), 1e-12) * 4
-    title = f"The bucket of gradients of {called(f)}"
+    title = f"The bucket of gradients of {function_name(f)}"
     begin, actions = (float(w), None, 0.0, ""), [BACKWARD, ZERO, STEP]
     return StateMachine(title, begin, act, show, lambda s: actions, ["What", "Number"], (720, 300), breaks=[280])
 
@@ -99,7 +99,8 @@ def _bucket(value, grad, added, scale):
     fresh = min(abs(added) / scale, 1.1) * 180 if abs(added) <= abs(held) else 0
     parts = [
         plot.words(60, 28, "w.grad", "head"), '<path d="M60 40V232H200V40" class="al-l al-l-line"/>',
-        plot.box(64, 230 - fill, 132, fill, "leaf") if fill else "", plot.box(64, 230 - fill, 132, fresh, "grad") if fresh else "",
+        plot.rectangle(64, 230 - fill, 132, fill, "leaf") if fill else "",
+        plot.rectangle(64, 230 - fill, 132, fresh, "grad") if fresh else "",
         plot.words(130, 255, "none" if grad is None else number(held), "grad", "middle"),
         plot.words(205, 226 - fill + fresh / 2, f"+ {number(added)}", "grad") if fresh else "",
     ]  # fmt: skip
@@ -107,17 +108,11 @@ def _bucket(value, grad, added, scale):
     axis = Axes((low, high), (0, 1), (290, 40), (420, 110), ("", ""), "")
     line = [plot.words(346, 60, "the number line of w.grad", "head"), '<path d="M346 110H696" class="al-l al-l-line"/>']
     for tick in plot.ticks(low, high, 6):
-        line += [
-            f'<path d="M{axis.x(tick):.1f} 104v12" class="al-l al-l-line"/>',
-            plot.words(axis.x(tick), 132, short(tick), "note", "middle"),
-        ]
-    at = axis.x(max(low, min(held, high)))
-    was = axis.x(max(low, min(held - added, high)))
-    line += [
-        plot.arrow(was, 96, at, 96, "grad") if added and abs(at - was) > 9 else "",
-        plot.mark(at, 110, "grad" if grad is not None else "a", 6),
-    ]
-    return [*parts, *line, plot.words(346, 200, f"w = {number(value)}", "head")]
+        x = axis.x(tick)
+        line += [f'<path d="M{x:.1f} 104v12" class="al-l al-l-line"/>', plot.words(x, 132, short(tick), "note", "middle")]
+    was, at = (axis.x(max(low, min(size, high))) for size in (held - added, held))
+    line.append(plot.arrow(was, 96, at, 96, "grad") if added and abs(at - was) > 9 else "")
+    return [*parts, *line, plot.mark(at, 110, "grad" if grad is not None else "a", 6), plot.words(346, 200, f"w = {number(value)}", "head")]
 
 
 # -- 14: optimizer race ----------------------------------------------------------------------------
@@ -199,9 +194,9 @@ def optimizer_race(f=valley, start=(-2.5, 1.0), x=(-3, 3), y=(-1, 3), steps=40, 
             board += [plot.mark(598, 66 + 30 * i, kind), plot.words(612, 70 + 30 * i, f"{name}: {rows[i][3]}")]
         return Frame(f"Learning rate {short(rate)}, step {step}: {', '.join(said)}.", picture + board, rows)
 
-    middle = rates[len(rates) // 2 - (len(rates) % 2 == 0)]
-    return Panel(f"Optimizer race on {called(f)}", [slider("rate", rates, start=middle, label="learning rate"), timeline(steps)], make,
-                 ["Optimizer", "x", "y", "Loss"], (800, 412))  # fmt: skip
+    rate = slider("rate", rates, start=rates[(len(rates) - 1) // 2], label="learning rate")
+    columns = ["Optimizer", "x", "y", "Loss"]
+    return Panel(f"Optimizer race on {function_name(f)}", [rate, timeline(steps)], make, columns, (800, 412))
 
 
 def _descend(f, start, make, rate, steps):
@@ -302,15 +297,15 @@ class TrainingRoom(Panel):
         said = f"After {done} of {self._steps} steps the loss is {number(loss, 3)}, and {share} are on the right side."
         return Frame(said, picture, [["steps", str(done)], ["loss", number(loss)], ["right", f"{right:.1%}"]])
 
-    def _found(self, at):
+    def _cached_frame(self, at):
         key = self._key(at)
         if at["step"] >= len(self._looks):
-            return self._packed(key, self._frame_at(at["step"]))  # it will be another one later
-        return super()._found(at)
+            return self._pack(key, self._frame_at(at["step"]))  # it will be another one later
+        return super()._cached_frame(at)
 
     def _fill(self, patience, most=0):
         for step in range(len(self._looks)):
-            Panel._found(self, {"step": step})
+            Panel._cached_frame(self, {"step": step})
 
     @traitlets.observe("running")
     def _switch(self, change):
@@ -357,7 +352,7 @@ class TrainingRoom(Panel):
 
     def _show(self):
         at = {"step": len(self._looks) - 1}
-        frame = Panel._found(self, at)
+        frame = Panel._cached_frame(self, at)
         with self.hold_sync():
             self.parts, self.progress = list(self._parts), self._done / self._steps
             self.frame = frame

@@ -52,7 +52,7 @@ def moved(panel):
     """Change something, whatever can be changed."""
     for control in panel.controls:
         if control["kind"] == "actions":
-            return panel.press(next(iter(panel._found(panel.at)["next"])))
+            return panel.press(next(iter(panel._cached_frame(panel.at)["next"])))
         if len(control["stops"]) > 1:
             return panel._go({**panel.at, control["name"]: 1 if panel.at[control["name"]] != 1 else 0})
     raise AssertionError("nothing to move")
@@ -83,7 +83,7 @@ def test_undo_at_the_start_changes_nothing(panel):
 
 
 def test_a_frame_has_a_sentence_a_table_and_a_picture(panel):
-    frame = panel._found(panel.at)
+    frame = panel._cached_frame(panel.at)
     assert len(frame["sentence"]) > 10
     assert frame["rows"] and all(len(row) <= len(panel.columns) for row in frame["rows"])
     picture = ET.fromstring(panel.picture())
@@ -228,7 +228,7 @@ def test_the_builder_shows_what_the_engine_made():
     builder = widgets.graph_builder({"half": lambda h: h / 2}, x=8.0).press("half").press("+ x")
     assert [row[2] for row in builder.rows if row[2].endswith("0")] == ["DivBackward0", "AddBackward0"]
     assert builder.press("backward()").sentence == "backward() has run: x.grad is 1.5."
-    assert builder._found(builder.at)["next"] == {}
+    assert builder._cached_frame(builder.at)["next"] == {}
 
 
 def test_gradients_fall_into_the_bucket():
