@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise, zip_longest
 
+from autolab.trace.model import Trace, TraceNode
+from autolab.trace.values import TraceValue
+
 LIMIT = 60  # boxes in one picture
 LEAST = 24  # fewer could not show a group and what is around it
 LONGEST = 64  # operations in one round of a loop that is recognised
@@ -24,19 +27,19 @@ class CollapsedGroup:
 
     id: str
     name: str
-    members: list
+    members: list[str]
     parent: str = WHOLE
     size: int = 0
     kind: str = "group"
     label: str = ""
     symbol: str = ""
-    value: object = None
-    shape: tuple | None = None
+    value: TraceValue | None = None
+    shape: tuple[int, ...] | None = None
     forward: str | None = None
     outputs: int = 1
 
     @property
-    def display_name(self):
+    def display_name(self) -> str:
         """How a sentence refers to it."""
         return self.name
 
@@ -58,13 +61,13 @@ class CollapsedView:
     """What one picture shows of a trace: boxes (nodes and groups) and lines between them, in the order of the trace."""
 
     root: str
-    nodes: list
-    edges: list
-    contents: dict  # id of a box -> ids of the nodes of the trace that it is, or that are in it
-    firings: dict  # id of a box -> numbers of the steps at which these fire, in order
+    nodes: list[TraceNode | CollapsedGroup]
+    edges: list[EdgeLine]
+    contents: dict[str, list[str]]  # id of a box -> ids of the nodes of the trace that it is, or that are in it
+    firings: dict[str, list[int]]  # id of a box -> numbers of the steps at which these fire, in order
 
     @property
-    def inside(self):
+    def inside(self) -> dict[str, str]:
         """Id of a node of the trace -> id of the box that it is, or is in."""
         return {node: box for box, nodes in self.contents.items() for node in nodes}
 
@@ -72,7 +75,7 @@ class CollapsedView:
 class Groups:
     """The groups of a trace, `by_id`; none if it has at most `limit` nodes."""
 
-    def __init__(self, trace, limit=LIMIT):
+    def __init__(self, trace: Trace, limit: int = LIMIT):
         if limit < LEAST:
             raise ValueError(f"limit is {limit!r}; a picture with groups needs room for at least {LEAST} boxes")
         self.trace, self.limit = trace, limit
@@ -204,7 +207,7 @@ class Groups:
     # -- looking at them -----------------------------------------------------------------------------
 
     @property
-    def start(self):
+    def start(self) -> str:
         """The group that is open at first: the whole graph, or the one inside that holds nearly all of it."""
         at = self.by_id[WHOLE]
         while True:
@@ -213,7 +216,7 @@ class Groups:
                 return at.id
             at = inner[0]
 
-    def path(self, id):
+    def path(self, id: str) -> list[str]:
         """The groups around a group and itself, from the outside in.
 
         Raises
@@ -228,7 +231,7 @@ class Groups:
             path.append(self.by_id[path[-1]].parent)
         return path[::-1]
 
-    def homes(self):
+    def homes(self) -> dict[str, str]:
         """Id of a node or a group -> id of the group that it is a member of."""
         return {member: group.id for group in self.by_id.values() for member in group.members}
 
@@ -280,7 +283,7 @@ class Groups:
         fires = steps_of(self.trace)
         return [fires.get(edge.target, NEVER) for edge in self.trace.edges]
 
-    def view(self, open=WHOLE):
+    def view(self, open: str = WHOLE) -> CollapsedView:
         """What is seen when the group `open` is open: its members, and the members of the groups around it."""
         path = self.path(open)
         levels = [[m for m in self.by_id[id].members if m != next] for id, next in zip(path, [*path[1:], None])]
@@ -341,7 +344,7 @@ class Groups:
         return [EdgeLine(edges[i].id, s, t, edges[i].input, n, None if at == NEVER else at) for i, at, n, s, t in sorted(lines.values())]
 
 
-def steps_of(trace):
+def steps_of(trace: Trace) -> dict[str, int]:
     """Id of a node -> number of the step at which it fires, counted from 1."""
     return {step.node: i for i, step in enumerate(trace.steps, 1)}
 

@@ -1,11 +1,18 @@
 """A graph for Graphviz."""
 
+from __future__ import annotations
+
 from functools import cache
+from typing import TYPE_CHECKING
 
 from autolab.draw.collapse import LIMIT
 from autolab.draw.svg import view_of
+from autolab.engine.tensor import Tensor
 from autolab.trace.model import Trace
 from autolab.trace.record import graph
+
+if TYPE_CHECKING:
+    import graphviz
 
 NO_PROGRAM = (
     "drawing with Graphviz needs its program `dot`, which is not on the path. Install it (`apt install graphviz`, "
@@ -13,7 +20,7 @@ NO_PROGRAM = (
 )
 
 
-def dot(loss, direction="right", open=None, limit=LIMIT):
+def dot(loss: Tensor | Trace, direction: str = "right", open: str | None = None, limit: int | None = LIMIT) -> graphviz.Digraph:
     """The graph behind a tensor as a `graphviz.Digraph`, for PDF, PostScript and other layouts.
 
     The source is made without the `dot` program; `.render()`, `.pipe()` and the picture in a notebook need it. A graph of more than

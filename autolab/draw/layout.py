@@ -6,6 +6,7 @@ within a layer.
 """
 
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 SWEEPS = 4  # rounds of ordering there and back; most graphs are free of crossings after one
@@ -30,15 +31,15 @@ class Layout:
     holds (points, indices of the edges that use it), piece by piece; `routes` holds for each edge its own last piece.
     """
 
-    centres: list
-    routes: list
-    trunks: list
+    centres: list[tuple[float, float]]
+    routes: list[list[tuple[float, float]]]
+    trunks: list[tuple[list[tuple[float, float]], tuple[int, ...]]]
     along: float
     across: float
-    ranks: list = field(default_factory=list)
+    ranks: list[int] = field(default_factory=list)
 
 
-def layout(boxes, edges, gap=90, port=24):
+def layout(boxes: list[LayoutBox], edges: Sequence[tuple[int, int]], gap: float = 90, port: float = 24) -> Layout:
     """Place boxes in layers.
 
     Parameters
@@ -67,7 +68,7 @@ def layout(boxes, edges, gap=90, port=24):
     return _place(net, position, gap)
 
 
-def ranks(count, edges):
+def ranks(count: int, edges: Sequence[tuple[int, int]]) -> list[int]:
     """Layers between each box and the root side: one more than the furthest box that uses it."""
     targets = [[] for _ in range(count)]
     users = [0] * count

@@ -1,9 +1,12 @@
 """Where the boxes and lines of a picture stand, and how large they are: the layout, in the pixels of the page."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from autolab.draw.collapse import CollapsedGroup, CollapsedView
 from autolab.draw.layout import LayoutBox, layout, ranks
+from autolab.trace.model import TraceNode
 
 CHAR = 7.3  # width of a character at 12 px in the widest of the fonts asked for
 SMALL = 6.7  # at 11 px
@@ -23,17 +26,17 @@ class Placement:
     as paths, and the indices of the edges that use them.
     """
 
-    sizes: list
-    centres: list
-    lines: list
-    trunks: list
+    sizes: list[tuple[float, float]]
+    centres: list[tuple[float, float]]
+    lines: list[tuple[str, str, str, tuple[float, float]]]
+    trunks: list[tuple[str, tuple[int, ...]]]
     width: float
     height: float
     right: bool
     line: float  # height of a box with one edge
 
 
-def place(view, direction, steps):
+def place(view: CollapsedView, direction: str, steps: bool) -> Placement:
     """The Placement of a view; `steps` is whether gradients are written, too."""
     if direction not in ("auto", "right", "down"):
         raise ValueError(f'direction is {direction!r}, expected "auto", "right" or "down"')
@@ -87,7 +90,7 @@ def _run(names, inputs, edges, right, gap, line):
     return Placement(sizes, centres, lines, trunks, width + MARGIN, height + MARGIN, right, line)
 
 
-def curve(points, right):
+def curve(points: Sequence[tuple[float, float]], right: bool) -> str:
     """A path through points: its tangents lie along the layers."""
     (x, y), *rest = points
     out = [f"M{short(x)} {short(y)}"]
@@ -102,14 +105,14 @@ def curve(points, right):
     return "".join(out)
 
 
-def tip(x, y, dx, dy):
+def tip(x: float, y: float, dx: float, dy: float) -> str:
     """The path of a triangle whose point is (x, y), seen along (dx, dy)."""
     bx, by = x - 8 * dx, y - 8 * dy
     return f"M{short(x)} {short(y)}L{short(bx - 4 * dy)} {short(by + 4 * dx)}L{short(bx + 4 * dy)} {short(by - 4 * dx)}Z"
 
 
 @lru_cache(1 << 14)
-def short(x):
+def short(x: float) -> str:
     """A coordinate to a tenth of a pixel."""
     return f"{x:.1f}".removesuffix(".0")
 
@@ -122,9 +125,9 @@ def _width(node):
     return max(ROOM * CHAR, symbol_width(node) + len(shortened(node.name)) * SMALL) + 22
 
 
-def symbol_width(node):
+def symbol_width(node: TraceNode | CollapsedGroup) -> float:
     return len(node.symbol) * 8.6 + 7 if node.symbol else 0
 
 
-def shortened(text, room=NAME):
+def shortened(text: str, room: int = NAME) -> str:
     return text if len(text) <= room else text[: room - 1] + "…"

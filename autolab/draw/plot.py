@@ -6,15 +6,17 @@ squares and triangles; "grad" is a gradient, as in every other picture here.
 """
 
 import math
+from collections.abc import Iterable, Sequence
 from html import escape
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 KINDS = "a", "b", "c", "grad"
 CHAR = 7.3  # pixels that a letter takes
 
 
-def short(x, digits=4):
+def short(x: float, digits: int = 4) -> str:
     """A number for an axis or a cell: 0.5, -3, 1e-05, nan.
 
     >>> short(0.5), short(-3.0), short(1e-5)
@@ -24,11 +26,11 @@ def short(x, digits=4):
     return str(int(x)) if x == int_of(x) and abs(x) < 1e5 else f"{x:.{digits}g}"
 
 
-def int_of(x):
+def int_of(x: float) -> int | None:
     return int(x) if math.isfinite(x) else None
 
 
-def ticks(low, high, count=5):
+def ticks(low: float, high: float, count: int = 5) -> list[float]:
     """Round numbers between two ends.
 
     >>> ticks(-3, 3), ticks(0, 0.9)
@@ -43,7 +45,7 @@ def ticks(low, high, count=5):
     return [round(k * step, 12) + 0.0 for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def span(*values, margin=0.08):
+def span(*values: ArrayLike, margin: float = 0.08) -> tuple[float, float]:
     """The range that holds all finite values, with some air; wide enough never to be empty.
 
     >>> span([0, 10])
@@ -58,17 +60,17 @@ def span(*values, margin=0.08):
     return low - air, high + air
 
 
-def words(x, y, text, kind="", anchor="start"):
+def words(x: float, y: float, text: object, kind: str = "", anchor: str = "start") -> str:
     """A line of text; `kind` is "head", "note", "grad" or plain."""
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="al-t {f"al-{kind}" if kind else ""}">{escape(str(text))}</text>'
 
 
-def rectangle(x, y, width, height, kind="op"):
+def rectangle(x: float, y: float, width: float, height: float, kind: str = "op") -> str:
     """A rectangle in the style of a node: "leaf", "op", "out", "custom", "grad" or "empty"."""
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="4" class="al-cell al-k-{kind}"/>'
 
 
-def arrow(x0, y0, x1, y1, kind="line"):
+def arrow(x0: float, y0: float, x1: float, y1: float, kind: str = "line") -> str:
     """A straight line with a tip at its end."""
     angle = math.atan2(y1 - y0, x1 - x0)
     tip = [(x1 - 8 * math.cos(angle + turn), y1 - 8 * math.sin(angle + turn)) for turn in (-0.45, 0.45)]
@@ -79,7 +81,15 @@ def arrow(x0, y0, x1, y1, kind="line"):
     )
 
 
-def cells(x, y, rows, kinds=None, size=(54, 28), title="", note=""):
+def cells(
+    x: float,
+    y: float,
+    rows: Sequence[Sequence[str]],
+    kinds: str | Sequence[Sequence[str]] | None = None,
+    size: tuple[float, float] = (54, 28),
+    title: str = "",
+    note: str = "",
+) -> tuple[str, float, float]:
     """A matrix, cell by cell: `rows` of texts, `kinds` the same shape (or one word). Returns the part and its width and height."""
     width, height = size
     out = [words(x, y - 8, title, "head")] if title else []
@@ -98,7 +108,16 @@ def cells(x, y, rows, kinds=None, size=(54, 28), title="", note=""):
 class Axes:
     """A frame with numbers, and what is drawn in it. `log` takes the logarithm of the horizontal axis, "y" of the vertical one."""
 
-    def __init__(self, xlim, ylim, place=(0, 0), size=(440, 250), labels=("", ""), title="", log=""):
+    def __init__(
+        self,
+        xlim: ArrayLike,
+        ylim: ArrayLike,
+        place: tuple[float, float] = (0, 0),
+        size: tuple[float, float] = (440, 250),
+        labels: tuple[str, str] = ("", ""),
+        title: str = "",
+        log: str = "",
+    ):
         self.left, self.top = place[0] + 56, place[1] + (26 if title else 10)
         self.width, self.height = size[0] - 70, size[1] - (26 if title else 10) - 40
         self.log, self.labels, self.title = log, labels, title
@@ -107,12 +126,12 @@ class Axes:
     def _scaled(self, values, axis):
         return np.log10(np.asarray(values, float)) if axis in self.log else np.asarray(values, float)
 
-    def x(self, value):
+    def x(self, value: float) -> float:
         """Where a number is, in pixels from the left."""
         low, high = self.xlim
         return self.left + self.width * (float(self._scaled(value, "x")) - low) / (high - low)
 
-    def y(self, value):
+    def y(self, value: float) -> float:
         """Where a number is, in pixels from the top."""
         low, high = self.ylim
         return self.top + self.height * (high - float(self._scaled(value, "y"))) / (high - low)
@@ -124,7 +143,7 @@ class Axes:
             return [10.0**k for k in range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1, step)]
         return ticks(low, high, count)
 
-    def frame(self):
+    def frame(self) -> str:
         """The box, its numbers and its labels."""
         right, bottom = self.left + self.width, self.top + self.height
         out = [f'<rect x="{self.left}" y="{self.top}" width="{self.width}" height="{self.height}" class="al-axes"/>']
@@ -142,7 +161,7 @@ class Axes:
             out.append(words(self.left, self.top - 9, self.title, "head"))
         return "".join(out)
 
-    def line(self, xs, ys, kind="a"):
+    def line(self, xs: Iterable[float], ys: Iterable[float], kind: str = "a") -> str:
         """A curve; it is interrupted where a value is not finite, and cut at the frame."""
         pen, path = False, []
         for x, y in zip(xs, ys):
@@ -153,7 +172,7 @@ class Axes:
             pen = ok
         return f'<path d="{"".join(path)}" class="al-l al-l-{kind}"/>' if path else ""
 
-    def straight(self, x, y, slope, kind="grad"):
+    def straight(self, x: float, y: float, slope: float, kind: str = "grad") -> str:
         """The line through a point with a slope, from edge to edge of the frame."""
         if not (np.isfinite(y) and np.isfinite(slope)):
             return ""
@@ -165,7 +184,7 @@ class Axes:
             ends.append(end)
         return self.line(ends, [y + slope * (end - x) for end in ends], kind)
 
-    def point(self, x, y, kind="a", label="", slope=0.0):
+    def point(self, x: float, y: float, kind: str = "a", label: str = "", slope: float = 0.0) -> str:
         """A mark with the shape of its kind, and a label that a line of that slope misses; nothing outside of the frame."""
         if not (np.isfinite(x) and np.isfinite(y)):
             return ""
@@ -177,7 +196,7 @@ class Axes:
         told = words(px + (-9 if right else 9), py + (19 if below else -7), label, "", "end" if right else "start") if label else ""
         return mark(px, py, kind) + told
 
-    def bars(self, lows, highs, values, kind="a"):
+    def bars(self, lows: Iterable[float], highs: Iterable[float], values: Iterable[float], kind: str = "a") -> str:
         """A histogram; bars that count nothing are left out."""
         floor = self.top + self.height
         out = ""
@@ -188,7 +207,7 @@ class Axes:
                 out += f'<rect x="{x0:.1f}" y="{y:.1f}" {size} class="al-cell al-k-{kind}"/>'
         return out
 
-    def upright(self, x, label="", kind="b", at=14):
+    def upright(self, x: float, label: str = "", kind: str = "b", at: float = 14) -> str:
         """A vertical line across the frame, with words beside it."""
         px = self.x(x)
         right = px > self.left + 0.6 * self.width
@@ -196,7 +215,7 @@ class Axes:
         return f'<path d="M{px:.1f} {self.top}V{self.top + self.height}" class="al-l al-l-{kind}"/>{told}'
 
 
-def mark(x, y, kind, r=5):
+def mark(x: float, y: float, kind: str, r: float = 5) -> str:
     """A circle, square, triangle or diamond."""
     if kind == "a":
         return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{r}" class="al-m-a"/>'
@@ -210,7 +229,7 @@ def mark(x, y, kind, r=5):
     return f'<polygon points="{points}" class="al-m-{kind}"/>'
 
 
-def legend(x, y, names):
+def legend(x: float, y: float, names: Iterable[tuple[str, str]]) -> str:
     """`names`: (kind, text) pairs, side by side."""
     out = ""
     for kind, text in names:
@@ -219,7 +238,7 @@ def legend(x, y, names):
     return out
 
 
-def regions(axes, grid, kinds):
+def regions(axes: Axes, grid: np.ndarray, kinds: Sequence[str]) -> str:
     """A grid of small integers over the frame as runs of one kind: `kinds[k]` is how k is filled. Row 0 is at the top."""
     rows, columns = grid.shape
     w, h = axes.width / columns, axes.height / rows
@@ -233,7 +252,7 @@ def regions(axes, grid, kinds):
     ) + "</g>"  # fmt: skip
 
 
-def picture(parts, width, height, label, style=""):
+def picture(parts: Iterable[str], width: int, height: int, label: str, style: str = "") -> str:
     """The whole as one SVG element; with a style of its own it is to stand alone, and brings its ground for its words."""
     inside = f'<style>{style}</style><rect class="al-paper" width="{width}" height="{height}" rx="8"/>' if style else ""
     return (

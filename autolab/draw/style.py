@@ -23,7 +23,7 @@ PALETTE = {
 }
 
 
-def variables(which):
+def variables(which: str) -> str:
     """The palette as CSS custom properties; `which` is "light" or "dark"."""
     return "".join(f"--al-{name}:{pair[which == 'dark']};" for name, pair in PALETTE.items())
 

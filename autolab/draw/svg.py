@@ -1,5 +1,8 @@
 """A trace as SVG text."""
 
+from __future__ import annotations
+
+import os
 from bisect import bisect
 from xml.sax.saxutils import escape, quoteattr
 
@@ -8,11 +11,19 @@ from autolab.draw.placement import HEIGHT, MARGIN, ROOM, SMALL, place, shortened
 from autolab.draw.placement import short as _n
 from autolab.draw.style import ALONE
 from autolab.draw.text import text
-from autolab.trace.model import Trace
+from autolab.engine.tensor import Tensor
+from autolab.trace.model import Trace, TraceNode, TraceStep
 from autolab.trace.record import graph
 
 
-def svg(loss, step="end", direction="auto", legend=True, open=None, limit=LIMIT):
+def svg(
+    loss: Tensor | Trace,
+    step: int | str = "end",
+    direction: str = "auto",
+    legend: bool = True,
+    open: str | None = None,
+    limit: int | None = LIMIT,
+) -> Picture:
     """Draw a graph: leaves, operations and the output, with values, and with gradients if they are known.
 
     A graph of more than `limit` nodes is drawn in groups: modules, rounds of a loop, stretches of operations.
@@ -57,7 +68,7 @@ def svg(loss, step="end", direction="auto", legend=True, open=None, limit=LIMIT)
     return Picture(render(trace, step, direction=direction, legend=legend, style=ALONE, view=view), text(trace))
 
 
-def view_of(trace, open=None, limit=LIMIT):
+def view_of(trace: Trace, open: str | None = None, limit: int | None = LIMIT) -> CollapsedView:
     """What a picture of a trace shows: every node, or groups where they are more than `limit`; `open` names the one to look into."""
     if limit is None or (open is None and len(trace.nodes) <= limit):
         return _full_view(trace)
@@ -89,13 +100,21 @@ class Picture(str):
     def _repr_pretty_(self, printer, cycle):
         printer.text(self.text)
 
-    def save(self, path):
+    def save(self, path: str | os.PathLike) -> None:
         """Write the picture to a file."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self)
 
 
-def render(trace, step="end", direction="auto", legend=True, style=None, room=None, view=None):
+def render(
+    trace: Trace,
+    step: int | str = "end",
+    direction: str = "auto",
+    legend: bool = True,
+    style: str | None = None,
+    room: int | None = None,
+    view: CollapsedView | None = None,
+) -> str:
     """The SVG text of a trace, or of what `view` shows of it.
 
     `room` keeps each gradient's frame that many characters wide, for changing numbers.
@@ -248,7 +267,7 @@ def _heading(node, x, y):
     return f'{head}<text class="al-name" x="{_n(x + space)}" y="{_n(y)}">{escape(shortened(node.name))}</text>'
 
 
-def value_line(node):
+def value_line(node: TraceNode) -> str:
     """The line of a box that shows the value: "a = 3"."""
     if node.value is None:
         if node.outputs > 1:
@@ -260,7 +279,7 @@ def value_line(node):
     return f"{label} = {_fit(node.value, ROOM - len(label) - 3)}".lstrip()
 
 
-def grad_line(node, step):
+def grad_line(node: TraceNode, step: TraceStep | None) -> str:
     """The line of a box that shows the gradient: "grad 10", and for a leaf what `.grad` becomes."""
     if step is None:
         return ""
@@ -272,7 +291,7 @@ def grad_line(node, step):
     return f"grad {_fit(received[0], ROOM - 5)}" if received else "grad none"
 
 
-def title_of(node):
+def title_of(node: TraceNode) -> str:
     """What a node is, in one line, without its gradient."""
     what = node.name if node.kind != "leaf" else f"leaf {node.label}"
     if node.label and node.kind != "leaf":

@@ -1,7 +1,11 @@
 """A graph as a tree of text, and a backward pass as a table: for terminals, logs and notebooks without pictures."""
 
-import itertools
+from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
+
+from autolab.engine.tensor import Tensor
 from autolab.trace.model import Trace
 from autolab.trace.record import graph
 from autolab.trace.sentences import sum_of
@@ -10,7 +14,7 @@ from autolab.trace.values import shape_text
 WIDTH = 96  # characters of a line that a notebook shows whole
 
 
-def text(loss, limit=200):
+def text(loss: Tensor | Trace, limit: int | None = 200) -> Text:
     """Print the graph behind a tensor as a tree: each line a node, below it what it was made from.
 
     A node that is used more than once is written out at its first place and referred to by number afterwards. A trace
@@ -116,7 +120,7 @@ def _first_that_fits(texts, room):
     return next((text for text in texts if len(text) <= room), texts[-1])
 
 
-def table(trace, limit=None):
+def table(trace: Trace, limit: int | None = None) -> Iterator[str]:
     """The lines of the table of a backward pass: step, node, what it receives, what it sends, by which rule; of the first `limit` steps.
 
     Each gradient that is sent has a line. Where the rule would make it too long, the result is shown, or its shape.

@@ -1,25 +1,29 @@
 """All that the trace knows about the engine; nothing else in this folder touches a node."""
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache, wraps
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from autolab.autograd.context import FunctionNode
 from autolab.engine.backward import steps
 from autolab.engine.modes import modes
-from autolab.engine.node import AccumulateGrad
+from autolab.engine.node import AccumulateGrad, Node
+from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
 from autolab.fast.formula import expression
 from autolab.trace.model import TraceRule
 from autolab.trace.sentences import first_order
-from autolab.trace.values import value_of
+from autolab.trace.values import TraceValue, value_of
 
 WATCHED = "autolab.trace: value"  # key into a node's metadata
 
 
-def check_recorded(loss):
+def check_recorded(loss: object) -> None:
     """Refuse what has no graph, in the words of `backward()`."""
     if not isinstance(loss, Tensor):
         raise TypeError(f"expected the Tensor to walk back from, got {type(loss).__name__}; pass the loss itself")
@@ -34,7 +38,7 @@ def check_recorded(loss):
         )
 
 
-def first_gradient(loss, gradient):
+def first_gradient(loss: Tensor, gradient: Tensor | ArrayLike | None) -> np.ndarray | np.generic:
     """The raw gradient to start with, checked as `backward()` checks it."""
     if gradient is None:
         if loss.numel() != 1:
@@ -52,7 +56,7 @@ def first_gradient(loss, gradient):
     return gradient
 
 
-def nodes_below(loss):
+def nodes_below(loss: Tensor) -> dict[Node, tuple]:
     """Every node of the graph -> its edges, one for each input: operations, the newest first, then leaves in the order they were met."""
     found, stack = {}, [loss.grad_fn]
     while stack:
@@ -65,7 +69,7 @@ def nodes_below(loss):
     return {node: found[node] for node in [*ops, *leaves]}
 
 
-def run_backward(loss, gradient, nodes, heard):
+def run_backward(loss: Tensor, gradient: np.ndarray | np.generic, nodes: dict[Node, tuple], heard: Callable) -> Iterator[tuple]:
     """Walk the engine's reporter backward pass; `.grad`, retained gradients and saved values stay as they are.
 
     `heard(kind, name, sees, gives)` is called for each hook that runs.
@@ -128,7 +132,7 @@ def _values(given):
 
 
 @contextmanager
-def watch():
+def watch() -> Iterator[None]:
     """Within it, every result that is recorded is also written down, so that a trace of it has no gaps.
 
     A graph remembers only what its rules will ask for. That is enough for gradients, but a picture then shows `?` where
@@ -159,21 +163,21 @@ def _store_value(node, results):
         node.metadata[WATCHED] = value_of(results[0].payload)
 
 
-def watched_value(node):
+def watched_value(node: Node) -> TraceValue | None:
     """What `watch` wrote down for a node, else None."""
     return node.metadata.get(WATCHED)
 
 
-def is_leaf(node):
+def is_leaf(node: Node) -> bool:
     return isinstance(node, AccumulateGrad)
 
 
-def is_custom(node):
+def is_custom(node: Node) -> bool:
     """Whether it is the node of somebody's Function, not a row's nor one of the engine's reporter, such as CopySlices."""
     return isinstance(node, FunctionNode)
 
 
-def key_of(tensor):
+def key_of(tensor: Tensor) -> tuple[Node, int] | None:
     """What a tensor is in the graph: its accumulator if it is a leaf, else its node and output number."""
     if tensor.grad_fn is not None:
         return tensor.grad_fn, tensor.output_nr
@@ -182,7 +186,7 @@ def key_of(tensor):
     return None if node is None else (node, 0)
 
 
-def input_names(node):
+def input_names(node: Node) -> tuple[str, ...]:
     """A name for each edge: the row's argument names; numbered for a variadic row and for a Function."""
     if node.op is None:
         return tuple(f"input {i}" for i in range(len(node.edges)))
@@ -192,7 +196,7 @@ def input_names(node):
 
 
 @cache
-def rule_of(op, input_name):
+def rule_of(op: Op, input_name: str) -> tuple[TraceRule, str | None]:
     """The rule of a row for one of its inputs, as it is told.
 
     Beside it, if it is one expression, what it calls the incoming gradient: `g`, or `u` where an input is named g already. Of a longer
@@ -207,21 +211,21 @@ def rule_of(op, input_name):
 
 
 @cache
-def forward_formula(op):
+def forward_formula(op: Op) -> str | None:
     """The source of the row's forward computation."""
     return op.forward_formula()
 
 
-def settings_of(node):
+def settings_of(node: Node) -> dict[str, Any]:
     """The keyword settings of the call."""
     return getattr(node, "settings", None) or {}
 
 
-def has_post_hooks(node):
+def has_post_hooks(node: Node) -> bool:
     return node.hooks is not None and bool(node.hooks.post)
 
 
-def recompute(node, inputs):
+def recompute(node: Node, inputs: list) -> np.ndarray | np.generic | None:
     """Run the node's row once more on raw inputs; None if that might not give the same numbers again."""
     op = node.op
     if op is None or op.variadic or op.outputs != 1 or len(inputs) != len(op.inputs):

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from autolab.trace.model import Trace
+from autolab.trace.values import TraceValue
 
 
 @dataclass(slots=True)
@@ -22,20 +23,20 @@ class Difference:
 class Comparison:
     """What `compare` found: every `Difference`, forward ones before backward ones, each in the order of the runs."""
 
-    differences: list = field(default_factory=list)
+    differences: list[Difference] = field(default_factory=list)
 
     @property
-    def first(self):
+    def first(self) -> Difference | None:
         """The first difference, or None."""
         return self.differences[0] if self.differences else None
 
     @property
-    def equal(self):
+    def equal(self) -> bool:
         """Whether the two runs are the same, bit for bit."""
         return not self.differences
 
     @property
-    def sentence(self):
+    def sentence(self) -> str:
         """The first difference in words."""
         return self.first.sentence if self.first else "The two runs are the same, bit for bit."
 
@@ -43,7 +44,7 @@ class Comparison:
         return f"<Comparison, differences: {len(self.differences)}. {self.sentence}>"
 
 
-def compare(a, b):
+def compare(a: Trace, b: Trace) -> Comparison:
     """Find where two recorded runs differ: in what was computed, what a node received or sent, or what became of `.grad`.
 
     Nodes are compared in the order in which they were made, then steps in the order in which they fired. Values are
@@ -79,7 +80,7 @@ def compare(a, b):
     return Comparison([*_forward(a, b), *_backward(a, b)])
 
 
-def same(one, other):
+def same(one: TraceValue | None, other: TraceValue | None) -> bool:
     """Whether two Values, or None, are equal to the bit."""
     if one is None or other is None:
         return one is other

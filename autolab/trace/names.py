@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import autolab
 from autolab.engine.tensor import Tensor
@@ -9,7 +11,7 @@ from autolab.engine.tensor import Tensor
 PACKAGE = os.path.dirname(autolab.__file__) + os.sep
 
 
-def find_names(wanted, names=None):
+def find_names(wanted: Callable[[Tensor], Any], names: dict | None = None) -> dict[Any, tuple[str, Tensor]]:
     """Names for tensors, by the edge they stand for.
 
     Parameters

@@ -1,7 +1,9 @@
 """From a loss to a trace: walk the engine's own backward pass and write down what happens."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from autolab.engine.tensor import Tensor
 from autolab.trace import adapter
 from autolab.trace.model import GradUpdate, HookEvent, SavedItem, SentGradient, Trace, TraceEdge, TraceNode, TraceStep
 from autolab.trace.names import find_names
@@ -12,7 +14,7 @@ ARRAYS = np.ndarray, np.generic
 RECOMPUTE = 4096  # a result that nobody remembers is computed again if its inputs are known and this small
 
 
-def graph(loss, names=None):
+def graph(loss: Tensor, names: dict | None = None) -> Trace:
     """The graph behind a tensor as a trace without steps. Nothing is computed.
 
     Parameters
@@ -42,7 +44,7 @@ def graph(loss, names=None):
     return _Recorder(loss, names).trace
 
 
-def record(loss, gradient=None, names=None):
+def record(loss: Tensor, gradient: Tensor | ArrayLike | None = None, names: dict | None = None) -> Trace:
     """Run backward once, by the engine's own `steps()`, and write down every step.
 
     The graph stays usable and no `.grad` is touched: `loss.backward()` afterwards does what it would have done.

@@ -2,11 +2,14 @@
 
 import ast
 import re
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from autolab.trace.values import INLINE, number, shape_text
+from autolab.trace.model import GradUpdate, HookEvent, TraceNode
+from autolab.trace.values import INLINE, TraceValue, number, shape_text
 
 SYMBOLS = {
     "add": "+", "sub": "−", "mul": "×", "div": "÷", "neg": "−", "pow": "xʸ", "pow_scalar": "xʸ",
@@ -22,12 +25,12 @@ NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w)(?!\s*=(?!=))")
 NUMBERS = np.floating, float, int, np.integer, np.bool_
 
 
-def symbol(op):
+def symbol(op: str) -> str:
     """The sign of an operation, as a formula would print it; "" if it has none."""
     return SYMBOLS.get(op, "")
 
 
-def fill(formula, values):
+def fill(formula: str, values: Mapping[str, Any]) -> str:
     """The formula with its names replaced by their values.
 
     A number replaces a name as it is, a small tensor as a list, a large one as its dtype and shape.
@@ -55,7 +58,7 @@ def _pieces(formula):
     return found, formula[at:]
 
 
-def select_branches(formula, values):
+def select_branches(formula: str, values: Mapping[str, Any]) -> str:
     """The formula without the branches that this call does not take: `a if exponent == 0 else b` becomes a or b.
 
     >>> select_branches("g * 0 if exponent == 0 else g * exponent", {"exponent": 2})
@@ -99,7 +102,7 @@ class _Branches(ast.NodeTransformer):
         return node if holds is None else node.body if holds else node.orelse
 
 
-def first_order(formula):
+def first_order(formula: str | None) -> str | None:
     """The formula without what matters only where the gradient of a straight piece is differentiated again.
 
     >>> first_order("keep_at(g, out > 0, out)")
@@ -141,7 +144,7 @@ def _value_text(value):
     return f"{dtype.name}{shape_text(value.shape)}"
 
 
-def equation(formula, values, sent, axes=()):
+def equation(formula: str, values: Mapping[str, Any], sent: TraceValue, axes: tuple[int, ...] = ()) -> str:
     """The rule with its numbers and what comes out: "10 * 3 = 30".
 
     `sent` is the TraceValue that goes along the edge; `axes` are the broadcast ones, which were summed on the way.
@@ -155,7 +158,7 @@ def equation(formula, values, sent, axes=()):
     return f"{left}{end} = {result}" if not end else f"{left} -> {result}{end}"
 
 
-def broadcast_axes(shape, to):
+def broadcast_axes(shape: tuple[int, ...], to: tuple[int, ...]) -> tuple[int, ...]:
     """The axes along which an array of `shape` was stretched to the shape `to`, counted in `to`.
 
     >>> broadcast_axes((3, 1), (2, 3, 4))
@@ -167,13 +170,13 @@ def broadcast_axes(shape, to):
     return tuple(i for i, n in enumerate(to) if i < extra or shape[i - extra] != n)
 
 
-def axes_text(axes):
+def axes_text(axes: tuple[int, ...]) -> str:
     """Axes in words: "axis 0", "axes 0, 1 and 2"."""
     *others, last = map(str, axes)
     return f"axes {', '.join(others)} and {last}" if others else f"axis {last}"
 
 
-def step_sentence(node, incoming, sent, grad, hooks=()):
+def step_sentence(node: TraceNode, incoming: list, sent: list, grad: GradUpdate | None, hooks: Sequence[HookEvent] = ()) -> str:
     """What is said of a step: one sentence, with one before or after it for each hook that ran.
 
     `node` the node that fires; `incoming` the TraceValues it receives; `sent` a list of (receiver's name, TraceValue or None,
@@ -216,7 +219,7 @@ def _gradient_words(value, rule):
     return value.phrase + sum_of(rule)
 
 
-def sum_of(rule):
+def sum_of(rule: str) -> str:
     """The end of a filled rule that says over which axes was summed; "" if over none."""
     _, summed, axes = rule.partition(SUMMED)
     return summed + axes

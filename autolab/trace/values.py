@@ -3,11 +3,14 @@
 import gc
 import hashlib
 import math
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 COMPLETE = 64  # a tensor up to this many elements is written out in full
 INLINE = 6  # a tensor up to this many elements is shown as numbers inside a sentence
@@ -17,7 +20,7 @@ FLOATS = float, np.floating
 
 
 @contextmanager
-def collector_paused():
+def collector_paused() -> Iterator[None]:
     """Without the search for garbage in cycles. A trace is many small objects and no garbage: searching them costs a third of the time."""
     was = gc.isenabled()
     gc.disable()
@@ -28,7 +31,7 @@ def collector_paused():
             gc.enable()
 
 
-def number(x, digits=6):
+def number(x: float, digits: int = 6) -> str:
     """One number as text, with at most `digits` significant digits.
 
     >>> number(30.0), number(-0.1234567), number(float("nan")), number(True)
@@ -43,7 +46,7 @@ def number(x, digits=6):
     return f"{float(x):.{digits}g}"
 
 
-def narrow(x, width=8):
+def narrow(x: float, width: int = 8) -> str:
     """One number in at most `width` characters, for a label on an edge.
 
     >>> narrow(30.0), narrow(-0.000123456), narrow(12345678901.0)
@@ -57,7 +60,7 @@ def narrow(x, width=8):
     return text
 
 
-def shape_text(shape):
+def shape_text(shape: Iterable[int]) -> str:
     """A shape in PyTorch's notation: [2, 3]."""
     return f"[{', '.join(map(str, shape))}]"
 
@@ -92,7 +95,7 @@ class TraceValue:
     its `heat`, and a `fingerprint` of the bytes, so that two runs can be compared.
     """
 
-    shape: tuple
+    shape: tuple[int, ...]
     dtype: str
     text: str
     data: object = None
@@ -102,15 +105,15 @@ class TraceValue:
     nonfinite: int | None = None
     corner: object = None
     fingerprint: str | None = None
-    heat: list | None = None
+    heat: list[str] | None = None
 
     @property
-    def complete(self):
+    def complete(self) -> bool:
         """Whether every element is in the trace."""
         return self.data is not None
 
     @property
-    def label(self):
+    def label(self) -> str:
         """At most eight characters: the number, the shape, or how many dimensions: "30", "[64,10]", "[4-d]"."""
         if not self.shape and self.data is not None:
             return narrow(self.data if not isinstance(self.data, str) else float(self.data))
@@ -118,11 +121,11 @@ class TraceValue:
         return size if len(size) <= 8 else f"[{len(self.shape)}-d]"
 
     @property
-    def phrase(self):
+    def phrase(self) -> str:
         """The value inside a sentence: its numbers if they are few, else its shape and range."""
         return self.text if self.data is not None and math.prod(self.shape) <= INLINE else f"a tensor {self.text}"
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; members that say nothing are left out."""
         d = {"shape": list(self.shape), "dtype": self.dtype, "text": self.text}
         if self.data is not None:
@@ -136,7 +139,7 @@ class TraceValue:
         return d
 
     @classmethod
-    def from_dict(cls, d):
+    def from_dict(cls, d: dict[str, Any]) -> "TraceValue":
         """The inverse of `to_dict`."""
         return cls(tuple(d["shape"]), d["dtype"], d["text"], data=d.get("data"), **d.get("summary", {}))
 
@@ -146,7 +149,7 @@ def _name(dtype):
     return dtype.name  # which NumPy works out anew each time
 
 
-def value_of(raw):
+def value_of(raw: ArrayLike) -> TraceValue:
     """Summarise an ndarray or a NumPy scalar.
 
     >>> value_of(np.float32(30)).text
