@@ -39,6 +39,7 @@ def rules(names: tuple[str, ...], as_json: bool, code: bool) -> None:
 
 
 def row_named(name: str) -> Op:
+    """The row of the table. Raises UsageError, with the nearest names, if there is none."""
     if name in TABLE:
         return TABLE[name]
     near = get_close_matches(name, TABLE, n=3)
@@ -80,6 +81,7 @@ def whole(row: dict[str, Any]) -> str:
 
 
 def labelled(label: str, cells: dict[str, str]) -> list[str]:
+    """A label and the cells beside it, each wrapped to the width of a page."""
     lines: list[str] = []
     for x, cell in cells.items():
         start = f"  {label if not lines else '':<11}" + (f"{x}: " if x else "")

@@ -1,4 +1,4 @@
-"""A graph for Graphviz."""
+"""A graph for Graphviz, in the same groups and colours as the SVG."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from autolab.draw.collapse import LIMIT
+from autolab.draw.style import PALETTE
 from autolab.draw.svg import view_of
 from autolab.engine.tensor import Tensor
 from autolab.trace.model import Trace
@@ -70,7 +71,7 @@ def dot(loss: Tensor | Trace, direction: str = "right", open: str | None = None,
     made = _digraph()(trace.node(trace.root).name)
     made.attr(rankdir="LR" if direction == "right" else "TB")
     made.attr("node", fontname="Helvetica", fontsize="11", style="filled")
-    made.attr("edge", fontname="Helvetica", fontsize="10", color="#7d7870")
+    made.attr("edge", fontname="Helvetica", fontsize="10", color=PALETTE["line"][0])
     for node in view.nodes:
         made.node(node.id, r"\n".join(graphviz.escape(line) for line in _lines(node)), **_look(node, node.id == view.root))
     sent = {one.edge: one.value for step in trace.steps for one in step.outgoing}
@@ -121,12 +122,10 @@ def _lines(node):
     return lines
 
 
+SHAPES = {"leaf": "ellipse", "op": "box", "custom": "octagon", "group": "box3d", "out": "box"}
+
+
 def _look(node, root):
-    if root:
-        return {"shape": "box", "peripheries": "2", "fillcolor": "#dff3ea", "color": "#00714e"}
-    return {
-        "leaf": {"shape": "ellipse", "fillcolor": "#e2f0fb", "color": "#0a66a8"},
-        "op": {"shape": "box", "fillcolor": "#f5f4f1", "color": "#79746b"},
-        "custom": {"shape": "octagon", "fillcolor": "#f8e9f3", "color": "#97397a"},
-        "group": {"shape": "box3d", "fillcolor": "#f1edfb", "color": "#6a51a3"},
-    }[node.kind]
+    kind = "out" if root else node.kind
+    look = {"shape": SHAPES[kind], "fillcolor": PALETTE[f"{kind}-fill"][0], "color": PALETTE[f"{kind}-edge"][0]}
+    return look | ({"peripheries": "2"} if root else {})

@@ -126,8 +126,10 @@ def _width(node):
 
 
 def symbol_width(node: TraceNode | CollapsedGroup) -> float:
+    """Pixels that the sign of an operation takes in its box."""
     return len(node.symbol) * 8.6 + 7 if node.symbol else 0
 
 
 def shortened(text: str, room: int = NAME) -> str:
+    """Text of at most `room` characters; a longer one ends in an ellipsis."""
     return text if len(text) <= room else text[: room - 1] + "…"

@@ -23,11 +23,7 @@ def short(x: float, digits: int = 4) -> str:
     ('0.5', '-3', '1e-05')
     """
     x = float(x)
-    return str(int(x)) if x == int_of(x) and abs(x) < 1e5 else f"{x:.{digits}g}"
-
-
-def int_of(x: float) -> int | None:
-    return int(x) if math.isfinite(x) else None
+    return str(int(x)) if x.is_integer() and abs(x) < 1e5 else f"{x:.{digits}g}"
 
 
 def ticks(low: float, high: float, count: int = 5) -> list[float]:

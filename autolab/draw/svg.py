@@ -1,4 +1,4 @@
-"""A trace as SVG text."""
+"""A trace as SVG text: its boxes, its lines and its legend."""
 
 from __future__ import annotations
 

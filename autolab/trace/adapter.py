@@ -169,6 +169,7 @@ def watched_value(node: Node) -> TraceValue | None:
 
 
 def is_leaf(node: Node) -> bool:
+    """Whether it is the accumulator of a leaf."""
     return isinstance(node, AccumulateGrad)
 
 
@@ -222,6 +223,7 @@ def settings_of(node: Node) -> dict[str, Any]:
 
 
 def has_post_hooks(node: Node) -> bool:
+    """Whether hooks may change what the node sends."""
     return node.hooks is not None and bool(node.hooks.post)
 
 

@@ -197,7 +197,7 @@ class Panel(Explorable):
 
     @property
     def sentence(self):
-        """What is said here."""
+        """What is said at the present position."""
         return self._cached_frame(self.at)["sentence"]
 
     @property

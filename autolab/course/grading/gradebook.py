@@ -75,7 +75,7 @@ class CourseGradebook:
             return set()
 
     def points(self) -> dict[str, float]:
-        """What each cell is worth."""
+        """The points that each graded cell is worth, by its name."""
         return {c.name: c.points for form in self.forms().values() for c in form if c.grade or c.task}
 
     def totals(self) -> dict[str, float]:
@@ -123,12 +123,12 @@ class CourseGradebook:
         return seed
 
     def finish(self) -> None:
-        """Everything was graded."""
+        """Record that this run graded everything, so that the next one draws a new seed."""
         self.db.execute(text("UPDATE autolab_run SET finished = 1 WHERE assignment = :a"), {"a": self.assignment})
         self.db.commit()
 
     def write(self, batch: Iterable[JobResult], timestamps: dict[str, str | None], penalty: Any = None) -> None:
-        """Save all of these, or none."""
+        """Save the results of a batch in one transaction: all of them, or none."""
         batch = list(batch)
         try:
             submitted = self._submitted({d.student for d in batch}, timestamps)

@@ -152,7 +152,7 @@ class CappedOutput(io.StringIO):
         self.left, self.lost = limit, 0
 
     def write(self, text: str) -> int:
-        """Write what still fits."""
+        """Write as much as still fits, and count the rest."""
         kept = text[: self.left]
         self.left -= len(kept)
         self.lost += len(text) - len(kept)

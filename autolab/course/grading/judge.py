@@ -31,7 +31,7 @@ TEXT = 20_000
 
 @dataclass
 class Outcome:
-    """What a test came to."""
+    """What running a locked test came to: its value or its error, what it printed, and its reports."""
 
     value: Any = None
     report: Report | None = None

@@ -63,7 +63,7 @@ class RunInBox(NbGraderPreprocessor):
     files_bytes = Int(FilePolicy.size, help="Their bytes in all; the box has room for 16 MB").tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        """Fill in the outputs."""
+        """Run the cells, and fill in the outputs of all of them."""
         names = resources["nbgrader"]
         sandbox = _sandbox(self.cell_seconds, self.busy_seconds, self.total_seconds)
         allowed = FilePolicy(tuple(self.files), self.files_count, self.files_bytes)

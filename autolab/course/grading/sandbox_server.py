@@ -241,7 +241,7 @@ class Stream:
         return os.read(self.reads, n)
 
     def sendall(self, data: bytes) -> None:
-        """Write everything."""
+        """Write all bytes, however many calls it takes."""
         view = memoryview(data)
         while view:
             view = view[os.write(self.writes, view) :]

@@ -29,7 +29,7 @@ TASK_SIZE = 8  # submissions in one task of a cluster, which costs its scheduler
 
 @dataclass
 class Run:
-    """What one run did."""
+    """What one run of `grade_course` did: counts, seconds, and notes on what was stopped."""
 
     graded: int = 0
     skipped: int = 0
@@ -51,7 +51,7 @@ class Course:
 
     @property
     def database(self) -> Path:
-        """The gradebook."""
+        """The path of nbgrader's gradebook."""
         return self.root / "gradebook.db"
 
     def students(self, assignment: str) -> list[str]:

@@ -39,7 +39,7 @@ class SelftestReport:
     problems: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data."""
+        """The report as plain data for JSON."""
         return asdict(self)
 
 

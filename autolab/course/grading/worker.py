@@ -48,7 +48,7 @@ class Job:
 
 @dataclass
 class JobResult:
-    """What came out: plain data."""
+    """What came out of a Job, as plain data that a process can send back."""
 
     student: str
     assignment: str
@@ -86,7 +86,7 @@ def grade(job: Job) -> JobResult:
 
 
 def grade_batch(jobs: list[Job]) -> list[JobResult]:
-    """Grade one after the other."""
+    """Grade notebooks one after the other, as one task of a cluster."""
     return [grade(job) for job in jobs]
 
 
