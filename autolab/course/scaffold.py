@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import linecache
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from autolab.engine.op import Op
 from autolab.rules import TABLE
 
 from .notebook import build
@@ -197,11 +199,8 @@ def _arguments(name: str) -> tuple[Sequence[str], Sequence[str]]:
 
 def _spec(path: Path, code: str):
     from autolab.check import Spec
-    from autolab.engine.op import Op
 
     names: dict = {"__name__": re.sub(r"\W", "_", path.stem)}
-    import linecache
-
     linecache.cache[str(path)] = (len(code), None, code.splitlines(keepends=True), str(path))
     try:
         exec(compile(code, str(path), "exec"), names)

@@ -20,6 +20,11 @@ from typing import Any
 
 import numpy as np
 
+import autolab
+from autolab.autograd import Function
+from autolab.engine.tensor import Tensor
+from autolab.torch_api.creation import from_numpy
+from autolab.torch_api.methods import MODULES
 from autolab.utils.tracebacks import short
 
 from . import protocol
@@ -33,12 +38,12 @@ OFFLINE = "While this is graded there is no network and nothing is installed: nu
 LAST = ("blank", "syntax", "time")  # faults after which the judge asks no more
 
 
-def warm(autolab: Any) -> None:
+def warm() -> None:
     """Do once what every session does, so that a fork finds it done."""
     from autolab.check import SPECS, Reference, check
     from autolab.check.candidate import LocalCandidate  # noqa: F401
 
-    class Product(autolab.autograd.Function):
+    class Product(Function):
         @staticmethod
         def forward(ctx, x, y):
             ctx.save_for_backward(x, y)
@@ -54,7 +59,7 @@ def warm(autolab: Any) -> None:
     for spec in SPECS.values():
         with contextlib.suppress(LookupError):
             Reference.of(spec.row or spec.name)  # reads the formulas from their source
-    write_shortcuts(autolab)
+    write_shortcuts()
     forget_what_is_expected()
 
 
@@ -69,10 +74,8 @@ def prepare(shell: Any) -> None:
         shell.register_magic_function(lambda line: print(OFFLINE), "line", name)
 
 
-def write_shortcuts(autolab: Any) -> None:
+def write_shortcuts() -> None:
     """Use every function once, recorded and not: the engine writes code for a row when it is first used."""
-    from autolab.torch_api.methods import MODULES
-
     quiet = {"random", "settings", "sources"}  # these change or make something else than a result
     names = [n for m in MODULES if m.__name__.rpartition(".")[2] not in quiet for n in _function_names(m)]
     operators = ("add", "sub", "mul", "truediv", "pow", "matmul", "neg", "abs", "eq", "lt", "le", "gt", "ge", "ne", "getitem")
@@ -247,7 +250,6 @@ class Handlers:
     def forward(self, name: str, number: int, arguments: tuple) -> Any:
         """The forward of a Function class, on tensors; its context stays here."""
         from autolab.check.candidate import Context
-        from autolab.engine.tensor import Tensor
 
         cls = self._object(name)
         tensors = [_tensor(a) if isinstance(a, np.ndarray) else a for a in arguments]
@@ -319,8 +321,6 @@ def _changed(before: Any, after: Any) -> list[np.ndarray | None] | None:
 
 
 def _kind(value: Any) -> str:
-    from autolab.autograd import Function
-
     if value is _MISSING:
         return "missing"
     if isinstance(value, type) and issubclass(value, Function):
@@ -331,8 +331,6 @@ def _kind(value: Any) -> str:
 
 
 def _tensor(value: Any) -> Any:
-    from autolab.torch_api.creation import from_numpy
-
     return from_numpy(np.array(value))
 
 

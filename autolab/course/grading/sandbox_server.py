@@ -23,7 +23,15 @@ import socket
 import sys
 from typing import Any
 
-from autolab.course.grading import privileges
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
+
+# loaded once for all sessions, whether or not they are used here
+import autolab.autograd.functional
+import autolab.func
+import autolab.nn
+import autolab.optim  # noqa: F401
+from autolab.course.grading import handlers, privileges, protocol
 
 NEWNS, NEWIPC, NEWUSER, NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
 CLONE = {"x86_64": 56}.get(platform.machine(), 220)
@@ -99,27 +107,16 @@ def _kill(pid: int) -> None:
 
 def _warm_shell():
     os.environ["NBGRADER_EXECUTION"] = "autograde"
-    from IPython.core.interactiveshell import InteractiveShell
-    from traitlets.config import Config
-
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
     config.InteractiveShell.xmode = "Context"
     shell = InteractiveShell.instance(config=config)
-    import autolab
-    import autolab.autograd.functional
-    import autolab.check
-    import autolab.func
-    import autolab.nn
-    import autolab.optim
-    from autolab.course.grading import handlers
-
     with contextlib.redirect_stdout(io.StringIO()):
         shell.run_cell("import numpy as np\n1 / 0")  # what the first cell and the first exception load
     shell.reset(new_session=True)
     shell.execution_count = 1
-    handlers.warm(autolab)
+    handlers.warm()
     handlers.prepare(shell)
     # Ends the process when it has computed for long enough. The first process of a namespace, which a session is, would not
     # be ended by a signal without a handler, and one in Python would wait for the end of a call.
@@ -179,15 +176,11 @@ def _become(user: int) -> None:
 
 
 def _answer(shell: Any, connection: Any, order: dict) -> None:
-    from autolab.course.grading import handlers
-
     sys.path.insert(0, "")  # as in a kernel: a module beside the notebook
     handlers.Handlers(shell, connection, order["busy"]).loop()
 
 
 def _receive_files(connection: Any) -> dict[str, bytes]:
-    from autolab.course.grading import protocol
-
     return {name: data.tobytes() for name, data in protocol.receive(connection).items()}
 
 
