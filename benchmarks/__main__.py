@@ -52,9 +52,9 @@ def main() -> int:
             continue
         print(f"{name}: {WORKLOADS[name].question}", file=sys.stderr, flush=True)
         if WORKLOADS[name].alone:
-            results[name], said = measure.alone(WORKLOADS[name], libraries)
+            results[name], said = measure.in_processes(WORKLOADS[name], libraries)
         else:
-            results[name], said = measure.together(WORKLOADS[name], libraries, options.rounds)
+            results[name], said = measure.in_turns(WORKLOADS[name], libraries, options.rounds)
         for library, reason in said.items():
             notes.setdefault(library, {})[name] = reason
 

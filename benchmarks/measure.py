@@ -63,7 +63,7 @@ def summary(seconds: dict[str, list[float]]) -> dict[str, dict[str, float]]:
     return table
 
 
-def together(workload: Workload, libraries: dict, rounds: int) -> tuple[dict, dict[str, str]]:
+def in_turns(workload: Workload, libraries: dict, rounds: int) -> tuple[dict, dict[str, str]]:
     """Check every library's answer, then time those that are right."""
     right = libraries["numpy"][workload.name](workload.data()).answer()
     right = {name: np.array(value) for name, value in right.items()}
@@ -83,7 +83,7 @@ def together(workload: Workload, libraries: dict, rounds: int) -> tuple[dict, di
     return summary(turns(programs, rounds)), notes
 
 
-def alone(workload: Workload, libraries: dict) -> tuple[dict, dict[str, str]]:
+def in_processes(workload: Workload, libraries: dict) -> tuple[dict, dict[str, str]]:
     """Time each library in a process of its own, which may run out of stack or of time."""
     seconds, notes = {}, {}
     for name, by_name in libraries.items():

@@ -99,14 +99,14 @@ def column_sums(x):
     if type(x) is not RecordedValue:
         return np.ones(len(x), x.dtype).dot(x)
     rows = len(x.array)
-    return RecordedValue(column_sums(x.array), (x,), lambda g, x, out: (repeated(g, rows),))
+    return RecordedValue(column_sums(x.array), (x,), lambda g, x, out: (repeat(g, rows),))
 
 
-def repeated(x, rows):
+def repeat(x, rows):
     """A row, so many times."""
     if type(x) is not RecordedValue:
         return np.broadcast_to(x, (rows, len(x)))
-    return RecordedValue(repeated(x.array, rows), (x,), lambda g, x, out: (column_sums(g),))
+    return RecordedValue(repeat(x.array, rows), (x,), lambda g, x, out: (column_sums(g),))
 
 
 def dot(x, constant):

@@ -27,9 +27,9 @@ def rules(names: tuple[str, ...], as_json: bool, code: bool) -> None:
     if code:
         from autolab.fast.row import source
 
-        click.echo("\n\n".join(source(row_named(name)).rstrip() for name in names or TABLE))
+        click.echo("\n\n".join(source(find_row(name)).rstrip() for name in names or TABLE))
         return
-    rows = [facts(row_named(name)) for name in names or TABLE]
+    rows = [facts(find_row(name)) for name in names or TABLE]
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     elif names:
@@ -38,7 +38,7 @@ def rules(names: tuple[str, ...], as_json: bool, code: bool) -> None:
         click.echo("\n".join(line(row) for row in rows))
 
 
-def row_named(name: str) -> Op:
+def find_row(name: str) -> Op:
     """The row of the table. Raises UsageError, with the nearest names, if there is none."""
     if name in TABLE:
         return TABLE[name]
@@ -72,15 +72,15 @@ def whole(row: dict[str, Any]) -> str:
     """A row in full, a formula for each input."""
     remembers = {x: ", ".join(needs) or "nothing" for x, needs in row["remembers"].items()}
     parts = [f"{row['name']}  ({row['kind']}{', a view' if row['view'] else ''})"]
-    parts += labelled("forward", {"": row["forward"]})
-    parts += labelled("backward", row["backward"] or {"": "none: the result has no gradient"})
-    parts += labelled("remembers", remembers)
+    parts += label_cells("forward", {"": row["forward"]})
+    parts += label_cells("backward", row["backward"] or {"": "none: the result has no gradient"})
+    parts += label_cells("remembers", remembers)
     if row["settings"]:
-        parts += labelled("settings", {"": ", ".join(row["settings"])})
+        parts += label_cells("settings", {"": ", ".join(row["settings"])})
     return "\n".join(parts)
 
 
-def labelled(label: str, cells: dict[str, str]) -> list[str]:
+def label_cells(label: str, cells: dict[str, str]) -> list[str]:
     """A label and the cells beside it, each wrapped to the width of a page."""
     lines: list[str] = []
     for x, cell in cells.items():

@@ -127,7 +127,7 @@ class Groups:
         """At most `most` members: rounds of a loop become groups, and what is still too much is cut into stretches."""
         if len(members) <= self.most:
             return members
-        start, period, rounds = _repeated([self._signature(member) for member in members])
+        start, period, rounds = _find_repetition([self._signature(member) for member in members])
         if period > 1 and 2 * period * rounds > len(members):
             end = start + period * rounds
             turns = self._rounds(members[start:end], period, rounds)
@@ -378,7 +378,7 @@ def _common(one, other):
     return one[:same]
 
 
-def _repeated(signatures):
+def _find_repetition(signatures):
     """(start, period, rounds) of the longest stretch that repeats itself at least three times; (0, 1, 0) if there is none."""
     ids = {s: i for i, s in enumerate(Counter(signatures))}
     row = [ids[s] for s in signatures]

@@ -240,7 +240,7 @@ def _straighten(net):
             position[vertex] = start - middle
     up, down = _pulls(net, net.up, 1.0), _pulls(net, net.down, -1.0)
     both = [above + below for above, below in zip(up, down)]
-    up, down, both = [[_weighed(v, near) for v, near in enumerate(pulls)] for pulls in (up, down, both)]
+    up, down, both = [[_weigh(v, near) for v, near in enumerate(pulls)] for pulls in (up, down, both)]
     there = list(zip(net.layers, spaces))
     for round in range(RELAX):
         for layer, space in there:
@@ -259,7 +259,7 @@ def _pulls(net, neighbours, side):
     ]
 
 
-def _weighed(vertex, near):
+def _weigh(vertex, near):
     """What pulls at a vertex, behind its whole weight; one without neighbours stays where it is."""
     near = near or [(0.01, vertex, 0.0)]
     return sum([weight for weight, _, _ in near]), near

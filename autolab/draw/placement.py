@@ -119,10 +119,10 @@ def short(x: float) -> str:
 
 def _width(node):
     if node.kind == "leaf":
-        return max(ROOM * CHAR, len(shortened(node.label)) * 8.6) + 30
+        return max(ROOM * CHAR, len(truncate(node.label)) * 8.6) + 30
     if node.kind == "group":
-        return max(ROOM * CHAR, len(shortened(node.name)) * 8.6 + 20) + 26
-    return max(ROOM * CHAR, symbol_width(node) + len(shortened(node.name)) * SMALL) + 22
+        return max(ROOM * CHAR, len(truncate(node.name)) * 8.6 + 20) + 26
+    return max(ROOM * CHAR, symbol_width(node) + len(truncate(node.name)) * SMALL) + 22
 
 
 def symbol_width(node: TraceNode | CollapsedGroup) -> float:
@@ -130,6 +130,6 @@ def symbol_width(node: TraceNode | CollapsedGroup) -> float:
     return len(node.symbol) * 8.6 + 7 if node.symbol else 0
 
 
-def shortened(text: str, room: int = NAME) -> str:
+def truncate(text: str, room: int = NAME) -> str:
     """Text of at most `room` characters; a longer one ends in an ellipsis."""
     return text if len(text) <= room else text[: room - 1] + "…"

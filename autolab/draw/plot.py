@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike
 
 KINDS = "a", "b", "c", "grad"
 CHAR = 7.3  # pixels that a letter takes
+Pair = tuple[float, float]
+Texts = Sequence[Sequence[str]]
 
 
 def short(x: float, digits: int = 4) -> str:
@@ -78,13 +80,7 @@ def arrow(x0: float, y0: float, x1: float, y1: float, kind: str = "line") -> str
 
 
 def cells(
-    x: float,
-    y: float,
-    rows: Sequence[Sequence[str]],
-    kinds: str | Sequence[Sequence[str]] | None = None,
-    size: tuple[float, float] = (54, 28),
-    title: str = "",
-    note: str = "",
+    x: float, y: float, rows: Texts, kinds: str | Texts | None = None, size: Pair = (54, 28), title: str = "", note: str = ""
 ) -> tuple[str, float, float]:
     """A matrix, cell by cell: `rows` of texts, `kinds` the same shape (or one word). Returns the part and its width and height."""
     width, height = size
@@ -105,32 +101,26 @@ class Axes:
     """A frame with numbers, and what is drawn in it. `log` takes the logarithm of the horizontal axis, "y" of the vertical one."""
 
     def __init__(
-        self,
-        xlim: ArrayLike,
-        ylim: ArrayLike,
-        place: tuple[float, float] = (0, 0),
-        size: tuple[float, float] = (440, 250),
-        labels: tuple[str, str] = ("", ""),
-        title: str = "",
-        log: str = "",
-    ):
+        self, xlim: ArrayLike, ylim: ArrayLike, place: Pair = (0, 0), size: Pair = (440, 250), labels: tuple[str, str] = ("", ""),
+        title: str = "", log: str = "",
+    ):  # fmt: skip
         self.left, self.top = place[0] + 56, place[1] + (26 if title else 10)
         self.width, self.height = size[0] - 70, size[1] - (26 if title else 10) - 40
         self.log, self.labels, self.title = log, labels, title
-        self.xlim, self.ylim = self._scaled(xlim, "x"), self._scaled(ylim, "y")
+        self.xlim, self.ylim = self._scale(xlim, "x"), self._scale(ylim, "y")
 
-    def _scaled(self, values, axis):
+    def _scale(self, values, axis):
         return np.log10(np.asarray(values, float)) if axis in self.log else np.asarray(values, float)
 
     def x(self, value: float) -> float:
         """Where a number is, in pixels from the left."""
         low, high = self.xlim
-        return self.left + self.width * (float(self._scaled(value, "x")) - low) / (high - low)
+        return self.left + self.width * (float(self._scale(value, "x")) - low) / (high - low)
 
     def y(self, value: float) -> float:
         """Where a number is, in pixels from the top."""
         low, high = self.ylim
-        return self.top + self.height * (high - float(self._scaled(value, "y"))) / (high - low)
+        return self.top + self.height * (high - float(self._scale(value, "y"))) / (high - low)
 
     def _marks(self, lim, axis, count):
         low, high = lim

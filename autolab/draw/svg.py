@@ -7,7 +7,7 @@ from bisect import bisect
 from xml.sax.saxutils import escape, quoteattr
 
 from autolab.draw.collapse import LIMIT, NEVER, WHOLE, CollapsedView, EdgeLine, Groups, steps_of
-from autolab.draw.placement import HEIGHT, MARGIN, ROOM, SMALL, place, shortened, symbol_width, tip
+from autolab.draw.placement import HEIGHT, MARGIN, ROOM, SMALL, place, symbol_width, tip, truncate
 from autolab.draw.placement import short as _n
 from autolab.draw.style import ALONE
 from autolab.draw.text import text
@@ -17,13 +17,9 @@ from autolab.trace.record import graph
 
 
 def svg(
-    loss: Tensor | Trace,
-    step: int | str = "end",
-    direction: str = "auto",
-    legend: bool = True,
-    open: str | None = None,
+    loss: Tensor | Trace, step: int | str = "end", direction: str = "auto", legend: bool = True, open: str | None = None,
     limit: int | None = LIMIT,
-) -> Picture:
+) -> Picture:  # fmt: skip
     """Draw a graph: leaves, operations and the output, with values, and with gradients if they are known.
 
     A graph of more than `limit` nodes is drawn in groups: modules, rounds of a loop, stretches of operations.
@@ -107,14 +103,9 @@ class Picture(str):
 
 
 def render(
-    trace: Trace,
-    step: int | str = "end",
-    direction: str = "auto",
-    legend: bool = True,
-    style: str | None = None,
-    room: int | None = None,
-    view: CollapsedView | None = None,
-) -> str:
+    trace: Trace, step: int | str = "end", direction: str = "auto", legend: bool = True, style: str | None = None,
+    room: int | None = None, view: CollapsedView | None = None,
+) -> str:  # fmt: skip
     """The SVG text of a trace, or of what `view` shows of it.
 
     `room` keeps each gradient's frame that many characters wide, for changing numbers.
@@ -216,7 +207,7 @@ def _group(node, root, centre, size, line, at, state, told):
         # a pile of boxes, and a plus in its corner
         *[_rect("al-box", left + d, top + d, w - 6, h - 6, 5) for d in (6, 3, 0)],
         f'<path class="al-plus" d="M{_n(left + w - 26)} {_n(base + 14)}h12m-6 -6v12"/>',
-        f'<text class="al-head" x="{_n(left + 11)}" y="{_n(base + 18)}">{escape(shortened(node.name))}</text>',
+        f'<text class="al-head" x="{_n(left + 11)}" y="{_n(base + 18)}">{escape(truncate(node.name))}</text>',
         f'<text class="al-value" x="{_n(left + 11)}" y="{_n(base + 34)}">{many}</text>',
         "" if line < HEIGHT else f'<text class="al-grad" data-grad="{node.id}" x="{_n(left + 11)}" y="{_n(base + 50)}">{told}</text>',
         "</g>",
@@ -261,18 +252,18 @@ def _outline(node, root, left, top, w, h):
 
 def _heading(node, x, y):
     if node.kind == "leaf":
-        return f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(shortened(node.label))}</text>'
+        return f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(truncate(node.label))}</text>'
     space = symbol_width(node)
     head = f'<text class="al-head" x="{_n(x)}" y="{_n(y)}">{escape(node.symbol)}</text>' if space else ""
-    return f'{head}<text class="al-name" x="{_n(x + space)}" y="{_n(y)}">{escape(shortened(node.name))}</text>'
+    return f'{head}<text class="al-name" x="{_n(x + space)}" y="{_n(y)}">{escape(truncate(node.name))}</text>'
 
 
 def value_line(node: TraceNode) -> str:
     """The line of a box that shows the value: "a = 3"."""
     if node.value is None:
         if node.outputs > 1:
-            return shortened(node.label or f"{node.outputs} results", ROOM)
-        return shortened(f"{node.label} not kept".lstrip(), ROOM)
+            return truncate(node.label or f"{node.outputs} results", ROOM)
+        return truncate(f"{node.label} not kept".lstrip(), ROOM)
     label = node.label if node.kind != "leaf" else ""
     if len(label) > 6:
         label = label[:5] + "…"

@@ -97,7 +97,7 @@ class _Recorder:
         named = find_names(self._key, names)
         self.raw = {node: tensor.payload for (node, output), (_, tensor) in named.items() if output == 0}
         self.raw[loss.grad_fn] = loss.payload
-        self.saved = {node: self._saved(node) for node in self.engine_nodes}
+        self.saved = {node: self._saved_values(node) for node in self.engine_nodes}
         self._find_values()
         labels = _labels(named)
         self._number_leaves(labels)
@@ -128,7 +128,7 @@ class _Recorder:
 
     # -- what is known about results ---------------------------------------------------------------
 
-    def _saved(self, node):
+    def _saved_values(self, node):
         """The saved values of a node by name; a setting or a shape is saved as itself."""
         return {saved.name: saved.value for saved in node.saved_values()}
 

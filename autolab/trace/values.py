@@ -74,7 +74,7 @@ def _plain(x):
     return x
 
 
-def _nested(array):
+def _nested_list(array):
     if array.dtype.kind in "biu":
         return array.tolist()
     return _plain(array.astype(np.float64).tolist())
@@ -164,15 +164,15 @@ def value_of(raw: ArrayLike) -> TraceValue:
         text = number(item)
         return TraceValue((), dtype, text, item if math.isfinite(item) else text)
     if not array.size:
-        return TraceValue(array.shape, dtype, f"{shape_text(array.shape)}, empty", data=_nested(array))
+        return TraceValue(array.shape, dtype, f"{shape_text(array.shape)}, empty", data=_nested_list(array))
     if array.size <= COMPLETE:
         text = _inline(array) if array.size <= INLINE else f"{shape_text(array.shape)}, {_range(array)[3]}"
-        return TraceValue(array.shape, dtype, text, data=_nested(array))
+        return TraceValue(array.shape, dtype, text, data=_nested_list(array))
     low, high, mean, phrase, bad = _range(array)
     corner = array[(0,) * (array.ndim - 2) + (slice(CORNER),) * min(array.ndim, 2)]
     digest = hashlib.blake2b(np.ascontiguousarray(array).tobytes(), digest_size=8).hexdigest()
-    return TraceValue(array.shape, dtype, f"{shape_text(array.shape)}, {phrase}", low=low, high=high, mean=mean,
-                 nonfinite=bad, corner=_nested(corner), fingerprint=digest, heat=_heat(array, low, high))  # fmt: skip
+    summary = {"low": low, "high": high, "mean": mean, "nonfinite": bad, "corner": _nested_list(corner), "fingerprint": digest}
+    return TraceValue(array.shape, dtype, f"{shape_text(array.shape)}, {phrase}", heat=_heat(array, low, high), **summary)
 
 
 def _heat(array, low, high):

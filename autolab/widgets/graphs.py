@@ -349,7 +349,7 @@ def compare(f, g, /, **inputs):
     forward, back = max(map(len, made)), max(len(t.steps) for t in traces)
     differ = {d.index + (forward if d.where == "backward" else 0): d for d in found.differences}
     parted = min(differ, default=None)
-    scale, direction, places, tall = max(_placed(traces, *way) for way in (("right", 920, 300, (0, 1)), ("down", 450, 560, (1, 0))))
+    scale, direction, places, tall = max(_arrange(traces, *way) for way in (("right", 920, 300, (0, 1)), ("down", 450, 560, (1, 0))))
 
     def moment(k, m):
         """The node of run k at moment m, and what happens there."""
@@ -370,7 +370,7 @@ def compare(f, g, /, **inputs):
             bad = [(found.first.a, found.first.b)[k]] if parted and step >= parted else []
             across, down = places[k]
             picture += [plot.words(across, down, name, "head"), f'<g transform="translate({across} {down + 6}) scale({scale:.3f})">']
-            picture += [_marked(p, known, now and now.id, bad) for p in pieces] + ["</g>"]
+            picture += [_mark(p, known, now and now.id, bad) for p in pieces] + ["</g>"]
         for m in range(1, forward + back + 1):
             texts = [moment(k, m)[1] or "ended" for k in (0, 1)] if m <= step else ["not yet", "not yet"]
             rows.append([str(m), *texts, _verdict(m, step, parted, differ, texts)])
@@ -395,7 +395,7 @@ def compare(f, g, /, **inputs):
     return panel
 
 
-def _placed(traces, direction, width, height, beside):
+def _arrange(traces, direction, width, height, beside):
     """Two graphs drawn in a direction, beside or below each other: at what scale, where each begins, how tall it is."""
     sizes = [graph_pieces(trace, 0, direction)[1:] for trace in traces]
     scale = min(1.0, *(width / w for w, _ in sizes), *(height / h for _, h in sizes))
@@ -431,7 +431,7 @@ def _leaf(value):
     return torch.tensor(float(value), requires_grad=True)
 
 
-def _marked(piece, known, now, bad):
+def _mark(piece, known, now, bad):
     node = re.search(r'data-node="(\w+)"', piece)
     if not node:
         return piece

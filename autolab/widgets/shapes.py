@@ -132,7 +132,7 @@ def broadcast_backward(a=(3, 1), b=(4,), operation="*"):
         parts, rows = [], []
         for k, (name, t) in enumerate(zip("ab", (x, y))):
             top = 40 + apart * k
-            parts += _drawn(t, full[k] if step >= 1 else t, name, 20, top, stretched[k] if step >= 1 else [])
+            parts += _draw(t, full[k] if step >= 1 else t, name, 20, top, stretched[k] if step >= 1 else [])
             if step >= 3 + k:
                 grown, w, _ = _stack(330, top, seen[k], _all_grad, (58, 28), f"before the sum {_list(out.shape)}")
                 summed, _, _ = _stack(660, top, grads[k], _all_grad, (58, 28), f"{name}.grad {_list(t.shape)}")
@@ -149,7 +149,7 @@ def _all_grad(index):
     return "grad"
 
 
-def _drawn(t, shown, name, left, top, axes):
+def _draw(t, shown, name, left, top, axes):
     """A tensor, with what was made by stretching in dashes."""
     part, _, height = _stack(
         left, top, shown, lambda at: "empty" if any(at[k] for k in axes) else "leaf", (48, 28), f"{name} {_list(shown.shape)}"

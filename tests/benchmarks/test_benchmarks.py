@@ -31,7 +31,7 @@ def test_autolab_takes_part():
 
 def test_a_wrong_answer_is_reported_and_not_timed():
     wrong = {"scalar_chain": lambda data: Program(lambda: None, lambda: {"loss": np.nan})}
-    row, notes = measure.together(WORKLOADS["scalar_chain"], {"numpy": LIBRARIES["numpy"], "wrong": wrong}, rounds=1)
+    row, notes = measure.in_turns(WORKLOADS["scalar_chain"], {"numpy": LIBRARIES["numpy"], "wrong": wrong}, rounds=1)
     assert "wrong" not in row
     assert "not timed, since its answer differs: loss" in notes["wrong"]
 
@@ -40,7 +40,7 @@ def test_a_library_that_fails_does_not_stop_the_others():
     def fails(data):
         raise RuntimeError("no")
 
-    row, notes = measure.together(WORKLOADS["hvp"], {"numpy": LIBRARIES["numpy"], "bad": {"hvp": fails}}, rounds=1)
+    row, notes = measure.in_turns(WORKLOADS["hvp"], {"numpy": LIBRARIES["numpy"], "bad": {"hvp": fails}}, rounds=1)
     assert "numpy" in row
     assert notes["bad"] == "failed: RuntimeError: no"
 

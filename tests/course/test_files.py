@@ -7,7 +7,7 @@ import pytest
 
 from autolab.course.grading.files import FilePolicy, companion_files
 from autolab.course.grading.sandbox import Sandbox, best_mode
-from autolab.course.grading.scheduler import Course, _allowed
+from autolab.course.grading.scheduler import Course, _file_policy
 from autolab.course.grading.worker import Job, grade
 
 from .test_hostile import FORM, FULL, LIMITS, WRONG, isolated, submitted
@@ -83,7 +83,7 @@ def test_a_name_that_is_none_is_not_taken(tmp_path, name):
 def test_a_course_says_which_kinds_and_how_much(tmp_path):
     (tmp_path / "source").mkdir()
     (tmp_path / "nbgrader_config.py").write_text('c = get_config()\nc.RunInBox.files = ["*.dat"]\nc.RunInBox.files_bytes = 7\n')
-    assert _allowed(Course(tmp_path)) == FilePolicy(kinds=("*.dat",), size=7)
+    assert _file_policy(Course(tmp_path)) == FilePolicy(kinds=("*.dat",), size=7)
 
 
 # -- in the sandbox

@@ -38,7 +38,7 @@ def page(notebook: NotebookNode, points: Mapping[str, tuple[float | None, float]
     waiting = sum(score is None for score, _ in points.values())
     later = f"; {waiting} answers are read by a person" if waiting else ""
     rows = "".join(
-        f"<tr><th scope='row'><a href='#{html.escape(name)}'>{html.escape(name)}</a></th><td>{_said(score)} of {of:g}</td></tr>"
+        f"<tr><th scope='row'><a href='#{html.escape(name)}'>{html.escape(name)}</a></th><td>{_score_text(score)} of {of:g}</td></tr>"
         for name, (score, of) in points.items()
     )
     room = itertools.accumulate(len(cell.source) for cell in notebook.cells)
@@ -51,14 +51,18 @@ def page(notebook: NotebookNode, points: Mapping[str, tuple[float | None, float]
     )
 
 
-def _said(score: float | None) -> str:
+def _score_text(score: float | None) -> str:
     return "to be read" if score is None else f"{score:g}"
 
 
 def _cell(cell: NotebookNode, points: Mapping[str, tuple[float | None, float]], short: bool = True) -> str:
     name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
     score, of = points.get(name, (None, 0.0))
-    head = f"<p class='points' id='{html.escape(name)}'>{html.escape(name)}: {_said(score)} of {of:g} points</p>" if name in points else ""
+    head = (
+        f"<p class='points' id='{html.escape(name)}'>{html.escape(name)}: {_score_text(score)} of {of:g} points</p>"
+        if name in points
+        else ""
+    )
     if cell.cell_type != "code":
         return head + (_markdown(cell.source) if short else f"<pre>{html.escape(cell.source)}</pre>")
     if hides(cell):

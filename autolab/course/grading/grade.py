@@ -164,7 +164,7 @@ class NotebookGrader:
         cell.outputs, cell.execution_count = [], 1
         try:
             said = self.ask("run", source, name)
-            cell.outputs = self._shown(_outputs(said))
+            cell.outputs = self._fit_outputs(_outputs(said))
             if hint := self._hint(source, cell.outputs):
                 result.notes.append(f"{name}: {hint}")
             self.replay.append(CellRun(source, name, self.exercise, bool(reasons)))
@@ -188,7 +188,7 @@ class NotebookGrader:
             )
         return ""
 
-    def _shown(self, outputs: list[NotebookNode]) -> list[NotebookNode]:
+    def _fit_outputs(self, outputs: list[NotebookNode]) -> list[NotebookNode]:
         """The outputs of a cell, as long as there is room in the notebook."""
         kept = []
         for output in outputs:

@@ -99,7 +99,7 @@ class CourseGradebook:
         rows = self.db.query(Student.id, Student.last_name, Student.first_name, Student.lms_user_id)
         return {student: (", ".join(filter(None, (last, first))), number or "") for student, last, first, number in rows}
 
-    def graded(self) -> dict[tuple[str, str], tuple[str, int]]:
+    def digests(self) -> dict[tuple[str, str], tuple[str, int]]:
         """(student, notebook) -> (digest, seed) of everything that is graded."""
         rows = self.db.execute(
             text("SELECT student, notebook, digest, seed FROM autolab_grading WHERE assignment = :a"), {"a": self.assignment}
@@ -131,7 +131,7 @@ class CourseGradebook:
         """Save the results of a batch in one transaction: all of them, or none."""
         batch = list(batch)
         try:
-            submitted = self._submitted({d.student for d in batch}, timestamps)
+            submitted = self._add_submissions({d.student for d in batch}, timestamps)
             self._save(submitted, batch)
             if penalty is not None:
                 self._late(submitted, penalty)
@@ -144,7 +144,7 @@ class CourseGradebook:
 
     # Plain statements: a submission has fifty rows, and an object of the mapper for each takes longer than judging it.
 
-    def _submitted(self, students: set[str], timestamps: dict[str, str | None]) -> dict[tuple[str, str], str]:
+    def _add_submissions(self, students: set[str], timestamps: dict[str, str | None]) -> dict[tuple[str, str], str]:
         """(student, notebook) -> the id of nbgrader's row for it; what is not there is made, with nothing graded."""
         db, notebooks = self.db, self._notebooks()
         _add(db, Student, [{"id": student} for student in students])

@@ -237,7 +237,7 @@ class Handlers:
         arrays = [arrays[i] for i in same]  # the same array given twice is the same array here
         answer = candidate.call(arrays, settings, upstream, between)
         fault = answer.fault and [answer.fault.phase, answer.fault.kind, answer.fault.text, answer.fault.line]
-        changed = _changed(arrays, answer.inputs), _changed(upstream, answer.upstream)
+        changed = _find_writes(arrays, answer.inputs), _find_writes(upstream, answer.upstream)
         return [answer.out, [list(g) for g in answer.gradients], *changed, fault, bool(answer.recorded)]
 
     def second(self, what: Any, inputs: tuple, differentiable: tuple, given: tuple) -> dict[str, Any]:
@@ -314,7 +314,7 @@ def _is_python(source: str) -> bool:
 _MISSING = object()
 
 
-def _changed(before: Any, after: Any) -> list[np.ndarray | None] | None:
+def _find_writes(before: Any, after: Any) -> list[np.ndarray | None] | None:
     """The arrays that a call wrote into; None for one that is as it was, which need not be sent, and for all if all are."""
     now = [None if a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() else b for a, b in zip(before, after)]
     return now if any(a is not None for a in now) else None

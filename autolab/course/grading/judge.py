@@ -59,7 +59,7 @@ class Judge:
         outcome, sink = Outcome(), io.StringIO()
         self.reports = []
         try:
-            body, end, wanted = _compiled(source, name)
+            body, end, wanted = _compile(source, name)
             self._bind(wanted)
             with contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink), self._checks():
                 exec(body, self.names)
@@ -185,7 +185,7 @@ def _behaviours() -> dict[str, Any]:
 
 
 @lru_cache(512)  # every student's notebook has the same tests
-def _compiled(source: str, name: str) -> tuple[CodeType, CodeType | None, tuple[str, ...]]:
+def _compile(source: str, name: str) -> tuple[CodeType, CodeType | None, tuple[str, ...]]:
     """A test in two parts, all but its last expression and that, and the names in it that Python does not define."""
     tree = ast.parse(source, name)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None

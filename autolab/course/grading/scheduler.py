@@ -75,7 +75,7 @@ class Course:
 
     def jobs(self, assignment: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Iterator[Job]:
         """One for each student and notebook."""
-        allowed = _allowed(self)
+        allowed = _file_policy(self)
         for student in self.students(assignment):
             folder = self.root / "submitted" / student / assignment
             linked = folder.is_symlink() or folder.parent.is_symlink()
@@ -131,7 +131,7 @@ def grade_course(
     """
     start, limits = time.monotonic(), limits or _limits(course)
     with CourseGradebook(course.database, assignment) as gradebook:
-        forms, before = gradebook.forms(), gradebook.graded()
+        forms, before = gradebook.forms(), gradebook.digests()
         run = Run(seed=gradebook.start(fresh_seed() if seed is None else seed) if not regrade else seed or 0)
         todo = []
         for job in course.jobs(assignment, forms, run.seed, limits, mode):
@@ -197,7 +197,7 @@ def _limits(course: Course) -> Limits:
     return Limits(**{name: float(value) for name, value in seconds.items() if isinstance(value, (int, float))})
 
 
-def _allowed(course: Course) -> FilePolicy:
+def _file_policy(course: Course) -> FilePolicy:
     """The files beside a notebook that plain autograde takes along."""
     said = (_config(course.root) or {}).get("RunInBox", {})
     kinds, count, size = (said.get(name) for name in ("files", "files_count", "files_bytes"))

@@ -170,7 +170,7 @@ def _recognise(notebook: NotebookNode, form: Form, notes: list[str]) -> None:
         tests = (
             lambda c, w=wanted: c.metadata.get("was") == w.name,
             lambda c, w=wanted: c.source.strip() == w.source.strip() != "",
-            lambda c, w=wanted: w.solution and bool(_defined(w.source)) and _defined(w.source) <= _defined(c.source),
+            lambda c, w=wanted: w.solution and bool(_definitions(w.source)) and _definitions(w.source) <= _definitions(c.source),
         )
         found = next((c for test in tests for c in loose if test(c)), None)
         if found is not None:
@@ -178,7 +178,7 @@ def _recognise(notebook: NotebookNode, form: Form, notes: list[str]) -> None:
             notes.append(f"cell {wanted.name!r} had lost its metadata, and was recognised")
 
 
-def _defined(source: str) -> set[str]:
+def _definitions(source: str) -> set[str]:
     return set(re.findall(r"^(?:class|def)\s+(\w+)", source, re.MULTILINE))
 
 
@@ -242,13 +242,13 @@ def _restore(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str
             notebook.cells[notebook.cells.index(cell)] = cell = replacement
         cell.metadata["nbgrader"] = NotebookNode(form.metadata())
         if form.locked and not form.solution and cell.source != form.source:
-            if cell.source.strip() != _released(form.source):
+            if cell.source.strip() != _without_hidden(form.source):
                 notes.append(f"the locked cell {name!r} had been changed, and is as it was")
             cell.source = form.source
 
 
 @lru_cache(512)
-def _released(source: str) -> str:
+def _without_hidden(source: str) -> str:
     """A test as students get it: the gradebook keeps it with its hidden lines."""
     return HIDDEN.sub("", source).strip()
 
@@ -289,10 +289,10 @@ def read_text(path: str | Path) -> tuple[str | None, list[str]]:
     with os.fdopen(descriptor, "rb") as file:
         if facts.st_size > LONGEST:
             return None, [f"{name} has {facts.st_size} bytes; more than {LONGEST} are not read"]
-        return decoded(file.read(LONGEST + 1)), []
+        return decode(file.read(LONGEST + 1)), []
 
 
-def decoded(data: bytes) -> str:
+def decode(data: bytes) -> str:
     """Text, however an editor saved it; half a pair of UTF-16, which JSON can spell and no file can hold, becomes a question mark."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return data.decode("utf-16", errors="replace")
