@@ -20,7 +20,7 @@ from autolab.check.report import MIMETYPE, Report
 from . import protocol
 from .files import FilePolicy
 from .handlers import INSTALLS, OFFLINE
-from .judge import Judge, Outcome
+from .judge import CellOutcome, Judge
 from .sandbox import RemoteError, Sandbox, Session
 
 SHOWN = 400_000  # characters of all outputs of one notebook
@@ -198,7 +198,7 @@ class NotebookGrader:
             kept.append(output)
         return kept
 
-    def _without(self, others: list[CellRun], run: Callable[[], Outcome], first: Outcome, points: float) -> Outcome:
+    def _without(self, others: list[CellRun], run: Callable[[], CellOutcome], first: CellOutcome, points: float) -> CellOutcome:
         """A cell that tampers with the process must not cost another exercise: judge that without it, and keep the better."""
         before = self.replay
         self._close()
@@ -228,7 +228,7 @@ class NotebookGrader:
             ]  # fmt: skip
 
 
-def worth(outcome: Outcome, points: float) -> float:
+def worth(outcome: CellOutcome, points: float) -> float:
     """The points that a test came to."""
     if outcome.error:
         return 0.0
@@ -246,7 +246,7 @@ def clamp(value: float, points: float) -> float:
     return min(max(value, 0.0), points) if math.isfinite(value) else 0.0
 
 
-def verdict_outputs(source: str, points: float, outcome: Outcome) -> list[NotebookNode]:
+def verdict_outputs(source: str, points: float, outcome: CellOutcome) -> list[NotebookNode]:
     """The outputs of a test cell from which nbgrader reads its points: a number, or an error for none."""
     outputs = []
     if outcome.printed:

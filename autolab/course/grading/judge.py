@@ -30,7 +30,7 @@ TEXT = 20_000
 
 
 @dataclass
-class Outcome:
+class CellOutcome:
     """What running a locked test came to: its value or its error, what it printed, and its reports."""
 
     value: Any = None
@@ -54,9 +54,9 @@ class Judge:
         self.proxies: set[str] = set()
         self.reports: list[Report] = []
 
-    def run(self, source: str, name: str) -> Outcome:
+    def run(self, source: str, name: str) -> CellOutcome:
         """Run trusted code. What it names and this side does not define is asked of the sandbox."""
-        outcome, sink = Outcome(), io.StringIO()
+        outcome, sink = CellOutcome(), io.StringIO()
         self.reports = []
         try:
             body, end, wanted = _compile(source, name)

@@ -28,7 +28,7 @@ TASK_SIZE = 8  # submissions in one task of a cluster, which costs its scheduler
 
 
 @dataclass
-class Run:
+class GradingRun:
     """What one run of `grade_course` did: counts, seconds, and notes on what was stopped."""
 
     graded: int = 0
@@ -110,7 +110,7 @@ def grade_course(
     limits: Limits | None = None,
     mode: str | None = None,
     progress: Callable[[int, int, JobResult | None], None] = lambda done, of, last: None,
-) -> Run:
+) -> GradingRun:
     """Grade every submission of an assignment that is not graded yet.
 
     Parameters
@@ -126,13 +126,13 @@ def grade_course(
 
     Returns
     -------
-    Run
+    GradingRun
         How many were graded and skipped, how long it took, in seconds, and what part of that its processes had something to grade.
     """
     start, limits = time.monotonic(), limits or _limits(course)
     with CourseGradebook(course.database, assignment) as gradebook:
         forms, before = gradebook.forms(), gradebook.digests()
-        run = Run(seed=gradebook.start(fresh_seed() if seed is None else seed) if not regrade else seed or 0)
+        run = GradingRun(seed=gradebook.start(fresh_seed() if seed is None else seed) if not regrade else seed or 0)
         todo = []
         for job in course.jobs(assignment, forms, run.seed, limits, mode):
             digest, old = before.get((job.student, job.notebook), (None, None))
@@ -219,7 +219,7 @@ def _penalty(course: Course) -> Any:
 _PENALTIES: dict[Path, Any] = {}
 
 
-def _map(todo: list[Job], jobs: int, scheduler: str | None, run: Run) -> Iterator[JobResult]:
+def _map(todo: list[Job], jobs: int, scheduler: str | None, run: GradingRun) -> Iterator[JobResult]:
     run.lanes = max(jobs, 1)
     if scheduler:
         try:
