@@ -161,10 +161,10 @@ def add_exercise(root: Path, assignment: str, name: str, spec: Path | None = Non
     if spec is None:
         inputs, settings = _arguments(name)
         cls = "".join(word.capitalize() for word in name.split("_"))
-        points = {"visible": 0.8 * points, "hidden": 0.2 * points}
+        shares = {"visible": 0.8 * points, "hidden": 0.2 * points}
         none = f"; backward returns None for {', '.join(settings)}" if settings else ""
         content = ROW_TEXT.format(title=title, name=name, cls=cls, inputs=", ".join(inputs), none=none,
-                             arguments=", ".join((*inputs, *settings)), **points)  # fmt: skip
+                             arguments=", ".join((*inputs, *settings)), **shares)  # fmt: skip
     else:
         code = spec.read_text("utf-8")
         row = _spec(spec, code).row

@@ -45,16 +45,16 @@ def place(view: CollapsedView, direction: str, steps: bool) -> Placement:
     inputs = [0] * len(index)
     for _, target in edges:
         inputs[target] += 1
-    names, inputs = tuple(_width(node) for node in view.nodes), tuple(inputs)
+    names, counts = tuple(_width(node) for node in view.nodes), tuple(inputs)
     line = HEIGHT if steps else LOW
     if direction != "down":
         gap = 100 if steps else 56
         # every layer is as deep as its widest box at least, so a long graph need not be laid out to be too wide
         if direction == "right" or _depth(len(index), edges) * (ROOM * CHAR + gap) <= WIDE + gap:
-            made = _run(names, inputs, edges, True, gap, line)
+            made = _run(names, counts, edges, True, gap, line)
             if direction == "right" or made.width <= WIDE:
                 return made
-    return _run(names, inputs, edges, False, 62 if steps else 36, line)
+    return _run(names, counts, edges, False, 62 if steps else 36, line)
 
 
 def _depth(count, edges):

@@ -31,7 +31,7 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def number(x: float, digits: int = 6) -> str:
+def number(x: float | np.generic, digits: int = 6) -> str:
     """One number as text, with at most `digits` significant digits.
 
     >>> number(30.0), number(-0.1234567), number(float("nan")), number(True)
@@ -98,12 +98,12 @@ class TraceValue:
     shape: tuple[int, ...]
     dtype: str
     text: str
-    data: object = None
+    data: Any = None
     low: float | None = None
     high: float | None = None
     mean: float | None = None
     nonfinite: int | None = None
-    corner: object = None
+    corner: Any = None
     fingerprint: str | None = None
     heat: list[str] | None = None
 

@@ -35,7 +35,7 @@ class CellOutcome:
 
     value: Any = None
     report: Report | None = None
-    error: list[str] | None = None  # name, text, traceback lines
+    error: tuple[str, str, list[str]] | None = None  # name, text, traceback lines
     printed: str = ""
     reports: list[Report] = field(default_factory=list)
 
@@ -65,12 +65,12 @@ class Judge:
                 exec(body, self.names)
                 outcome.value = eval(end, self.names) if end else None
         except protocol.Broken as error:
-            outcome.error = ["Stopped", f"your code was stopped: {error}", []]
+            outcome.error = ("Stopped", f"your code was stopped: {error}", [])
         except RemoteError as error:
-            outcome.error = ["RemoteError", str(error)[:1000], []]
+            outcome.error = ("RemoteError", str(error)[:1000], [])
         except (Exception, SystemExit) as error:
             lines = traceback.format_exception_only(type(error), error)
-            outcome.error = [type(error).__name__, str(error)[:1000], [line[:1000] for line in lines]]
+            outcome.error = (type(error).__name__, str(error)[:1000], [line[:1000] for line in lines])
         outcome.printed, outcome.reports = sink.getvalue()[:TEXT], self.reports
         if isinstance(outcome.value, Report):
             outcome.report = outcome.value
