@@ -3,36 +3,23 @@
 from collections.abc import Callable
 from importlib import import_module
 
+from benchmarks import by_hand, minimal_engine, minimal_second_order
+from benchmarks.torch_api import programs
 from benchmarks.workloads import WORKLOADS, Data, Program
 
 Programs = dict[str, Callable[[Data], Program]]
 
 
-def by_hand() -> Programs:
-    from benchmarks import by_hand
-
-    return {name: getattr(by_hand, name) for name in WORKLOADS}
-
-
 def with_torch_api(name: str) -> Programs:
-    from benchmarks.torch_api import programs
-
     module = import_module(name)
     if name == "torch":
         module.set_num_threads(1)
     return programs(module)
 
 
-def minimal() -> Programs:
-    from benchmarks import minimal_engine, minimal_second_order
-
-    return {**minimal_engine.PROGRAMS, "hvp": minimal_second_order.hvp}
-
-
 def compiled() -> Programs:
     """autolab again, each step through autolab.compile (deep stays in eager mode: it has too many operations)."""
     import autolab
-    from benchmarks.torch_api import programs
 
     return programs(autolab, autolab.compile)
 
@@ -41,14 +28,13 @@ def machine_code() -> Programs:
     """The same with loops compiled by numba, if that is installed."""
     import autolab
     from autolab.compiler import machine  # noqa: F401 - raises ImportError if it is not
-    from benchmarks.torch_api import programs
 
     return programs(autolab, lambda step: autolab.compile(step, backend="numba"))
 
 
 LIBRARIES: dict[str, Callable[[], Programs]] = {
-    "numpy": by_hand,
-    "minimal": minimal,
+    "numpy": lambda: {name: getattr(by_hand, name) for name in WORKLOADS},
+    "minimal": lambda: {**minimal_engine.PROGRAMS, "hvp": minimal_second_order.hvp},
     "torch": lambda: with_torch_api("torch"),
     "autolab": lambda: with_torch_api("autolab"),
     "compiled": compiled,

@@ -5,6 +5,7 @@ building a chain of additions, running it backward and dropping it, and what Pyt
 """
 
 import argparse
+import gc
 import subprocess
 import sys
 import time
@@ -15,8 +16,6 @@ SIZES = [100, 1_000, 10_000, 100_000, 1_000_000]
 
 def one(nodes: int) -> tuple[float, float]:
     """Microseconds and bytes a node, for a chain of this many."""
-    import gc
-
     import autolab as torch
 
     x, c = torch.tensor(0.5, requires_grad=True), torch.tensor(1e-6)
