@@ -6,17 +6,17 @@
 The gradient for x is 0.5 times the right one, everywhere (a 2 is missing)
 """
 
-from .assertion import assert_gradients, assert_rule
-from .behaviour import Behaviour, LocalPlayer, Outcome, Player, Scene, Slip, judge_behaviour
-from .behaviours import BEHAVIOURS
-from .candidate import Answer, Candidate, Fault, LocalCandidate
-from .diagnosis import Diagnosis, diagnose
-from .exercises import EXERCISES
-from .reference import Reference
-from .report import Report, Verdict
-from .schema import JSON_SCHEMA
-from .specs import SPECS, Kink, Spec
-from .verdict import check, judge
+from .api.assertion import assert_gradients, assert_rule
+from .api.check import check, judge
+from .api.report import Report, Verdict
+from .api.schema import JSON_SCHEMA
+from .behaviour.behaviours import BEHAVIOURS
+from .behaviour.scenes import Behaviour, LocalPlayer, Outcome, Player, Scene, Slip, judge_behaviour
+from .diagnosis.diagnosis import Diagnosis, diagnose
+from .run.candidate import Answer, Candidate, Fault, LocalCandidate
+from .run.exercises import EXERCISES
+from .run.reference import Reference
+from .run.specs import SPECS, Kink, Spec
 
 SPECS.update(EXERCISES)
 

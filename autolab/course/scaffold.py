@@ -180,7 +180,7 @@ def add_exercise(root: Path, assignment: str, name: str, spec: Path | None = Non
 def _arguments(name: str) -> tuple[Sequence[str], Sequence[str]]:
     """The inputs and the settings of an operation that the checker knows."""
     from autolab.check import BEHAVIOURS, SPECS, Reference
-    from autolab.check.specs import spec_for
+    from autolab.check.run.specs import spec_for
 
     if name in BEHAVIOURS:
         raise LookupError(f"{name!r} is an exercise on behaviour; take its cells from text/ of a course that `autolab course new` makes")

@@ -19,7 +19,7 @@ from typing import Any
 import nbformat
 
 from autolab.check import BEHAVIOURS, Report
-from autolab.check.score import mutation_score
+from autolab.check.api.score import mutation_score
 
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION$", re.DOTALL | re.MULTILINE)
 WRONG = re.compile(r"^```python (\S+) ([^\n]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -10,9 +10,9 @@ import pytest
 
 from autolab.autograd import Function
 from autolab.check import SPECS, LocalCandidate, Reference, Spec, check, diagnose, judge
-from autolab.check.cases import BROADCAST, draw
-from autolab.check.reference import stretched_axes, sum_to
-from autolab.check.score import Row, mutation_score
+from autolab.check.api.score import Row, mutation_score
+from autolab.check.run.cases import BROADCAST, draw
+from autolab.check.run.reference import stretched_axes, sum_to
 from autolab.engine.op import ELEMENTWISE, Op
 
 from . import right_more, right_styles  # noqa: F401  (fills the list)

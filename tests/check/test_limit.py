@@ -8,7 +8,7 @@ import time
 import pytest
 
 from autolab.check import check
-from autolab.check.limit import TooLong, limit
+from autolab.check.run.limit import TooLong, limit
 
 
 def endless(g, x):

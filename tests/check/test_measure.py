@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from autolab.check import SPECS, Reference
-from autolab.check.cases import cases
-from autolab.check.observation import close
-from autolab.check.ways import WAYS, ways
+from autolab.check.diagnosis.equivalent_formulas import WAYS, ways
+from autolab.check.run.cases import cases
+from autolab.check.run.observation import close
 
 from .measure import GOALS, figures, run, table
 

@@ -106,7 +106,7 @@ FORGE = {
     "allclose says yes": WRONG + "np.allclose = np.array_equal = np.testing.assert_allclose = lambda *a, **k: True",
     "all and any say yes": WRONG + "np.all = lambda *a, **k: True\nnp.any = lambda *a, **k: False",
     "check is replaced": WRONG + "import autolab.check\nautolab.check.check = lambda *a, **k: 8.0\ncheck = lambda *a, **k: 8.0",
-    "judge is replaced": WRONG + "import autolab.check.verdict as v\nv.judge = v._judge = v.check = lambda *a, **k: 8.0",
+    "judge is replaced": WRONG + "from autolab.check.api import check as v\nv.judge = v._judge = v.check = lambda *a, **k: 8.0",
     "a report is worth everything": WRONG
     + "from autolab.check import Report\nReport.points = property(lambda self: 99.0)\nReport.passed = True",
     "the answers are replaced": WRONG
@@ -128,7 +128,7 @@ protocol.pack = lambda value, arrays: {"v": True}
 """,
     "the candidate is replaced": WRONG
     + """
-from autolab.check import candidate
+from autolab.check.run import candidate
 candidate.LocalCandidate.call = lambda self, *a: candidate.Answer(None, (), (), (), None, False)
 """,
     "raw bytes on every descriptor": WRONG
@@ -345,7 +345,7 @@ return 2 * x * g if round(float(x.numpy().ravel()[0]), 9) in seen else 0 * g
 """,
         """
 from autolab.check import SPECS, Reference
-from autolab.check.cases import cases
+from autolab.check.run.cases import cases
 seen = {round(float(c.inputs[0].ravel()[0]), 9) for s in (0, 1, 2, 41) for c in cases(SPECS["square"], Reference.of(SPECS["square"].row), np.random.default_rng(s))}
 """,
     ),

@@ -83,7 +83,7 @@ while True: pass
     + C
     + """
 import glob
-for path in glob.glob(os.path.dirname(torch.__file__) + '/check/**/behaviours_*', recursive=True):
+for path in glob.glob(os.path.dirname(torch.__file__) + '/check/behaviour/**/ps*', recursive=True):
     libc.umount2(path.encode(), 2)
     try:
         if open(path, 'rb').read(): print('GOT 0')

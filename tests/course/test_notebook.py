@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 from autolab.check import SPECS, Reference, judge
-from autolab.check.score import Row
+from autolab.check.api.score import Row
 from autolab.course.notebook import build, from_markdown
 
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from autolab.check.report import MIMETYPE, Report
+from autolab.check.api.report import MIMETYPE, Report
 
 from . import protocol
 from .files import FilePolicy

@@ -41,7 +41,7 @@ LAST = ("blank", "syntax", "time")  # faults after which the judge asks no more
 def warm() -> None:
     """Do once what every session does, so that a fork finds it done."""
     from autolab.check import SPECS, Reference, check
-    from autolab.check.candidate import LocalCandidate  # noqa: F401
+    from autolab.check.run.candidate import LocalCandidate  # noqa: F401
 
     class Product(Function):
         @staticmethod
@@ -107,7 +107,7 @@ def _try(function: Any, arguments: tuple) -> None:
 def forget_what_is_expected() -> None:
     """Take out of this process what an exercise on behaviour expects: only scenes are played here, and judged outside."""
     from autolab import check
-    from autolab.check import verdict
+    from autolab.check.api import check as verdict
 
     scenes = [scene for behaviour in check.BEHAVIOURS.values() for scene in behaviour.scenes]
     kept = _functions_used([scene.play for scene in scenes])
@@ -115,7 +115,7 @@ def forget_what_is_expected() -> None:
         object.__setattr__(scene, "expect", None)
         object.__setattr__(scene, "slips", ())
     for name, module in list(sys.modules.items()):
-        if name.startswith("autolab.check.behaviours_"):
+        if name.startswith("autolab.check.behaviour.ps"):
             for own, value in list(vars(module).items()):
                 if isinstance(value, FunctionType) and value.__module__ == name and f"{name}.{own}" not in kept:
                     delattr(module, own)
@@ -218,7 +218,7 @@ class Handlers:
 
     def rules(self, what: Any, inputs: tuple, differentiable: tuple, calls: tuple) -> list:
         """Several calls of a rule; after one that is not written yet, or that found no end, the others need no answer."""
-        from autolab.check.candidate import LocalCandidate
+        from autolab.check.run.candidate import LocalCandidate
 
         answers, known = [], _ReferenceStub(inputs, differentiable, None)
         try:
@@ -242,14 +242,14 @@ class Handlers:
 
     def second(self, what: Any, inputs: tuple, differentiable: tuple, given: tuple) -> dict[str, Any]:
         """Backward differentiated once more, by the engine."""
-        from autolab.check.candidate import LocalCandidate
+        from autolab.check.run.candidate import LocalCandidate
 
         got, fault = LocalCandidate(self._object(what), _ReferenceStub(inputs, differentiable, None)).second(*given)
         return {"got": got, "fault": fault and [fault.phase, fault.kind, fault.text, fault.line]}
 
     def forward(self, name: str, number: int, arguments: tuple) -> Any:
         """The forward of a Function class, on tensors; its context stays here."""
-        from autolab.check.candidate import Context
+        from autolab.check.run.candidate import Context
 
         cls = self._object(name)
         tensors = [_tensor(a) if isinstance(a, np.ndarray) else a for a in arguments]

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import autolab.check.verdict as verdict
 from autolab.check import SPECS, Reference, Report, judge
-from autolab.check.cases import Case, cases
-from autolab.check.specs import Spec, spec_for
-from autolab.check.verdict import require
+from autolab.check.api import check as verdict
+from autolab.check.api.check import require
+from autolab.check.run.cases import Case, cases
+from autolab.check.run.specs import Spec, spec_for
 
 from . import protocol
 from .proxies import Proxy, SandboxCandidate, SandboxPlayer, function_class, name_of
@@ -91,7 +91,7 @@ class Judge:
         if name is None:
             report = CHECK(exercise, candidate, seed=seed, points=points, second_order=second_order)
         elif isinstance(exercise, str) and exercise in (behaviours := _behaviours()):
-            from autolab.check.behaviour import judge_behaviour
+            from autolab.check.behaviour.scenes import judge_behaviour
 
             player = SandboxPlayer(exercise, name, self.ask)
             report = judge_behaviour(behaviours[exercise], player, seed=seed, points=points)

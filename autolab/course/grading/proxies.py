@@ -190,7 +190,7 @@ class SandboxPlayer:
 
     def play(self, scene: str, inputs: Sequence[np.ndarray]) -> Any:
         """The numbers and words that a scene gave."""
-        from autolab.check.behaviour import Outcome
+        from autolab.check.behaviour.scenes import Outcome
 
         if self.ended:
             return Outcome(None, Fault("call", "exception", self.ended))

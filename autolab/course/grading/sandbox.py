@@ -150,7 +150,7 @@ class Sandbox:
     def _open(self, files: Mapping[str, bytes]) -> Session:
         assert self.control
         order, (near, far) = self._order(files), socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        hidden = [*CHECK.glob("**/behaviours_*.py*"), *([PROBLEM_SETS] if PROBLEM_SETS.is_file() else [])]
+        hidden = [*CHECK.glob("behaviour/**/ps*.py*"), *([PROBLEM_SETS] if PROBLEM_SETS.is_file() else [])]
         order["hidden"] = sorted(map(str, hidden)) if self.separate else []
         if self.mode == "limits":
             order["processes"] = 0  # it would count every process of this user

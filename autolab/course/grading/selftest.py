@@ -16,7 +16,7 @@ from nbgrader import utils
 from nbgrader.preprocessors import ClearSolutions
 
 from autolab.check import SPECS, Reference, Spec, judge
-from autolab.check.score import Row, mutation_score
+from autolab.check.api.score import Row, mutation_score
 from autolab.course.release import STUB, release_of
 from autolab.course.solutions import wrong_answers
 

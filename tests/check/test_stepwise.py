@@ -11,10 +11,10 @@ import pytest
 import autolab
 from autolab.autograd import Function
 from autolab.check import Reference, assert_gradients, check, diagnose
-from autolab.check.cases import cases, draw
-from autolab.check.chain import Chain, slips
-from autolab.check.specs import SPECS, spec_for
-from autolab.check.spelled import SPELLED
+from autolab.check.diagnosis.decompositions import SPELLED
+from autolab.check.diagnosis.stepwise import Chain, slips
+from autolab.check.run.cases import cases, draw
+from autolab.check.run.specs import SPECS, spec_for
 
 
 def layer(x, w, b):

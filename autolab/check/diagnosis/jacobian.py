@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .observation import Observation, close
+from ..run.observation import Observation, close
 
 LARGEST = 128  # results; each costs a call of the learner's rule
 

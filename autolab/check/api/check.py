@@ -12,17 +12,17 @@ import numpy as np
 
 from autolab.utils import progress
 
-from .behaviour import LocalPlayer, judge_behaviour
-from .behaviours import BEHAVIOURS
-from .candidate import Broken, Candidate, LocalCandidate, from_source
-from .cases import Case, cases
-from .court import Court
-from .diagnosis import Diagnosis
-from .limit import SECONDS
-from .reference import Reference
+from ..behaviour.behaviours import BEHAVIOURS
+from ..behaviour.scenes import LocalPlayer, judge_behaviour
+from ..diagnosis.diagnosis import Diagnosis
+from ..run.candidate import Broken, Candidate, LocalCandidate, from_source
+from ..run.cases import Case, cases
+from ..run.limit import SECONDS
+from ..run.reference import Reference
+from ..run.runs import Run
+from ..run.specs import SPECS, Spec, spec_for
+from .properties import Court
 from .report import Report
-from .runs import Run
-from .specs import SPECS, Spec, spec_for
 
 FIRST = {"mutation": 0, "second call": 1}  # causes before what comes of them; what is not known comes last
 
@@ -136,7 +136,7 @@ def require(spec: Spec, reference: Reference) -> None:
         settings = ", ".join(f"{k}=..." for k in reference.settings)
         raise LookupError(
             f"no exercise on {spec.name!r} yet: the inputs that fit its shape and kind do not fit it ({error}). "
-            f"Add a Spec({spec.name!r}, shapes=[...], settings=[dict({settings})]) to autolab/check/specs.py, "
+            f"Add a Spec({spec.name!r}, shapes=[...], settings=[dict({settings})]) to autolab/check/run/specs.py, "
             "or call diagnose() with your inputs."
         ) from error
 

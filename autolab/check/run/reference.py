@@ -228,7 +228,7 @@ def row(name: str) -> Any:
     try:
         return TABLE[name]
     except KeyError:
-        from .behaviours import BEHAVIOURS
+        from ..behaviour.behaviours import BEHAVIOURS
         from .specs import ALIASES, SPECS
 
         near = difflib.get_close_matches(str(name).lower(), {*TABLE, *SPECS, *ALIASES, *BEHAVIOURS}, 3, 0.5)

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from .beliefs import beliefs
-from .chain import Chain, chains, slips
-from .factors import axes_in_words
+from ..run.observation import Observation, close
+from ..run.reference import Reference, sum_to
+from .equivalent_formulas import ways
+from .misconceptions import beliefs
 from .mutants import mutants
 from .mutants import value_in_words as _value
-from .observation import Observation, close
-from .reference import Reference, sum_to
-from .ways import ways
+from .scaling import axes_in_words
+from .stepwise import Chain, chains, slips
 
 
 @dataclass(frozen=True)

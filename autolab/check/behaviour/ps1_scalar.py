@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .behaviour import Behaviour, Data, NotAsAsked, Scene, Slip
-from .cases import draw
+from ..run.cases import draw
+from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip
 
 
 class Node:

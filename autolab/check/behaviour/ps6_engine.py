@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .behaviour import Behaviour, Data, Scene, Slip, error_name, error_text
-from .cases import draw
+from ..run.cases import draw
+from .scenes import Behaviour, Data, Scene, Slip, error_name, error_text
 
 
 class Leaf:

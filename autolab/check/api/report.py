@@ -9,9 +9,9 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..diagnosis.diagnosis import Diagnosis
+from ..diagnosis.jacobian import Pair
 from . import picture
-from .diagnosis import Diagnosis
-from .jacobian import Pair
 from .schema import VERSION as SCHEMA
 
 MIMETYPE = "application/vnd.autolab.report+json"

@@ -8,8 +8,8 @@ from autolab.autograd import grad
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
-from .behaviour import Behaviour, Data, NotAsAsked, Scene, Slip, pair
-from .cases import draw
+from ..run.cases import draw
+from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip, pair
 
 
 def _arrays(*shapes):

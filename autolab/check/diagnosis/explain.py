@@ -8,13 +8,13 @@ from itertools import combinations
 
 import numpy as np
 
-from .chain import stretched
-from .curves import curve, other_terms
-from .factors import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
+from ..run.observation import Observation, close
+from ..run.reference import stretched_axes
 from .families import VAGUE, Family, about_g, families
 from .jacobian import is_linear, jacobians, recognise, ties, weights
-from .observation import Observation, close
-from .reference import stretched_axes
+from .known_functions import curve, other_terms
+from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
+from .stepwise import stretched
 
 TOLERANCE = 1e-9
 

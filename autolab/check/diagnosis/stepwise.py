@@ -20,10 +20,10 @@ from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
+from ..run.observation import Observation, close
+from .decompositions import SPELLED
+from .equivalent_formulas import ways
 from .mutants import mutants
-from .observation import Observation, close
-from .spelled import SPELLED
-from .ways import ways
 
 MOST_STEPS = 40
 

@@ -67,7 +67,7 @@ class Spec:
                 return tuple((shape,) * n for shape in ((3, 5), (4, 4)))
         raise LookupError(
             f"no exercise on {self.name!r} yet: the shapes of its inputs ({', '.join(reference.inputs)}) are not known. "
-            f"Add a Spec({self.name!r}, shapes=[...]) to autolab/check/specs.py, or call diagnose() with your inputs."
+            f"Add a Spec({self.name!r}, shapes=[...]) to autolab/check/run/specs.py, or call diagnose() with your inputs."
         )
 
     def broadcast_for(self, reference: Reference) -> Sequence[Shapes]:

@@ -6,7 +6,7 @@ import html
 
 import numpy as np
 
-from .jacobian import Pair
+from ..diagnosis.jacobian import Pair
 
 LARGEST = 40  # rows or columns; beyond that a cell is too small to see
 CELL, GAP, TOP = 11, 36, 22

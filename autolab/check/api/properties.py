@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..diagnosis.diagnosis import FLOAT32, Diagnosis, diagnosis, error_of, explain, fault, worst_place
+from ..diagnosis.jacobian import Pair, is_linear, jacobians
+from ..run.observation import close
+from ..run.runs import RIGHT, Run, how_not_linear, worst_result
 from . import picture
-from .conduct import EXACT, Conduct
-from .diagnosis import FLOAT32, Diagnosis, diagnosis, error_of, explain, fault, worst_place
-from .jacobian import Pair, is_linear, jacobians
-from .observation import close
 from .report import Verdict
-from .runs import RIGHT, Run, how_not_linear, worst_result
+from .side_effects import EXACT, Conduct
 
 SMALL = "Compare every number in your formula with the text, the small ones and their places too."
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from autolab.autograd import enable_grad
 
-from .candidate import Fault, _fault, _quiet
-from .diagnosis import Diagnosis
-from .hints import HINTS
-from .limit import SECONDS, TooLong, limit
-from .report import Report, Verdict
+from ..api.report import Report, Verdict
+from ..diagnosis.diagnosis import Diagnosis
+from ..diagnosis.hints import HINTS
+from ..run.candidate import Fault, _fault, _quiet
+from ..run.limit import SECONDS, TooLong, limit
 
 Data = Mapping[str, Any]
 LONGEST_WORD = 400

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .observation import Observation, number
+from ..run.observation import Observation, number
 
 FEWEST = 12  # numbers that have to fit before a function is named
 

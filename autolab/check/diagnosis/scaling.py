@@ -8,8 +8,8 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from .observation import Observation, close, number
-from .reference import stretched_axes
+from ..run.observation import Observation, close, number
+from ..run.reference import stretched_axes
 
 # --- a constant factor: which number it is, and where it may come from
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .candidate import Answer, Fault
-from .mutants import Mutant, mutants
-from .observation import close
-from .reference import Reference, sum_to
-from .specs import Spec, spec_for
-from .verdict import judge
+from ..diagnosis.mutants import Mutant, mutants
+from ..run.candidate import Answer, Fault
+from ..run.observation import close
+from ..run.reference import Reference, sum_to
+from ..run.specs import Spec, spec_for
+from .check import judge
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .candidate import Answer, LocalCandidate
-from .cases import draw
-from .causes import TOLERANCE, error_of, mistake
-from .chain import is_elementwise
+from ..run.candidate import Answer, LocalCandidate
+from ..run.cases import draw
+from ..run.observation import Observation, number
+from ..run.reference import Reference
+from .explain import TOLERANCE, error_of, mistake
 from .hints import HINTS
-from .observation import Observation, number
-from .reference import Reference
+from .stepwise import is_elementwise
 
 RIGHT = 1e-4  # up to here the derivative is the right one, computed badly
 FLOAT32 = 2e-7  # a formula with a number of float32 in it is as exact as this

@@ -6,14 +6,14 @@ import numpy as np
 
 from autolab.autograd import enable_grad
 
-from .candidate import Answer, Candidate, second_order
-from .cases import draw
-from .diagnosis import FLOAT32, Diagnosis, diagnosis, error_of, fault, is_noisy, nearly, worst_place
-from .observation import Observation
-from .reference import Reference
+from ..diagnosis.diagnosis import FLOAT32, Diagnosis, diagnosis, error_of, fault, is_noisy, nearly, worst_place
+from ..run.candidate import Answer, Candidate, second_order
+from ..run.cases import draw
+from ..run.observation import Observation
+from ..run.reference import Reference
+from ..run.runs import RIGHT, Run, adds_up, same, worst_result
+from ..run.specs import Spec
 from .report import Verdict
-from .runs import RIGHT, Run, adds_up, same, worst_result
-from .specs import Spec
 
 SLOW = 0.25  # seconds for one call
 EXACT = 1e-12  # a formula in float64 is this exact; a difference quotient is not

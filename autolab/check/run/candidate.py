@@ -28,7 +28,7 @@ from autolab.torch_api.creation import from_numpy
 from .limit import SECONDS, TooLong, limit
 from .reference import Reference, parameters
 
-HERE = Path(__file__).resolve().parent.parent
+HERE = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)

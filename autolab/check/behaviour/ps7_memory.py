@@ -10,9 +10,9 @@ from autolab.autograd.graph import saved_tensors_hooks
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
-from .behaviour import Behaviour, Data, NotAsAsked, Scene, Slip, pair
-from .candidate import Context
-from .cases import draw
+from ..run.candidate import Context
+from ..run.cases import draw
+from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip, pair
 
 
 def _arrays(*shapes):

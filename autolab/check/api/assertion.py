@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .diagnosis import diagnose
-from .specs import Spec
-from .verdict import check
+from ..diagnosis.diagnosis import diagnose
+from ..run.specs import Spec
+from .check import check
 
 
 def assert_rule(name: str | Spec, f: Any, *, seed: int = 0, second_order: bool | None = None) -> None:

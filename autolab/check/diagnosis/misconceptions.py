@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .ways import ALONG, BY_RMS, CLASSES, CURVE, NORMED, NORMED_0, Way, Written
+from .equivalent_formulas import ALONG, BY_RMS, CLASSES, CURVE, NORMED, NORMED_0, Way, Written
 
 NOT_SHARED = "gives g to the largest entry of the whole array: each result along the axis has a largest entry of its own"
 BATCH = "adds up {} over the stack before it multiplies: each matrix of the stack has a partner of its own"

@@ -1,0 +1,1 @@
+"""What people call: `check`, `judge`, the assertions, and the report."""

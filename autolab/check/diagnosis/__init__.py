@@ -1,0 +1,1 @@
+"""From observations of a wrong gradient to the kind of mistake."""
