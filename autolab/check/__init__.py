@@ -8,17 +8,17 @@ The gradient for x is 0.5 times the right one, everywhere (a 2 is missing)
 
 from .api.assertion import assert_gradients, assert_rule
 from .api.check import check, judge
+from .api.judge_behaviour import judge_behaviour
 from .api.report import Report, Verdict
 from .api.schema import JSON_SCHEMA
 from .behaviour.behaviours import BEHAVIOURS
-from .behaviour.scenes import Behaviour, LocalPlayer, Outcome, Player, Scene, Slip, judge_behaviour
-from .diagnosis.diagnosis import Diagnosis, diagnose
+from .behaviour.scenes import Behaviour, LocalPlayer, Outcome, Player, Scene, Slip
+from .diagnosis.diagnose import diagnose
+from .diagnosis.diagnosis import Diagnosis
 from .run.candidate import Answer, Candidate, Fault, LocalCandidate
-from .run.exercises import EXERCISES
 from .run.reference import Reference
-from .run.specs import SPECS, Kink, Spec
-
-SPECS.update(EXERCISES)
+from .run.spec import Kink, Spec
+from .run.specs import SPECS
 
 __all__ = [
     "assert_gradients", "assert_rule", "check", "diagnose", "judge", "judge_behaviour",

@@ -180,6 +180,7 @@ def add_exercise(root: Path, assignment: str, name: str, spec: Path | None = Non
 def _arguments(name: str) -> tuple[Sequence[str], Sequence[str]]:
     """The inputs and the settings of an operation that the checker knows."""
     from autolab.check import BEHAVIOURS, SPECS, Reference
+    from autolab.check.run.cases import shapes_for
     from autolab.check.run.specs import spec_for
 
     if name in BEHAVIOURS:
@@ -192,8 +193,8 @@ def _arguments(name: str) -> tuple[Sequence[str], Sequence[str]]:
             "For your own operation give --spec FILE"
         )
     spec = spec_for(name)
-    reference = Reference.of(spec.row or spec.name)
-    spec.shapes_for(reference)
+    reference = Reference.of(spec)
+    shapes_for(spec, reference)
     return reference.inputs, tuple(spec.settings[0])
 
 

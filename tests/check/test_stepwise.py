@@ -13,7 +13,8 @@ from autolab.autograd import Function
 from autolab.check import Reference, assert_gradients, check, diagnose
 from autolab.check.diagnosis.decompositions import SPELLED
 from autolab.check.diagnosis.stepwise import Chain, slips
-from autolab.check.run.cases import cases, draw
+from autolab.check.run.cases import cases
+from autolab.check.run.inputs import draw
 from autolab.check.run.specs import SPECS, spec_for
 
 

@@ -65,6 +65,6 @@ def test_a_cell_is_worth_what_its_check_gives(text):
         if call := re.search(r'^check\("(\w+)", \w+\)$', cell.source, re.MULTILINE):
             if "nbgrader" in cell.metadata:
                 spec = SPECS[call[1]]
-                reference = Reference.of(spec.row or spec.name)
+                reference = Reference.of(spec)
                 assert judge(spec, reference, Row(reference)).max_points == cell.metadata.nbgrader.points
                 assert cell.source.startswith("from autolab.check import check\n")

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..diagnosis.diagnosis import diagnose
-from ..run.specs import Spec
+from ..diagnosis.diagnose import diagnose
+from ..run.spec import Spec
 from .check import check
 
 

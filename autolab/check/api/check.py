@@ -13,14 +13,16 @@ import numpy as np
 from autolab.utils import progress
 
 from ..behaviour.behaviours import BEHAVIOURS
-from ..behaviour.scenes import LocalPlayer, judge_behaviour
+from ..behaviour.scenes import LocalPlayer
 from ..diagnosis.diagnosis import Diagnosis
 from ..run.candidate import Broken, Candidate, LocalCandidate, from_source
 from ..run.cases import Case, cases
 from ..run.limit import SECONDS
 from ..run.reference import Reference
 from ..run.runs import Run
-from ..run.specs import SPECS, Spec, spec_for
+from ..run.spec import Spec
+from ..run.specs import SPECS, row, spec_for
+from .judge_behaviour import judge_behaviour
 from .properties import Court
 from .report import Report
 
@@ -76,7 +78,7 @@ def check(
         report = judge_behaviour(behaviour, player, seed=seed, points=points)
         return _counted(report) if player is not candidate else report
     spec = name if isinstance(name, Spec) else spec_for(name)
-    reference = Reference.of(spec.row or spec.name)
+    reference = reference_of(spec)
     if isinstance(candidate, str) and "\n" in candidate.strip():
         candidate = from_source(candidate)
     if not (hasattr(candidate, "call") and hasattr(candidate, "judges_forward")):
@@ -87,6 +89,11 @@ def check(
     if isinstance(candidate, (LocalCandidate, Broken)):
         report = _counted(report)
     return report if points is None else report.worth(points)
+
+
+def reference_of(spec: Spec) -> Reference:
+    """The right answer to an exercise; for a name that is not known, a KeyError with those that look like it."""
+    return Reference.of(spec.row or row(spec.name, BEHAVIOURS))
 
 
 def _counted(report: Report) -> Report:

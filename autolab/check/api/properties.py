@@ -6,10 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..diagnosis.diagnosis import FLOAT32, Diagnosis, diagnosis, error_of, explain, fault, worst_place
+from ..diagnosis.diagnose import FLOAT32
+from ..diagnosis.diagnosis import Diagnosis, diagnosis, fault, worst_place
+from ..diagnosis.explain import explain
 from ..diagnosis.jacobian import Pair, is_linear, jacobians
-from ..run.observation import close
-from ..run.runs import RIGHT, Run, how_not_linear, worst_result
+from ..run.cases import broadcast_for
+from ..run.observation import RIGHT, close, error_of
+from ..run.runs import Run, how_not_linear, worst_result
 from . import picture
 from .report import Verdict
 from .side_effects import EXACT, Conduct
@@ -44,7 +47,7 @@ class Court(Conduct):
 
     def _applicable(self) -> list[str]:
         names = ["forward", "shape", "value", "upstream"]
-        if self.spec.broadcast_for(self.reference):
+        if broadcast_for(self.reference):
             names.append("broadcasting")
         names.append("accumulation")
         if self.spec.extreme:

@@ -11,7 +11,8 @@ from ..diagnosis.mutants import Mutant, mutants
 from ..run.candidate import Answer, Fault
 from ..run.observation import close
 from ..run.reference import Reference, sum_to
-from ..run.specs import Spec, spec_for
+from ..run.spec import Spec
+from ..run.specs import spec_for
 from .check import judge
 
 
@@ -38,7 +39,7 @@ def mutation_score(exercise: str | Spec, named: bool = True) -> Score:
     tanh: 19 of 19 wrong rules caught, 19 named
     """
     spec = spec_for(exercise) if isinstance(exercise, str) else exercise
-    reference = Reference.of(spec.row or spec.name)
+    reference = Reference.of(spec)
     caught = known = same = 0
     missed = []
     for x in reference.differentiable():

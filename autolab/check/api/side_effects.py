@@ -6,13 +6,14 @@ import numpy as np
 
 from autolab.autograd import enable_grad
 
-from ..diagnosis.diagnosis import FLOAT32, Diagnosis, diagnosis, error_of, fault, is_noisy, nearly, worst_place
+from ..diagnosis.diagnose import FLOAT32, is_noisy, nearly
+from ..diagnosis.diagnosis import Diagnosis, diagnosis, fault, worst_place
 from ..run.candidate import Answer, Candidate, second_order
-from ..run.cases import draw
-from ..run.observation import Observation
+from ..run.inputs import draw
+from ..run.observation import RIGHT, Observation, error_of
 from ..run.reference import Reference
-from ..run.runs import RIGHT, Run, adds_up, same, worst_result
-from ..run.specs import Spec
+from ..run.runs import Run, adds_up, same, worst_result
+from ..run.spec import Spec
 from .report import Verdict
 
 SLOW = 0.25  # seconds for one call

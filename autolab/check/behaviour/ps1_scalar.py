@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..run.cases import draw
+from ..run.inputs import draw
 from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip
 
 

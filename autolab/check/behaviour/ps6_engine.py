@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..run.cases import draw
+from ..run.inputs import draw
 from .scenes import Behaviour, Data, Scene, Slip, error_name, error_text
 
 

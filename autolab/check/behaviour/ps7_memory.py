@@ -11,7 +11,7 @@ from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
 from ..run.candidate import Context
-from ..run.cases import draw
+from ..run.inputs import draw
 from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip, pair
 
 

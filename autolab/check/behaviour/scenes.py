@@ -7,7 +7,6 @@ on the other side, from the same arrays; so are the slips: what a particular mis
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -16,9 +15,6 @@ import numpy as np
 
 from autolab.autograd import enable_grad
 
-from ..api.report import Report, Verdict
-from ..diagnosis.diagnosis import Diagnosis
-from ..diagnosis.hints import HINTS
 from ..run.candidate import Fault, _fault, _quiet
 from ..run.limit import SECONDS, TooLong, limit
 
@@ -184,86 +180,3 @@ def error_text(call: Callable[[], Any]) -> str:
     except Exception as error:
         return f"{_type(error)}: {error}"
     return "nothing"
-
-
-def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, points: float | None = None) -> Report:
-    """The verdict on what a player does, wherever it runs: it is asked only for numbers and words."""
-    start = time.perf_counter()
-    rng = np.random.default_rng(seed)
-    verdicts: list[Verdict] = []
-    diagnoses: list[Diagnosis] = []
-    for scene in behaviour.scenes:
-        verdict, found = _judge_scene(scene, player, [scene.inputs(rng) for _ in range(2)])
-        verdicts.append(verdict)
-        told = [d.family if d.family == "time" else d.text for d in diagnoses]
-        if found and found.text not in told and found.family not in told:
-            diagnoses.append(found)
-    report = Report(behaviour.name, tuple(verdicts), tuple(diagnoses), seed, time.perf_counter() - start)
-    return report if points is None else report.worth(points)
-
-
-def _judge_scene(scene: Scene, player: Player, draws: Sequence[tuple]) -> tuple[Verdict, Diagnosis | None]:
-    seen = []
-    for inputs in draws:
-        outcome = player.play(scene.name, inputs)
-        if outcome.data is None:
-            found = outcome.fault or Fault("call", "exception", "gave nothing")
-            key, _, rest = found.text.partition(" ")
-            text = f"{scene.says.get(key, key)} {rest}" if found.kind == "type" else found.text
-            text += f" (your {found.line})" if found.line else ""
-            hint = HINTS["time"] if found.kind == "time" else scene.hint
-            diagnosis = Diagnosis(found.kind, "certain", text, hint, where=f"{scene.name!r}")
-            return Verdict(scene.name, False, text, 0.0, scene.points), diagnosis
-        seen.append((inputs, outcome.data, plain(scene.expect(*inputs))))
-        if not inputs:
-            break
-    wrong = [(data, want, key) for _, data, want in seen for key in want if not _same(data.get(key), want[key], scene)]
-    if not wrong:
-        return Verdict(scene.name, True, scene.passed, scene.points, scene.points), None
-    fact = _fact(scene, *wrong[0])
-    for slip in scene.slips:
-        if all(_fits(slip, scene, inputs, data) for inputs, data, _ in seen):
-            # The same on two draws of random numbers is a fact about the code; the same without any is a good guess.
-            sure = "certain" if slip.sure and len(seen) > 1 else "likely"
-            found = Diagnosis(slip.family, sure, slip.text, slip.hint, where=fact)
-            return Verdict(scene.name, False, fact, 0.0, scene.points), found
-    found = Diagnosis("behaviour", "unknown", f"{scene.name}: {fact}", scene.hint)
-    return Verdict(scene.name, False, fact, 0.0, scene.points), found
-
-
-def _fits(slip: Slip, scene: Scene, inputs: tuple, data: Data) -> bool:
-    return all(_same(data.get(key), value, scene) for key, value in plain(slip.expect(*inputs)).items())
-
-
-def _same(got: Any, want: Any, scene: Scene) -> bool:
-    if isinstance(want, str) or isinstance(got, str) or got is None:
-        return isinstance(want, str) and isinstance(got, str) and got == want
-    got = np.asarray(got)
-    return got.shape == want.shape and bool(np.allclose(got, want, rtol=scene.rtol, atol=1e-12, equal_nan=True))
-
-
-def _fact(scene: Scene, data: Data, want: Data, key: str) -> str:
-    name, got, expected = scene.says.get(key, key), data.get(key), want[key]
-    if not scene.tells:
-        return f"{name}: received {_show(got)}, and something else suits it"
-    if got is None:
-        return f"{name}: received nothing, expected {_show(expected)}"
-    if not isinstance(got, str) and not isinstance(expected, str):
-        got = np.asarray(got)
-        if got.shape != expected.shape:
-            return f"{name}: received shape {got.shape}, expected shape {expected.shape}"
-        if got.ndim and got.size > 6:
-            off = np.abs(np.where(np.isfinite(got), got, np.inf) - expected.astype(float))
-            at = np.unravel_index(np.argmax(off), got.shape)
-            place = f"[{', '.join(str(int(i)) for i in at)}]"
-            return f"{name}{place}: received {_show(got[at])}, expected {_show(expected[at])}"
-    return f"{name}: received {_show(got)}, expected {_show(expected)}"
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, str):
-        return value or "nothing"
-    a = np.asarray(value)
-    if a.dtype.kind == "b":
-        return str(a.tolist())
-    return f"{float(a):.6g}" if not a.ndim else "[" + ", ".join(f"{float(v):.6g}" for v in a.ravel()) + "]"

@@ -2,35 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from ..run.observation import Observation, close
+from ..run.observation import TOLERANCE, Observation, close, error_of, number
 from ..run.reference import stretched_axes
+from .diagnosis import Diagnosis, diagnosis, furthest, worst_place
 from .families import VAGUE, Family, about_g, families
 from .jacobian import is_linear, jacobians, recognise, ties, weights
 from .known_functions import curve, other_terms
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
 from .stepwise import stretched
 
-TOLERANCE = 1e-9
+
+def explain(observations: Sequence[Observation], x: str, show: Sequence[Observation] = ()) -> Diagnosis | None:
+    """The mistake behind the gradient for `x` in all these calls, or None if it is right in all of them.
+
+    A call that raised may be among them: an explanation has to fail there as well. The worst place is looked for among
+    `show`, if one of them is wrong.
+    """
+    answered = [o for o in observations if not o.failed]
+    wrong = [o for o in answered if error_of(o, x) > TOLERANCE]
+    if not wrong:
+        return None
+    shown = [o for o in show if not o.failed and error_of(o, x) > TOLERANCE] or wrong
+    more: dict[str, Any] = {"input": x, "where": _shapes(furthest(shown, x)), "worst": worst_place(shown, x)}
+    about = f"The gradient for {x} "
+    if all(o.got[x] is None for o in wrong):
+        return diagnosis("none", "certain", about + "is None", **more)
+    found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
+    invariant = _invariant(answered, x)
+    if not found:
+        text = "is wrong, in no way that this checker knows" + _fraction(wrong, x)
+        return diagnosis("unknown", "unknown", about + text + invariant, **more)
+    if found.place:
+        more |= {"where": _shapes(found.place), "worst": worst_place([found.place], x)}
+    more["alternatives"] = tuple(other.name for other in found.also)
+    said = ". Or it ".join([found.text, *(other.text.format(x=x) for other in found.also)])
+    return diagnosis(found.family, "certain" if found.sure else "likely", about + said + invariant, **more)
 
 
-def error_of(o: Observation, x: str) -> float:
-    """How far the gradient is off, relative to its largest entry; inf for a wrong shape, and for None unless nothing depends on x."""
+def _shapes(o: Observation) -> str:
+    shapes = [f"{x} {o.names[f'{x}_shape']}" for x in o.reference.inputs]
+    return ", ".join(shapes + [f"{k}={o.names[k]!r}" for k in o.reference.settings if k in o.given])
+
+
+def _fraction(wrong: list[Observation], x: str) -> str:
+    o = wrong[0]
     got, want = o.got[x], o.want[x]
-    if got is None and not want.any():
-        return 0.0
-    if got is None or got.shape != want.shape:
-        return np.inf
-    if not want.size:
-        return 0.0
-    scale = np.max(np.abs(want))
-    error = np.max(np.abs(got - want)) / (scale or 1.0)
-    return float(error) if np.isfinite(error) else np.inf
+    if got is None or got.shape != want.shape or got.size < 2:
+        return ""
+    right = int(np.sum(np.isclose(got, want, rtol=1e-9, atol=1e-12)))
+    return f" ({right} of {got.size} entries are right)" if right else ""
+
+
+def _invariant(observations: Sequence[Observation], x: str) -> str:
+    """What must hold for any right gradient of this operation, if it does not hold here."""
+    seen = [o for o in observations if o.got[x] is not None and o.got[x].shape == o.want[x].shape]
+    if not seen or seen[0].reference.elementwise or any(not o.want[x].ndim for o in seen):
+        return ""
+    sums = []
+    for o in seen:
+        axis = o.names.get("axis", -1)
+        if isinstance(axis, int) and axis >= o.want[x].ndim:  # an axis of the result
+            return ""
+        want, got = o.want[x].sum(axis), o.got[x].sum(axis)
+        if np.abs(want).max() > 1e-12 * np.abs(o.want[x]).max():
+            return ""
+        sums.append(float(got.flat[np.abs(got).argmax()]))
+    worst = max(sums, key=abs)
+    if abs(worst) < 1e-9:
+        return ""
+    return (
+        f". Adding the same number to every entry of {x} along the axis does not change the result, "
+        f"so this gradient must add up to 0 along that axis; yours adds up to {number(worst)}"
+    )
 
 
 @dataclass(frozen=True)

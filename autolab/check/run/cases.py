@@ -1,31 +1,16 @@
-"""Inputs on which a wrong rule cannot look right.
-
-No entry lies near 0, 1 or 2 (x * x, x + x and x ** x agree at 2); shapes are square and not; n, n - 1, N and N * M all
-differ; every way to broadcast is tried. Incoming gradients are random numbers of both signs, never ones.
-"""
+"""The calls that a verdict is made from. Incoming gradients are random numbers of both signs, never ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .reference import Reference
-    from .specs import Spec
-
-UNARY = (((3, 5),), ((4, 4),), ((2, 3, 4),))
-BINARY = (((3, 5), (3, 5)), ((4, 4), (4, 4)))
-BROADCAST = (
-    ((3, 5), (5,)), ((5,), (3, 5)),          # an axis that one of them does not have
-    ((3, 5), (3, 1)), ((1, 5), (3, 5)),      # an axis of size 1
-    ((3, 1), (1, 5)),                        # both are stretched
-    ((4, 4), (4,)), ((4, 1), (4, 4)),        # square: the wrong axis has the right size
-    ((3, 5), ()), ((), (3, 5)),              # a single number
-    ((2, 3, 4), (3, 1)), ((4, 1, 5), (3, 5)),  # both kinds at once
-)  # fmt: skip
+from .inputs import BINARY, BROADCAST, UNARY, Shapes, draw
+from .reference import Reference
+from .spec import Spec
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +29,6 @@ class Case:
         return ", ".join(shapes + [f"{k}={v!r}" for k, v in self.settings.items()])
 
 
-def draw(rng: np.random.Generator, shape: tuple[int, ...], low: float = -3.0, high: float = 3.0) -> np.ndarray:
-    """Random numbers in [low, high) that keep 0.08 away from every whole number."""
-    a = np.asarray(rng.uniform(low, high, shape))
-    whole = np.floor(a)
-    return np.asarray(whole + 0.08 + 0.84 * (a - whole))
-
-
 def cases(spec: Spec, reference: Reference, rng: np.random.Generator) -> Iterator[Case]:
     """All calls that a verdict is made from."""
 
@@ -65,10 +43,10 @@ def cases(spec: Spec, reference: Reference, rng: np.random.Generator) -> Iterato
         return Case(purpose, given, (g, h, g), settings, **more)
 
     for settings in spec.settings:
-        for shapes in spec.shapes_for(reference):
+        for shapes in shapes_for(spec, reference):
             yield case("value", shapes, settings)
 
-    first, settings = spec.shapes_for(reference)[0], spec.settings[0]
+    first, settings = shapes_for(spec, reference)[0], spec.settings[0]
     base = case("upstream", first, settings)
     g, h, _ = base.upstream
     for purpose, incoming in (("ones", np.ones_like(g)), ("zero", 0 * g), ("one", g), ("other", h), ("both", g + h)):
@@ -76,7 +54,7 @@ def cases(spec: Spec, reference: Reference, rng: np.random.Generator) -> Iterato
     yield Case("between", base.inputs, (g,), settings, between=inputs(first, settings))
     yield Case("float32", tuple(_as_float32(a) for a in base.inputs), (_as_float32(g),), settings)
 
-    for shapes in spec.broadcast_for(reference):
+    for shapes in broadcast_for(reference):
         yield case("broadcast", shapes, settings)
     alike = not (spec.make or spec.domain.keys() - {reference.inputs[0]})
     if len(reference.inputs) == 2 and first[0] == first[1] and reference.elementwise and alike:
@@ -106,3 +84,25 @@ def _out_shape(reference: Reference, given, settings) -> tuple[int, ...]:
 
 def _as_float32(a: np.ndarray) -> np.ndarray:
     return a.astype(np.float32) if a.dtype.kind == "f" else a
+
+
+def shapes_for(spec: Spec, reference: Reference) -> Sequence[Shapes]:
+    """Shapes without broadcasting; LookupError if the operation's kind does not tell."""
+    if spec.shapes:
+        return spec.shapes
+    match len(reference.inputs), reference.elementwise:
+        case 1, _:
+            return UNARY
+        case 2, True:
+            return BINARY
+        case n, True:
+            return tuple((shape,) * n for shape in ((3, 5), (4, 4)))
+    raise LookupError(
+        f"no exercise on {spec.name!r} yet: the shapes of its inputs ({', '.join(reference.inputs)}) are not known. "
+        f"Add a Spec({spec.name!r}, shapes=[...]) to autolab/check/run/specs.py, or call diagnose() with your inputs."
+    )
+
+
+def broadcast_for(reference: Reference) -> Sequence[Shapes]:
+    """Every way to broadcast, for an elementwise operation on two inputs."""
+    return BROADCAST if reference.elementwise and len(reference.inputs) == 2 else ()

@@ -15,10 +15,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from autolab.engine.op import ELEMENTWISE, GENERAL, LINEAR, Op
 from autolab.rules.special import erf
 
-from .cases import BINARY, draw
-from .specs import LARGE, POINTS, Spec
+from .inputs import BINARY, LARGE, ROWS, draw
+from .spec import POINTS, Spec
 
-ROWS = (((3, 5),), ((4, 4),), ((5, 3),))
 IMAGES = (((2, 3, 4, 6),), ((2, 2, 6, 6),))
 LAYER = {**POINTS, "value": 12.0}  # several inputs, and the gradient for x is most of the work
 TWICE = {"not summed": "This input entry was used more than once; what happens to its contributions?"}
@@ -204,74 +203,69 @@ _ATTENTION = Op(
     v=lambda g, q, k: mT(softmax(q @ mT(k) / math.sqrt(q.shape[-1]))) @ g,
 )
 
-EXERCISES = {
-    spec.name: spec
-    for spec in (
-        # ps2
-        Spec("round_through", Op("round_through", lambda x: np.round(x), ELEMENTWISE, x=lambda g: g), scaled=1e6),
-        Spec("gelu", Op("gelu", lambda x: x * normal_cdf(x), ELEMENTWISE,
-                        x=lambda g, x: g * (normal_cdf(x) + x * normal_pdf(x)))),
-        Spec("clip", Op("clip", lambda x, *, low, high: np.clip(x, low, high), ELEMENTWISE,
-                        x=lambda g, x, low, high: g * inside(x, low, high)), settings=({"low": -1.05, "high": 1.55},)),
-        Spec("softplus", Op("softplus", lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))), ELEMENTWISE,
-                            x=lambda g, x: g * sigmoid(x)), extreme={"x": LARGE}),
-        # ps3
-        Spec("var", settings=({"axis": 0}, {"axis": -1}), shapes=ROWS, scaled=1e3),
-        Spec("amax", settings=({"axis": -1}, {"axis": 0}), shapes=ROWS, make=with_ties),
-        Spec("reshape", settings=({"shape": (5, 3)}, {"shape": (15,)}), shapes=(((3, 5),), ((1, 15),)), scaled=1e6),
-        Spec("permute", Op("permute", lambda x, *, axes: np.transpose(x, axes), LINEAR,
-                           x=lambda g, axes: np.transpose(g, np.argsort(axes))),
-             settings=({"axes": (1, 2, 0)}, {"axes": (2, 1, 0)}), shapes=(((2, 3, 4),), ((3, 3, 3),)), scaled=1e6),
-        Spec("concat", Op("concat", lambda x, y: np.concatenate([x, y]), LINEAR,
-                          x=lambda g, x_shape: g[: x_shape[0]], y=lambda g, x_shape: g[x_shape[0] :]),
-             shapes=(((3, 5), (2, 5)), ((4, 4), (4, 4)), ((1, 4), (3, 4))), scaled=1e6),
-        Spec("take", Op("take", lambda x, index: x[index], LINEAR,
-                        x=lambda g, index, x_shape: add_rows(g, index, x_shape)),
-             shapes=(((4, 3), (6,)), ((5, 2), (2, 3)), ((4, 4), (4,))), make=with_index, hints=TWICE),
-        Spec("where", shapes=(((3, 5),) * 3, ((4, 4),) * 3), make=with_condition),
-        # ps4
-        Spec("embedding", shapes=(((6, 3), (5,)), ((5, 4), (2, 4)), ((4, 4), (4,))), make=with_index, hints=TWICE),
-        Spec("dropout", Op("dropout", lambda x, mask, *, p: x * mask / (1 - p), GENERAL,
-                           x=lambda g, mask, p: g * mask / (1 - p)),
-             settings=({"p": 0.4},), shapes=BINARY, make=with_mask),
-        Spec("conv1d", Op("conv1d", lambda x, weight: conv1d(x, weight), GENERAL,
-                          x=lambda g, weight: conv1d(padded(g, weight.shape[2:]), np.flip(weight, 2).swapaxes(0, 1)),
-                          weight=lambda g, x, weight_shape: np.einsum("nclk,nol->ock", windows(x, weight_shape[2:]), g)),
-             points=LAYER, shapes=(((3, 2, 4), (2, 2, 2)), ((2, 3, 5), (4, 3, 3))), scaled=1e6),
-        Spec("conv2d", Op("conv2d", lambda x, weight: conv2d(x, weight), GENERAL,
-                          x=lambda g, weight: conv2d(padded(g, weight.shape[2:]), np.flip(weight, (2, 3)).swapaxes(0, 1)),
-                          weight=lambda g, x, weight_shape: np.einsum("nchwkm,nohw->ockm", windows(x, weight_shape[2:]), g)),
-             points=LAYER, shapes=(((3, 2, 2, 4), (2, 2, 1, 2)), ((2, 3, 3, 5), (4, 3, 2, 3))), scaled=1e6),
-        Spec("max_pool", Op("max_pool", lambda x: blocks(x).max(axis=-1), GENERAL,
-                            x=lambda g, x: unblocks(g[..., None] * is_largest(blocks(x)))), shapes=IMAGES, scaled=1e6),
-        Spec("avg_pool", Op("avg_pool", lambda x: blocks(x).mean(axis=-1), GENERAL,
-                            x=lambda g, x: unblocks(g[..., None] * np.ones_like(blocks(x)) / 4)), shapes=IMAGES, scaled=1e6),
-        Spec("outer", shapes=(((3,), (5,)), ((4,), (4,))), scaled=1e6),
-        # ps5
-        Spec("cross_entropy", Op("cross_entropy", lambda x, target: -np.log(softmax(x))[range(len(x)), target].mean(), GENERAL,
-                                 x=lambda g, x, target: g * (softmax(x) - np.eye(x.shape[1])[target]) / len(x)),
-             shapes=(((3, 5), ()), ((4, 4), ()), ((6, 3), ())), make=with_classes),
-        Spec("bce_with_logits", Op("bce_with_logits", lambda x, target: bce(x, target).mean(), GENERAL,
-                                   x=lambda g, x, target: g * (sigmoid(x) - target) / x.size),
-             shapes=BINARY, make=with_probabilities, extreme={"x": LARGE}),
-        Spec("layer_norm", Op("layer_norm", lambda x, weight, bias: normal(x) * weight + bias, GENERAL,
-                              x=lambda g, x, weight: per_deviation(x) * (
-                                  g * weight - average(g * weight) - normal(x) * average(g * weight * normal(x))),
-                              weight=lambda g, x: (g * normal(x)).sum(axis=0), bias=lambda g: g.sum(axis=0)),
-             points=LAYER, shapes=(((3, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((6, 4), (4,), (4,)))),
-        Spec("batch_norm", Op("batch_norm", lambda x, weight, bias: normal(x, 0) * weight + bias, GENERAL,
-                              x=lambda g, x, weight: per_deviation(x, 0) * (
-                                  g * weight - average(g * weight, 0) - normal(x, 0) * average(g * weight * normal(x, 0), 0)),
-                              weight=lambda g, x: (g * normal(x, 0)).sum(axis=0), bias=lambda g: g.sum(axis=0)),
-             points=LAYER, shapes=(((6, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((7, 3), (3,), (3,)))),
-        Spec("rms_norm", Op("rms_norm", lambda x, weight: x * per_rms(x) * weight, GENERAL,
-                            x=lambda g, x, weight: per_rms(x) * (
-                                g * weight - x * per_rms(x) * average(g * weight * x * per_rms(x))),
-                            weight=lambda g, x: (g * x * per_rms(x)).sum(axis=0)),
-             points=LAYER, shapes=(((3, 5), (5,)), ((4, 4), (4,)), ((6, 4), (4,)))),
-        Spec("attention", _ATTENTION, points=LAYER,
-             shapes=(((3, 4), (5, 4), (5, 2)), ((4, 4), (4, 4), (4, 4)), ((2, 3, 6), (2, 5, 6), (2, 5, 2)))),
-    )
-}  # fmt: skip
-
-__all__ = ["EXERCISES"]
+EXERCISES = (
+    # ps2
+    Spec("round_through", Op("round_through", lambda x: np.round(x), ELEMENTWISE, x=lambda g: g), scaled=1e6),
+    Spec("gelu", Op("gelu", lambda x: x * normal_cdf(x), ELEMENTWISE,
+                    x=lambda g, x: g * (normal_cdf(x) + x * normal_pdf(x)))),
+    Spec("clip", Op("clip", lambda x, *, low, high: np.clip(x, low, high), ELEMENTWISE,
+                    x=lambda g, x, low, high: g * inside(x, low, high)), settings=({"low": -1.05, "high": 1.55},)),
+    Spec("softplus", Op("softplus", lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))), ELEMENTWISE,
+                        x=lambda g, x: g * sigmoid(x)), extreme={"x": LARGE}),
+    # ps3
+    Spec("var", settings=({"axis": 0}, {"axis": -1}), shapes=ROWS, scaled=1e3),
+    Spec("amax", settings=({"axis": -1}, {"axis": 0}), shapes=ROWS, make=with_ties),
+    Spec("reshape", settings=({"shape": (5, 3)}, {"shape": (15,)}), shapes=(((3, 5),), ((1, 15),)), scaled=1e6),
+    Spec("permute", Op("permute", lambda x, *, axes: np.transpose(x, axes), LINEAR,
+                       x=lambda g, axes: np.transpose(g, np.argsort(axes))),
+         settings=({"axes": (1, 2, 0)}, {"axes": (2, 1, 0)}), shapes=(((2, 3, 4),), ((3, 3, 3),)), scaled=1e6),
+    Spec("concat", Op("concat", lambda x, y: np.concatenate([x, y]), LINEAR,
+                      x=lambda g, x_shape: g[: x_shape[0]], y=lambda g, x_shape: g[x_shape[0] :]),
+         shapes=(((3, 5), (2, 5)), ((4, 4), (4, 4)), ((1, 4), (3, 4))), scaled=1e6),
+    Spec("take", Op("take", lambda x, index: x[index], LINEAR,
+                    x=lambda g, index, x_shape: add_rows(g, index, x_shape)),
+         shapes=(((4, 3), (6,)), ((5, 2), (2, 3)), ((4, 4), (4,))), make=with_index, hints=TWICE),
+    Spec("where", shapes=(((3, 5),) * 3, ((4, 4),) * 3), make=with_condition),
+    # ps4
+    Spec("embedding", shapes=(((6, 3), (5,)), ((5, 4), (2, 4)), ((4, 4), (4,))), make=with_index, hints=TWICE),
+    Spec("dropout", Op("dropout", lambda x, mask, *, p: x * mask / (1 - p), GENERAL,
+                       x=lambda g, mask, p: g * mask / (1 - p)),
+         settings=({"p": 0.4},), shapes=BINARY, make=with_mask),
+    Spec("conv1d", Op("conv1d", lambda x, weight: conv1d(x, weight), GENERAL,
+                      x=lambda g, weight: conv1d(padded(g, weight.shape[2:]), np.flip(weight, 2).swapaxes(0, 1)),
+                      weight=lambda g, x, weight_shape: np.einsum("nclk,nol->ock", windows(x, weight_shape[2:]), g)),
+         points=LAYER, shapes=(((3, 2, 4), (2, 2, 2)), ((2, 3, 5), (4, 3, 3))), scaled=1e6),
+    Spec("conv2d", Op("conv2d", lambda x, weight: conv2d(x, weight), GENERAL,
+                      x=lambda g, weight: conv2d(padded(g, weight.shape[2:]), np.flip(weight, (2, 3)).swapaxes(0, 1)),
+                      weight=lambda g, x, weight_shape: np.einsum("nchwkm,nohw->ockm", windows(x, weight_shape[2:]), g)),
+         points=LAYER, shapes=(((3, 2, 2, 4), (2, 2, 1, 2)), ((2, 3, 3, 5), (4, 3, 2, 3))), scaled=1e6),
+    Spec("max_pool", Op("max_pool", lambda x: blocks(x).max(axis=-1), GENERAL,
+                        x=lambda g, x: unblocks(g[..., None] * is_largest(blocks(x)))), shapes=IMAGES, scaled=1e6),
+    Spec("avg_pool", Op("avg_pool", lambda x: blocks(x).mean(axis=-1), GENERAL,
+                        x=lambda g, x: unblocks(g[..., None] * np.ones_like(blocks(x)) / 4)), shapes=IMAGES, scaled=1e6),
+    Spec("outer", shapes=(((3,), (5,)), ((4,), (4,))), scaled=1e6),
+    # ps5
+    Spec("cross_entropy", Op("cross_entropy", lambda x, target: -np.log(softmax(x))[range(len(x)), target].mean(), GENERAL,
+                             x=lambda g, x, target: g * (softmax(x) - np.eye(x.shape[1])[target]) / len(x)),
+         shapes=(((3, 5), ()), ((4, 4), ()), ((6, 3), ())), make=with_classes),
+    Spec("bce_with_logits", Op("bce_with_logits", lambda x, target: bce(x, target).mean(), GENERAL,
+                               x=lambda g, x, target: g * (sigmoid(x) - target) / x.size),
+         shapes=BINARY, make=with_probabilities, extreme={"x": LARGE}),
+    Spec("layer_norm", Op("layer_norm", lambda x, weight, bias: normal(x) * weight + bias, GENERAL,
+                          x=lambda g, x, weight: per_deviation(x) * (
+                              g * weight - average(g * weight) - normal(x) * average(g * weight * normal(x))),
+                          weight=lambda g, x: (g * normal(x)).sum(axis=0), bias=lambda g: g.sum(axis=0)),
+         points=LAYER, shapes=(((3, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((6, 4), (4,), (4,)))),
+    Spec("batch_norm", Op("batch_norm", lambda x, weight, bias: normal(x, 0) * weight + bias, GENERAL,
+                          x=lambda g, x, weight: per_deviation(x, 0) * (
+                              g * weight - average(g * weight, 0) - normal(x, 0) * average(g * weight * normal(x, 0), 0)),
+                          weight=lambda g, x: (g * normal(x, 0)).sum(axis=0), bias=lambda g: g.sum(axis=0)),
+         points=LAYER, shapes=(((6, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((7, 3), (3,), (3,)))),
+    Spec("rms_norm", Op("rms_norm", lambda x, weight: x * per_rms(x) * weight, GENERAL,
+                        x=lambda g, x, weight: per_rms(x) * (
+                            g * weight - x * per_rms(x) * average(g * weight * x * per_rms(x))),
+                        weight=lambda g, x: (g * x * per_rms(x)).sum(axis=0)),
+         points=LAYER, shapes=(((3, 5), (5,)), ((4, 4), (4,)), ((6, 4), (4,)))),
+    Spec("attention", _ATTENTION, points=LAYER,
+         shapes=(((3, 4), (5, 4), (5, 2)), ((4, 4), (4, 4), (4, 4)), ((2, 3, 6), (2, 5, 6), (2, 5, 2)))),
+)  # fmt: skip

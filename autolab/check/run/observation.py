@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from .reference import Reference
+
+TOLERANCE = 1e-9
+RIGHT = 1e-4  # up to here the derivative is the right one, computed badly
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,45 @@ def close(a: np.ndarray, b: np.ndarray) -> bool:
     if lost.all() or not np.array_equal(np.isnan(a), lost):
         return False
     return bool(lost.any()) and close(a[~lost], b[~lost])
+
+
+def observe(
+    reference: Reference, names: Mapping[str, Any], g: np.ndarray, got: Sequence, given: Sequence[str] = (), ask: Callable | None = None
+) -> Observation:
+    """Put one backward call beside the right answer."""
+    want = {x: reference.gradient(x, g, names) for x in reference.differentiable()}
+    received = dict(zip(reference.inputs, got, strict=False))
+    return Observation(reference, dict(names), g, received, want, given=tuple(given), ask=ask)
+
+
+def stopped(reference: Reference, names: Mapping[str, Any], g: np.ndarray) -> Observation:
+    """A call that raised, put beside the right answer."""
+    nothing = dict.fromkeys(reference.inputs)
+    return replace(observe(reference, names, g, ()), got=nothing, failed=True)
+
+
+def asking(candidate: Any, reference: Reference, inputs: Sequence, settings: Mapping[str, Any]) -> Callable:
+    """A function that calls a rule on these inputs with other incoming gradients; None if it raises."""
+
+    def ask(gs):
+        answer = candidate.call(inputs, settings, tuple(gs))
+        return None if answer.fault else [dict(zip(reference.inputs, got, strict=False)) for got in answer.gradients]
+
+    return ask
+
+
+def error_of(o: Observation, x: str) -> float:
+    """How far the gradient is off, relative to its largest entry; inf for a wrong shape, and for None unless nothing depends on x."""
+    got, want = o.got[x], o.want[x]
+    if got is None and not want.any():
+        return 0.0
+    if got is None or got.shape != want.shape:
+        return np.inf
+    if not want.size:
+        return 0.0
+    scale = np.max(np.abs(want))
+    error = np.max(np.abs(got - want)) / (scale or 1.0)
+    return float(error) if np.isfinite(error) else np.inf
 
 
 def number(value: float) -> str:

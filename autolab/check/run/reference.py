@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,6 +10,9 @@ import numpy as np
 
 from autolab.autograd import enable_grad, grad, no_grad
 from autolab.torch_api.creation import from_numpy
+
+from .spec import Spec
+from .specs import row
 
 
 def sum_to(g: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
@@ -63,12 +65,14 @@ class Reference:
 
     @classmethod
     def of(cls, reference: Any, arrays: Sequence[np.ndarray] = ()) -> Reference:
-        """From a row, its name, a pair (forward, backward) of functions on arrays, or a function on tensors.
+        """From a row, its name, an exercise, a pair (forward, backward) of functions on arrays, or a function on tensors.
 
         `arrays`: what a function will be called with; it says which of its parameters are inputs, and which have a gradient.
         """
         if isinstance(reference, Reference):
             return reference
+        if isinstance(reference, Spec):
+            reference = reference.row or reference.name
         if isinstance(reference, str):
             reference = row(reference)
         if isinstance(reference, tuple):
@@ -215,22 +219,3 @@ def defaults(function: Callable, arrays: Sequence[np.ndarray] = ()) -> dict[str,
         return {}
     found = inspect.signature(function, follow_wrapped=False).parameters
     return {name: found[name].default for name in settings_of(function, arrays) if found[name].default is not inspect.Parameter.empty}
-
-
-def row(name: str) -> Any:
-    """The row of the table with this name."""
-    from autolab.rules import TABLE
-
-    from .specs import spec_for
-
-    if (found := spec_for(name).row) is not None:
-        return found
-    try:
-        return TABLE[name]
-    except KeyError:
-        from ..behaviour.behaviours import BEHAVIOURS
-        from .specs import ALIASES, SPECS
-
-        near = difflib.get_close_matches(str(name).lower(), {*TABLE, *SPECS, *ALIASES, *BEHAVIOURS}, 3, 0.5)
-        meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
-        raise KeyError(f"no operation called {name!r} in the table of rules.{meant} `autolab rules` lists them all.") from None

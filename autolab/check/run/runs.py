@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..diagnosis.diagnosis import RIGHT, asking, error_of, observe, stopped
 from .candidate import Answer, Candidate
 from .cases import Case
-from .observation import Observation, close
+from .observation import RIGHT, Observation, asking, close, error_of, observe, stopped
 from .reference import Reference
 
 

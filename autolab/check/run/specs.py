@@ -1,85 +1,25 @@
-"""Exercises on operations: a row of the table, and what the table does not know about it.
+"""The exercises on operations: a row of the table, and what the table does not know about it.
 
 A row that is not listed here can be checked as well: its kind says which inputs it needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+import difflib
+from collections.abc import Iterable
 
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, LINEAR, Op
+from autolab.rules import TABLE
 
-from .cases import BINARY, BROADCAST, UNARY, draw
-
-if TYPE_CHECKING:
-    from .reference import Reference
-
-Shapes = tuple[tuple[int, ...], ...]
-
-POINTS = {
-    "forward": 1.0, "shape": 1.0, "value": 2.0, "upstream": 2.0, "broadcasting": 2.0,
-    "accumulation": 0.5, "purity": 0.5, "dtype": 0.5, "method": 0.5, "stability": 1.0,
-    "second order": 1.0,
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Kink:
-    """Where the derivative jumps: any slope between the two sides is right there; `convention` is PyTorch's."""
-
-    input: str
-    at: float
-    slopes: tuple[float, float]
-    convention: float
-
-
-@dataclass(frozen=True)
-class Spec:
-    """One exercise: an operation, the inputs to try it on, the hints and the points."""
-
-    name: str
-    row: Op | None = None  # for an operation that the table builds from others
-    shapes: Sequence[Shapes] = ()
-    settings: Sequence[Mapping[str, Any]] = ({},)
-    domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    make: Callable | None = None  # make(rng, shapes, settings) -> inputs, where random numbers will not do
-    kink: Kink | None = None
-    extreme: Mapping[str, Sequence[float]] = field(default_factory=dict)  # where a careless formula overflows
-    second: bool = False  # must the rule itself be differentiable?
-    scaled: float = 0.0  # also try inputs this many times larger: finite differences lose their digits
-    points: Mapping[str, float] = field(default_factory=lambda: POINTS)
-    hints: Mapping[str, str] = field(default_factory=dict)
-
-    def shapes_for(self, reference: Reference) -> Sequence[Shapes]:
-        """Shapes without broadcasting."""
-        if self.shapes:
-            return self.shapes
-        match len(reference.inputs), reference.elementwise:
-            case 1, _:
-                return UNARY
-            case 2, True:
-                return BINARY
-            case n, True:
-                return tuple((shape,) * n for shape in ((3, 5), (4, 4)))
-        raise LookupError(
-            f"no exercise on {self.name!r} yet: the shapes of its inputs ({', '.join(reference.inputs)}) are not known. "
-            f"Add a Spec({self.name!r}, shapes=[...]) to autolab/check/run/specs.py, or call diagnose() with your inputs."
-        )
-
-    def broadcast_for(self, reference: Reference) -> Sequence[Shapes]:
-        """Every way to broadcast, for an elementwise operation on two inputs."""
-        return BROADCAST if reference.elementwise and len(reference.inputs) == 2 else ()
-
+from .exercises import EXERCISES
+from .inputs import BINARY, LARGE, ROWS, draw
+from .spec import Kink, Spec
 
 POSITIVE = (0.1, 3.0)
 INNER = (-0.9, 0.9)
-ROWS = (((3, 5),), ((4, 4),), ((5, 3),))
 ALONG = ({"axis": 0}, {"axis": -1})
-LARGE = (-800.0, -50.0, 60.0, 900.0)
 
 
 def _with_places(rng, shapes, settings):
@@ -99,7 +39,7 @@ ALIASES = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "leakyrelu": "leaky_relu", "ste": "round_through",
 }  # fmt: skip
 
-SPECS = {
+SPECS: dict[str, Spec] = {
     spec.name: spec
     for spec in (
         Spec("square", Op("square", lambda x: x * x, ELEMENTWISE, x=lambda g, x: 2 * g * x), scaled=1e6),
@@ -146,7 +86,6 @@ SPECS = {
         Spec("xlogy", domain={"y": POSITIVE}),
         Spec("xlog1py", domain={"y": POSITIVE}),
         Spec("pow_scalar", settings=({"exponent": 3.0}, {"exponent": -2.0}), domain={"x": POSITIVE}),
-        Spec("softplus", settings=({"beta": 1.0, "threshold": 20.0},), extreme={"x": LARGE}),
         Spec("silu", extreme={"x": LARGE}),
         Spec("logaddexp", extreme={"x": LARGE}),
         Spec("std", settings=ALONG, shapes=ROWS),
@@ -171,7 +110,7 @@ SPECS = {
         Spec("index_select", settings=({"axis": 0}, {"axis": 1}), shapes=(((4, 5), (6,)), ((4, 4), (4,))), make=_with_places),
         Spec("masked_fill", shapes=(((3, 5), (3, 5), ()), ((4, 4), (4, 4), ())), make=_with_holes),
         Spec("logcumsumexp", settings=ALONG, shapes=ROWS),
-        Spec("outer", shapes=(((3,), (5,)), ((4,), (4,))), scaled=1e6),
+        *EXERCISES,
     )
 }  # fmt: skip
 
@@ -179,3 +118,12 @@ SPECS = {
 def spec_for(name: str) -> Spec:
     """The exercise with this name, or the plain one for a row that has none."""
     return SPECS.get(name) or SPECS.get(ALIASES.get(name, "")) or Spec(name)
+
+
+def row(name: str, more_names: Iterable[str] = ()) -> Op:
+    """The row of the table with this name, or of the exercise; a KeyError names those that look like it."""
+    if (found := spec_for(name).row or TABLE.get(name)) is not None:
+        return found
+    near = difflib.get_close_matches(str(name).lower(), {*TABLE, *SPECS, *ALIASES, *more_names}, 3, 0.5)
+    meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+    raise KeyError(f"no operation called {name!r} in the table of rules.{meant} `autolab rules` lists them all.")

@@ -58,7 +58,7 @@ def warm() -> None:
     check("mul", Product)  # wrong, so that the diagnosis is loaded, too
     for spec in SPECS.values():
         with contextlib.suppress(LookupError):
-            Reference.of(spec.row or spec.name)  # reads the formulas from their source
+            Reference.of(spec)  # reads the formulas from their source
     write_shortcuts()
     forget_what_is_expected()
 

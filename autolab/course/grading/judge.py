@@ -18,9 +18,10 @@ import numpy as np
 
 from autolab.check import SPECS, Reference, Report, judge
 from autolab.check.api import check as verdict
-from autolab.check.api.check import require
+from autolab.check.api.check import reference_of, require
 from autolab.check.run.cases import Case, cases
-from autolab.check.run.specs import Spec, spec_for
+from autolab.check.run.spec import Spec
+from autolab.check.run.specs import spec_for
 
 from . import protocol
 from .proxies import Proxy, SandboxCandidate, SandboxPlayer, function_class, name_of
@@ -91,7 +92,7 @@ class Judge:
         if name is None:
             report = CHECK(exercise, candidate, seed=seed, points=points, second_order=second_order)
         elif isinstance(exercise, str) and exercise in (behaviours := _behaviours()):
-            from autolab.check.behaviour.scenes import judge_behaviour
+            from autolab.check.api.judge_behaviour import judge_behaviour
 
             player = SandboxPlayer(exercise, name, self.ask)
             report = judge_behaviour(behaviours[exercise], player, seed=seed, points=points)
@@ -172,9 +173,9 @@ def _remember(kept: dict[Any, Any], key: Any, value: Any, most: int = 500) -> An
 
 def _reference(spec: Spec) -> Reference:
     if SPECS.get(spec.name) is not spec:
-        return Reference.of(spec.row or spec.name)
+        return reference_of(spec)
     if spec.name not in _REFERENCES:
-        _REFERENCES[spec.name] = Reference.of(spec.row or spec.name)
+        _REFERENCES[spec.name] = reference_of(spec)
     return _REFERENCES[spec.name]
 
 

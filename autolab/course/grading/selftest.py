@@ -83,7 +83,7 @@ def selftest(path: Path, mode: str | None = None) -> SelftestReport:
             report.problems.append(f"{path}, cell {name}: a blank answer gets {blank[name]:g} points")
     report.problems += _leaks(path, source, release)
     for name, spec in _exercises(path, [c for c in source.cells if c.get("id") in tests or _id(c) in tests], report).items():
-        score, reference = mutation_score(spec), Reference.of(spec.row or spec.name)
+        score, reference = mutation_score(spec), Reference.of(spec)
         alternative = judge(spec, reference, Row(reference))
         entry = {"name": name, "caught": score.caught, "named": score.named, "missed": list(score.missed)}
         report.exercises.append({**entry, "alternative": alternative.passed})

@@ -1,0 +1,31 @@
+"""Shapes and numbers on which a wrong rule cannot look right.
+
+No entry lies near 0, 1 or 2 (x * x, x + x and x ** x agree at 2); shapes are square and not; n, n - 1, N and N * M all
+differ; every way to broadcast is tried.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+Shapes = tuple[tuple[int, ...], ...]
+
+UNARY: tuple[Shapes, ...] = (((3, 5),), ((4, 4),), ((2, 3, 4),))
+BINARY: tuple[Shapes, ...] = (((3, 5), (3, 5)), ((4, 4), (4, 4)))
+ROWS: tuple[Shapes, ...] = (((3, 5),), ((4, 4),), ((5, 3),))
+BROADCAST: tuple[Shapes, ...] = (
+    ((3, 5), (5,)), ((5,), (3, 5)),          # an axis that one of them does not have
+    ((3, 5), (3, 1)), ((1, 5), (3, 5)),      # an axis of size 1
+    ((3, 1), (1, 5)),                        # both are stretched
+    ((4, 4), (4,)), ((4, 1), (4, 4)),        # square: the wrong axis has the right size
+    ((3, 5), ()), ((), (3, 5)),              # a single number
+    ((2, 3, 4), (3, 1)), ((4, 1, 5), (3, 5)),  # both kinds at once
+)  # fmt: skip
+LARGE = (-800.0, -50.0, 60.0, 900.0)  # where a careless formula overflows
+
+
+def draw(rng: np.random.Generator, shape: tuple[int, ...], low: float = -3.0, high: float = 3.0) -> np.ndarray:
+    """Random numbers in [low, high) that keep 0.08 away from every whole number."""
+    a = np.asarray(rng.uniform(low, high, shape))
+    whole = np.floor(a)
+    return np.asarray(whole + 0.08 + 0.84 * (a - whole))
