@@ -22,21 +22,21 @@ from autolab.check import check, diagnose
 from . import (  # noqa: F401  (they fill the lists)
     right_more,
     right_styles,
-    wrong_beliefs,
     wrong_families,
-    wrong_hands,
+    wrong_held_out_layers,
+    wrong_held_out_mixed,
+    wrong_held_out_pointwise,
+    wrong_held_out_reductions,
+    wrong_held_out_rest,
     wrong_layers,
-    wrong_others,
+    wrong_misconceptions,
     wrong_pointwise,
     wrong_shapes,
     wrong_sizes,
-    wrong_slips,
-    wrong_slips_along,
-    wrong_slips_layers,
 )
 from .right import RIGHT
 from .wrong import WRONG
-from .wrong_plain import PLAIN
+from .wrong_functions import WRONG_FUNCTIONS
 
 # the figure, the goal, and whether it must not be smaller or not be larger
 GOALS = {
@@ -82,11 +82,11 @@ def run() -> list[Result]:
         report = check(operation, rule, seconds=2)
         ms = 1e3 * (time.process_time() - start)
         results.append(_result(operation, rule, expected, report.passed, report.diagnoses, ms))
-    for plain in PLAIN:
+    for wrong in WRONG_FUNCTIONS:
         start = time.process_time()
-        found = diagnose(plain.rule, plain.reference, [np.array(a) for a in plain.inputs], **plain.settings)
+        found = diagnose(wrong.rule, wrong.reference, [np.array(a) for a in wrong.inputs], **wrong.settings)
         ms = 1e3 * (time.process_time() - start)
-        results.append(_result(_name(plain.reference), plain.rule, set(plain.family.split("|")), not found, found, ms))
+        results.append(_result(_name(wrong.reference), wrong.rule, set(wrong.family.split("|")), not found, found, ms))
     return results
 
 

@@ -1,4 +1,4 @@
-"""Wrong rules by other hands still, on what the other sets leave out; a third set that no family was written for."""
+"""Held out: wrong rules for what the other sets leave out; no family was written for them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import autolab as torch
 from autolab.autograd import Function
 
 from .wrong import wrong
-from .wrong_plain import d
+from .wrong_functions import wrong_function
 
 R = np.random.default_rng(123)
 
@@ -396,41 +396,43 @@ w = R.normal(size=(5, 3))
 b = R.normal(size=3)
 y = R.normal(size=(4, 5))
 xp = np.abs(x) + 0.5
-d(lambda x: x * x.tanh(), [x], "term")(lambda g, x: g * np.tanh(x))
-d(lambda x: x * x.tanh(), [x], "factor|variable|term")(lambda g, x: g * (np.tanh(x) + 1 - np.tanh(x) ** 2))
-d(lambda x: x * x.tanh(), [x], "sign|term sign")(lambda g, x: g * (np.tanh(x) - x * (1 - np.tanh(x) ** 2)))
-d(lambda x: (x * x + 1).log(), [x], "factor")(lambda g, x: g / (x * x + 1))
-d(lambda x: (x * x + 1).log(), [x], "constant")(lambda g, x: g * x / (x * x + 1))
-d(lambda x: (x * x + 1).log(), [x], "division|factor")(lambda g, x: g * 2 * x * (x * x + 1))
-d(lambda x: (x * x + 1).sqrt(), [x], "constant")(lambda g, x, out: g * 2 * x / out)
-d(lambda x: (x * x + 1).sqrt(), [x], "factor")(lambda g, x, out: g / (2 * out))
-d(lambda x: (x * x + 1).sqrt(), [x], "variable|power|factor")(lambda g, x, out: g * x / out**2)
-d(lambda x: x.sin() * x.exp(), [x], "term")(lambda g, x: g * np.cos(x) * np.exp(x))
-d(lambda x: x.sin() * x.exp(), [x], "term sign|sign")(lambda g, x: g * np.exp(x) * (np.sin(x) - np.cos(x)))
-d(lambda x: x.sin() * x.exp(), [x], "operation|factor|function|term")(lambda g, x: g * np.cos(x) * np.exp(x) * 1.0 + 0 * x)
+wrong_function(lambda x: x * x.tanh(), [x], "term")(lambda g, x: g * np.tanh(x))
+wrong_function(lambda x: x * x.tanh(), [x], "factor|variable|term")(lambda g, x: g * (np.tanh(x) + 1 - np.tanh(x) ** 2))
+wrong_function(lambda x: x * x.tanh(), [x], "sign|term sign")(lambda g, x: g * (np.tanh(x) - x * (1 - np.tanh(x) ** 2)))
+wrong_function(lambda x: (x * x + 1).log(), [x], "factor")(lambda g, x: g / (x * x + 1))
+wrong_function(lambda x: (x * x + 1).log(), [x], "constant")(lambda g, x: g * x / (x * x + 1))
+wrong_function(lambda x: (x * x + 1).log(), [x], "division|factor")(lambda g, x: g * 2 * x * (x * x + 1))
+wrong_function(lambda x: (x * x + 1).sqrt(), [x], "constant")(lambda g, x, out: g * 2 * x / out)
+wrong_function(lambda x: (x * x + 1).sqrt(), [x], "factor")(lambda g, x, out: g / (2 * out))
+wrong_function(lambda x: (x * x + 1).sqrt(), [x], "variable|power|factor")(lambda g, x, out: g * x / out**2)
+wrong_function(lambda x: x.sin() * x.exp(), [x], "term")(lambda g, x: g * np.cos(x) * np.exp(x))
+wrong_function(lambda x: x.sin() * x.exp(), [x], "term sign|sign")(lambda g, x: g * np.exp(x) * (np.sin(x) - np.cos(x)))
+wrong_function(lambda x: x.sin() * x.exp(), [x], "operation|factor|function|term")(lambda g, x: g * np.cos(x) * np.exp(x) * 1.0 + 0 * x)
 mlp = lambda x, w, b: (x @ w + b).relu().sum(-1)
-d(mlp, [x, w, b], "mask|factor")(lambda g, x, w, b: (lambda r: (r @ w.T, x.T @ r, r.sum(0)))(g[:, None] * np.ones((4, 3))))
-d(mlp, [x, w, b], "not spread|upstream ignored|exception")(
+wrong_function(mlp, [x, w, b], "mask|factor")(lambda g, x, w, b: (lambda r: (r @ w.T, x.T @ r, r.sum(0)))(g[:, None] * np.ones((4, 3))))
+wrong_function(mlp, [x, w, b], "not spread|upstream ignored|exception")(
     lambda g, x, w, b: (lambda r: (r @ w.T, x.T @ r, r.sum(0)))(1.0 * (x @ w + b > 0))
 )
-d(mlp, [x, w, b], "transposed|exception")(lambda g, x, w, b: (lambda r: (r @ w.T, r.T @ x, r.sum(0)))(g[:, None] * (x @ w + b > 0)))
-d(mlp, [x, w, b], "averaged")(lambda g, x, w, b: (lambda r: (r @ w.T, x.T @ r, r.mean(0)))(g[:, None] * (x @ w + b > 0)))
-d(lambda x, y: (x * y).sum(-1), [x, y], "swapped")(lambda g, x, y: (g[:, None] * x, g[:, None] * y))
-d(lambda x, y: (x * y).sum(-1), [x, y], "upstream ignored")(lambda g, x, y: (y, x))
-d(lambda x, y: ((x - y) ** 2).mean(), [x, y], "constant")(lambda g, x, y: (g * (x - y) / x.size, -g * (x - y) / x.size))
-d(lambda x, y: ((x - y) ** 2).mean(), [x, y], "constant")(lambda g, x, y: (2 * g * (x - y), -2 * g * (x - y)))
-d(lambda x, y: ((x - y) ** 2).mean(), [x, y], "sign")(lambda g, x, y: (2 * g * (y - x) / x.size, 2 * g * (x - y) / x.size))
-d(lambda x: x / x.sum(-1, keepdim=True), [xp], "term")(lambda g, x: g / x.sum(-1, keepdims=True))
-d(lambda x: x / x.sum(-1, keepdim=True), [xp], "term sign|sign")(
+wrong_function(mlp, [x, w, b], "transposed|exception")(
+    lambda g, x, w, b: (lambda r: (r @ w.T, r.T @ x, r.sum(0)))(g[:, None] * (x @ w + b > 0))
+)
+wrong_function(mlp, [x, w, b], "averaged")(lambda g, x, w, b: (lambda r: (r @ w.T, x.T @ r, r.mean(0)))(g[:, None] * (x @ w + b > 0)))
+wrong_function(lambda x, y: (x * y).sum(-1), [x, y], "swapped")(lambda g, x, y: (g[:, None] * x, g[:, None] * y))
+wrong_function(lambda x, y: (x * y).sum(-1), [x, y], "upstream ignored")(lambda g, x, y: (y, x))
+wrong_function(lambda x, y: ((x - y) ** 2).mean(), [x, y], "constant")(lambda g, x, y: (g * (x - y) / x.size, -g * (x - y) / x.size))
+wrong_function(lambda x, y: ((x - y) ** 2).mean(), [x, y], "constant")(lambda g, x, y: (2 * g * (x - y), -2 * g * (x - y)))
+wrong_function(lambda x, y: ((x - y) ** 2).mean(), [x, y], "sign")(lambda g, x, y: (2 * g * (y - x) / x.size, 2 * g * (x - y) / x.size))
+wrong_function(lambda x: x / x.sum(-1, keepdim=True), [xp], "term")(lambda g, x: g / x.sum(-1, keepdims=True))
+wrong_function(lambda x: x / x.sum(-1, keepdim=True), [xp], "term sign|sign")(
     lambda g, x: g / x.sum(-1, keepdims=True) + (g * x).sum(-1, keepdims=True) / x.sum(-1, keepdims=True) ** 2
 )
-d(lambda x: x / x.sum(-1, keepdim=True), [xp], "power|number|factor")(
+wrong_function(lambda x: x / x.sum(-1, keepdim=True), [xp], "power|number|factor")(
     lambda g, x: g / x.sum(-1, keepdims=True) - (g * x).sum(-1, keepdims=True) / x.sum(-1, keepdims=True)
 )
-d(lambda x: x / x.sum(-1, keepdim=True), [xp], "not summed|diagonal only|term")(
+wrong_function(lambda x: x / x.sum(-1, keepdim=True), [xp], "not summed|diagonal only|term")(
     lambda g, x: g / x.sum(-1, keepdims=True) - (g * x) / x.sum(-1, keepdims=True) ** 2
 )
-d(lambda x: x / x.norm(dim=-1, keepdim=True), [x], "term")(lambda g, x: g / np.linalg.norm(x, axis=-1, keepdims=True))
-d(lambda x, w: (x @ w).softmax(-1).log().sum(-1), [x, w], "not summed|factor|term")(
+wrong_function(lambda x: x / x.norm(dim=-1, keepdim=True), [x], "term")(lambda g, x: g / np.linalg.norm(x, axis=-1, keepdims=True))
+wrong_function(lambda x, w: (x @ w).softmax(-1).log().sum(-1), [x, w], "not summed|factor|term")(
     lambda g, x, w: (lambda p: (lambda r: (r @ w.T, x.T @ r))(g[:, None] * (1 - p)))(np.exp(x @ w) / np.exp(x @ w).sum(-1, keepdims=True))
 )

@@ -11,11 +11,11 @@ import autolab
 import autolab.nn.functional as F
 from autolab.autograd import Function
 
-PLAIN: list[Plain] = []
+WRONG_FUNCTIONS: list[WrongFunction] = []
 R = np.random.default_rng(11)
 
 
-class Plain(NamedTuple):
+class WrongFunction(NamedTuple):
     """A wrong rule, the function it is to differentiate, and where."""
 
     reference: Callable
@@ -25,9 +25,9 @@ class Plain(NamedTuple):
     settings: dict
 
 
-def d(reference, inputs, family, **settings):
+def wrong_function(reference, inputs, family, **settings):
     def keep(rule):
-        PLAIN.append(Plain(reference, inputs, family, rule, settings))
+        WRONG_FUNCTIONS.append(WrongFunction(reference, inputs, family, rule, settings))
         return rule
 
     return keep
@@ -45,22 +45,22 @@ col = R.normal(size=(3, 1))
 softsign = lambda x: x / (1 + x.abs())
 
 
-@d(softsign, [x], "term")
+@wrong_function(softsign, [x], "term")
 def ss1(g, x):
     return g / (1 + np.abs(x))
 
 
-@d(softsign, [x], "term sign|sign")
+@wrong_function(softsign, [x], "term sign|sign")
 def ss2(g, x):
     return g * (1 / (1 + np.abs(x)) + np.abs(x) / (1 + np.abs(x)) ** 2)
 
 
-@d(softsign, [x], "term|function|step")
+@wrong_function(softsign, [x], "term|function|step")
 def ss3(g, x):
     return -g * np.abs(x) / (1 + np.abs(x)) ** 2
 
 
-@d(softsign, [x], "upstream ignored")
+@wrong_function(softsign, [x], "upstream ignored")
 def ss4(g, x):
     return 1 / (1 + np.abs(x)) ** 2
 
@@ -68,12 +68,12 @@ def ss4(g, x):
 layer = lambda x, w, b: (x @ w + b).tanh()
 
 
-@d(layer, [x, w, b], "factor")
+@wrong_function(layer, [x, w, b], "factor")
 def l1(g, x, w, b):
     return g @ w.T, x.T @ g, g.sum(0)
 
 
-@d(layer, [x, w, b], "variable")
+@wrong_function(layer, [x, w, b], "variable")
 class L2(Function):
     @staticmethod
     def forward(ctx, x, w, b):
@@ -88,31 +88,31 @@ class L2(Function):
         return g @ w.T, x.T @ g, g.sum(0)
 
 
-@d(layer, [x, w, b], "averaged|constant")
+@wrong_function(layer, [x, w, b], "averaged|constant")
 def l3(g, x, w, out):
     g = g * (1 - out**2)
     return g @ w.T, x.T @ g, g.mean(0)
 
 
-@d(layer, [x, w, b], "not summed")
+@wrong_function(layer, [x, w, b], "not summed")
 def l4(g, x, w, out):
     g = g * (1 - out**2)
     return g @ w.T, x.T @ g, g
 
 
-@d(layer, [x, w, b], "factor|upstream only")
+@wrong_function(layer, [x, w, b], "factor|upstream only")
 def l5(g, x, w, out):
     dz = g * (1 - out**2)
     return dz @ w.T, x.T @ dz, g.sum(0)
 
 
-@d(layer, [x, w, b], "swapped|order")
+@wrong_function(layer, [x, w, b], "swapped|order")
 def l6(g, x, w, out):
     dz = g * (1 - out**2)
     return x.T @ dz, dz @ w.T, dz.sum(0)
 
 
-@d(layer, [x, w, b], "keepdims|flattened")
+@wrong_function(layer, [x, w, b], "keepdims|flattened")
 def l7(g, x, w, out):
     dz = g * (1 - out**2)
     return dz @ w.T, x.T @ dz, dz.sum(0, keepdims=True)
@@ -121,17 +121,17 @@ def l7(g, x, w, out):
 elu = lambda x: autolab.where(x > 0, x, x.exp() - 1)
 
 
-@d(elu, [x], "mask")
+@wrong_function(elu, [x], "mask")
 def e1(g, x):
     return np.where(x < 0, g, g * np.exp(x))
 
 
-@d(elu, [x], "forward|term|variable|step")
+@wrong_function(elu, [x], "forward|term|variable|step")
 def e2(g, x):
     return np.where(x > 0, g, g * (np.exp(x) - 1))
 
 
-@d(elu, [x], "mask|function|factor|upstream only")
+@wrong_function(elu, [x], "mask|function|factor|upstream only")
 def e3(g, x):
     return np.where(x > 0, g, 0)
 
@@ -139,19 +139,19 @@ def e3(g, x):
 swish_b = lambda x, y: x * (y * x).sigmoid()
 
 
-@d(swish_b, [x, y], "factor|variable|term")
+@wrong_function(swish_b, [x, y], "factor|variable|term")
 def sb1(g, x, y):
     s = 1 / (1 + np.exp(-x * y))
     return g * (s + x * s * (1 - s)), g * x * x * s * (1 - s)
 
 
-@d(swish_b, [x, y], "factor|power|variable|number")
+@wrong_function(swish_b, [x, y], "factor|power|variable|number")
 def sb2(g, x, y):
     s = 1 / (1 + np.exp(-x * y))
     return g * (s + x * y * s * (1 - s)), g * x * s * (1 - s)
 
 
-@d(swish_b, [x, y], "zero|none")
+@wrong_function(swish_b, [x, y], "zero|none")
 def sb3(g, x, y):
     s = 1 / (1 + np.exp(-x * y))
     return g * (s + x * y * s * (1 - s)), np.zeros_like(y)
@@ -160,17 +160,17 @@ def sb3(g, x, y):
 gauss = lambda x: (-x * x / 2).exp()
 
 
-@d(gauss, [x], "factor|term")
+@wrong_function(gauss, [x], "factor|term")
 def g1(g, out):
     return g * out
 
 
-@d(gauss, [x], "sign")
+@wrong_function(gauss, [x], "sign")
 def g2(g, x, out):
     return g * x * out
 
 
-@d(gauss, [x], "constant")
+@wrong_function(gauss, [x], "constant")
 def g3(g, x, out):
     return -2 * g * x * out
 
@@ -178,27 +178,27 @@ def g3(g, x, out):
 wmean = lambda x, y: (x * y).sum(-1) / y.sum(-1)
 
 
-@d(wmean, [xp, yp], "term")
+@wrong_function(wmean, [xp, yp], "term")
 def wm1(g, x, y):
     s = y.sum(-1, keepdims=True)
     g = g[:, None]
     return g * y / s, g * x / s
 
 
-@d(wmean, [xp, yp], "factor|division")
+@wrong_function(wmean, [xp, yp], "factor|division")
 def wm2(g, x, y, out):
     g = g[:, None]
     return g * y, g * (x - out[:, None])
 
 
-@d(wmean, [xp, yp], "term sign|sign")
+@wrong_function(wmean, [xp, yp], "term sign|sign")
 def wm3(g, x, y, out):
     s = y.sum(-1, keepdims=True)
     g = g[:, None]
     return g * y / s, g * (x + out[:, None]) / s
 
 
-@d(wmean, [xp, yp], "swapped")
+@wrong_function(wmean, [xp, yp], "swapped")
 def wm4(g, x, y, out):
     s = y.sum(-1, keepdims=True)
     g = g[:, None]
@@ -208,20 +208,20 @@ def wm4(g, x, y, out):
 huber = lambda x, y: F.huber_loss(x, y)
 
 
-@d(huber, [x * 2, y], "constant")
+@wrong_function(huber, [x * 2, y], "constant")
 def h1(g, x, y):
     e = x - y
     r = g * np.where(np.abs(e) < 1, e, np.sign(e)) / len(x)
     return r, -r
 
 
-@d(huber, [x * 2, y], "mask|term|function|places")
+@wrong_function(huber, [x * 2, y], "mask|term|function|places")
 def h2(g, x, y):
     r = g * (x - y) / x.size
     return r, -r
 
 
-@d(huber, [x * 2, y], "sign")
+@wrong_function(huber, [x * 2, y], "sign")
 def h3(g, x, y):
     e = x - y
     r = g * np.where(np.abs(e) < 1, e, np.sign(e)) / x.size
@@ -231,13 +231,13 @@ def h3(g, x, y):
 cos = lambda x, y: (x * y).sum(-1) / (x.norm(dim=-1) * y.norm(dim=-1))
 
 
-@d(cos, [x, y], "term")
+@wrong_function(cos, [x, y], "term")
 def c1(g, x, y):
     n = np.linalg.norm(x, axis=-1, keepdims=True) * np.linalg.norm(y, axis=-1, keepdims=True)
     return g[:, None] * y / n, g[:, None] * x / n
 
 
-@d(cos, [x, y], "term sign|sign")
+@wrong_function(cos, [x, y], "term sign|sign")
 def c2(g, x, y, out):
     nx = np.linalg.norm(x, axis=-1, keepdims=True)
     ny = np.linalg.norm(y, axis=-1, keepdims=True)
@@ -249,14 +249,14 @@ mlp = lambda x, w, v: (x @ w).relu() @ v
 v4 = R.normal(size=(4,))
 
 
-@d(mlp, [x, w, v4], "mask|factor")
+@wrong_function(mlp, [x, w, v4], "mask|factor")
 def m1(g, x, w, v):
     h = np.maximum(x @ w, 0)
     dh = np.outer(g, v)
     return dh @ w.T, x.T @ dh, h.T @ g
 
 
-@d(mlp, [x, w, v4], "mask from g|mask")
+@wrong_function(mlp, [x, w, v4], "mask from g|mask")
 def m2(g, x, w, v):
     h = np.maximum(x @ w, 0)
     dh = np.outer(g, v)
@@ -264,14 +264,14 @@ def m2(g, x, w, v):
     return dh @ w.T, x.T @ dh, h.T @ g
 
 
-@d(mlp, [x, w, v4], "variable")
+@wrong_function(mlp, [x, w, v4], "variable")
 def m3(g, x, w, v):
     z = x @ w
     dh = np.outer(g, v) * (z > 0)
     return dh @ w.T, x.T @ dh, z.T @ g
 
 
-@d(mlp, [x, w, v4], "upstream ignored|factor")
+@wrong_function(mlp, [x, w, v4], "upstream ignored|factor")
 def m4(g, x, w, v):
     z = x @ w
     dh = np.outer(np.ones_like(g), v) * (z > 0)
@@ -281,12 +281,12 @@ def m4(g, x, w, v):
 std = lambda x: (x - x.mean(0)) / x.std(0)
 
 
-@d(std, [x], "term")
+@wrong_function(std, [x], "term")
 def s1(g, x):
     return g / x.std(0, ddof=1)
 
 
-@d(std, [x], "term")
+@wrong_function(std, [x], "term")
 def s2(g, x):
     return (g - g.mean(0)) / x.std(0, ddof=1)
 
@@ -294,33 +294,33 @@ def s2(g, x):
 cube = lambda x: x**3
 
 
-@d(cube, [x], "constant")
+@wrong_function(cube, [x], "constant")
 def q1(g, x):
     return g * x**2
 
 
-@d(cube, [x], "power|number")
+@wrong_function(cube, [x], "power|number")
 def q2(g, x):
     return 3 * g * x**3
 
 
-@d(cube, [x], "constant")
+@wrong_function(cube, [x], "constant")
 def q3(g, x):
     return 2 * g * x**2
 
 
-@d(cube, [x], "upstream only|upstream added")
+@wrong_function(cube, [x], "upstream only|upstream added")
 def q4(g, x):
     return g + 3 * x**2
 
 
-@d(cube, [x], "mutation")
+@wrong_function(cube, [x], "mutation")
 def q5(g, x):
     x *= x
     return 3 * g * x
 
 
-@d(cube, [x], "upstream collapsed")
+@wrong_function(cube, [x], "upstream collapsed")
 def q6(g, x):
     return g.sum() * 3 * x**2
 
@@ -328,27 +328,27 @@ def q6(g, x):
 sinx2 = lambda x: (x * x).sin()
 
 
-@d(sinx2, [x], "factor")
+@wrong_function(sinx2, [x], "factor")
 def t1(g, x):
     return g * np.cos(x * x)
 
 
-@d(sinx2, [x], "variable|function")
+@wrong_function(sinx2, [x], "variable|function")
 def t2(g, x):
     return g * 2 * x * np.cos(x)
 
 
-@d(sinx2, [x], "sign")
+@wrong_function(sinx2, [x], "sign")
 def t3(g, x):
     return -g * 2 * x * np.cos(x * x)
 
 
-@d(sinx2, [x], "constant")
+@wrong_function(sinx2, [x], "constant")
 def t4(g, x):
     return g * x * np.cos(x * x)
 
 
-@d(sinx2, [x], "function|forward")
+@wrong_function(sinx2, [x], "function|forward")
 def t5(g, x):
     return g * 2 * x * np.sin(x * x)
 
@@ -356,17 +356,17 @@ def t5(g, x):
 xexp = lambda x: x * x.exp()
 
 
-@d(xexp, [x], "term")
+@wrong_function(xexp, [x], "term")
 def u1(g, x):
     return g * np.exp(x)
 
 
-@d(xexp, [x], "term")
+@wrong_function(xexp, [x], "term")
 def u2(g, x):
     return g * x * np.exp(x)
 
 
-@d(xexp, [x], "term sign|sign")
+@wrong_function(xexp, [x], "term sign|sign")
 def u3(g, x):
     return g * np.exp(x) * (1 - x)
 
@@ -375,12 +375,12 @@ bil = lambda x, y, w: x @ w @ y.T
 w55 = R.normal(size=(5, 5))
 
 
-@d(bil, [x, y[:2], w55], "transposed|order")
+@wrong_function(bil, [x, y[:2], w55], "transposed|order")
 def b1(g, x, y, w):
     return g @ y @ w, g.T @ x @ w, x.T @ g @ y
 
 
-@d(bil, [x, y[:2], w55], "transposed")
+@wrong_function(bil, [x, y[:2], w55], "transposed")
 def b2(g, x, y, w):
     return g @ y @ w.T, g.T @ x @ w, (x.T @ g @ y).T
 
@@ -388,27 +388,27 @@ def b2(g, x, y, w):
 addcol = lambda x, y: x * y
 
 
-@d(addcol, [x, col], "keepdims|flattened|shape")
+@wrong_function(addcol, [x, col], "keepdims|flattened|shape")
 def k1(g, x, y):
     return g * y, (g * x).sum(1)
 
 
-@d(addcol, [x, col], "wrong axis|exception")
+@wrong_function(addcol, [x, col], "wrong axis|exception")
 def k2(g, x, y):
     return g * y, (g * x).sum(0, keepdims=True)
 
 
-@d(addcol, [x, col], "averaged")
+@wrong_function(addcol, [x, col], "averaged")
 def k3(g, x, y):
     return g * y, (g * x).mean(1, keepdims=True)
 
 
-@d(addcol, [x, col], "wrong axis|not summed|averaged|one of many|not spread")
+@wrong_function(addcol, [x, col], "wrong axis|not summed|averaged|one of many|not spread")
 def k4(g, x, y):
     return g * y, np.full_like(y, (g * x).sum())
 
 
-@d(addcol, [x, col], "not summed")
+@wrong_function(addcol, [x, col], "not summed")
 def k5(g, x, y):
     return g * y, g * x
 
@@ -416,17 +416,17 @@ def k5(g, x, y):
 ent = lambda x: -(x * x.log()).sum(-1)
 
 
-@d(ent, [xp], "term")
+@wrong_function(ent, [xp], "term")
 def n1(g, x):
     return -g[:, None] * np.log(x)
 
 
-@d(ent, [xp], "sign")
+@wrong_function(ent, [xp], "sign")
 def n2(g, x):
     return g[:, None] * (np.log(x) + 1)
 
 
-@d(ent, [xp], "term sign|sign")
+@wrong_function(ent, [xp], "term sign|sign")
 def n3(g, x):
     return -g[:, None] * (np.log(x) - 1)
 
@@ -434,12 +434,12 @@ def n3(g, x):
 mish = lambda x: x * F.softplus(x).tanh()
 
 
-@d(mish, [x], "term")
+@wrong_function(mish, [x], "term")
 def mi1(g, x):
     return g * np.tanh(np.log1p(np.exp(x)))
 
 
-@d(mish, [x], "factor")
+@wrong_function(mish, [x], "factor")
 def mi2(g, x):
     t = np.tanh(np.log1p(np.exp(x)))
     return g * (t + x * (1 - t * t))
@@ -448,12 +448,12 @@ def mi2(g, x):
 kl = lambda x, y: (y * (y.log() - x.log())).sum()
 
 
-@d(kl, [xp, yp], "term")
+@wrong_function(kl, [xp, yp], "term")
 def kl1(g, x, y):
     return -g * y / x, g * (np.log(y) - np.log(x))
 
 
-@d(kl, [xp, yp], "sign")
+@wrong_function(kl, [xp, yp], "sign")
 def kl2(g, x, y):
     return g * y / x, g * (np.log(y) - np.log(x) + 1)
 
@@ -462,21 +462,21 @@ glu = lambda x: x[:, :2] * x[:, 2:4].sigmoid()
 x4 = R.normal(size=(3, 4))
 
 
-@d(glu, [x4], "pieces|swapped|permutation|places")
+@wrong_function(glu, [x4], "pieces|swapped|permutation|places")
 def gl1(g, x):
     a, b = x[:, :2], x[:, 2:]
     s = 1 / (1 + np.exp(-b))
     return np.concatenate([g * a * s * (1 - s), g * s], 1)
 
 
-@d(glu, [x4], "factor")
+@wrong_function(glu, [x4], "factor")
 def gl2(g, x):
     a, b = x[:, :2], x[:, 2:]
     s = 1 / (1 + np.exp(-b))
     return np.concatenate([g * s, g * a * s], 1)
 
 
-@d(glu, [x4], "factor|variable")
+@wrong_function(glu, [x4], "factor|variable")
 def gl3(g, x):
     _a, b = x[:, :2], x[:, 2:]
     s = 1 / (1 + np.exp(-b))

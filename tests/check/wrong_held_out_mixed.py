@@ -1,4 +1,4 @@
-"""Wrong rules written after the checker was finished, to see what it makes of mistakes that it was not made for."""
+"""Held out: wrong rules for all operations, written after the checker, to see what it makes of mistakes that it was not made for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong rules of people who believe something that is not so; a second set that no family was written for."""
+"""Held out: wrong rules that follow from a wrong idea of the derivative; no family was written for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import autolab.nn.functional as F
 from autolab.autograd import Function
 
 from .wrong import wrong
-from .wrong_plain import d
+from .wrong_functions import wrong_function
 
 R = np.random.default_rng(77)
 
@@ -269,48 +269,58 @@ yp = np.abs(y) + 0.3
 t = R.normal(size=(4, 3))
 sigm = lambda a: 1 / (1 + np.exp(-a))
 cell = lambda x, h, w, u: (x @ w + h @ u).tanh()
-d(cell, [x, h, w, u], "power|variable")(
+wrong_function(cell, [x, h, w, u], "power|variable")(
     lambda g, x, h, w, u, out: ((g * (1 - out)) @ w.T, (g * (1 - out)) @ u.T, x.T @ (g * (1 - out)), h.T @ (g * (1 - out)))
 )
-d(cell, [x, h, w, u], "factor")(
+wrong_function(cell, [x, h, w, u], "factor")(
     lambda g, x, h, w, u, out: ((g * (1 - out**2)) @ w.T, (g * (1 - out**2)) @ u.T, x.T @ (g * (1 - out**2)), h.T @ g)
 )
-d(cell, [x, h, w, u], "transposed")(
+wrong_function(cell, [x, h, w, u], "transposed")(
     lambda g, x, h, w, u, out: ((g * (1 - out**2)) @ w.T, (g * (1 - out**2)) @ u, x.T @ (g * (1 - out**2)), h.T @ (g * (1 - out**2)))
 )
 gate = lambda x, h, z: (1 - z) * x + z * h
 gx, gh, gz = R.normal(size=(3, 5)), R.normal(size=(3, 5)), R.uniform(0.1, 0.9, (3, 5))
-d(gate, [gx, gh, gz], "swapped")(lambda g, x, h, z: (g * z, g * (1 - z), g * (h - x)))
-d(gate, [gx, gh, gz], "sign|term sign")(lambda g, x, h, z: (g * (1 - z), g * z, g * (x - h)))
-d(gate, [gx, gh, gz], "term")(lambda g, x, h, z: (g * (1 - z), g * z, g * h))
+wrong_function(gate, [gx, gh, gz], "swapped")(lambda g, x, h, z: (g * z, g * (1 - z), g * (h - x)))
+wrong_function(gate, [gx, gh, gz], "sign|term sign")(lambda g, x, h, z: (g * (1 - z), g * z, g * (x - h)))
+wrong_function(gate, [gx, gh, gz], "term")(lambda g, x, h, z: (g * (1 - z), g * z, g * h))
 ridge = lambda x, w, y: ((x @ w - y) ** 2).mean() + 0.5 * (w * w).sum()
-d(ridge, [x, w, t], "term")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -r))(2 * g * (x @ w - y) / y.size))
-d(ridge, [x, w, t], "constant|term")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r + 2 * g * w, -r))(2 * g * (x @ w - y) / y.size))
-d(ridge, [x, w, t], "constant")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r + g * w, -r))(2 * g * (x @ w - y) / len(y)))
-d(ridge, [x, w, t], "sign")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r + g * w, r))(2 * g * (x @ w - y) / y.size))
+wrong_function(ridge, [x, w, t], "term")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -r))(2 * g * (x @ w - y) / y.size))
+wrong_function(ridge, [x, w, t], "constant|term")(
+    lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r + 2 * g * w, -r))(2 * g * (x @ w - y) / y.size)
+)
+wrong_function(ridge, [x, w, t], "constant")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r + g * w, -r))(2 * g * (x @ w - y) / len(y)))
+wrong_function(ridge, [x, w, t], "sign")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r + g * w, r))(2 * g * (x @ w - y) / y.size))
 logreg = lambda x, w, y: -(y * (x @ w).sigmoid().log() + (1 - y) * (1 - (x @ w).sigmoid()).log()).mean()
 yt = (R.random((4, 3)) > 0.5) * 0.8 + 0.1
-d(logreg, [x, w, yt], "factor|variable")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -g * (x @ w) / y.size))(g * (x @ w - y) / y.size))
-d(logreg, [x, w, yt], "sign")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -g * (x @ w) / y.size))(g * (y - sigm(x @ w)) / y.size))
-d(logreg, [x, w, yt], "constant")(lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -g * (x @ w) / y.size))(g * (sigm(x @ w) - y) / len(y)))
+wrong_function(logreg, [x, w, yt], "factor|variable")(
+    lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -g * (x @ w) / y.size))(g * (x @ w - y) / y.size)
+)
+wrong_function(logreg, [x, w, yt], "sign")(
+    lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -g * (x @ w) / y.size))(g * (y - sigm(x @ w)) / y.size)
+)
+wrong_function(logreg, [x, w, yt], "constant")(
+    lambda g, x, w, y: (lambda r: (r @ w.T, x.T @ r, -g * (x @ w) / y.size))(g * (sigm(x @ w) - y) / len(y))
+)
 smr = lambda x, w: (x @ w).softmax(-1)
-d(smr, [x, w], "not summed|diagonal only|term")(lambda g, x, w, out: (lambda r: (r @ w.T, x.T @ r))(g * out * (1 - out)))
-d(smr, [x, w], "term|factor")(lambda g, x, w, out: (lambda r: (r @ w.T, x.T @ r))(g * out))
-d(smr, [x, w], "axis|wrong axis")(lambda g, x, w, out: (lambda r: (r @ w.T, x.T @ r))(out * (g - (g * out).sum(0))))
+wrong_function(smr, [x, w], "not summed|diagonal only|term")(lambda g, x, w, out: (lambda r: (r @ w.T, x.T @ r))(g * out * (1 - out)))
+wrong_function(smr, [x, w], "term|factor")(lambda g, x, w, out: (lambda r: (r @ w.T, x.T @ r))(g * out))
+wrong_function(smr, [x, w], "axis|wrong axis")(lambda g, x, w, out: (lambda r: (r @ w.T, x.T @ r))(out * (g - (g * out).sum(0))))
 quad = lambda x, u: (x @ u * x).sum(-1)
 qx = R.normal(size=(4, 3))
-d(quad, [qx, u], "term|constant")(lambda g, x, a: (g[:, None] * (x @ a), x.T @ (g[:, None] * x)))
-d(quad, [qx, u], "constant|term|transposed")(lambda g, x, a: (2 * g[:, None] * (x @ a), x.T @ (g[:, None] * x)))
+wrong_function(quad, [qx, u], "term|constant")(lambda g, x, a: (g[:, None] * (x @ a), x.T @ (g[:, None] * x)))
+wrong_function(quad, [qx, u], "constant|term|transposed")(lambda g, x, a: (2 * g[:, None] * (x @ a), x.T @ (g[:, None] * x)))
 dist = lambda x, y: ((x - y) ** 2).sum(-1).sqrt()
-d(dist, [x, y], "constant")(lambda g, x, y, out: (2 * g[:, None] * (x - y) / out[:, None], -2 * g[:, None] * (x - y) / out[:, None]))
-d(dist, [x, y], "factor|division")(lambda g, x, y, out: (g[:, None] * (x - y), -g[:, None] * (x - y)))
-d(dist, [x, y], "sign")(lambda g, x, y, out: (g[:, None] * (x - y) / out[:, None], g[:, None] * (x - y) / out[:, None]))
+wrong_function(dist, [x, y], "constant")(
+    lambda g, x, y, out: (2 * g[:, None] * (x - y) / out[:, None], -2 * g[:, None] * (x - y) / out[:, None])
+)
+wrong_function(dist, [x, y], "factor|division")(lambda g, x, y, out: (g[:, None] * (x - y), -g[:, None] * (x - y)))
+wrong_function(dist, [x, y], "sign")(lambda g, x, y, out: (g[:, None] * (x - y) / out[:, None], g[:, None] * (x - y) / out[:, None]))
 gn = lambda x, w, b: (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True) * w + b
 w6 = R.normal(size=6)
 b6 = R.normal(size=6)
 nz = lambda x: (x - x.mean(-1, keepdims=True)) / x.std(-1, ddof=1, keepdims=True)
-d(gn, [x, w6, b6], "term")(lambda g, x, w, b: (g * w / x.std(-1, ddof=1, keepdims=True), (g * nz(x)).sum(0), g.sum(0)))
-d(gn, [x, w6, b6], "not summed")(
+wrong_function(gn, [x, w6, b6], "term")(lambda g, x, w, b: (g * w / x.std(-1, ddof=1, keepdims=True), (g * nz(x)).sum(0), g.sum(0)))
+wrong_function(gn, [x, w6, b6], "not summed")(
     lambda g, x, w, b: (
         (lambda s, n, k: (k - k.mean(-1, keepdims=True) - n * (k * n).sum(-1, keepdims=True) / 5) / s)(
             x.std(-1, ddof=1, keepdims=True), nz(x), g * w
@@ -319,7 +329,7 @@ d(gn, [x, w6, b6], "not summed")(
         g,
     )
 )
-d(gn, [x, w6, b6], "variable")(
+wrong_function(gn, [x, w6, b6], "variable")(
     lambda g, x, w, b: (
         (lambda s, n, k: (k - k.mean(-1, keepdims=True) - n * (k * n).sum(-1, keepdims=True) / 5) / s)(
             x.std(-1, ddof=1, keepdims=True), nz(x), g * w
@@ -330,21 +340,21 @@ d(gn, [x, w6, b6], "variable")(
 )
 temp = lambda x, y: (x / y).exp()
 cy = np.abs(R.normal(size=(4, 1))) + 0.5
-d(temp, [x, cy], "factor|division")(lambda g, x, y, out: (g * out, (-g * out * x / y**2).sum(1, keepdims=True)))
-d(temp, [x, cy], "sign")(lambda g, x, y, out: (g * out / y, (g * out * x / y**2).sum(1, keepdims=True)))
-d(temp, [x, cy], "not summed")(lambda g, x, y, out: (g * out / y, -g * out * x / y**2))
-d(temp, [x, cy], "power|factor|number|division")(lambda g, x, y, out: (g * out / y, (-g * out * x / y).sum(1, keepdims=True)))
+wrong_function(temp, [x, cy], "factor|division")(lambda g, x, y, out: (g * out, (-g * out * x / y**2).sum(1, keepdims=True)))
+wrong_function(temp, [x, cy], "sign")(lambda g, x, y, out: (g * out / y, (g * out * x / y**2).sum(1, keepdims=True)))
+wrong_function(temp, [x, cy], "not summed")(lambda g, x, y, out: (g * out / y, -g * out * x / y**2))
+wrong_function(temp, [x, cy], "power|factor|number|division")(lambda g, x, y, out: (g * out / y, (-g * out * x / y).sum(1, keepdims=True)))
 poly = lambda x: 3 * x**3 - 2 * x**2 + x
-d(poly, [x], "term")(lambda g, x: g * (9 * x**2 - 4 * x))
-d(poly, [x], "term sign|sign")(lambda g, x: g * (9 * x**2 + 4 * x + 1))
-d(poly, [x], "factor|constant|number")(lambda g, x: g * (3 * x**2 - 4 * x + 1))
-d(poly, [x], "power|number|step|factor")(lambda g, x: g * (9 * x**2 - 2 * x + 1))
-d(poly, [x], "forward|function|upstream only")(lambda g, x, out: g * out)
+wrong_function(poly, [x], "term")(lambda g, x: g * (9 * x**2 - 4 * x))
+wrong_function(poly, [x], "term sign|sign")(lambda g, x: g * (9 * x**2 + 4 * x + 1))
+wrong_function(poly, [x], "factor|constant|number")(lambda g, x: g * (3 * x**2 - 4 * x + 1))
+wrong_function(poly, [x], "power|number|step|factor")(lambda g, x: g * (9 * x**2 - 2 * x + 1))
+wrong_function(poly, [x], "forward|function|upstream only")(lambda g, x, out: g * out)
 hinge = lambda x, y: (1 - x * y).relu().mean()
-d(hinge, [x, np.sign(y)], "mask|term|factor")(lambda g, x, y: (-g * y / x.size, -g * x / x.size))
-d(hinge, [x, np.sign(y)], "constant")(lambda g, x, y: (-g * y * (x * y < 1) / len(x), -g * x * (x * y < 1) / len(x)))
-d(hinge, [x, np.sign(y)], "sign")(lambda g, x, y: (g * y * (x * y < 1) / x.size, g * x * (x * y < 1) / x.size))
-d(hinge, [x, np.sign(y)], "mask")(lambda g, x, y: (-g * y * (x * y > 1) / x.size, -g * x * (x * y > 1) / x.size))
+wrong_function(hinge, [x, np.sign(y)], "mask|term|factor")(lambda g, x, y: (-g * y / x.size, -g * x / x.size))
+wrong_function(hinge, [x, np.sign(y)], "constant")(lambda g, x, y: (-g * y * (x * y < 1) / len(x), -g * x * (x * y < 1) / len(x)))
+wrong_function(hinge, [x, np.sign(y)], "sign")(lambda g, x, y: (g * y * (x * y < 1) / x.size, g * x * (x * y < 1) / x.size))
+wrong_function(hinge, [x, np.sign(y)], "mask")(lambda g, x, y: (-g * y * (x * y > 1) / x.size, -g * x * (x * y > 1) / x.size))
 state = {}
 
 
@@ -353,7 +363,7 @@ def stateful(g, x):
     return state["n"]
 
 
-d(lambda x: x**3, [x], "second call|state|mutation")(stateful)
+wrong_function(lambda x: x**3, [x], "second call|state|mutation")(stateful)
 
 
 def writes_g(g, x):
@@ -361,7 +371,7 @@ def writes_g(g, x):
     return g
 
 
-d(lambda x: x**3, [x], "mutation")(writes_g)
-d(lambda x: x**3, [x], "finite differences|precision")(lambda g, x: g * ((x + 1e-6) ** 3 - (x - 1e-6) ** 3) / 2e-6)
-d(lambda x: x**3, [x], "exception")(lambda g, x: g * 3 * x @ x)
-d(lambda x, y: x * y, [x, y], "count")(lambda g, x, y: (g * y,))
+wrong_function(lambda x: x**3, [x], "mutation")(writes_g)
+wrong_function(lambda x: x**3, [x], "finite differences|precision")(lambda g, x: g * ((x + 1e-6) ** 3 - (x - 1e-6) ** 3) / 2e-6)
+wrong_function(lambda x: x**3, [x], "exception")(lambda g, x: g * 3 * x @ x)
+wrong_function(lambda x, y: x * y, [x, y], "count")(lambda g, x, y: (g * y,))

@@ -1,4 +1,4 @@
-"""Wrong rules for one number and for two, as written late in the evening; a set that no family was written for."""
+"""Held out: wrong rules for operations on each entry of one array or two; no family was written for them."""
 
 from __future__ import annotations
 

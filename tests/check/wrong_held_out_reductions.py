@@ -1,4 +1,4 @@
-"""Wrong rules for reductions, softmax and losses, and for moving entries; a set that no family was written for."""
+"""Held out: wrong rules for reductions, softmax, losses and moved entries; no family was written for them."""
 
 from __future__ import annotations
 

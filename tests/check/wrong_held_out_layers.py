@@ -1,4 +1,4 @@
-"""Wrong rules for products and layers; a set that no family was written for."""
+"""Held out: wrong rules for products and layers; no family was written for them."""
 
 from __future__ import annotations
 
