@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autolab.check import SPECS, Reference
-from autolab.check.diagnosis.equivalent_formulas import WAYS, ways
+from autolab.check.diagnosis.equivalent_formulas import EQUIVALENT_FORMULAS, equivalent_formulas
 from autolab.check.run.cases import cases
 from autolab.check.run.observation import close
 
@@ -39,20 +39,20 @@ def test_the_table_has_a_line_for_each_operation(results):
     assert len(table(results).splitlines()) == 1 + len({r.operation for r in results})
 
 
-@pytest.mark.parametrize("operation", sorted(set(WAYS) & set(SPECS)))
-def test_each_way_to_write_a_rule_is_right(operation, rng):
+@pytest.mark.parametrize("operation", sorted(set(EQUIVALENT_FORMULAS) & set(SPECS)))
+def test_each_equivalent_formula_is_right(operation, rng):
     spec = SPECS[operation]
     reference = Reference.of(spec.row or operation)
     case = next(iter(cases(spec, reference, rng)))
     names = reference.environment(case.inputs, case.settings)
-    for x in WAYS[operation]:
-        for way in ways(reference.name, x, reference.inputs):
-            got = way.evaluate(Looked(reference, names, case.upstream[0]))
-            assert close(got, reference.gradient(x, case.upstream[0], names)), way.way.formula
+    for x in EQUIVALENT_FORMULAS[operation]:
+        for formula in equivalent_formulas(reference.name, x, reference.inputs):
+            got = formula.evaluate(Looked(reference, names, case.upstream[0]))
+            assert close(got, reference.gradient(x, case.upstream[0], names)), formula.text
 
 
 class Looked:
-    """As much of an observation as a way looks at."""
+    """As much of an observation as a formula looks at."""
 
     def __init__(self, reference, names, g):
         self.reference, self.names, self.g = reference, names, g

@@ -11,7 +11,7 @@ import pytest
 import autolab
 from autolab.autograd import Function
 from autolab.check import Reference, assert_gradients, check, diagnose
-from autolab.check.diagnosis.decompositions import SPELLED
+from autolab.check.diagnosis.decompositions import DECOMPOSITIONS
 from autolab.check.diagnosis.stepwise import Chain, slips
 from autolab.check.run.cases import cases
 from autolab.check.run.inputs import draw
@@ -70,13 +70,13 @@ def test_two_explanations_are_both_said_and_neither_is_certain(rng):
     assert ". Or it is g times the result of forward" in found.text
 
 
-@pytest.mark.parametrize("operation", sorted(SPELLED))
+@pytest.mark.parametrize("operation", sorted(DECOMPOSITIONS))
 def test_each_operation_spelled_out_has_the_gradient_of_its_row(operation, rng):
     spec = spec_for(operation)
     reference = Reference.of(spec.row or operation)
     case = next(iter(cases(spec, reference, rng)))
     names, g = reference.environment(case.inputs, case.settings), case.upstream[0]
-    for function in SPELLED[operation]:
+    for function in DECOMPOSITIONS[operation]:
         chain = Chain(function, dict(zip(reference.inputs, case.inputs, strict=True)), case.settings, g)
         for x in reference.differentiable():
             assert np.allclose(chain.gradients[chain.inputs.index(x)], reference.gradient(x, g, names))
@@ -190,4 +190,4 @@ def test_a_parameter_with_a_default_is_no_input():
 
 
 def test_every_operation_that_is_spelled_out_can_be_checked():
-    assert all(name in SPECS or inspect.isfunction(spec_for(name).row or len) or Reference.of(name) for name in SPELLED)
+    assert all(name in SPECS or inspect.isfunction(spec_for(name).row or len) or Reference.of(name) for name in DECOMPOSITIONS)

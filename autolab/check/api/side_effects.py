@@ -142,7 +142,7 @@ class Conduct:
             if failed:
                 self.diagnoses.append(fault(Answer(None, (), (), (), failed), run.where))
             return Verdict("second order", False if failed else None, text)
-        settings = self.reference.own(run.case.settings)
+        settings = self.reference.call_settings(run.case.settings)
         names = self.reference.inputs
         with enable_grad():
             want = second_order(row, run.case.inputs, (), settings, self.inputs, names, run.case.upstream[0], v)

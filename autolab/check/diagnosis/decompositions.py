@@ -1,6 +1,6 @@
 """Operations spelled out in simpler ones, as on paper: who differentiates them step by step can slip at any step.
 
-Functions on tensors; `chain.py` follows them. One that does not give the right gradient for the inputs at hand is passed
+Functions on tensors; `stepwise.py` follows them. One that does not give the right gradient for the inputs at hand is passed
 over, and a test asks that each does.
 """
 
@@ -52,7 +52,7 @@ def mse_loss(x, y, reduction="mean"):
     return squared.mean() if reduction == "mean" else squared.sum()
 
 
-SPELLED: dict[str, list[Callable]] = {
+DECOMPOSITIONS: dict[str, list[Callable]] = {
     "addcdiv": [lambda x, a, b, value=1: x + value * (a / b)],
     "addcmul": [lambda x, a, b, value=1: x + value * (a * b)],
     "attention": [attention],

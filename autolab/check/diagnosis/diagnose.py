@@ -66,7 +66,7 @@ def _diagnose(candidate: LocalCandidate, right: Reference, inputs: tuple, settin
             return [fault(answer)]
         care = careless(right, inputs, g, answer)
         ask = asking(candidate, right, inputs, settings)
-        seen.append(observe(right, names, g, answer.gradients[0], tuple(settings), ask))
+        seen.append(observe(right, names, g, answer.gradients[0], settings, ask))
     usual = all(a.dtype.kind != "f" or _is_usual(a) for a in inputs)
     found = [_one(candidate, seen, x, settings) for x in right.differentiable()]
     return care + [d if usual or d.certainty != "certain" else replace(d, certainty="likely") for d in found if d]

@@ -1,8 +1,8 @@
 """The same derivatives as people write them: the slips of a learner are slips in one of these.
 
-A way is a right formula in the names of the rule, with its intermediate results by their usual letters. The row of the
-table is one way; where it calls a helper, or is short because the engine sums and broadcasts, these are the long ones.
-A way that does not give the right gradient for the inputs at hand is passed over, and a test asks that each does.
+An entry is a right formula in the names of the rule, perhaps with usual letters for its intermediate results. The row of
+the table is one formula; where it calls a helper, or is short because the engine sums and broadcasts, these are the long
+ones. One that does not give the right gradient for the inputs at hand is passed over, and a test asks that each does.
 """
 
 from __future__ import annotations
@@ -10,21 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from functools import cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from .mutants import mutants
+from autolab.rules.special import erf
 
+from ..run.exercises import mT, normal_cdf, sigmoid, softmax
+from .mutants import Mutant, mutants
 
-class Way:
-    """A formula for the gradient of one input, and what its letters stand for, in this order: one may use those before it."""
-
-    __slots__ = ("formula", "letters")
-
-    def __init__(self, formula: str, letters: Mapping[str, str] | None = None):
-        self.formula, self.letters = formula, letters or {}
-
+Entry = str | tuple[str, Mapping[str, str]]  # a formula, and what its letters stand for, in this order: one may use those before it
 
 ALONG = {"G": "np.expand_dims(g, axis)", "OUT": "np.expand_dims(out, axis)", "n": "x.shape[axis]", "mean": "x.mean(axis, keepdims=True)"}
 NORMED = {"rstd": "1 / np.sqrt(x.var(-1, keepdims=True) + 1e-5)", "z": "(x - x.mean(-1, keepdims=True)) * rstd", "h": "g * weight"}
@@ -36,139 +32,120 @@ CLASSES = {"e": "np.exp(x)", "p": "e / e.sum(-1, keepdims=True)", "onehot": "np.
 CURVE = {"s": "sigmoid(x)"}
 BELL = {"cdf": "cdf(x)", "pdf": "np.exp(-x * x / 2) / math.sqrt(2 * math.pi)"}
 
-WAYS: dict[str, dict[str, list[Way]]] = {
-    "atan": {"x": [Way("g / (1 + x**2)")]},
-    "abs": {"x": [Way("g * np.sign(x)"), Way("np.where(x > 0, g, -g)")]},
-    "amax": {"x": [Way("G * mask / mask.sum(axis, keepdims=True)", {**ALONG, "mask": "x == x.max(axis, keepdims=True)"}),
-                   Way("G * (x == x.max(axis, keepdims=True)) / k", {**ALONG, "k": "(x == OUT).sum(axis, keepdims=True)"})]},
-    "amin": {"x": [Way("G * (x == x.min(axis, keepdims=True)) / k", {**ALONG, "k": "(x == OUT).sum(axis, keepdims=True)"})]},
-    "attention": {"q": [Way("(p * (h - (h * p).sum(-1, keepdims=True))) @ k * c", ATTENDED)],
-                  "k": [Way("mT(p * (h - (h * p).sum(-1, keepdims=True))) @ q * c", ATTENDED)],
-                  "v": [Way("mT(p) @ g", ATTENDED)]},
-    "batch_norm": {"x": [Way("rstd * (h - h.mean(0, keepdims=True) - z * (h * z).mean(0, keepdims=True))", NORMED_0)],
-                   "weight": [Way("(g * z).sum(0)", NORMED_0)], "bias": [Way("g.sum(0)")]},
-    "bce_with_logits": {"x": [Way("g * (s - target) / n", {**CURVE, "n": "x.size"})]},
-    "clip": {"x": [Way("g * ((x >= low) & (x <= high))"), Way("np.where(x < low, 0, np.where(x > high, 0, g))")]},
-    "clamp": {"x": [Way("g * ((x >= min) & (x <= max))")]},
-    "cross_entropy": {"x": [Way("g * (p - onehot) / n", CLASSES)]},
-    "cumsum": {"x": [Way("np.flip(np.cumsum(np.flip(g, axis), axis), axis)"),
-                     Way("g.sum(axis, keepdims=True) - np.cumsum(g, axis) + g")]},
-    "div": {"x": [Way("g / y")], "y": [Way("-g * x / y**2"), Way("-g * out / y"), Way("-(g * x) / (y * y)")]},
-    "dropout": {"x": [Way("g * mask / (1 - p)")]},
-    "elu": {"x": [Way("g * np.where(x > 0, 1, out + 1)")]},
-    "exp": {"x": [Way("g * out"), Way("g * np.exp(x)")]},
-    "gelu": {"x": [Way("g * (cdf + x * pdf)", BELL)]},
-    "hypot": {"x": [Way("g * x / out")], "y": [Way("g * y / out")]},
-    "layer_norm": {"x": [Way("rstd * (h - h.mean(-1, keepdims=True) - z * (h * z).mean(-1, keepdims=True))", NORMED)],
-                   "weight": [Way("(g * z).sum(0)", NORMED)], "bias": [Way("g.sum(0)")]},
-    "leaky_relu": {"x": [Way("np.where(x > 0, g, negative_slope * g)"), Way("g * np.where(x > 0, 1, negative_slope)")]},
-    "linear": {"x": [Way("g @ weight")], "weight": [Way("flat.T @ rows", ROWS)], "bias": [Way("flat.sum(0)", ROWS)]},
-    "log": {"x": [Way("g / x")]},
-    "log1p": {"x": [Way("g / (1 + x)")]},
-    "log_softmax": {"x": [Way("g - p * g.sum(axis, keepdims=True)", {"p": "np.exp(out)"}),
-                          Way("g - np.exp(out) * g.sum(axis, keepdims=True)"),
-                          Way("g - e / e.sum(axis, keepdims=True) * g.sum(axis, keepdims=True)", {"e": "np.exp(x)"})]},
-    "logsumexp": {"x": [Way("G * np.exp(x - OUT)", ALONG), Way("G * e / e.sum(axis, keepdims=True)", {**ALONG, "e": "np.exp(x)"})]},
-    "matmul": {"x": [Way("g @ mT(y)")], "y": [Way("mT(x) @ g")]},
-    "bmm": {"x": [Way("g @ mT(y)")], "y": [Way("mT(x) @ g")]},
-    "mm": {"x": [Way("g @ mT(y)")], "y": [Way("mT(x) @ g")]},
-    "maximum": {"x": [Way("np.where(x > y, g, 0)")], "y": [Way("np.where(x > y, 0, g)")]},
-    "minimum": {"x": [Way("np.where(x < y, g, 0)")], "y": [Way("np.where(x < y, 0, g)")]},
-    "mean": {"x": [Way("G * np.ones_like(x) / n", ALONG)]},
-    "mse_loss": {"x": [Way("2 * g * (x - y) / n", {"n": "x.size if reduction == 'mean' else 1"})],
-                 "y": [Way("-2 * g * (x - y) / n", {"n": "x.size if reduction == 'mean' else 1"})]},
-    "norm": {"x": [Way("G * x / OUT", ALONG)]},
-    "outer": {"x": [Way("g @ y")], "y": [Way("x @ g"), Way("g.T @ x")]},
-    "permute": {"x": [Way("np.transpose(g, np.argsort(axes))")]},
-    "transpose": {"x": [Way("np.transpose(g, np.argsort(axes))")]},
-    "pow": {"x": [Way("g * y * x ** (y - 1)")], "y": [Way("g * out * np.log(x)"), Way("g * x**y * np.log(x)")]},
-    "pow_scalar": {"x": [Way("g * exponent * x ** (exponent - 1)")]},
-    "prod": {"x": [Way("G * OUT / x", ALONG)]},
-    "reciprocal": {"x": [Way("-g / x**2"), Way("-g * out**2")]},
-    "relu": {"x": [Way("np.where(x > 0, g, 0)")]},
-    "rms_norm": {"x": [Way("rstd * (h - z * (h * z).mean(-1, keepdims=True))", BY_RMS)], "weight": [Way("(g * z).sum(0)", BY_RMS)]},
-    "rsqrt": {"x": [Way("-0.5 * g * x**-1.5"), Way("-g * out**3 / 2")]},
-    "sigmoid": {"x": [Way("g * out * (1 - out)"), Way("g * np.exp(-x) / (1 + np.exp(-x)) ** 2")]},
-    "silu": {"x": [Way("g * (s + x * s * (1 - s))", CURVE),
-                   Way("g * s * (1 + x * (1 - s))", CURVE), Way("g * (out + s * (1 - out))", CURVE)]},
-    "softmax": {"x": [Way("out * (g - (g * out).sum(axis, keepdims=True))"), Way("g * out - out * (g * out).sum(axis, keepdims=True)")]},
-    "softplus": {"x": [Way("g * sigmoid(x)"), Way("g * np.exp(x) / (1 + np.exp(x))")]},
-    "sqrt": {"x": [Way("g / (2 * out)"), Way("0.5 * g * x**-0.5")]},
-    "square": {"x": [Way("2 * g * x")]},
-    "std": {"x": [Way("G * (x - mean) / OUT / (n - 1)", ALONG)]},
-    "sum": {"x": [Way("G * np.ones_like(x)", ALONG)]},
-    "tanh": {"x": [Way("g * (1 - out**2)"), Way("g * (1 - np.tanh(x) ** 2)"), Way("g / np.cosh(x) ** 2")]},
-    "var": {"x": [Way("2 * G * (x - mean) / (n - 1)", ALONG), Way("2 * G * (x - x.mean(axis, keepdims=True)) / (n - 1)", ALONG)]},
-    "where": {"x": [Way("np.where(condition, g, 0)")], "y": [Way("np.where(condition, 0, g)")]},
+EQUIVALENT_FORMULAS: dict[str, dict[str, list[Entry]]] = {
+    "atan": {"x": ["g / (1 + x**2)"]},
+    "abs": {"x": ["g * np.sign(x)", "np.where(x > 0, g, -g)"]},
+    "amax": {"x": [("G * mask / mask.sum(axis, keepdims=True)", {**ALONG, "mask": "x == x.max(axis, keepdims=True)"}),
+                   ("G * (x == x.max(axis, keepdims=True)) / k", {**ALONG, "k": "(x == OUT).sum(axis, keepdims=True)"})]},
+    "amin": {"x": [("G * (x == x.min(axis, keepdims=True)) / k", {**ALONG, "k": "(x == OUT).sum(axis, keepdims=True)"})]},
+    "attention": {"q": [("(p * (h - (h * p).sum(-1, keepdims=True))) @ k * c", ATTENDED)],
+                  "k": [("mT(p * (h - (h * p).sum(-1, keepdims=True))) @ q * c", ATTENDED)],
+                  "v": [("mT(p) @ g", ATTENDED)]},
+    "batch_norm": {"x": [("rstd * (h - h.mean(0, keepdims=True) - z * (h * z).mean(0, keepdims=True))", NORMED_0)],
+                   "weight": [("(g * z).sum(0)", NORMED_0)], "bias": ["g.sum(0)"]},
+    "bce_with_logits": {"x": [("g * (s - target) / n", {**CURVE, "n": "x.size"})]},
+    "clip": {"x": ["g * ((x >= low) & (x <= high))", "np.where(x < low, 0, np.where(x > high, 0, g))"]},
+    "clamp": {"x": ["g * ((x >= min) & (x <= max))"]},
+    "cross_entropy": {"x": [("g * (p - onehot) / n", CLASSES)]},
+    "cumsum": {"x": ["np.flip(np.cumsum(np.flip(g, axis), axis), axis)",
+                     "g.sum(axis, keepdims=True) - np.cumsum(g, axis) + g"]},
+    "div": {"x": ["g / y"], "y": ["-g * x / y**2", "-g * out / y", "-(g * x) / (y * y)"]},
+    "dropout": {"x": ["g * mask / (1 - p)"]},
+    "elu": {"x": ["g * np.where(x > 0, 1, out + 1)"]},
+    "exp": {"x": ["g * out", "g * np.exp(x)"]},
+    "gelu": {"x": [("g * (cdf + x * pdf)", BELL)]},
+    "hypot": {"x": ["g * x / out"], "y": ["g * y / out"]},
+    "layer_norm": {"x": [("rstd * (h - h.mean(-1, keepdims=True) - z * (h * z).mean(-1, keepdims=True))", NORMED)],
+                   "weight": [("(g * z).sum(0)", NORMED)], "bias": ["g.sum(0)"]},
+    "leaky_relu": {"x": ["np.where(x > 0, g, negative_slope * g)", "g * np.where(x > 0, 1, negative_slope)"]},
+    "linear": {"x": ["g @ weight"], "weight": [("flat.T @ rows", ROWS)], "bias": [("flat.sum(0)", ROWS)]},
+    "log": {"x": ["g / x"]},
+    "log1p": {"x": ["g / (1 + x)"]},
+    "log_softmax": {"x": [("g - p * g.sum(axis, keepdims=True)", {"p": "np.exp(out)"}),
+                          "g - np.exp(out) * g.sum(axis, keepdims=True)",
+                          ("g - e / e.sum(axis, keepdims=True) * g.sum(axis, keepdims=True)", {"e": "np.exp(x)"})]},
+    "logsumexp": {"x": [("G * np.exp(x - OUT)", ALONG), ("G * e / e.sum(axis, keepdims=True)", {**ALONG, "e": "np.exp(x)"})]},
+    "matmul": {"x": ["g @ mT(y)"], "y": ["mT(x) @ g"]},
+    "bmm": {"x": ["g @ mT(y)"], "y": ["mT(x) @ g"]},
+    "mm": {"x": ["g @ mT(y)"], "y": ["mT(x) @ g"]},
+    "maximum": {"x": ["np.where(x > y, g, 0)"], "y": ["np.where(x > y, 0, g)"]},
+    "minimum": {"x": ["np.where(x < y, g, 0)"], "y": ["np.where(x < y, 0, g)"]},
+    "mean": {"x": [("G * np.ones_like(x) / n", ALONG)]},
+    "mse_loss": {"x": [("2 * g * (x - y) / n", {"n": "x.size if reduction == 'mean' else 1"})],
+                 "y": [("-2 * g * (x - y) / n", {"n": "x.size if reduction == 'mean' else 1"})]},
+    "norm": {"x": [("G * x / OUT", ALONG)]},
+    "outer": {"x": ["g @ y"], "y": ["x @ g", "g.T @ x"]},
+    "permute": {"x": ["np.transpose(g, np.argsort(axes))"]},
+    "transpose": {"x": ["np.transpose(g, np.argsort(axes))"]},
+    "pow": {"x": ["g * y * x ** (y - 1)"], "y": ["g * out * np.log(x)", "g * x**y * np.log(x)"]},
+    "pow_scalar": {"x": ["g * exponent * x ** (exponent - 1)"]},
+    "prod": {"x": [("G * OUT / x", ALONG)]},
+    "reciprocal": {"x": ["-g / x**2", "-g * out**2"]},
+    "relu": {"x": ["np.where(x > 0, g, 0)"]},
+    "rms_norm": {"x": [("rstd * (h - z * (h * z).mean(-1, keepdims=True))", BY_RMS)], "weight": [("(g * z).sum(0)", BY_RMS)]},
+    "rsqrt": {"x": ["-0.5 * g * x**-1.5", "-g * out**3 / 2"]},
+    "sigmoid": {"x": ["g * out * (1 - out)", "g * np.exp(-x) / (1 + np.exp(-x)) ** 2"]},
+    "silu": {"x": [("g * (s + x * s * (1 - s))", CURVE),
+                   ("g * s * (1 + x * (1 - s))", CURVE), ("g * (out + s * (1 - out))", CURVE)]},
+    "softmax": {"x": ["out * (g - (g * out).sum(axis, keepdims=True))", "g * out - out * (g * out).sum(axis, keepdims=True)"]},
+    "softplus": {"x": ["g * sigmoid(x)", "g * np.exp(x) / (1 + np.exp(x))"]},
+    "sqrt": {"x": ["g / (2 * out)", "0.5 * g * x**-0.5"]},
+    "square": {"x": ["2 * g * x"]},
+    "std": {"x": [("G * (x - mean) / OUT / (n - 1)", ALONG)]},
+    "sum": {"x": [("G * np.ones_like(x)", ALONG)]},
+    "tanh": {"x": ["g * (1 - out**2)", "g * (1 - np.tanh(x) ** 2)", "g / np.cosh(x) ** 2"]},
+    "var": {"x": [("2 * G * (x - mean) / (n - 1)", ALONG), ("2 * G * (x - x.mean(axis, keepdims=True)) / (n - 1)", ALONG)]},
+    "where": {"x": ["np.where(condition, g, 0)"], "y": ["np.where(condition, 0, g)"]},
 }  # fmt: skip
 
-
-def sigmoid(x):
-    """1 / (1 + exp(-x)), without overflow."""
-    e = np.exp(-np.abs(x))
-    return np.where(x >= 0, 1, e) / (1 + e)
-
-
-def softmax(x):
-    """Softmax along the last axis."""
-    e = np.exp(x - x.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
-
-
-def cdf(x):
-    """The part of a normal distribution below x."""
-    return np.vectorize(lambda t: 0.5 * math.erfc(-t / math.sqrt(2)))(x)
-
-
-def erf(x):
-    """The error function."""
-    return np.vectorize(math.erf)(x)
-
-
-def mT(a):
-    """The last two axes exchanged."""
-    return np.swapaxes(a, -1, -2)
-
-
-KNOWN = {"np": np, "tanh": np.tanh, "math": math, "sigmoid": sigmoid, "softmax": softmax, "cdf": cdf, "erf": erf, "mT": mT, "len": len}
+KNOWN = {
+    "np": np,
+    "tanh": np.tanh,
+    "math": math,
+    "sigmoid": sigmoid,
+    "softmax": softmax,
+    "cdf": normal_cdf,
+    "erf": erf,
+    "mT": mT,
+    "len": len,
+}
+PLAIN = ("G", "OUT", "flat", "rows", "n")  # a slip in these is another shape
 
 
 @cache
-def _compiled(formula: str) -> Any:
-    return compile(formula, "<way>", "eval")
+def _compiled(text: str) -> CodeType:
+    return compile(text, "<formula>", "eval")
 
 
-class Written:
-    """A way with its letters worked out, once for each call that it is compared with."""
+class NamedFormula:
+    """A formula in the names of a rule, with its letters worked out once for each call that it is compared with."""
 
-    def __init__(self, way: Way, names: tuple[str, ...]):
-        self.way, self.names = way, (*names, *way.letters)
+    def __init__(self, entry: Entry, inputs: tuple[str, ...]):
+        self.text, self.letters = (entry, {}) if isinstance(entry, str) else entry
+        self.names = (*inputs, "out", "g", *self.letters)
         self.values: dict[int, tuple[Any, dict[str, Any]]] = {}  # with what they belong to, so that its id stays taken
 
-    def evaluate(self, o: Any, code: Any = None, letter: str = "") -> np.ndarray:
+    def evaluate(self, o: Any, code: CodeType | None = None, letter: str = "") -> np.ndarray:
         """What the formula, or a slip in it or in what one of its letters stands for, gives for an observation."""
         values = self.values.get(id(o), (o, None))[1]
         if values is None or letter:
             values = {**KNOWN, **o.names, "g": o.g}
-            for name, formula in self.way.letters.items():
-                values[name] = eval(code if name == letter else _compiled(formula), values)
+            for name, text in self.letters.items():
+                values[name] = eval(code if code and name == letter else _compiled(text), values)
             if not letter:
                 self.values[id(o)] = o, values
-        return np.asarray(eval(_compiled(self.way.formula) if letter or code is None else code, values))
+        return np.asarray(eval(_compiled(self.text) if letter or code is None else code, values))
 
-    def slips(self) -> Iterator[tuple[Any, Any, str]]:
+    def mutants(self) -> Iterator[tuple[Mutant, CodeType, str]]:
         """Each slip of the pen, with its compiled code and the letter it is in; first those in the formula itself."""
-        for mutant, code in mutants(self.way.formula, self.names):
+        for mutant, code in mutants(self.text, self.names):
             yield mutant, code, ""
-        for letter, formula in self.way.letters.items():
+        for letter, text in self.letters.items():
             if letter not in PLAIN:
-                for mutant, code in mutants(formula, self.names[: self.names.index(letter)]):
+                for mutant, code in mutants(text, self.names[: self.names.index(letter)]):
                     yield mutant, code, letter
 
 
-PLAIN = ("G", "OUT", "flat", "rows", "n")  # a slip in these is another shape
-
-
-def ways(operation: str, x: str, inputs: tuple[str, ...]) -> list[Written]:
-    """The ways to write the rule for one input, if there are any besides the row of the table."""
-    return [Written(way, (*inputs, "out", "g")) for way in WAYS.get(operation, {}).get(x, ())]
+def equivalent_formulas(operation: str, x: str, inputs: tuple[str, ...]) -> list[NamedFormula]:
+    """Other formulas for the gradient of one input than the row of the table, if there are any."""
+    return [NamedFormula(entry, inputs) for entry in EQUIVALENT_FORMULAS.get(operation, {}).get(x, ())]

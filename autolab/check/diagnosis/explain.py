@@ -48,7 +48,7 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
 
 def _shapes(o: Observation) -> str:
     shapes = [f"{x} {o.names[f'{x}_shape']}" for x in o.reference.inputs]
-    return ", ".join(shapes + [f"{k}={o.names[k]!r}" for k in o.reference.settings if k in o.given])
+    return ", ".join(shapes + [f"{k}={o.names[k]!r}" for k in o.reference.settings if k in o.settings])
 
 
 def _fraction(wrong: list[Observation], x: str) -> str:
@@ -283,8 +283,8 @@ def _as_function_of_g(wrong: list[Observation], x: str) -> Mistake | None:
 def _exchanged(stretched: list[Observation], x: str) -> Mistake | None:
     """Has the gradient the shape of the other input, wherever the two shapes differ?"""
     for y in stretched[0].reference.differentiable() if stretched else ():
-        differ = [o for o in stretched if o.names[f"{x}_shape"] != o.names[f"{y}_shape"]]
-        shapes = [(np.shape(o.got[x]), np.shape(o.got[y])) == (o.names[f"{y}_shape"], o.names[f"{x}_shape"]) for o in differ]
+        differ = [o for o in stretched if o.shape(x) != o.shape(y)]
+        shapes = [(np.shape(o.got[x]), np.shape(o.got[y])) == (o.shape(y), o.shape(x)) for o in differ]
         if y != x and differ and all(shapes):
             return Mistake("swapped", f"has the shape of {y}, and that for {y} the shape of {x}", True, place=differ[0])
     return None
@@ -309,7 +309,7 @@ def _family_of(wrong: list[Observation], right: list[Observation], x: str, scale
             continue
         if all(_fits(family, o, x) for o in right):
             all_calls.append(family)
-            if len(all_calls) == MOST_SAID or family.name in facts or family.belief:
+            if len(all_calls) == MOST_SAID or family.name in facts or family.complete:
                 return all_calls, True
         elif not _is_said(family, wrong_calls) and len(wrong_calls) < MOST_SAID:
             if not wrong_calls or wrong_calls[0].name not in facts:
@@ -505,17 +505,17 @@ def _summing_mistake(stretched: list[Observation], x: str, predict: Callable) ->
         unsummed = replace(o, names={**o.names, f"{x}_shape": o.out.shape}, want={**o.want, x: raw})
         try:
             full = np.broadcast_to(np.asarray(predict(unsummed, x)), o.out.shape)
-            found.append(reduction(o.got[x], full, o.names[f"{x}_shape"]))
+            found.append(reduction(o.got[x], full, o.shape(x)))
         except Exception:  # the mistake in the formula says nothing about these shapes
             found.append(None)
     known = [(f, o) for f, o in zip(found, stretched, strict=True) if f]
     if not known:
         return None
     (name, sentence), o = known[0]
-    shape = o.names[f"{x}_shape"]
+    shape = o.shape(x)
     text = f"{sentence}: {x} has shape {shape}, and forward stretched it to {o.out.shape}"
     return Mistake(name, text, all(f and f[0] == name for f in found), place=o)
 
 
 def _is_stretched(o: Observation, x: str) -> bool:
-    return o.reference.elementwise and bool(stretched_axes(o.names[f"{x}_shape"], o.out.shape))
+    return o.reference.elementwise and bool(stretched_axes(o.shape(x), o.out.shape))

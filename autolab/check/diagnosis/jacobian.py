@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..run.observation import Observation, close
+from .scaling import POWERS
 
 LARGEST = 128  # results; each costs a call of the learner's rule
 
@@ -215,9 +216,6 @@ def _uses(o: Observation, pair: Pair) -> Found | None:
     return None
 
 
-POWERS = {1: "times", -1: "divided by", 2: "times the square of", -2: "divided by the square of"}
-
-
 def _scaled(o: Observation, pair: Pair) -> Found | None:
     """Every column, or every row, is the right one times a number that stands in one of the arrays."""
     _, none, should_be_none = _where(pair)
@@ -238,13 +236,12 @@ def _scaled(o: Observation, pair: Pair) -> Found | None:
                 value = np.broadcast_to(value, shape).ravel()
             except ValueError:
                 continue
-            for power, how in POWERS.items():
+            said = "the result of forward" if name == "out" else name
+            for power in (1, -1, 2, -2):
                 if np.allclose(low, value**power, rtol=1e-9):
-                    said = "the result of forward" if name == "out" else name
-                    return "factor", f"is the right one {how} {said}", True
+                    return "factor", f"is the right one {POWERS[power].format(said)}", True
                 if np.allclose(low, -(value**power), rtol=1e-9):
-                    said = "the result of forward" if name == "out" else name
-                    return "factor", f"is minus the right one {how} {said}", True
+                    return "factor", f"is minus the right one {POWERS[power].format(said)}", True
         if np.allclose(np.abs(low), 1, rtol=1e-9) and np.ptp(low):
             return "sign", f"has the wrong sign at {int((low < 0).sum())} of {low.size} places", True
     return None

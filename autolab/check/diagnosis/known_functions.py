@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..run.observation import Observation, number
+from .scaling import POWERS
 
 FEWEST = 12  # numbers that have to fit before a function is named
 
@@ -135,9 +136,6 @@ def _times(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None
     return None
 
 
-POWERS = {1: "times {}", -1: "divided by {}", 2: "times the square of {}",
-          -2: "divided by the square of {}", 0.5: "times the root of {}", -0.5: "divided by the root of {}",
-          3: "times the cube of {}", -3: "divided by the cube of {}"}  # fmt: skip
 PAIRS = {(1, -1): "has {} where {} belongs", (-1, 1): "has {} where {} belongs, as a divisor",
          (-0.5, 0.5): "has the root of {} where that of {} belongs, as a divisor", (2, -1): "has the square of {} where {} belongs",
          (1, 1): "is the right one times {} and {}",

@@ -1,6 +1,6 @@
 """Wrong derivatives that people hold for right: no slip of the pen in the right one leads to them.
 
-Each is a formula in the names of the rule, as in `ways`, with the kind of mistake and a sentence that continues
+Each is a formula in the names of the rule, as in `equivalent_formulas`, with the kind of mistake and a sentence that continues
 "The gradient for x ...". A sentence says what the formula does, and not what would be right.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from .equivalent_formulas import ALONG, BY_RMS, CLASSES, CURVE, NORMED, NORMED_0, Way, Written
+from .equivalent_formulas import ALONG, BY_RMS, CLASSES, CURVE, NORMED, NORMED_0, NamedFormula
 
 NOT_SHARED = "gives g to the largest entry of the whole array: each result along the axis has a largest entry of its own"
 BATCH = "adds up {} over the stack before it multiplies: each matrix of the stack has a partner of its own"
@@ -39,42 +39,43 @@ ALL = "normalises over everything at once: each row, or column, has a mean and a
 NOT_NORMED = "has x in it where the normalised x belongs, in the term that comes from the size of x"
 
 
-class Belief(NamedTuple):
-    """The kind of mistake, its sentence, and the wrong formula."""
+class Misconception(NamedTuple):
+    """The kind of mistake, its sentence, the wrong formula and what its letters stand for."""
 
     family: str
     text: str
-    way: Way
+    formula: str
+    letters: Mapping[str, str] = {}
 
 
-def _extremes(name: str) -> list[Belief]:
+def _extremes(name: str) -> list[Misconception]:
     here = f"(x == x.{name}())"
     said = NOT_SHARED if name == "max" else NOT_SHARED.replace("largest", "smallest")
-    return [Belief("axis", said, Way(f"G * {here}{shared}", ALONG)) for shared in ("", f" / {here}.sum()")]
+    return [Misconception("axis", said, f"G * {here}{shared}", ALONG) for shared in ("", f" / {here}.sum()")]
 
 
 NORMED_ALL = {"rstd": "1 / np.sqrt(x.var() + 1e-5)", "z": "(x - x.mean()) * rstd", "h": "g * weight"}
-OVER_ALL = [Belief("axis", ALL, Way("rstd * (h - h.mean() - z * (h * z).mean())", NORMED_ALL))]
-WEIGHT_OVER_ALL = [Belief("axis", ALL, Way("(g * z).sum(0)", NORMED_ALL))]
+OVER_ALL = [Misconception("axis", ALL, "rstd * (h - h.mean() - z * (h * z).mean())", NORMED_ALL)]
+WEIGHT_OVER_ALL = [Misconception("axis", ALL, "(g * z).sum(0)", NORMED_ALL)]
 WEIGHTED_LAST = "weight * rstd * (g - g.mean(-1, keepdims=True) - z * (g * z).mean(-1, keepdims=True))"
 
 
-def _norm(axis: int, letters: Mapping[str, str]) -> list[Belief]:
+def _norm(axis: int, letters: Mapping[str, str]) -> list[Misconception]:
     mean, both = f"h.mean({axis}, keepdims=True)", f"z * (h * z).mean({axis}, keepdims=True)"
-    return [Belief("term", NO_VARIANCE, Way(f"rstd * (h - {mean})", letters)),
-            Belief("term", NO_MEAN, Way(f"rstd * (h - {both})", letters)),
-            Belief("term", CONSTANTS, Way("rstd * h", letters))]  # fmt: skip
+    return [Misconception("term", NO_VARIANCE, f"rstd * (h - {mean})", letters),
+            Misconception("term", NO_MEAN, f"rstd * (h - {both})", letters),
+            Misconception("term", CONSTANTS, "rstd * h", letters)]  # fmt: skip
 
 
-def _stacks() -> dict[str, list[Belief]]:
-    found: dict[str, list[Belief]] = {"x": [], "y": []}
+def _stacks() -> dict[str, list[Misconception]]:
+    wrong: dict[str, list[Misconception]] = {"x": [], "y": []}
     for x, other, formula in (("x", "y", "g @ mT({})"), ("y", "x", "mT({}) @ g")):
         for cut, text in ((".sum(0)", BATCH), ("[0]", FIRST)):
             value = f"{other}{cut} if {other}.ndim > 2 else {other}"
-            found[x].append(Belief("wrong axis", text.format(other), Way(formula.format(value))))
+            wrong[x].append(Misconception("wrong axis", text.format(other), formula.format(value)))
         whole = formula.format(other).replace("g", "(g.sum(0) if g.ndim > 2 else g)")
-        found[x].append(Belief("wrong axis", BATCH.format("g"), Way(whole)))
-    return found
+        wrong[x].append(Misconception("wrong axis", BATCH.format("g"), whole))
+    return wrong
 
 
 RUNNING = "np.flip(np.cumsum(np.flip(g, axis), axis), axis)"
@@ -84,59 +85,59 @@ SLOPE = "(1 - u**2) * math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x**2)"
 MEAN = {"n": "x.size if reduction == 'mean' else 1"}
 LARGEST = "(x == x.max(axis, keepdims=True))"
 
-BELIEFS: dict[str, dict[str, list[Belief]]] = {
+MISCONCEPTIONS: dict[str, dict[str, list[Misconception]]] = {
     "amax": {"x": _extremes("max")},
     "amin": {"x": _extremes("min")},
     "batch_norm": {"x": [*_norm(0, NORMED_0), *OVER_ALL], "weight": WEIGHT_OVER_ALL},
-    "bce_with_logits": {"x": [Belief("factor", TWICE_SIGMOID, Way("g * (s - target) * s * (1 - s) / x.size", CURVE))]},
-    "binary_cross_entropy": {"x": [Belief("factor", LOGITS, Way("g * (x - target)"))]},
+    "bce_with_logits": {"x": [Misconception("factor", TWICE_SIGMOID, "g * (s - target) * s * (1 - s) / x.size", CURVE)]},
+    "binary_cross_entropy": {"x": [Misconception("factor", LOGITS, "g * (x - target)")]},
     "bmm": _stacks(),
-    "cumprod": {"x": [Belief("factor", TAKEN_OUT, Way(f"{RUNNING} * out / x"))]},
+    "cumprod": {"x": [Misconception("factor", TAKEN_OUT, f"{RUNNING} * out / x")]},
     "cross_entropy": {"x": [
-        Belief("places", COLUMNS, Way("g * (p - onehot.max(0)) / n", CLASSES)),
-        Belief("places", COLUMNS, Way("g * (p - onehot.sum(0)) / n", CLASSES)),
-        Belief("function", LOGS, Way("g * (np.log(p) - onehot) / n", CLASSES)),
-        Belief("places", TARGET_ONLY, Way("g * onehot * (p - 1) / n", CLASSES)),
-        *(Belief("step", PROBABILITY, Way(f"-g * {rows} / p{n}", CLASSES)) for rows in ("onehot", "1") for n in (" / n", "")),
+        Misconception("places", COLUMNS, "g * (p - onehot.max(0)) / n", CLASSES),
+        Misconception("places", COLUMNS, "g * (p - onehot.sum(0)) / n", CLASSES),
+        Misconception("function", LOGS, "g * (np.log(p) - onehot) / n", CLASSES),
+        Misconception("places", TARGET_ONLY, "g * onehot * (p - 1) / n", CLASSES),
+        *(Misconception("step", PROBABILITY, f"-g * {rows} / p{n}", CLASSES) for rows in ("onehot", "1") for n in (" / n", "")),
     ]},
-    "exp": {"x": [Belief("function", POWER_RULE, Way("g * x * np.exp(x - 1)")), Belief("function", POWER_RULE, Way("g * x * out / np.e"))]},
+    "exp": {"x": [Misconception("function", POWER_RULE, formula) for formula in ("g * x * np.exp(x - 1)", "g * x * out / np.e")]},
     "gelu": {"x": [
-        Belief("function", APPROXIMATION.format("sigmoid"), Way("g * (s + 1.702 * x * s * (1 - s))", SIGMOID)),
-        Belief("function", f"has sigmoid(1.702 x) alone in it, which {HALF}", Way("g * s", SIGMOID)),
-        Belief("number", "belongs to a bell curve of another width: a number beside x is missing",
-               Way("g * (0.5 * (1 + erf(x)) + x * np.exp(-x * x) / math.sqrt(math.pi))")),
-        Belief("function", APPROXIMATION.format("tanh"), Way(f"g * (0.5 * (1 + u) + 0.5 * x * {SLOPE})", TANH)),
-        *(Belief("factor", f"{APPROXIMATION.format('tanh')}, and what is inside tanh is not differentiated to the end",
-                 Way(f"g * (0.5 * (1 + u) + 0.5 * x * (1 - u**2){inner})", TANH)) for inner in ("", " * math.sqrt(2 / math.pi)")),
+        Misconception("function", APPROXIMATION.format("sigmoid"), "g * (s + 1.702 * x * s * (1 - s))", SIGMOID),
+        Misconception("function", f"has sigmoid(1.702 x) alone in it, which {HALF}", "g * s", SIGMOID),
+        Misconception("number", "belongs to a bell curve of another width: a number beside x is missing",
+               "g * (0.5 * (1 + erf(x)) + x * np.exp(-x * x) / math.sqrt(math.pi))"),
+        Misconception("function", APPROXIMATION.format("tanh"), f"g * (0.5 * (1 + u) + 0.5 * x * {SLOPE})", TANH),
+        *(Misconception("factor", f"{APPROXIMATION.format('tanh')}, and what is inside tanh is not differentiated to the end",
+                 f"g * (0.5 * (1 + u) + 0.5 * x * (1 - u**2){inner})", TANH) for inner in ("", " * math.sqrt(2 / math.pi)")),
     ]},
     "layer_norm": {
-        "x": [*_norm(-1, NORMED), *OVER_ALL, Belief("factor", AT_THE_END, Way(WEIGHTED_LAST, NORMED))], "weight": WEIGHT_OVER_ALL,
+        "x": [*_norm(-1, NORMED), *OVER_ALL, Misconception("factor", AT_THE_END, WEIGHTED_LAST, NORMED)], "weight": WEIGHT_OVER_ALL,
     },
-    "logcumsumexp": {"x": [Belief("factor", TAKEN_OUT, Way(f"{RUNNING} * np.exp(x - out)"))]},
+    "logcumsumexp": {"x": [Misconception("factor", TAKEN_OUT, f"{RUNNING} * np.exp(x - out)")]},
     "logsumexp": {"x": [
-        Belief("function", LARGEST_ONLY, Way(f"G * {LARGEST}", ALONG)),
-        *(Belief("factor", NOT_WEIGHTS, Way(f"G * np.exp({power})", ALONG)) for power in ("x", "x - x.max(axis, keepdims=True)")),
+        Misconception("function", LARGEST_ONLY, f"G * {LARGEST}", ALONG),
+        *(Misconception("factor", NOT_WEIGHTS, f"G * np.exp({power})", ALONG) for power in ("x", "x - x.max(axis, keepdims=True)")),
     ]},
     "matmul": _stacks(),
     "mse_loss": {
-        x: [Belief("function", ABSOLUTE, Way(f"{sign}2 * g * abs(x - y) / n", MEAN)) for sign in ("", "-")]
-        + [Belief("function", L1, Way(f"{sign}g * np.sign(x - y) / n", MEAN)) for sign in ("", "-")]
+        x: [Misconception("function", ABSOLUTE, f"{sign}2 * g * abs(x - y) / n", MEAN) for sign in ("", "-")]
+        + [Misconception("function", L1, f"{sign}g * np.sign(x - y) / n", MEAN) for sign in ("", "-")]
         for x in ("x", "y")
     },
-    "norm": {"x": [Belief("function", "has the sign of x in it, as for the sum of absolute values", Way("G * np.sign(x)", ALONG))]},
+    "norm": {"x": [Misconception("function", "has the sign of x in it, as for the sum of absolute values", "G * np.sign(x)", ALONG)]},
     "prod": {"x": [
-        Belief("division", "has each entry divided by the product in it: the division is upside down", Way("G * x / OUT", ALONG)),
-        *(Belief("operation", A_SUM, Way(f"G * (x.sum(axis, keepdims=True){own})", ALONG)) for own in ("", " - x")),
-        Belief("operation", "has the product minus the entry in it: no difference belongs there", Way("G * (OUT - x)", ALONG)),
+        Misconception("division", "has each entry divided by the product in it: the division is upside down", "G * x / OUT", ALONG),
+        *(Misconception("operation", A_SUM, f"G * (x.sum(axis, keepdims=True){own})", ALONG) for own in ("", " - x")),
+        Misconception("operation", "has the product minus the entry in it: no difference belongs there", "G * (OUT - x)", ALONG),
     ]},
     "rms_norm": {"x": [
-        Belief("variable", NOT_NORMED, Way("rstd * (h - x * (h * x).mean(-1, keepdims=True))", BY_RMS)),
-        Belief("factor", AT_THE_END, Way("weight * rstd * (g - z * (g * z).mean(-1, keepdims=True))", BY_RMS)),
+        Misconception("variable", NOT_NORMED, "rstd * (h - x * (h * x).mean(-1, keepdims=True))", BY_RMS),
+        Misconception("factor", AT_THE_END, "weight * rstd * (g - z * (g * z).mean(-1, keepdims=True))", BY_RMS),
     ]},
-    "softmax": {"x": [Belief("function", LARGEST_ONLY, Way(f"g * {LARGEST}"))]},
+    "softmax": {"x": [Misconception("function", LARGEST_ONLY, f"g * {LARGEST}")]},
 }  # fmt: skip
 
 
-def beliefs(operation: str, x: str, inputs: tuple[str, ...]) -> list[tuple[Belief, Written]]:
-    """What people believe the gradient of one input to be."""
-    return [(b, Written(b.way, (*inputs, "out", "g"))) for b in BELIEFS.get(operation, {}).get(x, ())]
+def misconceptions(operation: str, x: str, inputs: tuple[str, ...]) -> list[tuple[Misconception, NamedFormula]]:
+    """What people take for the gradient of one input, and it is another."""
+    return [(m, NamedFormula((m.formula, m.letters), inputs)) for m in MISCONCEPTIONS.get(operation, {}).get(x, ())]

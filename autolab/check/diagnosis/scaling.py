@@ -11,6 +11,10 @@ import numpy as np
 from ..run.observation import Observation, close, number
 from ..run.reference import stretched_axes
 
+POWERS = {1: "times {}", -1: "divided by {}", 2: "times the square of {}",
+          -2: "divided by the square of {}", 0.5: "times the root of {}", -0.5: "divided by the root of {}",
+          3: "times the cube of {}", -3: "divided by the cube of {}"}  # fmt: skip
+
 # --- a constant factor: which number it is, and where it may come from
 
 
@@ -100,14 +104,14 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
     if not o.reference.elementwise and o.out.size > n and o.out.size % n == 0:
         named[USES.format(x=x)] = o.out.size / n
     for y in o.reference.inputs:
-        for i, size in enumerate(o.names[f"{y}_shape"]):
+        for i, size in enumerate(o.shape(y)):
             named[f"the size of axis {i} of {y}" + " (the batch size)" * (i == 0 and y == o.reference.inputs[0])] = size
     named |= {f"the number of entries of {x}": n, "the number of entries of the result": o.out.size}
     if n % max(o.out.size, 1) == 0:
         named[f"the number of entries of {x} behind each result"] = n / o.out.size
     named |= {"(n - 1), one less than the number of entries": n - 1, "n / (n - 1)": n / (n - 1) if n > 1 else 0}
-    for name in o.given:
-        if isinstance(value := o.names[name], (int, float)) and not isinstance(value, bool):
+    for name, value in o.settings.items():
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
             named |= {f"{name}, a setting": value, f"(1 - {name})": 1 - value}
             named |= {f"({name} - 1)": value - 1, f"({name} / (1 - {name}))": value / (1 - value) if value != 1 else 0}
             named |= {f"the square of {name}": value**2, f"the square of (1 - {name})": (1 - value) ** 2}

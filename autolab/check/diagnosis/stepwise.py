@@ -21,8 +21,8 @@ from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
 from ..run.observation import Observation, close
-from .decompositions import SPELLED
-from .equivalent_formulas import ways
+from .decompositions import DECOMPOSITIONS
+from .equivalent_formulas import NamedFormula, equivalent_formulas
 from .mutants import mutants
 
 MOST_STEPS = 40
@@ -290,11 +290,11 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[Slip]:
     for mutant, code in mutants(row.formula(argument), (*row.inputs, "out", "g")):
         if mutant.family != "variable":  # that is said in the words of the whole chain: see _values
             yield _at(x, mutant.family, f"is {mutant.text}{where}", i, k, lambda _, step, code=code: _evaluated(step, k, code))
-    for way in ways(row.name, argument, tuple(row.inputs)):
-        for mutant, *slip in way.slips():
+    for formula in equivalent_formulas(row.name, argument, tuple(row.inputs)):
+        for mutant, *slip in formula.mutants():
             if mutant.family != "variable":
                 text = f"is {mutant.text}{where}"
-                yield _at(x, mutant.family, text, i, k, lambda chain, _, w=way, slip=slip: _way(chain, i, k, w, *slip))
+                yield _at(x, mutant.family, text, i, k, lambda chain, _, f=formula, slip=slip: _by_formula(chain, i, k, f, *slip))
     if isinstance(step.names.get("axis"), (int, tuple)):
         for axis in (None, 0, -1, 1):
             text = f"takes {name} along another axis than forward did"
@@ -318,15 +318,15 @@ def _some_slope(step: Step, value: np.ndarray) -> np.ndarray:
     return value
 
 
-def _way(chain: Chain, i: int, k: int, way: Any, code: Any, letter: str) -> np.ndarray:
+def _by_formula(chain: Chain, i: int, k: int, formula: NamedFormula, code: Any, letter: str) -> np.ndarray:
     step = chain.steps[i]
-    seen = chain.memo.setdefault(i, Seen({**step.names, "axis": _one(step.names.get("axis"))}, step.incoming))
-    if (i, k, way.way) not in chain.memo:
-        right = step.fitted(k, _stretched(way.evaluate(seen), step))
-        chain.memo[i, k, way.way] = right.shape == step.shape(k) and np.allclose(right, step.passed[k], rtol=1e-9, atol=1e-12)
-    if not chain.memo[i, k, way.way]:
-        raise LookupError("this way is not one for these inputs")
-    return _some_slope(step, step.fitted(k, _stretched(way.evaluate(seen, code, letter), step)))
+    seen = chain.memo.setdefault(i, StepObservation({**step.names, "axis": _one(step.names.get("axis"))}, step.incoming))
+    if (key := (i, k, formula.text)) not in chain.memo:
+        right = step.fitted(k, _stretched(formula.evaluate(seen), step))
+        chain.memo[key] = right.shape == step.shape(k) and np.allclose(right, step.passed[k], rtol=1e-9, atol=1e-12)
+    if not chain.memo[key]:
+        raise LookupError("this formula is not right for these inputs")
+    return _some_slope(step, step.fitted(k, _stretched(formula.evaluate(seen, code, letter), step)))
 
 
 def _one(axis: Any) -> Any:
@@ -338,8 +338,8 @@ def _stretched(value: np.ndarray, step: Step) -> np.ndarray:
 
 
 @dataclass(eq=False)
-class Seen:
-    """As much of an observation as a way looks at."""
+class StepObservation:
+    """As much of an observation as a formula looks at."""
 
     names: dict[str, Any]
     g: np.ndarray
@@ -382,13 +382,13 @@ def is_elementwise(function: Callable, inputs: Sequence[np.ndarray], settings: M
 def chains(o: Observation, x: str) -> list[Chain]:
     """The operation of an observation as chains of rows, one for each way to spell it out; those that give the right gradient."""
     reference = o.reference
-    shapes = tuple(o.names[f"{y}_shape"] for y in reference.inputs)
+    shapes = tuple(o.shape(y) for y in reference.inputs)
     if (key := ("chains", x, shapes)) not in o.memo:
         inputs = {y: np.broadcast_to(o.names[y], shape) for y, shape in zip(reference.inputs, shapes, strict=True)}
-        given = {name: o.names[name] for name in o.given}
-        functions = [(f, given) for f in ([reference.function] if reference.function else SPELLED.get(reference.name, ()))]
+        given = dict(o.settings)
+        functions = [(f, given) for f in ([reference.function] if reference.function else DECOMPOSITIONS.get(reference.name, ()))]
         if reference.row is not None and not functions:
-            functions.append((reference.row.forward, reference.own(given)))
+            functions.append((reference.row.forward, reference.call_settings(given)))
         found = [_chain(f, inputs, settings, o, x) for f, settings in functions]
         o.memo[key] = found if reference.function else [c for c in found if c is None or len(c.steps) > 1]
     return o.memo[key]

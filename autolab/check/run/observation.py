@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ class Observation:
     got: dict[str, np.ndarray | None]
     want: dict[str, np.ndarray]
     failed: bool = False  # the rule raised instead
-    given: tuple[str, ...] = ()  # the settings that the call named
+    settings: Mapping[str, Any] = field(default_factory=dict)  # those that the call named
     ask: Callable | None = None  # calls the rule again on these inputs, with other incoming gradients
     memo: dict[Any, Any] = field(default_factory=dict)  # what was worked out about it, by key
 
@@ -32,6 +32,15 @@ class Observation:
     def out(self) -> np.ndarray:
         """The right result of forward."""
         return self.names["out"]
+
+    @property
+    def inputs(self) -> list[Any]:
+        """What forward was called with."""
+        return [self.names[x] for x in self.reference.inputs]
+
+    def shape(self, x: str) -> tuple[int, ...]:
+        """The shape of an input."""
+        return self.names[f"{x}_shape"]
 
 
 def close(a: np.ndarray, b: np.ndarray) -> bool:
@@ -53,18 +62,13 @@ def close(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def observe(
-    reference: Reference, names: Mapping[str, Any], g: np.ndarray, got: Sequence, given: Sequence[str] = (), ask: Callable | None = None
-) -> Observation:
-    """Put one backward call beside the right answer."""
+    reference: Reference, names: Mapping[str, Any], g: np.ndarray, got: Sequence | None,
+    settings: Mapping[str, Any] | None = None, ask: Callable | None = None,
+) -> Observation:  # fmt: skip
+    """Put one backward call beside the right answer; `got` is None for a call that raised."""
     want = {x: reference.gradient(x, g, names) for x in reference.differentiable()}
-    received = dict(zip(reference.inputs, got, strict=False))
-    return Observation(reference, dict(names), g, received, want, given=tuple(given), ask=ask)
-
-
-def stopped(reference: Reference, names: Mapping[str, Any], g: np.ndarray) -> Observation:
-    """A call that raised, put beside the right answer."""
-    nothing = dict.fromkeys(reference.inputs)
-    return replace(observe(reference, names, g, ()), got=nothing, failed=True)
+    received = dict.fromkeys(reference.inputs) if got is None else dict(zip(reference.inputs, got, strict=False))
+    return Observation(reference, dict(names), g, received, want, got is None, settings or {}, ask)
 
 
 def asking(candidate: Any, reference: Reference, inputs: Sequence, settings: Mapping[str, Any]) -> Callable:

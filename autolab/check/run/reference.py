@@ -148,10 +148,10 @@ class Reference:
 
     def result(self, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> Any:
         """What forward gives."""
-        return self.forward(*inputs, **self.own(settings))
+        return self.forward(*inputs, **self.call_settings(settings))
 
-    def own(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        # The reductions of the table take a tuple of axes, where people write one number.
+    def call_settings(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The settings as forward takes them: the reductions of the table take a tuple of axes, where people write one number."""
         axis = settings.get("axis")
         if isinstance(axis, int) and self.defaults.get("axis", 0) is None:
             return {**settings, "axis": (axis,)}
@@ -160,7 +160,7 @@ class Reference:
     def raw(self, x: str, g: Any, names: Mapping[str, Any]) -> np.ndarray:
         """The rule for input `x` with these values, before any axis is summed."""
         function, needs = self.rules[x]
-        names = self.own(names)
+        names = self.call_settings(names)
         return np.asarray(function(g, *(names.get(n) for n in needs)))
 
     def gradient(self, x: str, g: Any, names: Mapping[str, Any]) -> np.ndarray:
@@ -175,7 +175,7 @@ class Reference:
     def evaluate(self, x: str, code: Any, g: Any, names: Mapping[str, Any]) -> np.ndarray:
         """A formula in place of the rule for `x`, with the functions that the rule can use."""
         function, _ = self.rules[x]
-        return np.asarray(eval(code, function.__globals__, {**self.own(names), "g": g}))
+        return np.asarray(eval(code, function.__globals__, {**self.call_settings(names), "g": g}))
 
 
 def _tensor(array: Any) -> Any:

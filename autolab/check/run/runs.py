@@ -8,7 +8,7 @@ import numpy as np
 
 from .candidate import Answer, Candidate
 from .cases import Case
-from .observation import RIGHT, Observation, asking, close, error_of, observe, stopped
+from .observation import RIGHT, Observation, asking, close, error_of, observe
 from .reference import Reference
 
 
@@ -20,10 +20,9 @@ class Run:
         self.where = case.describe(reference.inputs)
         self.names = reference.environment(case.inputs, case.settings)
         calls = zip(case.upstream, answer.gradients, strict=False)
-        given = tuple(case.settings)
         ask = asking(candidate, reference, case.inputs, case.settings)
-        self.seen = [observe(reference, self.names, g, gradients, given, ask) for g, gradients in calls]
-        self.failure = None if self.seen else stopped(reference, self.names, case.upstream[0])
+        self.seen = [observe(reference, self.names, g, gradients, case.settings, ask) for g, gradients in calls]
+        self.failure = None if self.seen else observe(reference, self.names, case.upstream[0], None)
 
     @property
     def first(self) -> Observation | None:
