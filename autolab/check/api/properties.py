@@ -69,8 +69,6 @@ class Court(Conduct):
             out.append(replace(verdict, points=points, max_points=of))
         return tuple(out)
 
-    # --- properties
-
     def forward(self) -> Verdict:
         """Is the result right, in value and shape?"""
         if not self.candidate.judges_forward:

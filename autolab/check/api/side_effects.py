@@ -172,8 +172,6 @@ class Conduct:
             found.append(f"one call takes {slowest:.2g} s, on arrays of a few numbers: a loop over entries where NumPy has one operation?")
         return tuple(found)
 
-    # --- helpers
-
     def _all(self, *purposes: str) -> list[Run]:
         return [run for purpose in purposes for run in self.runs.get(purpose, [])]
 

@@ -26,8 +26,6 @@ def _numbers(n: int, low: float = 0.3, high: float = 1.7):
     return lambda rng: tuple(draw(rng, (), low, high) for _ in range(n))
 
 
-# -- the trace table ---------------------------------------------------------------------------------
-
 ENTRIES = ("u", "y", "dy_du", "du_dx", "dy_dx")
 
 
@@ -68,8 +66,6 @@ TRACE = Behaviour("trace_table", (
                    lambda x: {"dy_dx": 2 * (3 * x + 2)})]),
 ))  # fmt: skip
 
-
-# -- operations --------------------------------------------------------------------------------------
 
 OPERATIONS: dict[str, tuple] = {
     # name: what a learner's class is asked, the right value, the right local derivatives
@@ -136,9 +132,6 @@ def _operation(name: str) -> Scene:
 VALUE_OPS = Behaviour("value_ops", tuple(_operation(name) for name in OPERATIONS))
 
 
-# -- order -------------------------------------------------------------------------------------------
-
-
 def graph(kind: str) -> Node:
     """Small graphs by name; the root comes back."""
     a, b = Node(2.0, name="a"), Node(3.0, name="b")
@@ -194,9 +187,6 @@ ORDER = Behaviour("topological_order", (
     _order_scene("the same parent twice", ["twice"], 2, "x * x counts x once", "Remember which nodes you have been to.", 1,
                  [BACKWARDS]),
 ))  # fmt: skip
-
-
-# -- backward ----------------------------------------------------------------------------------------
 
 
 def _three(x, y) -> tuple[Node, Node, Node]:
@@ -259,9 +249,6 @@ BACKWARD = Behaviour("value_backward", (
                    "x.grad of PyTorch grows from call to call; who empties it?",
                    lambda x, y: {"second": 2 * x * y * y})]),
 ))  # fmt: skip
-
-
-# -- a neuron ----------------------------------------------------------------------------------------
 
 
 def _training(steps: int):

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..run.inputs import draw
-from .scenes import Behaviour, Data, Scene, Slip, error_name, error_text
+from .scenes import Behaviour, Data, Scene, Slip, arrays, error_name, error_text
 
 
 class Leaf:
@@ -39,13 +38,6 @@ class Step:
         return tuple(g * f for f in self.saved)
 
 
-def _arrays(*shapes):
-    return lambda rng: tuple(draw(rng, s) for s in shapes)
-
-
-# -- accumulate --------------------------------------------------------------------------------------
-
-
 def _accumulate(f, g, h) -> Data:
     leaf = Leaf()
     f(leaf, g)
@@ -67,15 +59,15 @@ TWICE = Slip("twice", "The first gradient is counted twice", "What is in leaf.gr
 ACCUMULATE = Behaviour("accumulate", (
     Scene("first gradient", lambda f, g, h: {"first": _accumulate(f, g, h)["first"]}, lambda g, h: {"first": g},
           "a leaf without a gradient takes the first", "leaf.grad is None in the beginning, and None + g is an error.", 1,
-          _arrays((3, 5), (3, 5)), says=GRAD, slips=[TWICE]),
+          arrays((3, 5), (3, 5)), says=GRAD, slips=[TWICE]),
     Scene("second gradient", _accumulate, lambda g, h: {"first": g, "both": g + h}, "the second is added", "What does PyTorch "
-          "do with .grad when backward is called twice?", 2, _arrays((3, 5), (3, 5)), says=GRAD, slips=[
+          "do with .grad when backward is called twice?", 2, arrays((3, 5), (3, 5)), says=GRAD, slips=[
               Slip("overwritten", "The second gradient replaces the first", "A leaf collects.", lambda g, h: {"both": h}),
               Slip("ignored", "The second gradient is ignored", "A leaf collects.", lambda g, h: {"first": g, "both": g}), TWICE]),
     Scene("nobody else's array", _aliases, lambda g, h: {"g": g, "other": g, "changed": False},
           "the array that came in stays as it was",
           "The same g may be on its way to another node: who else sees it when you write `+=`?", 2,
-          _arrays((3, 5), (3, 5)), says={"g": "the g that was handed in, afterwards", "other": "the gradient of another leaf",
+          arrays((3, 5), (3, 5)), says={"g": "the g that was handed in, afterwards", "other": "the gradient of another leaf",
                                          "changed": "an array that was handed in was written into"}, slips=[
               Slip("mutation", "The second gradient is added into the array of the first, which others hold as well",
                    "leaf.grad = leaf.grad + g makes a new array; leaf.grad += g writes into the old one.",
@@ -84,9 +76,6 @@ ACCUMULATE = Behaviour("accumulate", (
                    "g + leaf.grad makes a new array; g += leaf.grad writes into one that belongs to somebody else.",
                    lambda g, h: {"g": g, "other": g, "changed": True})]),
 ))  # fmt: skip
-
-
-# -- order -------------------------------------------------------------------------------------------
 
 
 def _late(log=None):
@@ -164,8 +153,6 @@ VISITS = Behaviour("backward_order", (
 ))  # fmt: skip
 
 
-# -- the backward pass -------------------------------------------------------------------------------
-
 FOUR = np.array([0.4, -1.3, 2.7, 0.6])
 
 
@@ -196,13 +183,13 @@ def _deep_pass(f) -> Data:
 
 RUN = Behaviour("run_backward", (
     Scene("a chain", _pass, lambda g: {"a": 6 * g}, "g times every factor on the way",
-          "Each rule gives one gradient for each parent.", 2, _arrays((4,)), slips=[
+          "Each rule gives one gradient for each parent.", 2, arrays((4,)), slips=[
               Slip("upstream ignored", "The gradient that comes in is not passed on", "What does the rule get as g?",
                    lambda g: {"a": 6 * np.ones_like(g)}),
               Slip("upstream only", "The leaf receives g itself: what the rules return does not reach it",
                    "What a rule returns is what its parents receive.", lambda g: {"a": g})]),
     Scene("diamond", _diamond, lambda g: {"a": 2 * (5 + 21) * g, "calls": [1, 1, 1]}, "both ways are added",
-          "Two ways lead from e to c: 5 directly, 3 times 7 through d.", 2, _arrays((4,)),
+          "Two ways lead from e to c: 5 directly, 3 times 7 through d.", 2, arrays((4,)),
           says={"calls": "how often the rules of c, d, e were called", "a": "gradient of a"}, slips=[
               Slip("overwritten", "Only one of the two ways to c counts: the second overwrites the first",
                    "Keep the sum of what has arrived for each node.", lambda g: {"a": 42 * g}),
@@ -215,13 +202,10 @@ RUN = Behaviour("run_backward", (
                    "Wait until all of c's gradient has arrived.", lambda g: {"a": 52 * g, "calls": [2, 1, 1]})]),
     Scene("the whole gradient", _diamond_whole, lambda g: {"g of c": 26 * g, "calls": 1},
           "each rule is called once, with everything that arrived", "Wait until all of c's gradient has arrived.", 2,
-          _arrays((4,)), says={"calls": "how often the rule of c was called", "g of c": "what the rule of c received"}),
+          arrays((4,)), says={"calls": "how often the rule of c was called", "g of c": "what the rule of c received"}),
     Scene("deep chain", _deep_pass, lambda: {"a": FOUR}, f"{DEEP} nodes in a row are no problem",
           "A function that calls itself for each node stops at Python's recursion limit.", 2),
 ))  # fmt: skip
-
-
-# -- freeing -----------------------------------------------------------------------------------------
 
 
 def _small(log=None):
@@ -253,23 +237,20 @@ def _retains(f, g) -> Data:
 
 FREE = Behaviour("free_graph", (
     Scene("memory", _frees, lambda g: {"a": 6 * g, "held": 0}, "what was saved is let go", "Set node.saved to None after "
-          "its rule has run.", 2, _arrays((4,)), says={"held": "nodes that still hold what they saved"}, slips=[
+          "its rule has run.", 2, arrays((4,)), says={"held": "nodes that still hold what they saved"}, slips=[
               Slip("held", "Nothing is freed: the graph holds its memory until it is forgotten",
                    "Set node.saved to None after its rule has run.", lambda g: {"a": 6 * g, "held": 2})]),
     Scene("a second time", _again, lambda g: {"error": "RuntimeError", "says": True, "a": 6 * g},
           "a second backward says what is wrong", "Look at node.saved before you call the rule, and raise RuntimeError "
-          "with PyTorch's words: trying to backward through the graph a second time.", 2, _arrays((4,)),
+          "with PyTorch's words: trying to backward through the graph a second time.", 2, arrays((4,)),
           says={"error": "what the second call raised", "says": "the message speaks of a second time",
                 "a": "gradient of a afterwards"}, slips=[
               Slip("error", "The second call fails by accident, with an error that says nothing about the graph",
                    "Look at node.saved before you call the rule.", lambda g: {"error": "TypeError"})]),
     Scene("retain_graph", _retains, lambda g: {"held": 2, "a": 12 * g, "error": "RuntimeError"},
           "kept while asked for, and freed by the next call", "retain_graph=True skips the freeing, nothing else.", 2,
-          _arrays((4,)), says={"held": "nodes that hold what they saved after the first call", "error": "what the third call raised"}),
+          arrays((4,)), says={"held": "nodes that hold what they saved after the first call", "error": "what the third call raised"}),
 ))  # fmt: skip
-
-
-# -- hooks -------------------------------------------------------------------------------------------
 
 
 def _hook_sees(f, g) -> Data:
@@ -303,15 +284,15 @@ def _hook_before_rule(f, g) -> Data:
 
 HOOKS = Behaviour("hooks", (
     Scene("the whole gradient", _hook_sees, lambda g: {"calls": 1, "saw": 26 * g}, "a hook fires once, with the sum",
-          "A hook fires when everything for its node has arrived; this one returns None and only looks.", 2, _arrays((4,)),
+          "A hook fires when everything for its node has arrived; this one returns None and only looks.", 2, arrays((4,)),
           says={"calls": "how often the hook fired", "saw": "what the hook saw"}, slips=[
               Slip("twice", "The hook fires for each contribution instead of once for their sum",
                    "A hook fires when everything for its node has arrived.", lambda g: {"calls": 2})]),
     Scene("replaces", _hook_replaces, lambda g: {"a": 60 * g}, "what a hook returns takes the place of g",
-          "What does the rule receive?", 2, _arrays((4,)), slips=[
+          "What does the rule receive?", 2, arrays((4,)), slips=[
               Slip("ignored", "What the hook returns is ignored", "What does the rule receive?", lambda g: {"a": 6 * g})]),
     Scene("several", _hooks_in_order, lambda g: {"a": 2 * 3 * (3 * g + 1)}, "in order, each on what the one before left; None leaves g",
-          "Each hook sees what the one before it left; None leaves it as it was.", 2, _arrays((4,)), slips=[
+          "Each hook sees what the one before it left; None leaves it as it was.", 2, arrays((4,)), slips=[
               Slip("order", "The hooks run in the wrong order", "First registered, first called.", lambda g: {"a": 2 * (9 * g + 1)}),
               Slip("late", "The hooks run on what the rule returned", "A hook sees what the rule is about to see.",
                    lambda g: {"a": 3 * (6 * g + 1)}),
@@ -320,11 +301,8 @@ HOOKS = Behaviour("hooks", (
               Slip("ignored", "Each hook sees the original g instead of what the hook before it left",
                    "What one hook returns is what the next one sees.", lambda g: {"a": 2 * 9 * g})]),
     Scene("before the rule", _hook_before_rule, lambda g: {"order": "d, hook of c, c"}, "hooks run before the rule of their node",
-          "The rule has to see what the hooks left.", 1, _arrays((4,))),
+          "The rule has to see what the hooks left.", 1, arrays((4,))),
 ))  # fmt: skip
-
-
-# -- no_grad -----------------------------------------------------------------------------------------
 
 
 def _inside(cls) -> Data:
@@ -400,9 +378,6 @@ NO_GRAD = Behaviour("no_grad", (
 ))  # fmt: skip
 
 
-# -- versions ----------------------------------------------------------------------------------------
-
-
 def _array(a):
     return SimpleNamespace(data=a, version=0)
 
@@ -446,20 +421,20 @@ def _back_again(cls, a) -> Data:
 
 VERSIONS = Behaviour("version_counter", (
     Scene("unchanged", _unpack_right, lambda a: {"value": a}, "what was saved comes back", "unpack returns the array.", 1,
-          _arrays((3, 5))),
+          arrays((3, 5))),
     Scene("written since", _unpack_written, lambda a: {"error": "RuntimeError", "names both": True},
           "a write after saving is found", "Compare the version now with the version at saving; the message says both: "
-          "`is at version 1; expected version 0`.", 3, _arrays((3, 5)),
+          "`is at version 1; expected version 0`.", 3, arrays((3, 5)),
           says={"error": "what unpack raised", "names both": "the message names version 1 and version 0"}, slips=[
               Slip("unnoticed", "A write after saving raises nothing, and backward would use the wrong numbers",
                    "Remember the version when you save.", lambda a: {"error": "nothing"})]),
     Scene("written before", _written_before, lambda a: {"value": 2 * a}, "a write before saving does no harm",
-          "It is the version at saving that counts, not 0.", 2, _arrays((3, 5)), slips=[]),
+          "It is the version at saving that counts, not 0.", 2, arrays((3, 5)), slips=[]),
     Scene("no copy", _no_copy, lambda a: {"shares": True}, "saving copies nothing",
-          "A copy would cost the memory of every activation again; a counter costs one number.", 1, _arrays((3, 5)),
+          "A copy would cost the memory of every activation again; a counter costs one number.", 1, arrays((3, 5)),
           says={"shares": "shares the memory of the tensor"}),
     Scene("written twice", _back_again, lambda a: {"error": "RuntimeError"}, "the counter decides, not the numbers",
-          "Comparing numbers costs time and misses a write that was undone; compare versions.", 1, _arrays((3, 5)),
+          "Comparing numbers costs time and misses a write that was undone; compare versions.", 1, arrays((3, 5)),
           says={"error": "what unpack raised after a write and its undoing"}),
 ))  # fmt: skip
 

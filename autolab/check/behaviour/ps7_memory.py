@@ -12,22 +12,11 @@ from autolab.torch_api.creation import from_numpy
 
 from ..run.candidate import Context
 from ..run.inputs import draw
-from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip, pair
-
-
-def _arrays(*shapes):
-    return lambda rng: tuple(draw(rng, s) for s in shapes)
-
-
-def _leaf(a: np.ndarray) -> Tensor:
-    return from_numpy(a).requires_grad_()
-
-
-# -- as little as possible ---------------------------------------------------------------------------
+from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip, arrays, leaf_tensor, pair
 
 
 def _clipped(cls, x, g) -> Data:
-    a = _leaf(x)
+    a = leaf_tensor(x)
     out = cls.apply(a, -0.95, 1.35)
     out.backward(from_numpy(g))
     return {"out": out, "gradient": a.grad}
@@ -43,14 +32,11 @@ def _bytes(cls, x, g) -> Data:
 
 FRUGAL = Behaviour("frugal_clip", (
     Scene("gradient", _clipped, lambda x, g: {"out": np.clip(x, -0.95, 1.35), "gradient": g * ((x > -0.95) & (x < 1.35))},
-          "clipped, and the gradient passes inside", "Which entries move when x moves?", 2, _arrays((8, 5), (8, 5))),
+          "clipped, and the gradient passes inside", "Which entries move when x moves?", 2, arrays((8, 5), (8, 5))),
     Scene("bytes", lambda cls, x, g: {"at most one": _bytes(cls, x, g)["bytes"] <= 1}, lambda x, g: {"at most one": True},
           "at most one byte an entry", "backward needs one yes or no for each entry; which dtype has one byte?", 4,
-          _arrays((8, 5), (8, 5)), says={"at most one": "at most one byte for each entry is saved"}),
+          arrays((8, 5), (8, 5)), says={"at most one": "at most one byte for each entry is saved"}),
 ))  # fmt: skip
-
-
-# -- checkpoint --------------------------------------------------------------------------------------
 
 
 class Block:
@@ -72,7 +58,7 @@ def _block(x, w) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _gradients(f, x, w, g) -> Data:
-    a, b = _leaf(x), _leaf(w)
+    a, b = leaf_tensor(x), leaf_tensor(w)
     out = f(Block(b), a)
     out.backward(from_numpy(g))
     nothing = np.zeros_like(w)
@@ -80,8 +66,8 @@ def _gradients(f, x, w, g) -> Data:
 
 
 def _calls(f, x, w, g) -> Data:
-    block = Block(_leaf(w))
-    out = f(block, _leaf(x))
+    block = Block(leaf_tensor(w))
+    out = f(block, leaf_tensor(x))
     before = block.calls
     out.backward(from_numpy(g))
     return {"before": before, "after": block.calls}
@@ -94,7 +80,7 @@ def _held(f, x, w, g) -> Data:
         held[0] += t.numel()
         return t
 
-    a, block = _leaf(x), Block(_leaf(w))
+    a, block = leaf_tensor(x), Block(leaf_tensor(w))
     with saved_tensors_hooks(keep, lambda t: t):
         out = f(block, a)
         first = held[0]
@@ -106,7 +92,7 @@ CHECKPOINT = Behaviour("checkpoint", (
     Scene("gradient for x", lambda f, x, w, g: {k: v for k, v in _gradients(f, x, w, g).items() if k != "w"},
           lambda x, w, g: {"out": _block(x, w)[0], "x": g * _block(x, w)[1] * w}, "as without a checkpoint",
           "backward runs f again, this time with recording on, and goes back through what that recorded.", 2,
-          _arrays((3, 5), (3, 5), (3, 5)), slips=[
+          arrays((3, 5), (3, 5), (3, 5)), slips=[
               Slip("upstream ignored", "The gradient that comes in is not passed to the second run", "backward(g), not backward().",
                    lambda x, w, g: {"x": _block(x, w)[1] * w}),
               Slip("upstream twice", "The incoming gradient is multiplied in twice", "What comes out of the second run has g in it.",
@@ -114,25 +100,22 @@ CHECKPOINT = Behaviour("checkpoint", (
               Slip("twice", "x receives its gradient twice: the second run goes back beyond its beginning",
                    "The second run needs an x of its own, where backward stops.", lambda x, w, g: {"x": 2 * g * _block(x, w)[1] * w})]),
     Scene("calls", _calls, lambda x, w, g: {"before": 1, "after": 2}, "once forward, once more in backward",
-          "The work of forward is done twice; that is the price.", 2, _arrays((3, 5), (3, 5), (3, 5)),
+          "The work of forward is done twice; that is the price.", 2, arrays((3, 5), (3, 5), (3, 5)),
           says={"before": "calls of f before backward", "after": "calls of f after backward"}, slips=[
               Slip("not a checkpoint", "f runs only once: everything that it computed was kept", "Run f under no_grad in forward.",
                    lambda x, w, g: {"before": 1, "after": 1})]),
     Scene("memory", _held, lambda x, w, g: {"more than the input": False}, "between forward and backward only the input is held",
           "Run f under no_grad in forward; a result that was recorded holds all that its graph saved.", 2,
-          _arrays((3, 5), (3, 5), (3, 5)), says={"more than the input": "forward saves more than the input"}),
+          arrays((3, 5), (3, 5), (3, 5)), says={"more than the input": "forward saves more than the input"}),
     Scene("gradient for the weights", lambda f, x, w, g: {"w": _gradients(f, x, w, g)["w"]},
           lambda x, w, g: {"w": g * _block(x, w)[1] * x}, "weights inside f receive theirs", "autograd.grad asks for the inputs that "
           "you name; backward(g) on the second result reaches every leaf, the weights too.", 2,
-          _arrays((3, 5), (3, 5), (3, 5)), slips=[
+          arrays((3, 5), (3, 5), (3, 5)), slips=[
               Slip("missing", "The weights inside f receive no gradient", "autograd.grad asks for the inputs that you name; "
                    "backward(g) reaches every leaf.", lambda x, w, g: {"w": np.zeros_like(w)}),
               Slip("twice", "The weights receive their gradient twice", "Go back through the second run once.",
                    lambda x, w, g: {"w": 2 * g * _block(x, w)[1] * x})]),
 ))  # fmt: skip
-
-
-# -- micro-batches -----------------------------------------------------------------------------------
 
 
 def mean_loss(w, x, t):
@@ -147,7 +130,7 @@ def _cut(x, t, sizes):
 
 def _micro(*sizes):
     def play(f, w, x, t):
-        a = _leaf(w)
+        a = leaf_tensor(w)
         f(mean_loss, a, _cut(x, t, sizes))
         return {"grad": np.zeros_like(w) if a.grad is None else a.grad}
 
@@ -169,7 +152,7 @@ def _mean_of_means(*sizes):
 
 
 def _one_at_a_time(f, w, x, t) -> Data:
-    a, seen = _leaf(w), []
+    a, seen = leaf_tensor(w), []
 
     def loss(w, x, t):
         seen.append(a.grad is not None)
@@ -186,24 +169,21 @@ UNDIVIDED = Slip("not divided", "Each mean is multiplied by its number of sample
 ACCUMULATION = Behaviour("micro_batches", (
     Scene("equal sizes", _micro(4, 4, 4, 4), lambda w, x, t: {"grad": _whole(w, x, t)}, "four of 4 equal one of 16",
           "Each loss is a mean over its own samples; the mean over all of them divides by more.", 2,
-          _arrays((3,), (16, 3), (16,)), slips=[
+          arrays((3,), (16, 3), (16,)), slips=[
               Slip("not divided", "The gradient is four times too large: the means of the micro-batches are added as they are",
                    "The sum of four means is four times their mean.", _sum_of_means(4, 4, 4, 4)), LAST, UNDIVIDED]),
     Scene("other sizes", _micro(6, 6, 3, 1), lambda w, x, t: {"grad": _whole(w, x, t)}, "a small last batch counts for what it has",
           "How much does one sample of the small batch count, and how much one of the large?", 2,
-          _arrays((3,), (16, 3), (16,)), slips=[
+          arrays((3,), (16, 3), (16,)), slips=[
               Slip("weights", "Every micro-batch counts the same, although they differ in size",
                    "Weight each mean by its number of samples over the number of all samples.", _mean_of_means(6, 6, 3, 1)),
               Slip("not divided", "The means of the micro-batches are added as they are", "Weight each mean by its number of "
                    "samples over the number of all samples.", _sum_of_means(6, 6, 3, 1)), UNDIVIDED]),
     Scene("one at a time", _one_at_a_time, lambda w, x, t: {"calls": 4, "backward between": True},
           "each graph is gone before the next is made", "Call backward for each micro-batch; adding up the losses first keeps "
-          "all the graphs alive, and the memory is that of the whole batch.", 2, _arrays((3,), (16, 3), (16,)),
+          "all the graphs alive, and the memory is that of the whole batch.", 2, arrays((3,), (16, 3), (16,)),
           says={"calls": "how often the loss was computed", "backward between": "the gradient arrives before the next micro-batch"}),
 ))  # fmt: skip
-
-
-# -- loss scaling ------------------------------------------------------------------------------------
 
 
 def _tiny(rng) -> tuple:
@@ -220,7 +200,7 @@ ANSWER = "the gradient, and whether it is usable"
 
 def _scaled(size, scale):
     def play(f, a, w):
-        gradient, usable = pair(f(_small_loss(a, size), _leaf(w), scale), ANSWER)
+        gradient, usable = pair(f(_small_loss(a, size), leaf_tensor(w), scale), ANSWER)
         kept = np.asarray(gradient.detach().numpy() if hasattr(gradient, "detach") else gradient)
         return {"gradient": kept, "usable": bool(usable), "dtype": str(kept.dtype)}
 
@@ -234,7 +214,7 @@ def _unscaled(a, size) -> np.ndarray:
 def _overflows(f, a, w) -> Data:
     """One entry of the gradient is beyond float16, the others are not."""
     factors = from_numpy(np.where(a == a.max(), 4, 1).astype(np.float16))
-    gradient, usable = pair(f(lambda w: (w * factors).sum(), _leaf(w), 2.0**15), ANSWER)
+    gradient, usable = pair(f(lambda w: (w * factors).sum(), leaf_tensor(w), 2.0**15), ANSWER)
     kept = np.asarray(gradient.detach().numpy() if hasattr(gradient, "detach") else gradient, float)
     return {"usable": bool(usable), "infinite": bool(np.isinf(kept).any())}
 
@@ -265,12 +245,9 @@ SCALING = Behaviour("scaled_gradient", (
 
 
 def _clean(f, a, w) -> Data:
-    leaf = _leaf(w)
+    leaf = leaf_tensor(w)
     f(_small_loss(a, 1e-6), leaf, 2.0**14)
     return {"gradient": np.asarray(pair(f(_small_loss(a, 1e-6), leaf, 2.0**14), ANSWER)[0])}
-
-
-# -- the scaler --------------------------------------------------------------------------------------
 
 
 class Optimizer:
@@ -326,7 +303,7 @@ def _nan(cls, data, grad) -> Data:
 
 
 HISTORY = {"scales": "the scale after each update", "steps": "steps that the optimizer took", "scale": "the scale"}
-PAIR = _arrays((6,), (6,))
+PAIR = arrays((6,), (6,))
 SCALER = Behaviour("grad_scaler", (
     Scene("scale", lambda cls, data, grad: {"scaled": _make(cls).scale(data)}, lambda data, grad: {"scaled": 8 * data},
           "the loss is multiplied", "scale(loss) is loss times the scale.", 1, PAIR),
@@ -365,8 +342,6 @@ SCALER = Behaviour("grad_scaler", (
                    lambda data, grad: {"scales": [8, 8, 4, 8, 8, 8]})]),
 ))  # fmt: skip
 
-
-# -- which precision ---------------------------------------------------------------------------------
 
 GROUPS = {
     "products": (("matmul", "linear", "conv2d"), "float16", "Most of the time goes into these, and their sums are kept in float32."),

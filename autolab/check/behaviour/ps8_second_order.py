@@ -9,23 +9,12 @@ from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
 from ..run.inputs import draw
-from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip, pair
-
-
-def _arrays(*shapes):
-    return lambda rng: tuple(draw(rng, s) for s in shapes)
-
-
-def _leaf(a: np.ndarray) -> Tensor:
-    return from_numpy(a).requires_grad_()
-
-
-# -- a rule that can be differentiated ---------------------------------------------------------------
+from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip, arrays, leaf_tensor, pair
 
 
 def _derivatives(cls, x, g, n) -> list:
     """The first n derivatives of the sum of g * f(x)."""
-    a = _leaf(x)
+    a = leaf_tensor(x)
     y, found = (cls.apply(a) * from_numpy(g)).sum(), []
     for _ in range(n):
         if not y.requires_grad:
@@ -55,7 +44,7 @@ CUT = ("cut", "The second derivative is zero: backward computed with numbers tha
        "In backward, use tensors and their operations: no .numpy(), .detach(), .data or no_grad.")  # fmt: skip
 CUBE = Behaviour("cube_twice", (
     Scene("first derivative", _nth(1), lambda x, g: {"derivative": 3 * x**2 * g}, "3 x ** 2 times g", "As in problem set 2.", 2,
-          _arrays((5,), (5,)), slips=[
+          arrays((5,), (5,)), slips=[
               Slip("upstream ignored", "The incoming gradient is ignored", "The chain rule has two factors.",
                    lambda x, g: {"derivative": 3 * x**2}),
               Slip("constant", "The gradient is too small by a constant factor", "Which number does differentiating bring down?",
@@ -63,15 +52,15 @@ CUBE = Behaviour("cube_twice", (
               Slip("order", "This is the second derivative; backward returns the first", "Differentiate once; the engine does the rest.",
                    lambda x, g: {"derivative": 6 * x * g})]),
     Scene("second derivative", _nth(2), lambda x, g: {"derivative": 6 * x * g}, "backward can be differentiated", CUT[2], 2,
-          _arrays((5,), (5,)), slips=[
+          arrays((5,), (5,)), slips=[
               Slip(*CUT, lambda x, g: {"derivative": 0 * x}),
               Slip("constant", "The second derivative is off by a factor: part of backward has no history", CUT[2],
                    lambda x, g: {"derivative": 3 * x * g})]),
     Scene("inside a square", _squared, lambda x, g: {"derivative": 30 * x**4 * g}, "g has a history, too", CUT[2], 1,
-          _arrays((5,), (5,)), slips=[
+          arrays((5,), (5,)), slips=[
               Slip("cut", "The incoming gradient has lost its history: g depends on x as well when the result is squared",
                    "Use g as it comes in.", lambda x, g: {"derivative": 12 * x**4 * g})]),
-    Scene("third derivative", _nth(3), lambda x, g: {"derivative": 6 * g}, "and again", CUT[2], 1, _arrays((5,), (5,))),
+    Scene("third derivative", _nth(3), lambda x, g: {"derivative": 6 * g}, "and again", CUT[2], 1, arrays((5,), (5,))),
 ))  # fmt: skip
 
 
@@ -86,18 +75,15 @@ def _tanh(x, g, n) -> np.ndarray:
 
 TANH = Behaviour("tanh_twice", (
     Scene("first derivative", _through_result(1), lambda x, g: {"derivative": _tanh(x, g, 1)}, "from the result",
-          "The derivative of tanh is written with its result: put in one number by hand.", 1, _arrays((5,), (5,)), slips=[
+          "The derivative of tanh is written with its result: put in one number by hand.", 1, arrays((5,), (5,)), slips=[
               Slip("upstream ignored", "The incoming gradient is ignored", "The chain rule has two factors.",
                    lambda x, g: {"derivative": 1 - np.tanh(x) ** 2})]),
     Scene("second derivative", _through_result(2), lambda x, g: {"derivative": _tanh(x, g, 2)},
           "the saved result knows where it came from", "Save the result itself with ctx.save_for_backward: it comes back "
-          "with its history, and its history is your own rule.", 3, _arrays((5,), (5,)), slips=[
+          "with its history, and its history is your own rule.", 3, arrays((5,), (5,)), slips=[
               Slip("cut", "The second derivative is zero: what backward used had no history", "Save the result itself with "
                    "ctx.save_for_backward(out), and return the same out.", lambda x, g: {"derivative": 0 * x})]),
 ))  # fmt: skip
-
-
-# -- Hessian-vector product --------------------------------------------------------------------------
 
 
 class Counted:
@@ -112,18 +98,18 @@ class Counted:
 
 
 def _hvp(f, x, v) -> Data:
-    return {"hvp": f(Counted(), _leaf(x), from_numpy(v))}
+    return {"hvp": f(Counted(), leaf_tensor(x), from_numpy(v))}
 
 
 def _hvp_calls(f, x, v) -> Data:
-    counted, a = Counted(), _leaf(x)
+    counted, a = Counted(), leaf_tensor(x)
     f(counted, a, from_numpy(v))
     return {"calls": counted.calls, "grad": a.grad is None}
 
 
 HVP = Behaviour("hvp", (
     Scene("value", _hvp, lambda x, v: {"hvp": 6 * x * v + 2 * v.sum()}, "the Hessian times v",
-          "The gradient times v is a number; differentiate that.", 4, _arrays((5,), (5,)), slips=[
+          "The gradient times v is a number; differentiate that.", 4, arrays((5,), (5,)), slips=[
               Slip("first order", "This is the gradient, not yet differentiated a second time", "The gradient times v is a number; "
                    "differentiate that.", lambda x, v: {"hvp": 3 * x**2 + 2 * x.sum()}),
               Slip("first order", "This is the gradient times v", "Differentiate the number sum(gradient * v).",
@@ -139,18 +125,15 @@ HVP = Behaviour("hvp", (
                    lambda x, v: {"hvp": 6 * x + 2 * len(x)})]),
     Scene("cost", lambda f, x, v: {"calls": _hvp_calls(f, x, v)["calls"]}, lambda x, v: {"calls": 1},
           "one forward pass, whatever the size", "Differentiate the graph you have: call f once, and take no difference quotient.", 2,
-          _arrays((5,), (5,)), says={"calls": "how often f was called"}),
+          arrays((5,), (5,)), says={"calls": "how often f was called"}),
     Scene("leaves .grad alone", lambda f, x, v: {"grad": _hvp_calls(f, x, v)["grad"]}, lambda x, v: {"grad": True},
-          "nothing is left in x.grad", "autograd.grad returns; backward stores.", 1, _arrays((5,), (5,)),
+          "nothing is left in x.grad", "autograd.grad returns; backward stores.", 1, arrays((5,), (5,)),
           says={"grad": "x.grad is still None"}),
 ))  # fmt: skip
 
 
-# -- gradient penalty --------------------------------------------------------------------------------
-
-
 def _penalty(f, x, w, n) -> Data:
-    weights = _leaf(w)
+    weights = leaf_tensor(w)
     loss = f(lambda a: (a @ weights).tanh(), from_numpy(x))
     if n == 0:
         return {"penalty": loss}
@@ -211,9 +194,6 @@ PENALTY = Behaviour("gradient_penalty", (
 ))  # fmt: skip
 
 
-# -- forward mode ------------------------------------------------------------------------------------
-
-
 def _moved(found) -> Data:
     return dict(zip(("out", "tangent"), pair(found, "the result and its tangent"), strict=True))
 
@@ -226,7 +206,7 @@ def _softmax(x) -> np.ndarray:
 MUL_JVP = Behaviour("mul_jvp", (
     Scene("product", lambda f, x, y, dx, dy: _moved(f(x, y, dx, dy)),
           lambda x, y, dx, dy: {"out": x * y, "tangent": dx * y + x * dy}, "both inputs move the product",
-          "Move x by dx and y by dy at once.", 3, _arrays((4,), (4,), (4,), (4,)), slips=[
+          "Move x by dx and y by dy at once.", 3, arrays((4,), (4,), (4,), (4,)), slips=[
               Slip("term", "Only one of the two inputs moves the product", "Two inputs move: two terms.",
                    lambda x, y, dx, dy: {"tangent": dx * y}),
               Slip("term", "Only one of the two inputs moves the product", "Two inputs move: two terms.",
@@ -245,7 +225,7 @@ MUL_JVP = Behaviour("mul_jvp", (
 SOFTMAX_JVP = Behaviour("softmax_jvp", (
     Scene("value and tangent", lambda f, x, dx: _moved(f(x, dx)),
           lambda x, dx: {"out": _softmax(x), "tangent": _softmax(x) * (dx - _softmax(x) @ dx)}, "the tangent of the result",
-          "Every entry of the result moves with every entry of x.", 4, _arrays((5,), (5,)), slips=[
+          "Every entry of the result moves with every entry of x.", 4, arrays((5,), (5,)), slips=[
               Slip("diagonal only", "Each entry moves with its own score only", "All probabilities share one sum.",
                    lambda x, dx: {"tangent": _softmax(x) * (1 - _softmax(x)) * dx}),
               Slip("term", "The sum over all entries does not move", "All probabilities share one sum.",
@@ -258,13 +238,10 @@ SOFTMAX_JVP = Behaviour("softmax_jvp", (
                    lambda x, dx: {"tangent": _softmax(x) * (dx - dx.sum())})]),
     Scene("sum", lambda f, x, dx: {"sum": np.sum(_moved(f(x, dx))["tangent"])}, lambda x, dx: {"sum": 0.0},
           "probabilities keep adding up to 1",
-          "The probabilities add up to 1 before and after the move, so their tangents add up to 0.", 1, _arrays((5,), (5,))),
+          "The probabilities add up to 1 before and after the move, so their tangents add up to 0.", 1, arrays((5,), (5,))),
     Scene("large scores", lambda f, x, dx: {"out": _moved(f(300 * x + 1700, dx))["out"]}, lambda x, dx: {"out": _softmax(300 * x)},
-          "no overflow", "Take the largest score off all of them before exp.", 1, _arrays((5,), (5,))),
+          "no overflow", "Take the largest score off all of them before exp.", 1, arrays((5,), (5,))),
 ))  # fmt: skip
-
-
-# -- vmap --------------------------------------------------------------------------------------------
 
 
 def _vmapped(axes, arrange):
@@ -276,7 +253,7 @@ def _vmapped(axes, arrange):
 
 DOT_VMAP = Behaviour("dot_vmap", (
     Scene("both", _vmapped((0, 0), lambda x, y: (x, y)), lambda x, y: {"out": (x * y).sum(1)}, "sample by sample",
-          "Which axis is left when each sample is one number?", 2, _arrays((4, 4), (4, 4)), slips=[
+          "Which axis is left when each sample is one number?", 2, arrays((4, 4), (4, 4)), slips=[
               Slip("axis", "The wrong axis is summed: entries of different samples are mixed", "Which axis are the samples?",
                    lambda x, y: {"out": (x * y).sum(0)}),
               Slip("axis", "Everything is added up, the samples too", "Which axis is left when each sample is one number?",
@@ -286,11 +263,11 @@ DOT_VMAP = Behaviour("dot_vmap", (
               Slip("axis", "Every sample of x meets every sample of y", "Sample i of x meets sample i of y only.",
                    lambda x, y: {"out": x @ y.T})]),
     Scene("one is shared", _vmapped((0, None), lambda x, y: (x, y[0])), lambda x, y: {"out": x @ y[0]}, "None: the same for all",
-          "An input without a batch axis takes part in every sample.", 1, _arrays((6, 4), (6, 4))),
+          "An input without a batch axis takes part in every sample.", 1, arrays((6, 4), (6, 4))),
     Scene("the other is shared", _vmapped((None, 0), lambda x, y: (x[0], y)), lambda x, y: {"out": y @ x[0]},
-          "on either side", "An input without a batch axis takes part in every sample.", 1, _arrays((6, 4), (6, 4))),
+          "on either side", "An input without a batch axis takes part in every sample.", 1, arrays((6, 4), (6, 4))),
     Scene("another axis", _vmapped((1, 0), lambda x, y: (np.ascontiguousarray(x.T), y)), lambda x, y: {"out": (x * y).sum(1)},
-          "samples along any axis", "Move the batch axis to the front first (np.moveaxis).", 2, _arrays((4, 4), (4, 4))),
+          "samples along any axis", "Move the batch axis to the front first (np.moveaxis).", 2, arrays((4, 4), (4, 4))),
 ))  # fmt: skip
 
 SECOND = (CUBE, TANH, HVP, PENALTY, MUL_JVP, SOFTMAX_JVP, DOT_VMAP)

@@ -14,8 +14,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from autolab.autograd import enable_grad
+from autolab.engine.tensor import Tensor
+from autolab.torch_api.creation import from_numpy
 
 from ..run.candidate import Fault, _fault, _quiet
+from ..run.inputs import draw
 from ..run.limit import SECONDS, TooLong, limit
 
 Data = Mapping[str, Any]
@@ -143,6 +146,16 @@ def _plain(key: str, value: Any) -> Any:
         said = "None" if found is None else f"a {type(found).__name__}"
         raise NotAsAsked(f"{key} is {said}, expected numbers")
     return array
+
+
+def arrays(*shapes: tuple[int, ...]) -> Callable[[np.random.Generator], tuple]:
+    """The inputs of a scene: an array of random numbers for each shape."""
+    return lambda rng: tuple(draw(rng, shape) for shape in shapes)
+
+
+def leaf_tensor(a: np.ndarray) -> Tensor:
+    """A tensor on these numbers that requires a gradient."""
+    return from_numpy(a).requires_grad_()
 
 
 def pair(value: Any, of: str) -> Sequence:

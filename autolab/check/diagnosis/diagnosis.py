@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -27,6 +27,18 @@ class Place:
             return f"gradient for {self.input}: received shape {self.yours}, expected shape {self.expected}"
         at = f"[{', '.join(map(str, self.index))}]" if self.index else ""
         return f"gradient for {self.input}{at}: received {number(self.yours)}, expected {number(self.expected)}"
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """An explanation that fits: the kind of mistake, and a sentence that continues "The gradient for x ..."."""
+
+    family: str
+    text: str
+    sure: bool = False
+    predict: Callable | None = None  # the gradient that a rule with this mistake returns
+    place: Observation | None = None  # the call that shows it best
+    also: tuple[Any, ...] = ()  # other families that explain it as well
 
 
 @dataclass(frozen=True)

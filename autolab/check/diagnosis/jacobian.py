@@ -6,14 +6,14 @@ row: an incoming gradient that is 1 for one result and 0 for the others gives on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from ..run.observation import Observation, close
+from .diagnosis import Mistake
 from .scaling import POWERS
 
 LARGEST = 128  # results; each costs a call of the learner's rule
@@ -55,10 +55,7 @@ def is_linear(o: Observation, pair: Pair) -> bool:
     return close(o.g.ravel() @ pair.yours, np.asarray(o.got[pair.x]).ravel())
 
 
-Found = tuple[str, str, bool]  # family, sentence, whether the sentence names the only cause there can be
-
-
-def recognise(o: Observation, pair: Pair) -> Found | None:
+def recognise(o: Observation, pair: Pair) -> Mistake | None:
     """What is wrong with the matrix, if it is one of the patterns below."""
     for look in (ties, _lost, _uses, _alone, _elsewhere, _scaled, _terms):
         if found := look(o, pair):
@@ -73,7 +70,7 @@ def _where(pair: Pair) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return same, np.abs(pair.yours) <= 1e-12 * scale, np.abs(pair.right) <= 1e-12 * scale
 
 
-def ties(o: Observation, pair: Pair) -> Found | None:
+def ties(o: Observation, pair: Pair) -> Mistake | None:
     values = np.asarray(o.names[pair.x])
     if values.size != pair.right.shape[1]:
         return None
@@ -93,33 +90,37 @@ def ties(o: Observation, pair: Pair) -> Found | None:
             return None
         full, winners = full + (len(given) == len(tied)), winners + (len(given) == 1)
     if winners and not full:
-        return ("tie", "gives everything to one of several equal entries; at a tie, all of them have an equal share", True)
+        return Mistake("tie", "gives everything to one of several equal entries; at a tie, all of them have an equal share", True)
     if full and not winners:
-        return "tie", "gives the whole g to each of several equal entries; at a tie, they have to share it", True
+        return Mistake("tie", "gives the whole g to each of several equal entries; at a tie, they have to share it", True)
     return None
 
 
-def _lost(o: Observation, pair: Pair) -> Found | None:
+def _lost(o: Observation, pair: Pair) -> Mistake | None:
     same, none, should_be_none = _where(pair)
     lost = ~same
     if not np.all(none[lost]) or not lost.any():
         return None
     needed = ~should_be_none
     if pair.out_shape == pair.x_shape and not lost.diagonal().any() and np.all(lost == (needed & ~np.eye(len(lost), dtype=bool))):
-        return ("diagonal only", "keeps only the effect of each entry on its own result; here every entry also changes the others", True)
+        return Mistake(
+            "diagonal only", "keeps only the effect of each entry on its own result; here every entry also changes the others", True
+        )
     kept = needed & same
     touched = kept.any(axis=0) | ~needed.any(axis=0)
     if touched.all() and (found := _survivors(pair, needed, kept)):
         return found
     if not kept[:, lost.any(axis=0)].any():
         place = _slice(lost.any(axis=0), pair.x_shape, pair.x)
-        return "places", f"is 0 {place} where it should not be: nothing arrives there", True
+        return Mistake("places", f"is 0 {place} where it should not be: nothing arrives there", True)
     if not kept[lost.any(axis=1)].any():
-        return ("one of many", f"uses only some entries of g: {_slice(lost.any(axis=1), pair.out_shape, 'g')} g is never looked at", True)
-    return ("term", f"misses some contributions: {int(lost.sum())} of {int(needed.sum())} derivatives are 0 and should not be", False)
+        return Mistake(
+            "one of many", f"uses only some entries of g: {_slice(lost.any(axis=1), pair.out_shape, 'g')} g is never looked at", True
+        )
+    return Mistake("term", f"misses some contributions: {int(lost.sum())} of {int(needed.sum())} derivatives are 0 and should not be")
 
 
-def _survivors(pair: Pair, needed: np.ndarray, kept: np.ndarray) -> Found | None:
+def _survivors(pair: Pair, needed: np.ndarray, kept: np.ndarray) -> Mistake | None:
     """Is what is left of each entry's contributions the last, or the first, along some axes of g?"""
     index = np.indices(pair.out_shape).reshape(len(pair.out_shape), -1)
     for count in range(1, len(pair.out_shape) + 1):
@@ -128,12 +129,12 @@ def _survivors(pair: Pair, needed: np.ndarray, kept: np.ndarray) -> Found | None
             last = np.where(needed, rank, -1).max(axis=0)
             first = np.where(needed, rank, rank.max() + 1).min(axis=0)
             if np.array_equal(kept, needed & (rank == last)):
-                return "overwritten", OVERWRITTEN, True
+                return Mistake("overwritten", OVERWRITTEN, True)
             if np.array_equal(kept, needed & (rank == first)):
                 # A result that is heard at some entries and not at others was overwritten; one that is heard nowhere was left out.
                 if any((row & want).any() and not row[want].all() for row, want in zip(kept, needed, strict=True)):
-                    return "overwritten", OVERWRITTEN, True
-                return "one of many", "keeps only the first of several contributions; all of them have to be added", True
+                    return Mistake("overwritten", OVERWRITTEN, True)
+                return Mistake("one of many", "keeps only the first of several contributions; all of them have to be added", True)
     return None
 
 
@@ -153,43 +154,45 @@ def _slice(which: np.ndarray, shape: tuple[int, ...], name: str) -> str:
     return f"at {int(mask.sum())} of {mask.size} places"
 
 
-def _alone(o: Observation, pair: Pair) -> Found | None:
+def _alone(o: Observation, pair: Pair) -> Mistake | None:
     """Only its own g reaches each entry, and not even that with the right factor."""
     _, none, should_be_none = _where(pair)
     own = np.eye(len(none), dtype=bool) if none.shape[0] == none.shape[1] and pair.out_shape == pair.x_shape else None
     if own is None or not none[~own].all() or should_be_none[~own].all() or none[own].any():
         return None
     text = "keeps only the effect of each entry on its own result, and that not with the right factor; here every entry also changes others"
-    return "diagonal only", text, False
+    return Mistake("diagonal only", text)
 
 
-def weights(o: Observation, pair: Pair) -> Found | None:
+def weights(o: Observation, pair: Pair) -> Mistake | None:
     """The right places, and wrong numbers at each of them: where nothing more is known."""
     same, none, should_be_none = _where(pair)
     if not should_be_none.any() or not np.array_equal(none, should_be_none) or same[~should_be_none].any():
         return None
-    return "factor", f"reaches the right entries of {pair.x} from the right entries of g, and with wrong factors", False
+    return Mistake("factor", f"reaches the right entries of {pair.x} from the right entries of g, and with wrong factors")
 
 
-def _elsewhere(o: Observation, pair: Pair) -> Found | None:
+def _elsewhere(o: Observation, pair: Pair) -> Mistake | None:
     """Other derivatives are zero than should be."""
     _, none, should_be_none = _where(pair)
     surplus, lost = ~none & should_be_none, none & ~should_be_none
     if not surplus.any():
         return None
     if not lost.any():
-        return ("mask", f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing", False)
+        return Mistake("mask", f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing")
     if found := _misplaced(pair, ~none, ~should_be_none):
         return found
     if not (~none & ~should_be_none).any():
-        return ("mask", "is 0 where it should not be, and not 0 where it should: the mask or choice is the wrong way round", False)
-    return "mask", f"reaches other entries of {pair.x} than those that the result depends on", False
+        return Mistake("mask", "is 0 where it should not be, and not 0 where it should: the mask or choice is the wrong way round")
+    return Mistake("mask", f"reaches other entries of {pair.x} than those that the result depends on")
 
 
-def _misplaced(pair: Pair, yours: np.ndarray, right: np.ndarray) -> Found | None:
+def _misplaced(pair: Pair, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
     """As many entries of g as there should be, and others."""
     if pair.out_shape == pair.x_shape and np.array_equal(yours, right.T) and not np.array_equal(right, right.T):
-        return "flipped", "runs the wrong way: it collects from the entries before where those after belong, or the other way round", True
+        return Mistake(
+            "flipped", "runs the wrong way: it collects from the entries before where those after belong, or the other way round", True
+        )
     if (
         np.array_equal(yours.sum(axis=0), right.sum(axis=0))
         and np.ptp(pair.right[right]) < 1e-12
@@ -198,7 +201,7 @@ def _misplaced(pair: Pair, yours: np.ndarray, right: np.ndarray) -> Found | None
         first = int(np.argmax((yours != right).any(axis=0)))
         at = [int(i) for i in np.unravel_index(first, pair.x_shape)]
         text = f"collects from the wrong entries of g: at {pair.x}{at} it uses {_entries(yours[:, first], pair)}, which came from elsewhere"
-        return "permutation", text, False
+        return Mistake("permutation", text)
     return None
 
 
@@ -208,15 +211,15 @@ def _entries(which: np.ndarray, pair: Pair) -> str:
     return said + (f" and {len(places) - 3} more" if len(places) > 3 else "")
 
 
-def _uses(o: Observation, pair: Pair) -> Found | None:
+def _uses(o: Observation, pair: Pair) -> Mistake | None:
     _, _, should_be_none = _where(pair)
     uses = (~should_be_none).sum(axis=0)
     if uses.max() > 1 and close(pair.yours, pair.right / np.maximum(uses, 1)):
-        return ("averaged", "is averaged over the results that each entry takes part in; the contributions have to be added", True)
+        return Mistake("averaged", "is averaged over the results that each entry takes part in; the contributions have to be added", True)
     return None
 
 
-def _scaled(o: Observation, pair: Pair) -> Found | None:
+def _scaled(o: Observation, pair: Pair) -> Mistake | None:
     """Every column, or every row, is the right one times a number that stands in one of the arrays."""
     _, none, should_be_none = _where(pair)
     if not np.array_equal(none, should_be_none):
@@ -239,15 +242,15 @@ def _scaled(o: Observation, pair: Pair) -> Found | None:
             said = "the result of forward" if name == "out" else name
             for power in (1, -1, 2, -2):
                 if np.allclose(low, value**power, rtol=1e-9):
-                    return "factor", f"is the right one {POWERS[power].format(said)}", True
+                    return Mistake("factor", f"is the right one {POWERS[power].format(said)}", True)
                 if np.allclose(low, -(value**power), rtol=1e-9):
-                    return "factor", f"is minus the right one {POWERS[power].format(said)}", True
+                    return Mistake("factor", f"is minus the right one {POWERS[power].format(said)}", True)
         if np.allclose(np.abs(low), 1, rtol=1e-9) and np.ptp(low):
-            return "sign", f"has the wrong sign at {int((low < 0).sum())} of {low.size} places", True
+            return Mistake("sign", f"has the wrong sign at {int((low < 0).sum())} of {low.size} places", True)
     return None
 
 
-def _terms(o: Observation, pair: Pair) -> Found | None:
+def _terms(o: Observation, pair: Pair) -> Mistake | None:
     """Along one axis, the difference is a multiple of a vector that people know: ones, x, the normalised x, the result."""
     if pair.out_shape != pair.x_shape or not pair.x_shape:
         return None
@@ -262,7 +265,7 @@ def _terms(o: Observation, pair: Pair) -> Found | None:
             continue
         for said, vectors in _known_vectors(o, pair.x, number):
             if len(vectors) + 1 < n and all(_spans(v, difference[np.ix_(e, e)]) for v, e in zip(zip(*vectors), number, strict=True)):
-                return "term", f"differs from the right one along axis {axis} {said}", False
+                return Mistake("term", f"differs from the right one along axis {axis} {said}")
     return None
 
 
@@ -282,6 +285,3 @@ def _spans(vectors: tuple, rows: np.ndarray) -> bool:
     basis = np.stack(vectors).T
     rest = rows.T - basis @ np.linalg.lstsq(basis, rows.T, rcond=None)[0]
     return bool(np.abs(rest).max() <= 1e-9 * (np.abs(rows).max() or 1.0))
-
-
-Ask = Callable[[list[np.ndarray]], "list[dict[str, Any]] | None"]

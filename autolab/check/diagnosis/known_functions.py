@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..run.observation import Observation, number
+from .diagnosis import Mistake
 from .scaling import POWERS
 
 FEWEST = 12  # numbers that have to fit before a function is named
 
-Curve = Callable[[Any], Any]
+Function = Callable[[Any], Any]
 
-FUNCTIONS: dict[str, Curve] = {
+FUNCTIONS: dict[str, Function] = {
     "{}": lambda a: a,
     "1 + {}": lambda a: 1 + a, "1 - {}": lambda a: 1 - a,
     "1 + {}**2": lambda a: 1 + a * a, "1 - {}**2": lambda a: 1 - a * a,
@@ -28,7 +29,7 @@ FUNCTIONS: dict[str, Curve] = {
     "exp(-{})": lambda a: np.exp(-a), "sigmoid({}) * (1 - sigmoid({}))": lambda a: np.exp(-a) / (1 + np.exp(-a)) ** 2,
 }  # fmt: skip
 
-DERIVATIVES: dict[str, Curve] = {
+DERIVATIVES: dict[str, Function] = {
     "exp": np.exp, "log": lambda a: 1 / a, "sin": np.cos, "cos": lambda a: -np.sin(a), "tan": lambda a: 1 / np.cos(a) ** 2,
     "sinh": np.cosh, "cosh": np.sinh, "tanh": lambda a: 1 / np.cosh(a) ** 2, "sigmoid": lambda a: np.exp(-a) / (1 + np.exp(-a)) ** 2,
     "sqrt": lambda a: 0.5 / np.sqrt(np.abs(a)), "1 / x": lambda a: -1 / a**2, "x**2": lambda a: 2 * a, "x**3": lambda a: 3 * a * a,
@@ -41,7 +42,7 @@ DERIVATIVES: dict[str, Curve] = {
 }  # fmt: skip
 
 
-def curve(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None:
+def known_function(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The first of these that fits every call."""
     usable = [o for o in wrong if np.shape(o.got[x]) == o.want[x].shape and np.size(o.names[x]) == o.want[x].size]
     if len(usable) < len(wrong) or sum(o.want[x].size for o in usable) < FEWEST:
@@ -64,7 +65,7 @@ DERIVATIVE_OF = "has the derivative of {} in it, taken at {}"
 TIMES = "is g times {}, where g times the derivative belongs"
 
 
-def _another(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None:
+def _another(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """g times a well-known function, or times a well-known derivative, of the input or the result."""
     local = [o.got[x] / _along(o.g, o, x) for o in wrong]
     if not all(np.all(np.isfinite(r)) for r in local):
@@ -81,11 +82,11 @@ def _another(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | No
                 if c is None or not _simple(c):
                     continue
                 text = words.format(function, said) if functions is DERIVATIVES else words.format(function.replace("{}", said))
-                return "function", text + ("" if math.isclose(c, 1) else f"; besides, it is multiplied by {number(c)}"), False
+                return Mistake("function", text + ("" if math.isclose(c, 1) else f"; besides, it is multiplied by {number(c)}"))
     return None
 
 
-def other_terms(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None:
+def other_terms(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The right one, and g times a well-known function besides."""
     if any(np.shape(o.got[x]) != o.want[x].shape for o in wrong) or sum(o.want[x].size for o in wrong) < FEWEST:
         return None
@@ -99,11 +100,11 @@ def other_terms(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] |
                 continue
             said = words.replace("{}", "the result of forward" if name == "out" else name)
             what = " times ".join(filter(None, ["" if math.isclose(abs(c), 1) else number(abs(c)), "g", said]))
-            return "extra term", f"is the right one {'plus' if c > 0 else 'minus'} {what}: a term too many, or one too few", False
+            return Mistake("extra term", f"is the right one {'plus' if c > 0 else 'minus'} {what}: a term too many, or one too few")
     return None
 
 
-def _times(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None:
+def _times(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The right one times a power of one function of the values, or times one and divided by another."""
     ratio = [o.got[x] / o.want[x] for o in wrong]
     names = [n for n in (*wrong[0].reference.inputs, "out") if all(np.shape(o.names[n]) == o.want[x].shape for o in wrong)]
@@ -124,7 +125,7 @@ def _times(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None
     for power, said in POWERS.items():
         for i in np.flatnonzero(_level(target - power * logs, starts)):
             if _one_sign(sign * (signs[i] if power % 2 == 1 else 1)):
-                return "factor", f"is the right one {said.format(_bracket(words[i]))}{_number(target - power * logs[i])}", False
+                return Mistake("factor", f"is the right one {said.format(_bracket(words[i]))}{_number(target - power * logs[i])}")
     few = slice(starts[-1], starts[-1] + FEWEST // 2)  # most pairs fail on the first numbers
     for (p, q), said in PAIRS.items():
         rest = target[few] - p * logs[:, None, few] - q * logs[None, :, few]
@@ -132,7 +133,7 @@ def _times(wrong: Sequence[Observation], x: str) -> tuple[str, str, bool] | None
             both = sign * (signs[i] if p % 2 == 1 else 1) * (signs[j] if q % 2 == 1 else 1)
             if i != j and (p != q or i < j) and _one_sign(both) and _level(target - p * logs[i] - q * logs[j], starts):
                 family = "factor" if p == q else "function"
-                return family, f"{said.format(_bracket(words[i]), _bracket(words[j]))}", False
+                return Mistake(family, f"{said.format(_bracket(words[i]), _bracket(words[j]))}")
     return None
 
 

@@ -10,15 +10,14 @@ import numpy as np
 
 from ..run.observation import Observation, close, number
 from ..run.reference import stretched_axes
+from .diagnosis import Mistake
 
 POWERS = {1: "times {}", -1: "divided by {}", 2: "times the square of {}",
           -2: "divided by the square of {}", 0.5: "times the root of {}", -0.5: "divided by the root of {}",
           3: "times the cube of {}", -3: "divided by the cube of {}"}  # fmt: skip
 
-# --- a constant factor: which number it is, and where it may come from
 
-
-def constant_factor(wrong: list[Observation], x: str) -> tuple[str, str, bool] | None:
+def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
     """If the gradient is the right one times one number for each call: family, a sentence, and whether it is a rule for all calls."""
     ratios = []
     for o in wrong:
@@ -38,17 +37,17 @@ def constant_factor(wrong: list[Observation], x: str) -> tuple[str, str, bool] |
                 if sizes[0][name] not in (0, 1) and close(np.array(ratios), np.array(predicted, float)):
                     if same and len(ratios) > 1 and not name.startswith("the number of"):
                         maybe = f"perhaps {'1 / ' * (power == -1)}{name}"  # it is as large in every call
-                        return "constant", f"is {number(ratios[0])} times the right one, everywhere ({maybe})", True
+                        return Mistake("constant", f"is {number(ratios[0])} times the right one, everywhere ({maybe})", True)
                     if name == USES.format(x=x) and power == -1:
-                        return "averaged", f"is averaged over {name}; it has to be summed", True
-                    return "constant", f"is the right one {'multiplied' if power == 1 else 'divided'} by {name}", True
+                        return Mistake("averaged", f"is averaged over {name}; it has to be summed", True)
+                    return Mistake("constant", f"is the right one {'multiplied' if power == 1 else 'divided'} by {name}", True)
     if same:
         origin = _known_number(ratios[0])
-        return ("constant", f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""), True)
+        return Mistake("constant", f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""), True)
     if two := _two_numbers(ratios, sizes):
-        return "constant", two, True
+        return Mistake("constant", two, True)
     found = " and ".join(number(ratio) for ratio in sorted({min(ratios), max(ratios)}))
-    return "constant", f"is a multiple of the right one, but not always the same one ({found})", False
+    return Mistake("constant", f"is a multiple of the right one, but not always the same one ({found})")
 
 
 BESIDES = {2: "2 times too large", 0.5: "half as large as it should be", -1: "of the wrong sign", 3: "3 times too large",
@@ -127,10 +126,7 @@ def _known_number(c: float) -> str:
     return next((text for value, text in known.items() if math.isclose(c, value, rel_tol=1e-9)), "")
 
 
-# --- broadcasting: what became of the axes that were stretched
-
-
-def reduction(got: np.ndarray, full: np.ndarray, shape: tuple[int, ...], right: tuple[int, ...] | None = None) -> tuple[str, str] | None:
+def reduction(got: np.ndarray, full: np.ndarray, shape: tuple[int, ...], right: tuple[int, ...] | None = None) -> Mistake | None:
     """What was done to the full gradient instead of summing it to `shape`: (family, sentence), or None.
 
     `right`: the axes that have to be summed, if they are not those that broadcasting stretched.
@@ -148,12 +144,12 @@ def reduction(got: np.ndarray, full: np.ndarray, shape: tuple[int, ...], right: 
                 if value.shape == got.shape and close(got, value):
                     return _reduction(how, axes, right, got.shape, shape)
                 if how == "summed" and got.size == math.prod(shape) and value.ndim == got.ndim and _is_cut(got, value):
-                    return "wrong axis", f"{_reduction(how, axes, right, got.shape, shape)[1]}, and it is cut to its shape"
+                    return Mistake("wrong axis", f"{_reduction(how, axes, right, got.shape, shape).text}, and it is cut to its shape")
                 if keepdims and axes and set(axes) > set(right) and got.shape == shape and _same_all_over(got, value, shape):
                     surplus = axes_in_words(a for a in axes if a not in right)
                     if how == "slice":
-                        return "places", f"is {ALIKE} {surplus}: what belongs to its first entry"
-                    return "wrong axis", f"is {REDUCED[how]} over {surplus} too, and so {ALIKE} {surplus}"
+                        return Mistake("places", f"is {ALIKE} {surplus}: what belongs to its first entry")
+                    return Mistake("wrong axis", f"is {REDUCED[how]} over {surplus} too, and so {ALIKE} {surplus}")
     return None
 
 
@@ -163,23 +159,23 @@ def _is_cut(got: np.ndarray, value: np.ndarray) -> bool:
     return longer and close(got, value[tuple(slice(n) for n in got.shape)])
 
 
-def _reduction(how: str, axes: tuple[int, ...], right: tuple[int, ...], got: tuple, shape: tuple) -> tuple[str, str]:
+def _reduction(how: str, axes: tuple[int, ...], right: tuple[int, ...], got: tuple, shape: tuple) -> Mistake:
     if how == "summed" and set(axes) == set(right):
-        return ("keepdims", f"has the right numbers in the wrong shape: the axes of size 1 are not as they were in {shape}")
+        return Mistake("keepdims", f"has the right numbers in the wrong shape: the axes of size 1 are not as they were in {shape}")
     if not right:
-        return "wrong axis", f"is {REDUCED[how]} over {axes_in_words(axes)}, where no axis was stretched"
+        return Mistake("wrong axis", f"is {REDUCED[how]} over {axes_in_words(axes)}, where no axis was stretched")
     if how == "averaged":
-        return "averaged", f"is averaged over {axes_in_words(axes)}; it has to be summed"
+        return Mistake("averaged", f"is averaged over {axes_in_words(axes)}; it has to be summed")
     if how == "maximum":
-        return "one of many", f"keeps only the largest contribution along {axes_in_words(axes)}; all of them count"
+        return Mistake("one of many", f"keeps only the largest contribution along {axes_in_words(axes)}; all of them count")
     if how == "slice":
-        return "one of many", f"keeps only the first slice along {axes_in_words(axes)}; all of them count"
+        return Mistake("one of many", f"keeps only the first slice along {axes_in_words(axes)}; all of them count")
     if not axes:
-        return "not summed", f"is not summed over {axes_in_words(right)}"
+        return Mistake("not summed", f"is not summed over {axes_in_words(right)}")
     missing, surplus = [a for a in right if a not in axes], [a for a in axes if a not in right]
     if missing and not surplus:
-        return "not summed", f"is summed over {axes_in_words(axes)} but not over {axes_in_words(missing)}"
-    return "wrong axis", f"is summed over {axes_in_words(axes)}; it has to be summed over {axes_in_words(right)}"
+        return Mistake("not summed", f"is summed over {axes_in_words(axes)} but not over {axes_in_words(missing)}")
+    return Mistake("wrong axis", f"is summed over {axes_in_words(axes)}; it has to be summed over {axes_in_words(right)}")
 
 
 ALIKE = "the same everywhere along"
@@ -204,9 +200,6 @@ def _first(a: np.ndarray, axis: tuple[int, ...], keepdims: bool) -> np.ndarray:
 def axes_in_words(axes: Iterable[int]) -> str:
     axes = list(axes)
     return ("axis " if len(axes) == 1 else "axes ") + " and ".join(map(str, axes))
-
-
-# --- places: the gradient is right except where some question about the values has the answer yes
 
 
 def places(observations: list[Observation], x: str) -> str | None:

@@ -93,8 +93,6 @@ class Chain:
         self.words[self.last] = "the result of forward"
         self._back(np.broadcast_to(g, self.values[self.last].shape))
 
-    # -- the way there
-
     def _watched(self, run: Callable) -> Any:
         before, modes.tracer = modes.tracer, self
         modes.settle()
@@ -127,8 +125,6 @@ class Chain:
         self._kept.append(result)  # kept alive, so that no other tensor gets its id
         self.steps.append(Step(op, sources, names, place))
         return result
-
-    # -- the way back
 
     def _back(self, g: np.ndarray) -> None:
         self.gradients = self._sent({self.last: g}, len(self.steps), keep=True)

@@ -156,9 +156,6 @@ def sigmoid(x):
     return np.where(x >= 0, 1, e) / (1 + e)
 
 
-# -- inputs that random numbers will not do for -----------------------------------------------------
-
-
 def with_ties(rng, shapes, settings):
     """Small whole numbers and a half, so that every row has its maximum several times."""
     a = rng.integers(-3, 3, shapes[0]) + 0.5

@@ -1,0 +1,221 @@
+"""Explanations that look at the gradient itself: what is said only if it is seen in every call that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+
+from ..run.observation import Observation, close, error_of
+from .diagnosis import Mistake
+from .jacobian import is_linear, jacobians, recognise, ties
+from .scaling import axes_in_words, reduction
+from .stepwise import stretched
+
+Observations = list[Observation]
+NEAR = 0.05  # of the largest entry
+
+
+def in_all(wrong: Observations, x: str, look: Callable[[Observation, str], Mistake | None]) -> Mistake | None:
+    """What one call shows, if all the others show the same kind of mistake."""
+    first = look(wrong[0], x)
+    return first if first and all((f := look(o, x)) and f.family == first.family for o in wrong[1:]) else None
+
+
+def is_thin(o: Observation, x: str) -> bool:
+    """Would stretching make it right?"""
+    got, want = o.got[x], o.want[x]
+    if got.size >= want.size or got.ndim > want.ndim:
+        return False
+    try:
+        return close(np.broadcast_to(got, want.shape), want)
+    except ValueError:
+        return False
+
+
+def is_surplus(o: Observation, x: str) -> bool:
+    """Right wherever the right one is not 0, and the same number where it is: nothing was asked of the places."""
+    got, want = o.got[x], o.want[x]
+    if got.shape != want.shape or o.reference.elementwise:
+        return False
+    needed = want != 0
+    return bool(needed.any() and not needed.all() and close(got[needed], want[needed]) and got[~needed].all())
+
+
+def not_numbers(wrong: Observations, x: str) -> Mistake | None:
+    """Not a number, or infinite, where the right gradient is an ordinary number."""
+    for o in wrong:
+        got, want = o.got[x], o.want[x]
+        lost = ~np.isfinite(got) if got.shape == want.shape else np.zeros(())
+        if not lost.any() or not np.isfinite(want).all() or not close(np.where(lost, want, got), want):
+            continue
+        text = f"is not a number (nan, inf) at {int(lost.sum())} of {lost.size} places"
+        for name in (*o.reference.inputs, "out", "g"):
+            value = np.asarray(o.g if name == "g" else o.names[name])
+            if value.shape == lost.shape:
+                for word, test in (("negative", value < 0), ("positive", value > 0)):
+                    if np.array_equal(test, lost) and not lost.all():
+                        text += f": exactly where {name} is {word}"
+        return Mistake("nan", f"{text}; a log or root of a negative number, or 0 / 0, on the way", True, place=o)
+    return None
+
+
+def few_digits(wrong: Observations, x: str) -> Mistake | None:
+    """Right but for its last digits, and no more digits than half precision has."""
+    for o in wrong:
+        got, want = np.asarray(o.got[x]), o.want[x]
+        if got.shape != want.shape or not np.array_equal(got, got.astype(np.float16)) or error_of(o, x) > 2e-3:
+            return None
+    return Mistake("precision", "has only the digits of float16, for float64 inputs", len(wrong) > 1)
+
+
+def tie(wrong: Observations, x: str) -> Mistake | None:
+    """Something else than equal shares, where several entries are the largest."""
+    for o in wrong:
+        values = np.asarray(o.names[x])
+        if o.reference.elementwise or len(np.unique(values)) == values.size:
+            return None
+    found = [ties(o, pair) for o in wrong[:2] if (pair := jacobians(o, x)) and is_linear(o, pair)]
+    return found[0] if found and all(f == found[0] for f in found) else None
+
+
+def averaged(o: Observation, x: str) -> Mistake | None:
+    """Was what a layer adds up for its bias averaged?"""
+    found = (reduction(o.got[x], full, shape) for full, shape in stretched(o, x))
+    return next((f for f in found if f and f.family == "averaged"), None)
+
+
+def reduced(o: Observation, x: str) -> Mistake | None:
+    """What was summed that should not be; or, where g itself is to be summed (a bias), along which axes it was."""
+    got, want = o.got[x], o.want[x]
+    if found := reduction(got, want, want.shape, ()):
+        return found
+    for full, shape in stretched(o, x):
+        if found := reduction(got, full, shape):
+            return found
+    for count in range(1, o.g.ndim + 1) if o.g.ndim >= want.ndim and not o.reference.elementwise else ():
+        for axes in combinations(range(o.g.ndim), count):
+            summed = o.g.sum(axes, keepdims=True)
+            if summed.size == want.size and close(summed.reshape(want.shape), want):
+                return reduction(got, o.g, want.shape, axes)
+    return None
+
+
+def exchanged(calls: Observations, x: str) -> Mistake | None:
+    """Has the gradient the shape of the other input, wherever the two shapes differ?"""
+    for y in calls[0].reference.differentiable() if calls else ():
+        differ = [o for o in calls if o.shape(x) != o.shape(y)]
+        if y != x and differ and all((np.shape(o.got[x]), np.shape(o.got[y])) == (o.shape(y), o.shape(x)) for o in differ):
+            return Mistake("swapped", f"has the shape of {y}, and that for {y} the shape of {x}", True, place=differ[0])
+    return None
+
+
+def moved(wrong: Observations, x: str) -> Mistake | None:
+    """The right numbers in other places."""
+    if wrong[0].reference.elementwise or not all(o.want[x].size > 1 for o in wrong):
+        return None
+    mover = all(np.isin(o.want[x], o.g).all() for o in wrong)  # nothing but moving: every number comes from g as it is
+    o = wrong[-1]
+    got, want = o.got[x], o.want[x]
+    if not all(o.got[x].size == o.want[x].size and close(np.sort(o.got[x], axis=None), np.sort(o.want[x], axis=None)) for o in wrong):
+        if not mover or not all(np.isin(o.got[x], o.g).all() for o in wrong):
+            return None
+        if got.shape != want.shape:
+            return Mistake("pieces", f"is another piece of g: it has shape {got.shape}, expected {want.shape}", True)
+        return Mistake("pieces", f"is another piece of g than the one that came from {x}", True)
+    if all(close(o.got[x].ravel(), o.g.ravel()) for o in wrong):
+        text = "has its numbers in the order of g: they were given another shape, and not moved back to where they came from"
+        return Mistake("permutation", text, True)
+    if got.shape != want.shape:
+        return Mistake("permutation", f"has the right numbers with the axes in another order: {got.shape}, expected {want.shape}", mover)
+    at = tuple(int(i) for i in np.argwhere(~np.isclose(got, want))[0])
+    to = tuple(int(i) for i in np.argwhere(np.isclose(got, want[at]))[0])
+    text = f"has the right numbers in the wrong places: what belongs at {list(at)} is at {list(to)}"
+    return Mistake("permutation", text, mover)
+
+
+def in_jacobian(wrong: Observations, x: str, look: Callable = recognise) -> Mistake | None:
+    """What the two Jacobians show, if they show the same for two calls."""
+    found: list[Mistake] = []
+    for o in wrong:
+        pair = jacobians(o, x)
+        if pair is None or not is_linear(o, pair):
+            continue
+        seen = look(o, pair)
+        if seen is None or (found and found[0].family != seen.family):
+            return None
+        if found:
+            return found[0]
+        found.append(seen)
+    return Mistake(found[0].family, found[0].text) if found else None
+
+
+def summed_alone(wrong: Observations, x: str) -> Mistake | None:
+    """Of a product: g added up to the shape of the input, and then times a value of that shape, or nothing."""
+    o = wrong[0]
+    if o.reference.elementwise or len(o.reference.inputs) < 2:
+        return None
+    for count in range(1, o.g.ndim + 1):
+        for axes in combinations(range(o.g.ndim), count):
+            for name in ("", *o.reference.inputs, "out"):
+                if all(_is_summed_times(o, x, axes, name) for o in wrong):
+                    text = f"is g, added up over {axes_in_words(axes)}"
+                    if not name:
+                        return Mistake("upstream only", f"{text}: the local derivative is missing")
+                    whose = ": each entry of g has its own partner, before anything is added up"
+                    if name == x:
+                        whose = " itself: the values of another input belong there"
+                    return Mistake("variable", f"{text}, times {name}{whose}")
+    return None
+
+
+def _is_summed_times(o: Observation, x: str, axes: tuple[int, ...], name: str) -> bool:
+    summed = o.g.sum(axes) if max(axes) < o.g.ndim else o.g
+    value = np.asarray(o.names[name]) if name else np.ones(())
+    if summed.shape != o.want[x].shape or value.shape not in ((), summed.shape):
+        return False
+    return close(o.got[x], summed * value)
+
+
+def as_function_of_g(wrong: Observations, x: str) -> Mistake | None:
+    """Whatever the formula is: does the gradient change with g, and is it linear in it?"""
+    for one, other in combinations(wrong, 2):
+        if one.out is not other.out or np.array_equal(one.g, other.g):
+            continue
+        if one.got[x].shape == other.got[x].shape and close(one.got[x], other.got[x]):
+            text = "does not change when g does: the incoming gradient is not used, and the rest is not right either"
+            return Mistake("upstream ignored", text)
+        both = one.ask([one.g + other.g, 2 * one.g]) if one.ask else None
+        if both is None or any(b[x] is None or b[x].shape != one.got[x].shape for b in both):
+            continue
+        if not close(both[0][x], one.got[x] + other.got[x]) and not close(both[1][x], 2 * one.got[x]):
+            text = "is not linear in g: twice the g does not give twice the gradient, and the rest is not right either"
+            return Mistake("upstream twice", text)
+    return None
+
+
+def partly(wrong: Observations, x: str) -> Mistake | None:
+    """Right at some places, and the same multiple of the right one at all others."""
+    ratios = []
+    for o in wrong:
+        got, want = o.got[x], o.want[x]
+        if got.shape != want.shape:
+            return None
+        off = ~np.isclose(got, want, rtol=1e-9, atol=1e-12)
+        if off.all() or not np.all(want[off]):
+            return None
+        ratios.append(got[off] / want[off])
+    ratio = np.concatenate(ratios)
+    if ratio.size < 3 or not close(ratio, np.full_like(ratio, ratio[0])):
+        return None
+    return Mistake("places", f"is right at some places, and {ratio[0]:.6g} times the right one at the others")
+
+
+def near(wrong: Observations, x: str) -> Mistake | None:
+    """Off by a little, everywhere: by a number in it and not by its form."""
+    off = max(error_of(o, x) for o in wrong)
+    if off > NEAR:
+        return None
+    text = f"is close to the right one, off by at most {100 * off:.2g} % of its largest entry: "
+    return Mistake("number", text + "a small number such as eps stands in it, a rounded constant, or an approximation")
