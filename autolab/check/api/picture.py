@@ -6,7 +6,7 @@ import html
 
 import numpy as np
 
-from ..diagnosis.jacobian import Pair
+from ..diagnosis.jacobian import Jacobians
 
 LARGEST = 40  # rows or columns; beyond that a cell is too small to see
 CELL, GAP, TOP = 11, 36, 22
@@ -17,16 +17,16 @@ def fits(rows: int, columns: int) -> bool:
     return 0 < rows <= LARGEST and 0 < columns <= LARGEST
 
 
-def summary(pair: Pair) -> str:
+def summary(pair: Jacobians) -> str:
     """One sentence: the size, and how many derivatives differ, are missing, or are too many."""
-    differ, yours, right = _differ(pair), ~_none(pair.yours, pair), ~_none(pair.right, pair)
+    differ, yours, right = ~pair.same, ~pair.zero, pair.needed
     counts = [(int((differ & right & ~yours).sum()), "missing"), (int((differ & yours & ~right).sum()), "too many")]
     more = "".join(f", {n} {word}" for n, word in counts if n)
     rows, columns = pair.right.shape
     return f"d result / d {pair.x}, {rows} by {columns}: {int(differ.sum())} of {differ.size} derivatives differ{more}"
 
 
-def svg(pair: Pair) -> str:
+def svg(pair: Jacobians) -> str:
     """Both matrices: filled where a derivative is not 0, outlined where yours differs from the right one.
 
     Blue is positive and orange negative, the darker the larger; a minus sign stands in what is negative.
@@ -41,7 +41,7 @@ def svg(pair: Pair) -> str:
         size = f"width='{columns * CELL}' height='{rows * CELL}'"
         parts.append(f"<rect x='{left}' y='{TOP}' {size} fill='none' stroke='currentColor' stroke-opacity='.35'/>")
         parts += [_cell(left, i, j, value, scale) for (i, j), value in np.ndenumerate(matrix) if value]
-    for i, j in np.argwhere(_differ(pair)):
+    for i, j in np.argwhere(~pair.same):
         parts.append(
             f"<rect x='{j * CELL + 1}' y='{TOP + i * CELL + 1}' width='{CELL - 2}' height='{CELL - 2}' fill='none' stroke='currentColor'/>"
         )
@@ -63,9 +63,9 @@ def _cell(left: int, i: int, j: int, value: float, scale: float) -> str:
     return box if value > 0 else f"{box}<path d='M{x + 3} {middle}h{CELL - 6}' stroke='#fff' stroke-width='1.2'/>"
 
 
-def text(pair: Pair) -> str:
+def text(pair: Jacobians) -> str:
     """The same for a terminal: + and - where a derivative is not 0, . where it is; marked with ! where yours differs."""
-    differ = _differ(pair)
+    differ = ~pair.same
     lines = [summary(pair), f"  {'yours':{2 * pair.right.shape[1] + 2}}right"]
     for i in range(len(pair.right)):
         yours = "".join(f"{_sign(v, pair)}{'!' if differ[i, j] else ' '}" for j, v in enumerate(pair.yours[i]))
@@ -73,15 +73,7 @@ def text(pair: Pair) -> str:
     return "\n".join(lines)
 
 
-def _sign(value: float, pair: Pair) -> str:
+def _sign(value: float, pair: Jacobians) -> str:
     if not np.isfinite(value):
         return "?"
-    return "." if _none(value, pair) else "+" if value > 0 else "-"
-
-
-def _none(value, pair: Pair):
-    return np.abs(value) <= 1e-12 * (np.abs(pair.right).max(initial=0.0) or 1.0)
-
-
-def _differ(pair: Pair) -> np.ndarray:
-    return ~(np.abs(pair.yours - pair.right) <= 1e-9 * (np.abs(pair.right).max(initial=0.0) or 1.0))
+    return "." if pair.is_zero(value) else "+" if value > 0 else "-"

@@ -9,7 +9,7 @@ import numpy as np
 from ..diagnosis.diagnose import FLOAT32
 from ..diagnosis.diagnosis import Diagnosis, diagnosis, fault, worst_place
 from ..diagnosis.explain import explain
-from ..diagnosis.jacobian import Pair, is_linear, jacobians
+from ..diagnosis.jacobian import Jacobians, is_linear, jacobians
 from ..run.cases import broadcast_for
 from ..run.observation import RIGHT, close, error_of
 from ..run.runs import Run, how_not_linear, worst_result
@@ -236,7 +236,7 @@ class Court(Conduct):
                     return Verdict("stability", False, text)
         return Verdict("stability", True, "large numbers give finite gradients")
 
-    def jacobians(self) -> Pair | None:
+    def jacobians(self) -> Jacobians | None:
         """Both matrices for the first input whose gradient is wrong, where they are small enough to look at."""
         for o in sorted(self.seen, key=lambda o: o.out.size):
             for x in self.inputs:

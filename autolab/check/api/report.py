@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..diagnosis.diagnosis import Diagnosis
-from ..diagnosis.jacobian import Pair
+from ..diagnosis.jacobian import Jacobians
 from . import picture
 from .schema import VERSION as SCHEMA
 
@@ -50,7 +50,7 @@ class Report:
     seed: int
     seconds: float
     notes: tuple[str, ...] = ()  # remarks that cost nothing
-    jacobians: Pair | None = None  # of the first gradient that is wrong, if it is small enough to look at
+    jacobians: Jacobians | None = None  # of the first gradient that is wrong, if it is small enough to look at
     attempt: int = 0  # the how manieth on this machine; 0 if nobody counts
 
     @property

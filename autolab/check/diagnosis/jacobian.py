@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +22,7 @@ LARGEST = 128  # results; each costs a call of the learner's rule
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class Jacobians:
     """The learner's Jacobian beside the right one: a row for each result, a column for each entry of the input."""
 
     x: str
@@ -29,15 +31,38 @@ class Pair:
     out_shape: tuple[int, ...]
     x_shape: tuple[int, ...]
 
+    @property
+    def _scale(self) -> float:
+        return float(np.abs(self.right).max(initial=0.0)) or 1.0
 
-def jacobians(o: Observation, x: str) -> Pair | None:
+    def is_zero(self, value: Any) -> Any:
+        """Which of these derivatives are 0 beside the largest."""
+        return np.abs(value) <= 1e-12 * self._scale
+
+    @cached_property
+    def same(self) -> np.ndarray:
+        """Which derivatives are right."""
+        return np.abs(self.yours - self.right) <= 1e-9 * self._scale
+
+    @cached_property
+    def zero(self) -> np.ndarray:
+        """Which of the learner's derivatives are 0."""
+        return self.is_zero(self.yours)
+
+    @cached_property
+    def needed(self) -> np.ndarray:
+        """Which derivatives are not 0 in the right matrix."""
+        return ~self.is_zero(self.right)
+
+
+def jacobians(o: Observation, x: str) -> Jacobians | None:
     """Both matrices, or None if there are too many results or the rule is not linear in g; worked out once for each call."""
     if ("jacobians", x) not in o.memo:
         o.memo["jacobians", x] = _row_by_row(o, x)
     return o.memo["jacobians", x]
 
 
-def _row_by_row(o: Observation, x: str) -> Pair | None:
+def _row_by_row(o: Observation, x: str) -> Jacobians | None:
     n, shape = o.out.size, o.want[x].shape
     if o.ask is None or not 0 < n <= LARGEST:
         return None
@@ -47,15 +72,15 @@ def _row_by_row(o: Observation, x: str) -> Pair | None:
         return None
     yours = np.stack([np.asarray(row[x], float).ravel() for row in rows])
     right = np.stack([o.reference.gradient(x, unit, o.names).ravel() for unit in units])
-    return Pair(x, yours, right, o.out.shape, shape)
+    return Jacobians(x, yours, right, o.out.shape, shape)
 
 
-def is_linear(o: Observation, pair: Pair) -> bool:
+def is_linear(o: Observation, pair: Jacobians) -> bool:
     """Do the rows, weighted with g, give what the rule gave for g?"""
     return close(o.g.ravel() @ pair.yours, np.asarray(o.got[pair.x]).ravel())
 
 
-def recognise(o: Observation, pair: Pair) -> Mistake | None:
+def recognise(o: Observation, pair: Jacobians) -> Mistake | None:
     """What is wrong with the matrix, if it is one of the patterns below."""
     for look in (ties, _lost, _uses, _alone, _elsewhere, _scaled, _terms):
         if found := look(o, pair):
@@ -63,32 +88,25 @@ def recognise(o: Observation, pair: Pair) -> Mistake | None:
     return None
 
 
-def _where(pair: Pair) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Which derivatives are right; are zero; should be zero."""
-    scale = np.abs(pair.right).max(initial=0.0) or 1.0
-    same = np.abs(pair.yours - pair.right) <= 1e-9 * scale
-    return same, np.abs(pair.yours) <= 1e-12 * scale, np.abs(pair.right) <= 1e-12 * scale
-
-
-def ties(o: Observation, pair: Pair) -> Mistake | None:
+def ties(o: Observation, pair: Jacobians) -> Mistake | None:
+    """Something else than equal shares for equal entries."""
     values = np.asarray(o.names[pair.x])
     if values.size != pair.right.shape[1]:
         return None
-    same, none, should_be_none = _where(pair)
     full, winners = 0, 0
     for i, row in enumerate(pair.right):
-        tied = np.flatnonzero(~should_be_none[i])
+        tied = np.flatnonzero(pair.needed[i])
         if len(tied) < 2 or np.ptp(row[tied]) > 1e-12 or np.ptp(values.ravel()[tied]) > 0:
-            if not same[i].all():
+            if not pair.same[i].all():
                 return None
             continue
         got, whole = pair.yours[i], row.sum()
-        if not none[i][should_be_none[i]].all():
+        if not pair.zero[i][~pair.needed[i]].all():
             return None
-        given = got[tied][~none[i][tied]]
-        if not np.allclose(given, whole):
+        shares = got[tied][~pair.zero[i][tied]]
+        if not np.allclose(shares, whole):
             return None
-        full, winners = full + (len(given) == len(tied)), winners + (len(given) == 1)
+        full, winners = full + (len(shares) == len(tied)), winners + (len(shares) == 1)
     if winners and not full:
         return Mistake("tie", "gives everything to one of several equal entries; at a tie, all of them have an equal share", True)
     if full and not winners:
@@ -96,17 +114,14 @@ def ties(o: Observation, pair: Pair) -> Mistake | None:
     return None
 
 
-def _lost(o: Observation, pair: Pair) -> Mistake | None:
-    same, none, should_be_none = _where(pair)
-    lost = ~same
-    if not np.all(none[lost]) or not lost.any():
+def _lost(o: Observation, pair: Jacobians) -> Mistake | None:
+    lost, needed = ~pair.same, pair.needed
+    if not np.all(pair.zero[lost]) or not lost.any():
         return None
-    needed = ~should_be_none
     if pair.out_shape == pair.x_shape and not lost.diagonal().any() and np.all(lost == (needed & ~np.eye(len(lost), dtype=bool))):
-        return Mistake(
-            "diagonal only", "keeps only the effect of each entry on its own result; here every entry also changes the others", True
-        )
-    kept = needed & same
+        text = "keeps only the effect of each entry on its own result; here every entry also changes the others"
+        return Mistake("diagonal only", text, True)
+    kept = needed & pair.same
     touched = kept.any(axis=0) | ~needed.any(axis=0)
     if touched.all() and (found := _survivors(pair, needed, kept)):
         return found
@@ -114,13 +129,12 @@ def _lost(o: Observation, pair: Pair) -> Mistake | None:
         place = _slice(lost.any(axis=0), pair.x_shape, pair.x)
         return Mistake("places", f"is 0 {place} where it should not be: nothing arrives there", True)
     if not kept[lost.any(axis=1)].any():
-        return Mistake(
-            "one of many", f"uses only some entries of g: {_slice(lost.any(axis=1), pair.out_shape, 'g')} g is never looked at", True
-        )
+        place = _slice(lost.any(axis=1), pair.out_shape, "g")
+        return Mistake("one of many", f"uses only some entries of g: {place} g is never looked at", True)
     return Mistake("term", f"misses some contributions: {int(lost.sum())} of {int(needed.sum())} derivatives are 0 and should not be")
 
 
-def _survivors(pair: Pair, needed: np.ndarray, kept: np.ndarray) -> Mistake | None:
+def _survivors(pair: Jacobians, needed: np.ndarray, kept: np.ndarray) -> Mistake | None:
     """Is what is left of each entry's contributions the last, or the first, along some axes of g?"""
     index = np.indices(pair.out_shape).reshape(len(pair.out_shape), -1)
     for count in range(1, len(pair.out_shape) + 1):
@@ -154,50 +168,45 @@ def _slice(which: np.ndarray, shape: tuple[int, ...], name: str) -> str:
     return f"at {int(mask.sum())} of {mask.size} places"
 
 
-def _alone(o: Observation, pair: Pair) -> Mistake | None:
+def _alone(o: Observation, pair: Jacobians) -> Mistake | None:
     """Only its own g reaches each entry, and not even that with the right factor."""
-    _, none, should_be_none = _where(pair)
-    own = np.eye(len(none), dtype=bool) if none.shape[0] == none.shape[1] and pair.out_shape == pair.x_shape else None
-    if own is None or not none[~own].all() or should_be_none[~own].all() or none[own].any():
+    if pair.out_shape != pair.x_shape:
+        return None
+    diagonal = np.eye(len(pair.zero), dtype=bool)
+    if not pair.zero[~diagonal].all() or not pair.needed[~diagonal].any() or pair.zero[diagonal].any():
         return None
     text = "keeps only the effect of each entry on its own result, and that not with the right factor; here every entry also changes others"
     return Mistake("diagonal only", text)
 
 
-def weights(o: Observation, pair: Pair) -> Mistake | None:
+def weights(o: Observation, pair: Jacobians) -> Mistake | None:
     """The right places, and wrong numbers at each of them: where nothing more is known."""
-    same, none, should_be_none = _where(pair)
-    if not should_be_none.any() or not np.array_equal(none, should_be_none) or same[~should_be_none].any():
+    if pair.needed.all() or not np.array_equal(~pair.zero, pair.needed) or pair.same[pair.needed].any():
         return None
     return Mistake("factor", f"reaches the right entries of {pair.x} from the right entries of g, and with wrong factors")
 
 
-def _elsewhere(o: Observation, pair: Pair) -> Mistake | None:
+def _elsewhere(o: Observation, pair: Jacobians) -> Mistake | None:
     """Other derivatives are zero than should be."""
-    _, none, should_be_none = _where(pair)
-    surplus, lost = ~none & should_be_none, none & ~should_be_none
-    if not surplus.any():
+    yours, right = ~pair.zero, pair.needed
+    if not (yours & ~right).any():
         return None
-    if not lost.any():
+    if not (right & ~yours).any():
         return Mistake("mask", f"also reaches entries of {pair.x} that the result does not depend on: a mask or a choice is missing")
-    if found := _misplaced(pair, ~none, ~should_be_none):
+    if found := _misplaced(pair, yours, right):
         return found
-    if not (~none & ~should_be_none).any():
+    if not (yours & right).any():
         return Mistake("mask", "is 0 where it should not be, and not 0 where it should: the mask or choice is the wrong way round")
     return Mistake("mask", f"reaches other entries of {pair.x} than those that the result depends on")
 
 
-def _misplaced(pair: Pair, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
+def _misplaced(pair: Jacobians, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
     """As many entries of g as there should be, and others."""
     if pair.out_shape == pair.x_shape and np.array_equal(yours, right.T) and not np.array_equal(right, right.T):
-        return Mistake(
-            "flipped", "runs the wrong way: it collects from the entries before where those after belong, or the other way round", True
-        )
-    if (
-        np.array_equal(yours.sum(axis=0), right.sum(axis=0))
-        and np.ptp(pair.right[right]) < 1e-12
-        and close(np.sort(pair.yours, axis=0), np.sort(pair.right, axis=0))
-    ):
+        text = "runs the wrong way: it collects from the entries before where those after belong, or the other way round"
+        return Mistake("flipped", text, True)
+    same_count, one_number = np.array_equal(yours.sum(axis=0), right.sum(axis=0)), np.ptp(pair.right[right]) < 1e-12
+    if same_count and one_number and close(np.sort(pair.yours, axis=0), np.sort(pair.right, axis=0)):
         first = int(np.argmax((yours != right).any(axis=0)))
         at = [int(i) for i in np.unravel_index(first, pair.x_shape)]
         text = f"collects from the wrong entries of g: at {pair.x}{at} it uses {_entries(yours[:, first], pair)}, which came from elsewhere"
@@ -205,26 +214,24 @@ def _misplaced(pair: Pair, yours: np.ndarray, right: np.ndarray) -> Mistake | No
     return None
 
 
-def _entries(which: np.ndarray, pair: Pair) -> str:
+def _entries(which: np.ndarray, pair: Jacobians) -> str:
     places = [tuple(int(i) for i in np.unravel_index(k, pair.out_shape)) for k in np.flatnonzero(which)]
     said = ", ".join(f"g{list(p)}" for p in places[:3])
     return said + (f" and {len(places) - 3} more" if len(places) > 3 else "")
 
 
-def _uses(o: Observation, pair: Pair) -> Mistake | None:
-    _, _, should_be_none = _where(pair)
-    uses = (~should_be_none).sum(axis=0)
+def _uses(o: Observation, pair: Jacobians) -> Mistake | None:
+    uses = pair.needed.sum(axis=0)
     if uses.max() > 1 and close(pair.yours, pair.right / np.maximum(uses, 1)):
         return Mistake("averaged", "is averaged over the results that each entry takes part in; the contributions have to be added", True)
     return None
 
 
-def _scaled(o: Observation, pair: Pair) -> Mistake | None:
+def _scaled(o: Observation, pair: Jacobians) -> Mistake | None:
     """Every column, or every row, is the right one times a number that stands in one of the arrays."""
-    _, none, should_be_none = _where(pair)
-    if not np.array_equal(none, should_be_none):
+    if not np.array_equal(~pair.zero, pair.needed):
         return None
-    ratio = np.where(should_be_none, np.nan, pair.yours / np.where(should_be_none, 1, pair.right))
+    ratio = np.where(pair.needed, pair.yours / np.where(pair.needed, pair.right, 1), np.nan)
     for axis, shape in ((0, pair.x_shape), (1, pair.out_shape)):
         if pair.right.shape[axis] < 2:
             continue
@@ -241,16 +248,15 @@ def _scaled(o: Observation, pair: Pair) -> Mistake | None:
                 continue
             said = "the result of forward" if name == "out" else name
             for power in (1, -1, 2, -2):
-                if np.allclose(low, value**power, rtol=1e-9):
-                    return Mistake("factor", f"is the right one {POWERS[power].format(said)}", True)
-                if np.allclose(low, -(value**power), rtol=1e-9):
-                    return Mistake("factor", f"is minus the right one {POWERS[power].format(said)}", True)
+                for sign, words in ((1, ""), (-1, "minus ")):
+                    if np.allclose(low, sign * value**power, rtol=1e-9):
+                        return Mistake("factor", f"is {words}the right one {POWERS[power].format(said)}", True)
         if np.allclose(np.abs(low), 1, rtol=1e-9) and np.ptp(low):
             return Mistake("sign", f"has the wrong sign at {int((low < 0).sum())} of {low.size} places", True)
     return None
 
 
-def _terms(o: Observation, pair: Pair) -> Mistake | None:
+def _terms(o: Observation, pair: Jacobians) -> Mistake | None:
     """Along one axis, the difference is a multiple of a vector that people know: ones, x, the normalised x, the result."""
     if pair.out_shape != pair.x_shape or not pair.x_shape:
         return None

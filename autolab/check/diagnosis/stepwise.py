@@ -21,6 +21,7 @@ from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
 from ..run.observation import Observation, close
+from ..run.reference import sum_to
 from .decompositions import DECOMPOSITIONS
 from .equivalent_formulas import NamedFormula, equivalent_formulas
 from .mutants import mutants
@@ -33,7 +34,7 @@ class CannotTrace(Exception):
 
 
 @dataclass(eq=False)
-class Step:
+class RowCall:
     """One row that ran: where its arguments came from (None: a constant), and every name its rules may ask for."""
 
     row: Any
@@ -43,12 +44,19 @@ class Step:
     incoming: Any = None  # the gradient of its result
     passed: dict[int, np.ndarray] = field(default_factory=dict)  # what it passes on to each argument
 
+    def argument(self, k: int) -> str:
+        """The input whose rule serves argument k; a row that takes a list has one for all."""
+        return self.row.inputs[0 if self.row.variadic else k]
+
+    def has_rule(self, k: int) -> bool:
+        """Does argument k receive a gradient?"""
+        return self.argument(k) in self.row.rules
+
     def rule(self, k: int, g: np.ndarray, **other: Any) -> np.ndarray:
         """What argument k receives, from g and perhaps other values, before stretched axes are summed."""
-        names = {**self.names, **other}
-        if self.row.variadic:
-            return np.asarray(self.row.rules[self.row.inputs[0]].function(g, *(names[n] for n in self.needs(k)))[k])
-        return np.asarray(self.row.rules[self.row.inputs[k]].function(g, *(self.value(n, names) for n in self.needs(k))))
+        rule, names = self.row.rules[self.argument(k)], {**self.names, **other}
+        result = rule.function(g, *(self.value(name, names) for name in rule.needs))
+        return np.asarray(result[k] if self.row.variadic else result)
 
     def value(self, name: str, names: Mapping[str, Any]) -> Any:
         """What a rule is given under a name: a value that was kept, or one that several rules share."""
@@ -57,21 +65,21 @@ class Step:
             return function(*(names[n] for n in wanted))
         return names[name]
 
-    def needs(self, k: int) -> Sequence[str]:
-        """The names that the rule for argument k asks for."""
-        return self.row.rules[self.row.inputs[0 if self.row.variadic else k]].needs
-
     def shape(self, k: int) -> tuple[int, ...]:
         """The shape of argument k."""
         return self.names["raw"][k].shape
 
     def fitted(self, k: int, value: np.ndarray) -> np.ndarray:
         """Summed to the shape of argument k, if that was stretched."""
-        if value.shape == self.shape(k) or self.row.kind != "elementwise":
-            return value
-        extra = value.ndim - len(self.shape(k))
-        narrow = (i for i, n in enumerate(self.shape(k), extra) if n == 1 and value.shape[i] != 1)
-        return value.sum((*range(extra), *narrow), keepdims=True).reshape(self.shape(k))
+        return sum_to(value, self.shape(k)) if self.row.kind == "elementwise" else value
+
+    def stretched(self, value: np.ndarray) -> np.ndarray:
+        """With the shape of the result, if each entry has its own place there."""
+        return np.broadcast_to(value, self.names["out"].shape) if self.row.kind == "elementwise" else value
+
+    def whole(self, k: int) -> np.ndarray:
+        """All that comes back to this row, as argument k would receive it."""
+        return self.fitted(k, self.incoming)
 
 
 class Chain:
@@ -81,7 +89,7 @@ class Chain:
         self.inputs = tuple(inputs)
         self.values: list[Any] = [np.asarray(a) for a in inputs.values()]
         self.words = list(inputs)
-        self.steps: list[Step] = []
+        self.steps: list[RowCall] = []
         self.memo: dict[Any, Any] = {}
         tensors = [from_numpy(np.array(a)) if np.asarray(a).dtype.kind == "f" else a for a in inputs.values()]
         self._places = {id(t): k for k, t in enumerate(tensors) if isinstance(t, Tensor)}
@@ -121,9 +129,9 @@ class Chain:
             names |= {f"{x}_shape": a.shape for x, a in zip(op.inputs, raw, strict=False)}
         place = self._places[id(result)] = len(self.values)
         self.values.append(names["out"])
-        self.words.append(f"the result of {said(op.name)}")
+        self.words.append(f"the result of {row_in_words(op.name)}")
         self._kept.append(result)  # kept alive, so that no other tensor gets its id
-        self.steps.append(Step(op, sources, names, place))
+        self.steps.append(RowCall(op, sources, names, place))
         return result
 
     def _back(self, g: np.ndarray) -> None:
@@ -139,7 +147,7 @@ class Chain:
             if keep:
                 step.incoming = g
             for k, source in enumerate(step.sources):
-                if source is None or not has_rule(step, k):
+                if source is None or not step.has_rule(k):
                     continue
                 value = step.fitted(k, step.rule(k, g))
                 if keep:
@@ -170,13 +178,8 @@ class Chain:
         return total
 
 
-def has_rule(step: Step, k: int) -> bool:
-    """Does argument k of a step receive a gradient?"""
-    return (step.row.inputs[0] if step.row.variadic else step.row.inputs[k]) in step.row.rules
-
-
 @dataclass(frozen=True)
-class Slip:
+class ChainSlip:
     """One thing wrong in a chain: the family, a sentence about the gradient, and what it then is."""
 
     family: str
@@ -184,9 +187,9 @@ class Slip:
     predict: Callable[[Chain], np.ndarray]
 
 
-def _at(x: str, family: str, text: str, i: int, k: int, change: Callable[[Chain, Step], Any]) -> Slip:
+def _at(x: str, family: str, text: str, i: int, k: int, change: Callable[[Chain, RowCall], Any]) -> ChainSlip:
     """A slip that changes what step i passes on to its argument k."""
-    return Slip(family, text, lambda chain: chain.changed(x, {(i, k): change(chain, chain.steps[i])}))
+    return ChainSlip(family, text, lambda chain: chain.changed(x, {(i, k): change(chain, chain.steps[i])}))
 
 
 SAID = {"mul": "the product", "div": "the quotient", "add": "the sum", "sub": "the difference", "rsub": "the difference",
@@ -195,19 +198,19 @@ SAID = {"mul": "the product", "div": "the quotient", "add": "the sum", "sub": "t
         "linear": "the linear layer"}  # fmt: skip
 
 
-def said(name: str) -> str:
-    """A row in a sentence."""
+def row_in_words(name: str) -> str:
+    """What a row is called in a sentence."""
     return SAID.get(name, name.removeprefix("max_along").replace("_", " ") or "max")
 
 
-def slips(chain: Chain, x: str) -> Iterator[Slip]:
+def slips(chain: Chain, x: str) -> Iterator[ChainSlip]:
     """Everything that one slip may make of the gradient for x, the plainest first."""
     depends = chain.reaches(x)
     links = [(i, k) for i, step in enumerate(chain.steps) for k, source in enumerate(step.sources)
              if source in depends and k in step.passed and step.incoming is not None]  # fmt: skip
     yield from _choices(chain, x, links)
-    branches = len(links) > len({i for i, _ in links}) or _forks(chain, links)
-    if branches:
+    sources = {chain.steps[i].sources[k] for i, k in links}
+    if len(links) > len({i for i, _ in links}) or len(links) > len(sources):  # branches
         yield from _links(chain, x, links)
         yield from _constants(chain, x, depends, links)
     for step in chain.steps:
@@ -215,22 +218,17 @@ def slips(chain: Chain, x: str) -> Iterator[Slip]:
         alike &= step.row.name not in ("add", "sub", "rsub")  # whose derivative is 1: nothing is missing there
         if alike and step.place in depends and step.place != chain.last and step.incoming is not None:
             text = f"is the gradient for {chain.words[step.place]}, and not yet for {x}: the derivative of what is inside is missing"
-            yield Slip("factor", text, lambda chain, place=step.place: chain.gradients[place])
+            yield ChainSlip("factor", text, lambda chain, place=step.place: chain.gradients[place])
     for i, k in links:
         yield from _values(chain, x, i, k)
     for i, k in links:
         yield from _local(chain, x, i, k)
 
 
-def _forks(chain: Chain, links: list[tuple[int, int]]) -> bool:
-    sources = [chain.steps[i].sources[k] for i, k in links]
-    return len(set(sources)) < len(sources)
-
-
-def _links(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[Slip]:
+def _links(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
     for i, k in links:
         step = chain.steps[i]
-        through = f"{said(step.row.name)}" + (f" of {_word(chain, i, k)}" if len(step.sources) > 1 else "")
+        through = f"{row_in_words(step.row.name)}" + (f" of {_word(chain, i, k)}" if len(step.sources) > 1 else "")
 
         for c, family, words in SCALED:
             yield _at(x, family, f"{words}: what comes back through {through}", i, k, lambda _, step, c=c, k=k: c * step.passed[k])
@@ -241,37 +239,32 @@ SCALED = ((0, "term", "misses one of its terms"), (-1, "term sign", "has one of 
           (0.5, "constant", "has one of its terms half as large as it should be"))  # fmt: skip
 
 
-def _constants(chain: Chain, x: str, depends: set[int], links: list[tuple[int, int]]) -> Iterator[Slip]:
+def _constants(chain: Chain, x: str, depends: set[int], links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
     inner = [i for i, step in enumerate(chain.steps) if step.place in depends and step.place != chain.last]
     for count in (1, 2):
         for some in combinations(inner, count):
             cut = [(i, k) for i, k in links if i in some]
-            names = " and ".join(said(chain.steps[i].row.name) for i in some)
+            names = " and ".join(row_in_words(chain.steps[i].row.name) for i in some)
             text = f"takes {names} for {'a constant' if count == 1 else 'constants'}: a term of the derivative is missing"
-            yield Slip("term", text, lambda chain, cut=cut: chain.changed(x, {(i, k): 0 * chain.steps[i].passed[k] for i, k in cut}))
+            yield ChainSlip("term", text, lambda chain, cut=cut: chain.changed(x, {(i, k): 0 * chain.steps[i].passed[k] for i, k in cut}))
 
 
-def _choices(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[Slip]:
+def _choices(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
     """A `where` that is not asked, or asked the wrong way round."""
     for i in {i for i, _ in links if chain.steps[i].row.name == "where"}:
         ks = [k for j, k in links if j == i]
         for only in ks:
             text = "takes one side of where everywhere, as if its condition always had the same answer"
-            yield Slip("mask", text, lambda chain, i=i, ks=ks, only=only: chain.changed(
-                x, {(i, k): step_g(chain, i, k) * (k == only) for k in ks}))  # fmt: skip
-        yield Slip("mask", "has the two sides of where exchanged", lambda chain, i=i, ks=ks: chain.changed(
-            x, {(i, k): step_g(chain, i, k) - chain.steps[i].passed[k] for k in ks}))  # fmt: skip
+            yield ChainSlip("mask", text, lambda chain, i=i, ks=ks, only=only: chain.changed(
+                x, {(i, k): chain.steps[i].whole(k) * (k == only) for k in ks}))  # fmt: skip
+        yield ChainSlip("mask", "has the two sides of where exchanged", lambda chain, i=i, ks=ks: chain.changed(
+            x, {(i, k): chain.steps[i].whole(k) - chain.steps[i].passed[k] for k in ks}))  # fmt: skip
 
 
-def step_g(chain: Chain, i: int, k: int) -> np.ndarray:
-    """All that comes back to a step, as argument k would receive it."""
-    return chain.steps[i].fitted(k, chain.steps[i].incoming)
-
-
-def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[Slip]:
+def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
     """What may go wrong in the formula of one step."""
     step = chain.steps[i]
-    row, name = step.row, said(step.row.name)
+    row, name = step.row, row_in_words(step.row.name)
     elementwise = row.kind == "elementwise"
     if elementwise and len(step.sources) == 1:
         yield _at(x, "factor", f"is the right one without the derivative of {name}", i, k, lambda _, step: step.incoming)
@@ -297,17 +290,17 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[Slip]:
             yield _at(x, "axis", text, i, k, lambda _, step, axis=axis: _again(step, k, step.incoming, axis=axis))
 
 
-def _again(step: Step, k: int, g: np.ndarray, **other: Any) -> np.ndarray:
+def _again(step: RowCall, k: int, g: np.ndarray, **other: Any) -> np.ndarray:
     return step.fitted(k, step.rule(k, g, **other))
 
 
-def _evaluated(step: Step, k: int, code: Any) -> np.ndarray:
+def _evaluated(step: RowCall, k: int, code: Any) -> np.ndarray:
     names = {name: step.value(name, step.names) for name in {*step.names, *step.row.shared}}
     value = np.asarray(eval(code, step.row.rules[step.row.inputs[k]].function.__globals__, {**names, "g": step.incoming}))
-    return _some_slope(step, step.fitted(k, _stretched(value, step)))
+    return _some_slope(step, step.fitted(k, step.stretched(value)))
 
 
-def _some_slope(step: Step, value: np.ndarray) -> np.ndarray:
+def _some_slope(step: RowCall, value: np.ndarray) -> np.ndarray:
     """A slip that leaves no derivative at all is called that, and nothing else."""
     if len(step.sources) == 1 and close(value, step.incoming):
         raise LookupError("the derivative is left out")
@@ -318,19 +311,15 @@ def _by_formula(chain: Chain, i: int, k: int, formula: NamedFormula, code: Any, 
     step = chain.steps[i]
     seen = chain.memo.setdefault(i, StepObservation({**step.names, "axis": _one(step.names.get("axis"))}, step.incoming))
     if (key := (i, k, formula.text)) not in chain.memo:
-        right = step.fitted(k, _stretched(formula.evaluate(seen), step))
+        right = step.fitted(k, step.stretched(formula.evaluate(seen)))
         chain.memo[key] = right.shape == step.shape(k) and np.allclose(right, step.passed[k], rtol=1e-9, atol=1e-12)
     if not chain.memo[key]:
         raise LookupError("this formula is not right for these inputs")
-    return _some_slope(step, step.fitted(k, _stretched(formula.evaluate(seen, code, letter), step)))
+    return _some_slope(step, step.fitted(k, step.stretched(formula.evaluate(seen, code, letter))))
 
 
 def _one(axis: Any) -> Any:
     return axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
-
-
-def _stretched(value: np.ndarray, step: Step) -> np.ndarray:
-    return np.broadcast_to(value, step.names["out"].shape) if step.row.kind == "elementwise" else value
 
 
 @dataclass(eq=False)
@@ -341,12 +330,12 @@ class StepObservation:
     g: np.ndarray
 
 
-def _values(chain: Chain, x: str, i: int, k: int) -> Iterator[Slip]:
+def _values(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
     """Another value of the same shape where one that forward saved belongs."""
     step = chain.steps[i]
     if step.row.variadic:
         return
-    for name in step.needs(k):
+    for name in step.row.rules[step.argument(k)].needs:
         if name != "out" and name not in step.row.inputs:
             continue
         own = step.place if name == "out" else step.sources[step.row.inputs.index(name)]
@@ -375,17 +364,16 @@ def is_elementwise(function: Callable, inputs: Sequence[np.ndarray], settings: M
     return all(step.row.kind == "elementwise" for step in chain.steps)
 
 
-def chains(o: Observation, x: str) -> list[Chain]:
+def chains(o: Observation, x: str) -> list[Chain | None]:
     """The operation of an observation as chains of rows, one for each way to spell it out; those that give the right gradient."""
     reference = o.reference
     shapes = tuple(o.shape(y) for y in reference.inputs)
     if (key := ("chains", x, shapes)) not in o.memo:
-        inputs = {y: np.broadcast_to(o.names[y], shape) for y, shape in zip(reference.inputs, shapes, strict=True)}
-        given = dict(o.settings)
-        functions = [(f, given) for f in ([reference.function] if reference.function else DECOMPOSITIONS.get(reference.name, ()))]
+        inputs = {y: np.broadcast_to(a, shape) for y, a, shape in zip(reference.inputs, o.inputs, shapes, strict=True)}
+        functions = [reference.function] if reference.function else DECOMPOSITIONS.get(reference.name, ())
+        found = [_chain(f, inputs, o.settings, o, x) for f in functions]
         if reference.row is not None and not functions:
-            functions.append((reference.row.forward, reference.call_settings(given)))
-        found = [_chain(f, inputs, settings, o, x) for f, settings in functions]
+            found = [_chain(reference.row.forward, inputs, reference.call_settings(o.settings), o, x)]
         o.memo[key] = found if reference.function else [c for c in found if c is None or len(c.steps) > 1]
     return o.memo[key]
 
@@ -399,7 +387,7 @@ def stretched(o: Observation, x: str) -> Iterator[tuple[np.ndarray, tuple[int, .
             at = uses[0][0].place
             uses = [(step, k) for step in chain.steps for k, source in enumerate(step.sources) if source == at]
         for step, k in uses if len(uses) == 1 else ():
-            if step.row.kind == "elementwise" and has_rule(step, k) and step.incoming is not None:
+            if step.row.kind == "elementwise" and step.has_rule(k) and step.incoming is not None:
                 full = np.broadcast_to(step.rule(k, step.incoming), step.names["out"].shape)
                 if full.shape != step.shape(k):
                     yield full, step.shape(k)
