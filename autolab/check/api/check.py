@@ -23,7 +23,7 @@ from ..run.runs import Run
 from ..run.spec import Spec
 from ..run.specs import SPECS, row, spec_for
 from .judge_behaviour import judge_behaviour
-from .properties import Court
+from .properties import Properties
 from .report import Report
 
 FIRST = {"mutation": 0, "second call": 1}  # causes before what comes of them; what is not known comes last
@@ -116,14 +116,14 @@ def judge(
     start = time.perf_counter()
     with np.errstate(all="ignore"):
         require(spec, reference)
-        court = _heard(spec, reference, candidate, cases(spec, reference, np.random.default_rng(seed)) if drawn is None else drawn)
-        court.naming = naming
-        verdicts = court.verdicts()
+        drawn = cases(spec, reference, np.random.default_rng(seed)) if drawn is None else drawn
+        properties = Properties(spec, reference, candidate, _run_cases(reference, candidate, drawn), naming)
+        verdicts = properties.verdicts()
         # What writes into its arguments is also wrong the second time: the cause goes first.
-        found = sorted(court.diagnoses, key=lambda d: FIRST.get(d.family, 2 + (d.certainty == "unknown")))
+        found = sorted(properties.diagnoses, key=lambda d: FIRST.get(d.family, 2 + (d.certainty == "unknown")))
         found = [replace(d, hint=spec.hints.get(d.family, d.hint)) for d in found]
-        both = court.jacobians() if naming else None
-    return Report(spec.name, verdicts, _merged(found), seed, time.perf_counter() - start, court.notes(), both)
+        both = properties.jacobians() if naming else None
+    return Report(spec.name, verdicts, _merged(found), seed, time.perf_counter() - start, properties.notes(), both)
 
 
 def require(spec: Spec, reference: Reference) -> None:
@@ -148,15 +148,15 @@ def require(spec: Spec, reference: Reference) -> None:
         ) from error
 
 
-def _heard(spec: Spec, reference: Reference, candidate: Candidate, drawn: Iterable[Case]) -> Court:
-    """All cases put to the candidate."""
+def _run_cases(reference: Reference, candidate: Candidate, drawn: Iterable[Case]) -> dict[str, list[Run]]:
+    """All cases put to the candidate, by their purpose."""
     runs: dict[str, list[Run]] = {}
     for case in drawn:
         answer = candidate.call(case.inputs, case.settings, case.upstream, case.between)
         runs.setdefault(case.purpose, []).append(Run(case, answer, reference, candidate))
         if answer.fault and answer.fault.kind in ("blank", "syntax", "time"):
             break  # the next call would say the same, and a loop without end takes its time each time
-    return Court(spec, reference, candidate, runs)
+    return runs
 
 
 def _merged(found: Iterable[Diagnosis]) -> tuple[Diagnosis, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -15,28 +16,24 @@ from ..run.observation import RIGHT, close, error_of
 from ..run.runs import Run, how_not_linear, worst_result
 from . import picture
 from .report import Verdict
-from .side_effects import EXACT, Conduct
+from .side_effects import EXACT, SideEffects
 
 SMALL = "Compare every number in your formula with the text, the small ones and their places too."
 
 
-class Court(Conduct):
+class Properties(SideEffects):
     """All properties of one candidate; each method gives one verdict and may leave diagnoses."""
 
     def verdicts(self) -> tuple[Verdict, ...]:
         """One for each property that applies, in the order in which a person would repair them."""
         judged = {"forward": self.forward()}
         if not self.seen:
-            found = fault(self.plain[0].answer, self.plain[0].where)
-            self.diagnoses.append(found)
             answer = self.plain[0].answer
+            self.diagnoses.append(fault(answer, self.plain[0].where))
             reason = "not judged: backward gave no gradients" if answer.out is not None else "not judged: no result"
-            judged |= {name: Verdict(name, None, reason) for name in self._applicable() if name != "forward"}
-            return self._with_points(judged)
+            return self._with_points({name: Verdict(name, None, reason) for name in self._applicable()} | judged)
         judged["value"], judged["upstream"] = self.value_and_upstream()
-        for name in self._applicable():
-            if name not in judged:
-                judged[name] = getattr(self, name.replace(" ", "_"))()
+        judged |= {name: judge() for name, judge in self._applicable().items() if judge and name not in judged}
         if not self.diagnoses and (run := next((run for run in self._all(*self.runs) if run.answer.fault), None)):
             self.diagnoses.append(fault(run.answer, run.where))  # one of the later calls did not come to an end, perhaps
         if judged["method"].passed is False and judged["value"].passed:
@@ -45,14 +42,15 @@ class Court(Conduct):
             judged["value"] = Verdict("value", False, self.almost, partial=0.5)
         return self._with_points(judged)
 
-    def _applicable(self) -> list[str]:
-        names = ["forward", "shape", "value", "upstream"]
-        if broadcast_for(self.reference):
-            names.append("broadcasting")
-        names.append("accumulation")
-        if self.spec.extreme:
-            names.append("stability")
-        return [*names, "purity", "dtype", "method", *["second order"] * self.spec.second]
+    def _applicable(self) -> dict[str, Callable[[], Verdict] | None]:
+        """The properties that apply, and what judges each; value and upstream are judged together."""
+        every = {
+            "forward": self.forward, "shape": self.shape, "value": None, "upstream": None, "broadcasting": self.broadcasting,
+            "accumulation": self.accumulation, "stability": self.stability, "purity": self.purity, "dtype": self.dtype,
+            "method": self.method, "second order": self.second_order,
+        }  # fmt: skip
+        asked = {"broadcasting": broadcast_for(self.reference), "stability": self.spec.extreme, "second order": self.spec.second}
+        return {name: judge for name, judge in every.items() if asked.get(name, True)}
 
     def _with_points(self, judged: dict[str, Verdict]) -> tuple[Verdict, ...]:
         # A rule that is wrong everywhere also writes into nothing: care counts once there is something to care for.
@@ -87,8 +85,7 @@ class Court(Conduct):
             found = diagnosis("wrong result", "certain", f"Forward is wrong: {text}", where=run.where)
             if self.nearly:
                 found = replace(found, text=f"Forward is nearly right: {text}", hint=SMALL)
-            self.diagnoses.append(found)
-            return Verdict("forward", False, f"with {run.where}: {text}")
+            return self._wrong("forward", found, f"with {run.where}: {text}")
         return Verdict("forward", True, "the result is right")
 
     def shape(self) -> Verdict:
@@ -117,17 +114,10 @@ class Court(Conduct):
 
     def value_and_upstream(self) -> tuple[Verdict, Verdict]:
         """Is the local derivative right, and is the incoming gradient multiplied in?"""
-        shares, reasons, crooked = [], [], []
-        for x in self.inputs:
-            share, reason, fault_in_g = self._one_input(x)
-            shares.append(share)
-            if fault_in_g:
-                crooked.append(fault_in_g)
-            if reason:
-                reasons.append(reason)
+        shares, reasons, not_linear = zip(*map(self._one_input, self.inputs), strict=True)
         share = sum(shares) / len(shares)
-        value = Verdict("value", share == 1, "; ".join(reasons) or "the derivative is right", partial=share)
-        return value, Verdict("upstream", not crooked, next(iter(crooked), "the gradient is linear in g"))
+        value = Verdict("value", share == 1, "; ".join(filter(None, reasons)) or "the derivative is right", partial=share)
+        return value, Verdict("upstream", not any(not_linear), next(filter(None, not_linear), "the gradient is linear in g"))
 
     def _one_input(self, x: str) -> tuple[float, str, str]:
         """Part of the points, reason, and how the gradient fails to follow g, if it does."""
@@ -220,8 +210,7 @@ class Court(Conduct):
             out = run.answer.out
             if out is not None and np.any(~np.isfinite(out)) and np.all(np.isfinite(run.names["out"])):
                 text = "The result of forward is not finite for large numbers"
-                self.diagnoses.append(diagnosis("unstable", "certain", text, where=run.where))
-                return Verdict("stability", False, text)
+                return self._wrong("stability", diagnosis("unstable", "certain", text, where=run.where))
             for x in self.inputs:
                 got, want = run.first.got[x], run.first.want[x]
                 if got is None or got.shape != want.shape:

@@ -22,10 +22,10 @@ SINGLE = 1e-5  # what a formula loses in float32
 ROUGH = 0.02  # more than any formula loses there, even one that subtracts nearly equal numbers
 
 
-class Conduct:
+class SideEffects:
     """One candidate and the runs of all its cases; each method gives one verdict and may leave diagnoses."""
 
-    def __init__(self, spec: Spec, reference: Reference, candidate: Candidate, runs: dict[str, list[Run]]):
+    def __init__(self, spec: Spec, reference: Reference, candidate: Candidate, runs: dict[str, list[Run]], naming: bool = True):
         self.spec, self.reference, self.candidate, self.runs = spec, reference, candidate, runs
         self.inputs = tuple(reference.differentiable())
         self.diagnoses: list[Diagnosis] = []
@@ -33,7 +33,7 @@ class Conduct:
         self.seen = [run.first for run in self.plain if run.first]
         self.explained: set[str] = set()
         self.remarks: list[str] = []
-        self.naming = True  # whether to look for the kind of mistake
+        self.naming = naming  # whether to look for the kind of mistake
         self.almost = ""  # in which way the gradient lacks digits, where that need not be a difference quotient
         self.nearly = False  # whether forward is right to a few digits only
 
@@ -41,8 +41,7 @@ class Conduct:
         """Does a call leave the next one as it was: two backwards, two forwards, the same array twice?"""
 
         def wrong(family: str, text: str, where: str = "") -> Verdict:
-            self.diagnoses.append(diagnosis(family, "certain", text, where=where))
-            return Verdict("accumulation", False, text)
+            return self._wrong("accumulation", diagnosis(family, "certain", text, where=where))
 
         for run in self.plain:
             if run.first and not run.repeatable:
@@ -68,9 +67,7 @@ class Conduct:
             named += [(f"the input {x}", a, b) for x, a, b in after]
             for what, before, now in named:
                 if not same(before, now):
-                    text = f"The rule writes into {what}"
-                    self.diagnoses.append(diagnosis("mutation", "certain", text, where=run.where))
-                    return Verdict("purity", False, text)
+                    return self._wrong("purity", diagnosis("mutation", "certain", f"The rule writes into {what}", where=run.where))
         return Verdict("purity", True, "inputs and g are left as they were")
 
     def dtype(self) -> Verdict:
@@ -88,8 +85,8 @@ class Conduct:
             if not error_of(run.first, x) <= ROUGH:
                 text = f"The gradient for {x} is right for float64 inputs and wrong for float32"
                 worst = worst_place([run.first], x)
-                self.diagnoses.append(diagnosis("dtype", "certain", text, input=x, where=run.where, worst=worst))
-                return Verdict("dtype", False, f"with float32: {worst}")
+                found = diagnosis("dtype", "certain", text, input=x, where=run.where, worst=worst)
+                return self._wrong("dtype", found, f"with float32: {worst}")
         for what, value in got.items():
             if value is not None and value.dtype != np.float32:
                 said = f"for float32 inputs {what} is {value.dtype}: no fault, only slower and larger"
@@ -101,8 +98,7 @@ class Conduct:
         """Is it a formula, and the learner's own?"""
         if any(run.answer.recorded for run in self._all(*self.runs)):
             text = "Backward asks the engine for the derivative instead of computing it"
-            self.diagnoses.append(diagnosis("engine called", "certain", text))
-            return Verdict("method", False, text)
+            return self._wrong("method", diagnosis("engine called", "certain", text))
         scaled = self._first("scaled")
         for x in self.inputs:
             if any(error_of(o, x) > RIGHT for o in self.seen) or any(d.family == "precision" for d in self.diagnoses):
@@ -114,11 +110,11 @@ class Conduct:
             if error > EXACT and not (error < FLOAT32 and self._is_rounded(x)):
                 text = f"The gradient for {x} is right to {error:.0e} only; a formula is exact to 1e-15"
                 found = nearly(self.candidate, seen, x, next(run for run in self.plain if run.first).case.settings, error)
+                if found.family != "number":
+                    return self._wrong("method", found, text)
                 self.diagnoses.append(found)
-                if found.family == "number":
-                    self.almost = text
-                    return Verdict("method", None, "not judged: the gradient is right to a few digits only")
-                return Verdict("method", False, text)
+                self.almost = text
+                return Verdict("method", None, "not judged: the gradient is right to a few digits only")
         return Verdict("method", True, "no difference quotient, no call of the engine")
 
     def _is_rounded(self, x: str) -> bool:
@@ -137,11 +133,10 @@ class Conduct:
         rng = np.random.default_rng(0)
         v = [draw(rng, np.shape(run.names[x])) for x in self.inputs]
         got, failed = second(run.case.inputs, run.case.settings, run.case.upstream[0], v)
-        if failed or got is None:
-            text = failed.text if failed else "only a Function class on tensors can be differentiated again"
-            if failed:
-                self.diagnoses.append(fault(Answer(None, (), (), (), failed), run.where))
-            return Verdict("second order", False if failed else None, text)
+        if failed:
+            return self._wrong("second order", fault(Answer(None, (), (), (), failed), run.where), failed.text)
+        if got is None:
+            return Verdict("second order", None, "only a Function class on tensors can be differentiated again")
         settings = self.reference.call_settings(run.case.settings)
         names = self.reference.inputs
         with enable_grad():
@@ -151,10 +146,8 @@ class Conduct:
             yours, right = (zero if a is None else a for a in (yours, right))
             if yours.shape != right.shape or not np.allclose(yours, right, rtol=1e-8, atol=1e-10):
                 text = f"The gradient is right, but its own derivative for {x} is not: something was detached or computed outside"
-                worst = worst_result(yours, right).removeprefix("result") if yours.shape == right.shape else ""
-                found = diagnosis("second order", "certain", f"{text}{' (at ' + worst.strip() + ')' if worst else ''}", where=run.where)
-                self.diagnoses.append(found)
-                return Verdict("second order", False, text)
+                at = f" (at {worst_result(yours, right).removeprefix('result').strip()})" if yours.shape == right.shape else ""
+                return self._wrong("second order", diagnosis("second order", "certain", text + at, where=run.where), text)
         return Verdict("second order", True, "the gradient can be differentiated again")
 
     def notes(self) -> tuple[str, ...]:
@@ -171,6 +164,10 @@ class Conduct:
         if slowest > SLOW:
             found.append(f"one call takes {slowest:.2g} s, on arrays of a few numbers: a loop over entries where NumPy has one operation?")
         return tuple(found)
+
+    def _wrong(self, name: str, found: Diagnosis, reason: str = "") -> Verdict:
+        self.diagnoses.append(found)
+        return Verdict(name, False, reason or found.text)
 
     def _all(self, *purposes: str) -> list[Run]:
         return [run for purpose in purposes for run in self.runs.get(purpose, [])]
