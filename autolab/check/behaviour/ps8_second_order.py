@@ -8,6 +8,7 @@ from autolab.autograd import grad
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
+from ..run.exercises import softmax
 from ..run.inputs import draw
 from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip, arrays, leaf_tensor, pair
 
@@ -64,21 +65,17 @@ CUBE = Behaviour("cube_twice", (
 ))  # fmt: skip
 
 
-def _through_result(n):
-    return lambda cls, x, g: {"derivative": _derivatives(cls, x, g, n)[-1]}
-
-
 def _tanh(x, g, n) -> np.ndarray:
     t = np.tanh(x)
     return g * (1 - t**2) if n == 1 else g * -2 * t * (1 - t**2)
 
 
 TANH = Behaviour("tanh_twice", (
-    Scene("first derivative", _through_result(1), lambda x, g: {"derivative": _tanh(x, g, 1)}, "from the result",
+    Scene("first derivative", _nth(1), lambda x, g: {"derivative": _tanh(x, g, 1)}, "from the result",
           "The derivative of tanh is written with its result: put in one number by hand.", 1, arrays((5,), (5,)), slips=[
               Slip("upstream ignored", "The incoming gradient is ignored", "The chain rule has two factors.",
                    lambda x, g: {"derivative": 1 - np.tanh(x) ** 2})]),
-    Scene("second derivative", _through_result(2), lambda x, g: {"derivative": _tanh(x, g, 2)},
+    Scene("second derivative", _nth(2), lambda x, g: {"derivative": _tanh(x, g, 2)},
           "the saved result knows where it came from", "Save the result itself with ctx.save_for_backward: it comes back "
           "with its history, and its history is your own rule.", 3, arrays((5,), (5,)), slips=[
               Slip("cut", "The second derivative is zero: what backward used had no history", "Save the result itself with "
@@ -198,11 +195,6 @@ def _moved(found) -> Data:
     return dict(zip(("out", "tangent"), pair(found, "the result and its tangent"), strict=True))
 
 
-def _softmax(x) -> np.ndarray:
-    e = np.exp(x - x.max())
-    return e / e.sum()
-
-
 MUL_JVP = Behaviour("mul_jvp", (
     Scene("product", lambda f, x, y, dx, dy: _moved(f(x, y, dx, dy)),
           lambda x, y, dx, dy: {"out": x * y, "tangent": dx * y + x * dy}, "both inputs move the product",
@@ -224,22 +216,22 @@ MUL_JVP = Behaviour("mul_jvp", (
 ))  # fmt: skip
 SOFTMAX_JVP = Behaviour("softmax_jvp", (
     Scene("value and tangent", lambda f, x, dx: _moved(f(x, dx)),
-          lambda x, dx: {"out": _softmax(x), "tangent": _softmax(x) * (dx - _softmax(x) @ dx)}, "the tangent of the result",
+          lambda x, dx: {"out": softmax(x), "tangent": softmax(x) * (dx - softmax(x) @ dx)}, "the tangent of the result",
           "Every entry of the result moves with every entry of x.", 4, arrays((5,), (5,)), slips=[
               Slip("diagonal only", "Each entry moves with its own score only", "All probabilities share one sum.",
-                   lambda x, dx: {"tangent": _softmax(x) * (1 - _softmax(x)) * dx}),
+                   lambda x, dx: {"tangent": softmax(x) * (1 - softmax(x)) * dx}),
               Slip("term", "The sum over all entries does not move", "All probabilities share one sum.",
-                   lambda x, dx: {"tangent": _softmax(x) * dx}),
+                   lambda x, dx: {"tangent": softmax(x) * dx}),
               Slip("factor", "The same number is taken off every entry", "How much of the sum falls to each entry?",
-                   lambda x, dx: {"tangent": _softmax(x) * dx - _softmax(x) @ dx}),
+                   lambda x, dx: {"tangent": softmax(x) * dx - softmax(x) @ dx}),
               Slip("averaged", "What all entries share is averaged", "Contributions add up.",
-                   lambda x, dx: {"tangent": _softmax(x) * (dx - np.mean(_softmax(x) * dx))}),
+                   lambda x, dx: {"tangent": softmax(x) * (dx - np.mean(softmax(x) * dx))}),
               Slip("factor", "The tangents are added up without their weights", "How much does each score move the sum of exponentials?",
-                   lambda x, dx: {"tangent": _softmax(x) * (dx - dx.sum())})]),
+                   lambda x, dx: {"tangent": softmax(x) * (dx - dx.sum())})]),
     Scene("sum", lambda f, x, dx: {"sum": np.sum(_moved(f(x, dx))["tangent"])}, lambda x, dx: {"sum": 0.0},
           "probabilities keep adding up to 1",
           "The probabilities add up to 1 before and after the move, so their tangents add up to 0.", 1, arrays((5,), (5,))),
-    Scene("large scores", lambda f, x, dx: {"out": _moved(f(300 * x + 1700, dx))["out"]}, lambda x, dx: {"out": _softmax(300 * x)},
+    Scene("large scores", lambda f, x, dx: {"out": _moved(f(300 * x + 1700, dx))["out"]}, lambda x, dx: {"out": softmax(300 * x)},
           "no overflow", "Take the largest score off all of them before exp.", 1, arrays((5,), (5,))),
 ))  # fmt: skip
 

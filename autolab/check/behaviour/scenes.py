@@ -171,25 +171,15 @@ def error_name(call: Callable[[], Any]) -> str:
 
     A type of one's own is named by the type of Python's that it is made from: it is one, too.
     """
-    try:
-        call()
-    except NotImplementedError:
-        raise
-    except Exception as error:
-        return _type(error)
-    return "nothing"
-
-
-def _type(error: Exception) -> str:
-    return next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == "builtins")
+    return error_text(call).partition(":")[0]
 
 
 def error_text(call: Callable[[], Any]) -> str:
-    """The type and the first words of the error that a call raises, or "nothing"."""
+    """The type and the words of the error that a call raises, or "nothing"."""
     try:
         call()
     except NotImplementedError:
         raise
     except Exception as error:
-        return f"{_type(error)}: {error}"
+        return f"{next(kind.__name__ for kind in type(error).__mro__ if kind.__module__ == 'builtins')}: {error}"
     return "nothing"

@@ -38,7 +38,7 @@ class Mutant(NamedTuple):
     formula: str = ""  # spelled out where that is asked for
 
 
-class Slips:
+class Mutants:
     """All mutants of a formula with their compiled code, made as they are asked for and kept."""
 
     def __init__(self, formula: str, names: tuple[str, ...], spelled: bool):
@@ -58,12 +58,12 @@ class Slips:
 
 
 @cache
-def mutants(formula: str, names: tuple[str, ...], spelled: bool = False) -> Slips:
+def mutants(formula: str, names: tuple[str, ...], spelled: bool = False) -> Mutants:
     """All mutants of a formula with their compiled code; `names` are the values that may stand in for one another.
 
     `spelled`: with the text of each wrong formula, which takes as long to write as to compile.
     """
-    return Slips(formula, names, spelled)
+    return Mutants(formula, names, spelled)
 
 
 def _made(formula: str, names: tuple[str, ...], spell: Callable[[ast.AST], str]) -> Iterator[tuple[Mutant, CodeType]]:
@@ -187,12 +187,31 @@ def _put(parent: ast.AST, field: str, place: int | None, node: ast.AST) -> None:
 
 def _edits(node: ast.AST, names: Sequence[str]) -> Iterator[tuple[str, str, ast.expr]]:
     """Every way to get this one node wrong."""
-    edit: Callable | None = _EDITS.get(type(node))
-    if edit is not None:
-        yield from edit(node, names)
+    match node:
+        case ast.BinOp():
+            yield from _binary(node)
+        case ast.UnaryOp(op=ast.USub()):
+            yield "term sign", "the right one with a minus sign left out", node.operand
+        case ast.BoolOp():
+            for side in node.values:
+                yield "mask", "the right one with only one side of its mask", side
+        case ast.Call():
+            yield from _call(node)
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            for other in (value + 1, value - 1, 2 * value, value / 2, -value):
+                if other != value:
+                    yield "number", "the right one with another number in the formula", ast.Constant(other)
+        case ast.Compare():
+            if flipped := FLIPPED.get(type(node.ops[0])):
+                yield "mask", "the right one with its mask the wrong way round", ast.Compare(node.left, [flipped()], node.comparators)
+        case ast.Name() if node.id in names:
+            yield from _name(node, names)
 
 
-def _binary(node: ast.BinOp, names: Sequence[str]):
+FLIPPED: dict[type, type] = {ast.Gt: ast.Lt, ast.Lt: ast.Gt, ast.GtE: ast.LtE, ast.LtE: ast.GtE}
+
+
+def _binary(node: ast.BinOp) -> Iterator[tuple[str, str, ast.expr]]:
     left, right = node.left, node.right
 
     def make(operator, a=left, b=right):
@@ -250,12 +269,7 @@ def _binary(node: ast.BinOp, names: Sequence[str]):
                 yield "factor", "the right one without one of its factors", kept
 
 
-def _minus(node: ast.UnaryOp, names: Sequence[str]):
-    if isinstance(node.op, ast.USub):
-        yield "term sign", "the right one with a minus sign left out", node.operand
-
-
-def _call(node: ast.Call, names: Sequence[str]):
+def _call(node: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
     name = _called(node)
     if name == "where" and len(node.args) == 3:
         condition, yes, no = node.args
@@ -296,32 +310,12 @@ def _call(node: ast.Call, names: Sequence[str]):
             yield "axis", f"the right one without its {keyword.arg}", ast.Call(node.func, node.args, rest)
 
 
-def _both(node: ast.BoolOp, names: Sequence[str]):
-    for side in node.values:
-        yield "mask", "the right one with only one side of its mask", side
-
-
-def _constant(node: ast.Constant, names: Sequence[str]):
-    if isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
-        for other in (node.value + 1, node.value - 1, 2 * node.value, node.value / 2, -node.value):
-            if other != node.value:
-                yield "number", "the right one with another number in the formula", ast.Constant(other)
-
-
-def _compare(node: ast.Compare, names: Sequence[str]):
-    flipped = {ast.Gt: ast.Lt, ast.Lt: ast.Gt, ast.GtE: ast.LtE, ast.LtE: ast.GtE}.get(type(node.ops[0]))
-    if flipped:
-        yield ("mask", "the right one with its mask the wrong way round", ast.Compare(node.left, [flipped()], node.comparators))
-
-
 SPREAD = ("G", "OUT", "flat", "rows", "onehot", "mask", "k", "n", "c")  # letters of ways that stand in for nothing else
 FIXED = ("g", "G", "n", "c", "k", "flat", "rows", "onehot")  # and that nothing else stands in for
 ALONG = {("G", "g"), ("OUT", "out")}
 
 
-def _name(node: ast.Name, names: Sequence[str]):
-    if node.id not in names:
-        return
+def _name(node: ast.Name, names: Sequence[str]) -> Iterator[tuple[str, str, ast.expr]]:
     for other in names:
         if (node.id, other) in ALONG:
             yield ("keepdims", "the right one without the axis that forward removed: it was not put back in its place", _load(other))
@@ -399,14 +393,3 @@ def _with_args(node: ast.Call, args: list[ast.expr]) -> ast.Call:
 
 def _mentions(node: ast.AST, name: str) -> bool:
     return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
-
-
-_EDITS: dict[type, Callable] = {
-    ast.BinOp: _binary,
-    ast.UnaryOp: _minus,
-    ast.BoolOp: _both,
-    ast.Call: _call,
-    ast.Constant: _constant,
-    ast.Compare: _compare,
-    ast.Name: _name,
-}
