@@ -10,7 +10,7 @@ import pytest
 
 from autolab.autograd import Function
 from autolab.check import SPECS, LocalCandidate, Reference, Spec, check, diagnose, judge
-from autolab.check.api.score import Row, mutation_score
+from autolab.check.api.score import RowCandidate, mutation_score
 from autolab.check.run.inputs import BROADCAST, draw
 from autolab.check.run.reference import stretched_axes, sum_to
 from autolab.engine.op import ELEMENTWISE, Op
@@ -47,7 +47,7 @@ def test_every_slip_of_the_pen_in_a_row_is_caught(operation):
 def test_the_row_itself_passes():
     for spec in SPECS.values():
         reference = Reference.of(spec)
-        assert judge(spec, reference, Row(reference)).passed, spec.name
+        assert judge(spec, reference, RowCandidate(reference)).passed, spec.name
 
 
 # --- what the report says

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 from autolab.check import SPECS, Reference, judge
-from autolab.check.api.score import Row
+from autolab.check.api.score import RowCandidate
 from autolab.course.notebook import build, from_markdown
 
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"
@@ -66,5 +66,5 @@ def test_a_cell_is_worth_what_its_check_gives(text):
             if "nbgrader" in cell.metadata:
                 spec = SPECS[call[1]]
                 reference = Reference.of(spec)
-                assert judge(spec, reference, Row(reference)).max_points == cell.metadata.nbgrader.points
+                assert judge(spec, reference, RowCandidate(reference)).max_points == cell.metadata.nbgrader.points
                 assert cell.source.startswith("from autolab.check import check\n")

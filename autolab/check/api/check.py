@@ -15,11 +15,11 @@ from autolab.utils import progress
 from ..behaviour.behaviours import BEHAVIOURS
 from ..behaviour.scenes import LocalPlayer
 from ..diagnosis.diagnosis import Diagnosis
-from ..run.candidate import Broken, Candidate, LocalCandidate, from_source
+from ..run.candidate import BrokenSource, Candidate, LocalCandidate, from_source
 from ..run.cases import Case, cases
 from ..run.limit import SECONDS
 from ..run.reference import Reference
-from ..run.runs import Run
+from ..run.runs import CaseRun
 from ..run.spec import Spec
 from ..run.specs import SPECS, row, spec_for
 from .judge_behaviour import judge_behaviour
@@ -86,7 +86,7 @@ def check(
     if second_order is not None:
         spec = replace(spec, second=second_order)
     report = judge(spec, reference, candidate, seed=seed)
-    if isinstance(candidate, (LocalCandidate, Broken)):
+    if isinstance(candidate, (LocalCandidate, BrokenSource)):
         report = _counted(report)
     return report if points is None else report.worth(points)
 
@@ -148,12 +148,12 @@ def require(spec: Spec, reference: Reference) -> None:
         ) from error
 
 
-def _run_cases(reference: Reference, candidate: Candidate, drawn: Iterable[Case]) -> dict[str, list[Run]]:
+def _run_cases(reference: Reference, candidate: Candidate, drawn: Iterable[Case]) -> dict[str, list[CaseRun]]:
     """All cases put to the candidate, by their purpose."""
-    runs: dict[str, list[Run]] = {}
+    runs: dict[str, list[CaseRun]] = {}
     for case in drawn:
         answer = candidate.call(case.inputs, case.settings, case.upstream, case.between)
-        runs.setdefault(case.purpose, []).append(Run(case, answer, reference, candidate))
+        runs.setdefault(case.purpose, []).append(CaseRun(case, answer, reference, candidate))
         if answer.fault and answer.fault.kind in ("blank", "syntax", "time"):
             break  # the next call would say the same, and a loop without end takes its time each time
     return runs

@@ -13,7 +13,7 @@ from ..diagnosis.explain import explain
 from ..diagnosis.jacobian import Jacobians, is_linear, jacobians
 from ..run.cases import broadcast_for
 from ..run.observation import RIGHT, close, error_of
-from ..run.runs import Run, how_not_linear, worst_result
+from ..run.runs import how_not_linear, worst_result
 from . import picture
 from .report import Verdict
 from .side_effects import EXACT, SideEffects
@@ -104,7 +104,7 @@ class Properties(SideEffects):
                     return Verdict("shape", False, text)
         return Verdict("shape", True, "each gradient has the shape of its input")
 
-    def _only_matrices(self, failed: Run) -> Diagnosis | None:
+    def _only_matrices(self, failed: CaseRun) -> Diagnosis | None:
         """A rule that is right for matrices and raises for every stack of them."""
         stacked = [run for run in self.plain if run.names["out"].ndim > 2]
         if failed not in stacked or any(run.first for run in stacked):

@@ -44,7 +44,7 @@ def mutation_score(exercise: str | Spec, named: bool = True) -> Score:
     missed = []
     for x in reference.differentiable():
         for mutant, code in mutants(reference.formulas.get(x, ""), (*reference.inputs, "out", "g"), spelled=True):
-            candidate = Row(reference, x, code)
+            candidate = RowCandidate(reference, x, code)
             report = judge(spec, reference, candidate, seed=1, naming=named)
             if report.passed and candidate.is_right:
                 same += 1
@@ -56,7 +56,7 @@ def mutation_score(exercise: str | Spec, named: bool = True) -> Score:
     return Score(spec.name, caught, known, same, tuple(missed))
 
 
-class Row:
+class RowCandidate:
     """The row as a candidate, with another formula for one of its inputs."""
 
     judges_forward = True
@@ -93,4 +93,4 @@ class Row:
         return value
 
 
-__all__ = ["Mutant", "Row", "Score", "mutation_score"]
+__all__ = ["Mutant", "RowCandidate", "Score", "mutation_score"]

@@ -12,7 +12,7 @@ from ..run.candidate import Answer, Candidate, second_order
 from ..run.inputs import draw
 from ..run.observation import RIGHT, Observation, error_of
 from ..run.reference import Reference
-from ..run.runs import Run, adds_up, same, worst_result
+from ..run.runs import CaseRun, adds_up, same, worst_result
 from ..run.spec import Spec
 from .report import Verdict
 
@@ -25,7 +25,7 @@ ROUGH = 0.02  # more than any formula loses there, even one that subtracts nearl
 class SideEffects:
     """One candidate and the runs of all its cases; each method gives one verdict and may leave diagnoses."""
 
-    def __init__(self, spec: Spec, reference: Reference, candidate: Candidate, runs: dict[str, list[Run]], naming: bool = True):
+    def __init__(self, spec: Spec, reference: Reference, candidate: Candidate, runs: dict[str, list[CaseRun]], naming: bool = True):
         self.spec, self.reference, self.candidate, self.runs = spec, reference, candidate, runs
         self.inputs = tuple(reference.differentiable())
         self.diagnoses: list[Diagnosis] = []
@@ -169,7 +169,7 @@ class SideEffects:
         self.diagnoses.append(found)
         return Verdict(name, False, reason or found.text)
 
-    def _all(self, *purposes: str) -> list[Run]:
+    def _all(self, *purposes: str) -> list[CaseRun]:
         return [run for purpose in purposes for run in self.runs.get(purpose, [])]
 
     def _first(self, purpose: str) -> Observation | None:

@@ -15,7 +15,7 @@ from ..run.inputs import draw
 from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip
 
 
-class Node:
+class ScalarNode:
     """A value with its parents and, for each of them, the derivative of this value with respect to that one."""
 
     def __init__(self, data: float, parents: tuple = (), local: tuple = (), name: str = ""):
@@ -132,28 +132,28 @@ def _operation(name: str) -> Scene:
 VALUE_OPS = Behaviour("value_ops", tuple(_operation(name) for name in OPERATIONS))
 
 
-def graph(kind: str) -> Node:
+def graph(kind: str) -> ScalarNode:
     """Small graphs by name; the root comes back."""
-    a, b = Node(2.0, name="a"), Node(3.0, name="b")
+    a, b = ScalarNode(2.0, name="a"), ScalarNode(3.0, name="b")
     if kind == "chain":
-        c = Node(6.0, (a,), (3.0,), "c")
-        return Node(36.0, (c,), (12.0,), "d")
+        c = ScalarNode(6.0, (a,), (3.0,), "c")
+        return ScalarNode(36.0, (c,), (12.0,), "d")
     if kind in ("diamond", "mirrored"):  # d = e * c or c * e, where e comes from a and c; a and b are equal numbers
-        a, b = Node(2.0, name="a"), Node(2.0, name="b")
-        c = Node(4.0, (a, b), (2.0, 2.0), "c")
-        e = Node(6.0, (a, c), (1.0, 1.0), "e")
-        return Node(24.0, (e, c), (4.0, 6.0), "d") if kind == "diamond" else Node(24.0, (c, e), (6.0, 4.0), "d")
+        a, b = ScalarNode(2.0, name="a"), ScalarNode(2.0, name="b")
+        c = ScalarNode(4.0, (a, b), (2.0, 2.0), "c")
+        e = ScalarNode(6.0, (a, c), (1.0, 1.0), "e")
+        return ScalarNode(24.0, (e, c), (4.0, 6.0), "d") if kind == "diamond" else ScalarNode(24.0, (c, e), (6.0, 4.0), "d")
     if kind == "twice":
-        return Node(4.0, (a, a), (2.0, 2.0), "c")
+        return ScalarNode(4.0, (a, a), (2.0, 2.0), "c")
     node = a
     for i in range(5000):
-        node = Node(node.data, (node,), (1.0,), f"n{i}")
+        node = ScalarNode(node.data, (node,), (1.0,), f"n{i}")
     return node
 
 
 def _order(*kinds: str):
     def walk(f, kind):
-        nodes = [n if isinstance(n, Node) else getattr(n, "node", n) for n in f(graph(kind))]
+        nodes = [n if isinstance(n, ScalarNode) else getattr(n, "node", n) for n in f(graph(kind))]
         place = {id(n): i for i, n in enumerate(nodes)}
         ahead = all(place.get(id(p), -1) < place[id(n)] for n in nodes for p in n.parents)
         behind = all(place.get(id(p), -1) > place[id(n)] for n in nodes for p in n.parents)
@@ -189,18 +189,18 @@ ORDER = Behaviour("topological_order", (
 ))  # fmt: skip
 
 
-def _three(x, y) -> tuple[Node, Node, Node]:
-    a, b = Node(float(x), name="a"), Node(float(y), name="b")
-    c = Node(a.data * b.data, (a, b), (b.data, a.data), "c")
-    return a, b, Node(c.data**2, (c,), (2 * c.data,), "d")
+def _three(x, y) -> tuple[ScalarNode, ScalarNode, ScalarNode]:
+    a, b = ScalarNode(float(x), name="a"), ScalarNode(float(y), name="b")
+    c = ScalarNode(a.data * b.data, (a, b), (b.data, a.data), "c")
+    return a, b, ScalarNode(c.data**2, (c,), (2 * c.data,), "d")
 
 
-def _shared(x, y) -> tuple[Node, Node, Node]:
+def _shared(x, y) -> tuple[ScalarNode, ScalarNode, ScalarNode]:
     # d = (a * b) * (a * b + a): c is used twice, a three times
-    a, b = Node(float(x), name="a"), Node(float(y), name="b")
-    c = Node(a.data * b.data, (a, b), (b.data, a.data), "c")
-    e = Node(c.data + a.data, (c, a), (1.0, 1.0), "e")
-    return a, b, Node(c.data * e.data, (c, e), (e.data, c.data), "d")
+    a, b = ScalarNode(float(x), name="a"), ScalarNode(float(y), name="b")
+    c = ScalarNode(a.data * b.data, (a, b), (b.data, a.data), "c")
+    e = ScalarNode(c.data + a.data, (c, a), (1.0, 1.0), "e")
+    return a, b, ScalarNode(c.data * e.data, (c, e), (e.data, c.data), "d")
 
 
 def _backward(build):

@@ -23,7 +23,7 @@ class Leaf:
         self.name, self.grad, self.parents, self.number, self.calls = name, None, (), 0, 0
 
 
-class Step:
+class CountingNode:
     """An operation that ran: parents, a rule from g to one gradient for each parent, a number that counts upwards."""
 
     def __init__(self, name: str, number: int, parents: tuple, factors: tuple, log: list[str] | None = None):
@@ -81,9 +81,9 @@ ACCUMULATE = Behaviour("accumulate", (
 def _late(log=None):
     """Leaf a; c from a; d from c; e from c and d: c must wait for both."""
     a = Leaf("a")
-    c = Step("c", 1, (a,), (2.0,), log)
-    d = Step("d", 2, (c,), (3.0,), log)
-    return a, c, d, Step("e", 3, (c, d), (5.0, 7.0), log)
+    c = CountingNode("c", 1, (a,), (2.0,), log)
+    d = CountingNode("d", 2, (c,), (3.0,), log)
+    return a, c, d, CountingNode("e", 3, (c, d), (5.0, 7.0), log)
 
 
 def _order(f) -> Data:
@@ -93,8 +93,8 @@ def _order(f) -> Data:
 
 def _order_is_by_number(f) -> Data:
     a = Leaf("a")
-    early, late = Step("early", 1, (a,), (1.0,)), Step("late", 9, (a,), (1.0,))
-    return {"order": [n.name for n in f(Step("root", 10, (early, late), (1.0, 1.0)))][:3]}
+    early, late = CountingNode("early", 1, (a,), (1.0,)), CountingNode("late", 9, (a,), (1.0,))
+    return {"order": [n.name for n in f(CountingNode("root", 10, (early, late), (1.0, 1.0)))][:3]}
 
 
 DEEP = 1200
@@ -104,7 +104,7 @@ def _deep_chain() -> tuple[Leaf, Any]:
     """A leaf, and the last of so many steps in a row."""
     leaf = node = Leaf("a")
     for i in range(1, DEEP + 1):
-        node = Step(f"s{i}", i, (node,), (1.0,))
+        node = CountingNode(f"s{i}", i, (node,), (1.0,))
     return leaf, node
 
 
@@ -158,7 +158,7 @@ FOUR = np.array([0.4, -1.3, 2.7, 0.6])
 
 def _pass(f, g) -> Data:
     a = Leaf("a")
-    f(Step("d", 2, (Step("c", 1, (a,), (2.0,)),), (3.0,)), g)
+    f(CountingNode("d", 2, (CountingNode("c", 1, (a,), (2.0,)),), (3.0,)), g)
     return {"a": a.grad}
 
 
@@ -210,8 +210,8 @@ RUN = Behaviour("run_backward", (
 
 def _small(log=None):
     a = Leaf("a")
-    c = Step("c", 1, (a,), (2.0,), log)
-    return a, c, Step("d", 2, (c,), (3.0,), log)
+    c = CountingNode("c", 1, (a,), (2.0,), log)
+    return a, c, CountingNode("d", 2, (c,), (3.0,), log)
 
 
 def _frees(f, g) -> Data:

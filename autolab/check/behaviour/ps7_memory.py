@@ -39,7 +39,7 @@ FRUGAL = Behaviour("frugal_clip", (
 ))  # fmt: skip
 
 
-class Block:
+class CountingBlock:
     """A function with three steps and a weight, which counts its calls."""
 
     def __init__(self, w: Tensor):
@@ -59,14 +59,14 @@ def _block(x, w) -> tuple[np.ndarray, np.ndarray]:
 
 def _gradients(f, x, w, g) -> Data:
     a, b = leaf_tensor(x), leaf_tensor(w)
-    out = f(Block(b), a)
+    out = f(CountingBlock(b), a)
     out.backward(from_numpy(g))
     nothing = np.zeros_like(w)
     return {"out": out, "x": a.grad, "w": nothing if b.grad is None else b.grad}
 
 
 def _calls(f, x, w, g) -> Data:
-    block = Block(leaf_tensor(w))
+    block = CountingBlock(leaf_tensor(w))
     out = f(block, leaf_tensor(x))
     before = block.calls
     out.backward(from_numpy(g))
@@ -80,7 +80,7 @@ def _held(f, x, w, g) -> Data:
         held[0] += t.numel()
         return t
 
-    a, block = leaf_tensor(x), Block(leaf_tensor(w))
+    a, block = leaf_tensor(x), CountingBlock(leaf_tensor(w))
     with saved_tensors_hooks(keep, lambda t: t):
         out = f(block, a)
         first = held[0]
@@ -250,7 +250,7 @@ def _clean(f, a, w) -> Data:
     return {"gradient": np.asarray(pair(f(_small_loss(a, 1e-6), leaf, 2.0**14), ANSWER)[0])}
 
 
-class Optimizer:
+class CountingSGD:
     """Plain gradient descent on two arrays, with a list `params`; counts its steps."""
 
     def __init__(self, data: np.ndarray, grad: np.ndarray):
@@ -276,7 +276,7 @@ def _with(bad: float, grad: np.ndarray) -> np.ndarray:
 
 
 def _one_step(cls, data, grad) -> Data:
-    scaler, optimizer = _make(cls), Optimizer(data, 8 * grad)
+    scaler, optimizer = _make(cls), CountingSGD(data, 8 * grad)
     scaler.step(optimizer)
     return {"data": np.concatenate([p.data for p in optimizer.params]), "steps": optimizer.steps}
 
@@ -285,7 +285,7 @@ def _history(*finite: bool):
     def play(cls, data, grad):
         scaler, scales, steps = _make(cls), [], 0
         for ok in finite:
-            optimizer = Optimizer(data, 8 * grad if ok else _with(np.inf, grad))
+            optimizer = CountingSGD(data, 8 * grad if ok else _with(np.inf, grad))
             scaler.step(optimizer)
             scaler.update()
             steps += optimizer.steps
@@ -296,7 +296,7 @@ def _history(*finite: bool):
 
 
 def _nan(cls, data, grad) -> Data:
-    scaler, optimizer = _make(cls), Optimizer(data, _with(np.nan, grad))
+    scaler, optimizer = _make(cls), CountingSGD(data, _with(np.nan, grad))
     scaler.step(optimizer)
     scaler.update()
     return {"steps": optimizer.steps, "scale": scaler.factor}

@@ -83,7 +83,7 @@ TANH = Behaviour("tanh_twice", (
 ))  # fmt: skip
 
 
-class Counted:
+class CountingFunction:
     """f(x) = sum(x ** 3) + sum(x) ** 2, which counts its calls. Hessian: diag(6 x) + 2."""
 
     def __init__(self):
@@ -95,11 +95,11 @@ class Counted:
 
 
 def _hvp(f, x, v) -> Data:
-    return {"hvp": f(Counted(), leaf_tensor(x), from_numpy(v))}
+    return {"hvp": f(CountingFunction(), leaf_tensor(x), from_numpy(v))}
 
 
 def _hvp_calls(f, x, v) -> Data:
-    counted, a = Counted(), leaf_tensor(x)
+    counted, a = CountingFunction(), leaf_tensor(x)
     f(counted, a, from_numpy(v))
     return {"calls": counted.calls, "grad": a.grad is None}
 

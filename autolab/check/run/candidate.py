@@ -320,7 +320,7 @@ _here = contextlib.nullcontext()
 @contextlib.contextmanager
 def _quiet():
     # A printed line or a NumPy warning is no verdict; on stderr it would cost all points in nbgrader.
-    sink = Capped()
+    sink = ShortOutput()
     with (
         contextlib.redirect_stdout(sink),
         contextlib.redirect_stderr(sink),
@@ -332,7 +332,7 @@ def _quiet():
         yield sink
 
 
-class Capped(io.StringIO):
+class ShortOutput(io.StringIO):
     """Keeps the first lines only: a loop without end may print without end."""
 
     def write(self, text: str) -> int:
@@ -366,7 +366,7 @@ def _fault(phase: str, error: BaseException, seconds: float = SECONDS) -> Fault:
     return Fault(phase, "exception", f"{phase} raised {type(error).__name__}: {error}", line)
 
 
-class Broken:
+class BrokenSource:
     """Source text that is no Python: every question has the same answer."""
 
     judges_forward = True
@@ -388,7 +388,7 @@ def from_source(text: str) -> Any:
     try:
         exec(compile(text, "<answer>", "exec"), names)
     except SyntaxError as error:
-        return Broken(error)
+        return BrokenSource(error)
     linecache.cache["<answer>"] = (len(text), None, text.splitlines(True), "<answer>")
     own = [v for k, v in names.items() if isinstance(v, type) and v is not Function and hasattr(v, "backward")]
     if own:

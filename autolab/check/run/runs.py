@@ -12,7 +12,7 @@ from .observation import RIGHT, Observation, asking, close, error_of, observe
 from .reference import Reference
 
 
-class Run:
+class CaseRun:
     """One case, the answer to it, and the right answer."""
 
     def __init__(self, case: Case, answer: Answer, reference: Reference, candidate: Candidate):

@@ -16,7 +16,7 @@ from nbgrader import utils
 from nbgrader.preprocessors import ClearSolutions
 
 from autolab.check import SPECS, Reference, Spec, judge
-from autolab.check.api.score import Row, mutation_score
+from autolab.check.api.score import RowCandidate, mutation_score
 from autolab.course.release import STUB, release_of
 from autolab.course.solutions import wrong_answers
 
@@ -84,7 +84,7 @@ def selftest(path: Path, mode: str | None = None) -> SelftestReport:
     report.problems += _leaks(path, source, release)
     for name, spec in _exercises(path, [c for c in source.cells if c.get("id") in tests or _id(c) in tests], report).items():
         score, reference = mutation_score(spec), Reference.of(spec)
-        alternative = judge(spec, reference, Row(reference))
+        alternative = judge(spec, reference, RowCandidate(reference))
         entry = {"name": name, "caught": score.caught, "named": score.named, "missed": list(score.missed)}
         report.exercises.append({**entry, "alternative": alternative.passed})
         report.problems += [f"{path}, exercise {name}: this wrong rule passes: {formula}" for formula in score.missed]
