@@ -36,13 +36,13 @@ def _judge_scene(scene: Scene, player: Player, draws: Sequence[tuple]) -> tuple[
     for inputs in draws:
         outcome = player.play(scene.name, inputs)
         if outcome.data is None:
-            found = outcome.fault or Fault("call", "exception", "gave nothing")
-            key, _, rest = found.text.partition(" ")
-            text = f"{scene.says.get(key, key)} {rest}" if found.kind == "type" else found.text
-            text += f" (your {found.line})" if found.line else ""
-            hint = HINTS["time"] if found.kind == "time" else scene.hint
-            diagnosis = Diagnosis(found.kind, "certain", text, hint, where=f"{scene.name!r}")
-            return Verdict(scene.name, False, text, 0.0, scene.points), diagnosis
+            fault = outcome.fault or Fault("call", "exception", "gave nothing")
+            key, _, rest = fault.text.partition(" ")
+            text = f"{scene.says.get(key, key)} {rest}" if fault.kind == "type" else fault.text
+            text += f" (your {fault.line})" if fault.line else ""
+            hint = HINTS["time"] if fault.kind == "time" else scene.hint
+            found = Diagnosis(fault.kind, "certain", text, hint, where=f"{scene.name!r}")
+            return Verdict(scene.name, False, text, 0.0, scene.points), found
         seen.append((inputs, outcome.data, plain(scene.expect(*inputs))))
         if not inputs:
             break

@@ -13,7 +13,7 @@ from ..diagnosis.explain import explain
 from ..diagnosis.jacobian import Jacobians, is_linear, jacobians
 from ..run.cases import broadcast_for
 from ..run.observation import RIGHT, close, error_of
-from ..run.runs import how_not_linear, worst_result
+from ..run.runs import CaseRun, how_not_linear, worst_result
 from . import picture
 from .report import Verdict
 from .side_effects import EXACT, SideEffects

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..diagnosis.mutants import Mutant, mutants
-from ..run.candidate import Answer, Fault
+from ..run.candidate import Answer, Arrays, Fault, Settings
 from ..run.observation import close
 from ..run.reference import Reference, sum_to
 from ..run.spec import Spec
@@ -65,7 +65,7 @@ class RowCandidate:
         self.reference, self.x, self.code = reference, x, code
         self.is_right = True  # until a gradient differs from the right one
 
-    def call(self, inputs, settings, upstream, between=None) -> Answer:
+    def call(self, inputs: Arrays, settings: Settings, upstream: Arrays, between: Arrays | None = None) -> Answer:
         """Evaluate the row."""
         out, gradients, fault = None, [], None
         with np.errstate(all="ignore"):

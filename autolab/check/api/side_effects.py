@@ -122,7 +122,7 @@ class SideEffects:
         run, single = self.plain[0], self._first("float32")
         if single is None or error_of(single, x) > SINGLE:
             return False
-        return bool(run.first) and not is_noisy(self.candidate, run.first, run.case.settings, x)
+        return run.first is not None and not is_noisy(self.candidate, run.first, run.case.settings, x)
 
     def second_order(self) -> Verdict:
         """Can the gradient be differentiated again, with the right result?"""

@@ -76,7 +76,7 @@ OPERATIONS: dict[str, tuple] = {
     "tanh": (lambda a, b: a.tanh(), lambda x, y: np.tanh(x), lambda x, y: (1 - np.tanh(x) ** 2,)),
     "relu": (lambda a, b: a.relu(), lambda x, y: np.maximum(x, 0), lambda x, y: (float(x > 0),)),
 }
-SLIPS = {
+SLIPS: dict[str, list[tuple]] = {
     "add": [("term", "The local derivatives of a sum are the other summand; they should say how the sum moves",
              "Nudge one summand by 0.01: how far does the sum move?", lambda x, y: (y, x))],
     "mul": [("swapped", "Each factor has its own value as its derivative", "Nudge x by 0.01: how far does x * y move?",

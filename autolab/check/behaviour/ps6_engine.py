@@ -20,15 +20,16 @@ class Leaf:
     """Where gradients arrive."""
 
     def __init__(self, name: str = "leaf"):
-        self.name, self.grad, self.parents, self.number, self.calls = name, None, (), 0, 0
+        self.name, self.parents, self.number, self.calls = name, (), 0, 0
+        self.grad: Any = None
 
 
 class CountingNode:
     """An operation that ran: parents, a rule from g to one gradient for each parent, a number that counts upwards."""
 
     def __init__(self, name: str, number: int, parents: tuple, factors: tuple, log: list[str] | None = None):
-        self.name, self.number, self.parents, self.saved, self.hooks = name, number, parents, factors, []
-        self.calls, self.log, self.received = 0, log if log is not None else [], None
+        self.name, self.number, self.parents, self.saved, self.calls = name, number, parents, factors, 0
+        self.log, self.hooks, self.received = log if log is not None else [], list[Any](), np.zeros(())
 
     def rule(self, g):
         """The gradients for the parents; counts how often it is asked."""
@@ -102,7 +103,8 @@ DEEP = 1200
 
 def _deep_chain() -> tuple[Leaf, Any]:
     """A leaf, and the last of so many steps in a row."""
-    leaf = node = Leaf("a")
+    leaf = Leaf("a")
+    node: Any = leaf
     for i in range(1, DEEP + 1):
         node = CountingNode(f"s{i}", i, (node,), (1.0,))
     return leaf, node

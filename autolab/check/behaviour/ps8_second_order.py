@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autolab.autograd import grad
+from autolab.autograd import backward, grad
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
@@ -138,7 +138,7 @@ def _penalty(f, x, w, n) -> Data:
         raise NotAsAsked(f"penalty is a {type(loss).__name__}, expected a tensor that can be differentiated")
     if not loss.requires_grad:
         return {"gradient": np.zeros_like(w)}
-    loss.backward()
+    backward(loss)
     return {"gradient": np.zeros_like(w) if weights.grad is None else weights.grad}
 
 

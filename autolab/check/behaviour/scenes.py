@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from autolab.autograd import enable_grad
-from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
 from ..run.candidate import Fault, _fault, _quiet
@@ -153,7 +152,7 @@ def arrays(*shapes: tuple[int, ...]) -> Callable[[np.random.Generator], tuple]:
     return lambda rng: tuple(draw(rng, shape) for shape in shapes)
 
 
-def leaf_tensor(a: np.ndarray) -> Tensor:
+def leaf_tensor(a: np.ndarray) -> Any:
     """A tensor on these numbers that requires a gradient."""
     return from_numpy(a).requires_grad_()
 

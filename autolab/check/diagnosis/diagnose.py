@@ -75,7 +75,7 @@ def _diagnose(candidate: LocalCandidate, right: Reference, inputs: tuple, settin
 def careless(reference: Reference, inputs: Sequence[np.ndarray], g: np.ndarray, answer: Answer) -> list[Diagnosis]:
     """What a call left behind, after two backwards with the same g: something written over, or another gradient the second time."""
     said = {"the incoming gradient g": (g, answer.upstream[0])}
-    said |= {f"the input {x}": pair for x, *pair in zip(reference.inputs, inputs, answer.inputs, strict=False)}
+    said |= {f"the input {x}": (before, after) for x, before, after in zip(reference.inputs, inputs, answer.inputs, strict=False)}
     for what, (before, after) in said.items():
         if not np.array_equal(before, after, equal_nan=np.asarray(before).dtype.kind == "f"):
             return [diagnosis("mutation", "certain", f"The rule writes into {what}")]

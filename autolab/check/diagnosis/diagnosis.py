@@ -61,7 +61,7 @@ class Diagnosis:
     def __str__(self) -> str:
         lines = [f"{self.text}. ({self.certainty})"]
         if self.worst or self.where:
-            lines.append("; ".join(filter(None, [self.where and f"with {self.where}", self.worst and str(self.worst)])))
+            lines.append("; ".join([*[f"with {self.where}"] * bool(self.where), *[str(self.worst)] * bool(self.worst)]))
         return "\n  ".join([*lines, f"hint: {self.hint}"])
 
 

@@ -30,7 +30,7 @@ class Family:
 
     name: str
     text: str
-    predict: Callable[[Observation, str], Any]
+    predict: Callable[..., Any]  # of an observation and an input
     exact: bool = True  # whether it can be the only explanation; a slip in one decomposition cannot
     complete: bool = False  # a whole wrong formula, after which no other explanation is looked for
 
@@ -227,9 +227,9 @@ def _about_settings(first: Observation) -> Iterator[Family]:
                 yield Family("setting", f"does not use {name}: it is what would be right if {name} were {value}",
                              lambda o, x, n=name, v=value: _as_if(o, x, n, v))  # fmt: skip
     if "reduction" in first.settings:
-        for value in ("mean", "sum"):
-            yield Family("setting", f"does not use reduction: it is what belongs to {value!r}",
-                         lambda o, x, v=value: _as_if(o, x, "reduction", v))  # fmt: skip
+        for reduction in ("mean", "sum"):
+            yield Family("setting", f"does not use reduction: it is what belongs to {reduction!r}",
+                         lambda o, x, v=reduction: _as_if(o, x, "reduction", v))  # fmt: skip
 
 
 def _as_if(o: Observation, x: str, name: str, value: Any) -> np.ndarray:

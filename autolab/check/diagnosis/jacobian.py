@@ -155,7 +155,7 @@ def _survivors(pair: Jacobians, needed: np.ndarray, kept: np.ndarray) -> Mistake
 OVERWRITTEN = "keeps only one of several contributions: each overwrites the one before (=), where they have to be added (+=)"
 
 
-def _slice(which: np.ndarray, shape: tuple[int, ...], name: str) -> str:
+def _slice(which: Any, shape: tuple[int, ...], name: str) -> str:
     """ "at [0, :]" if these entries are one slice of an array of this shape, else how many they are."""
     mask = which.reshape(shape)
     for axis, n in enumerate(shape):

@@ -28,7 +28,7 @@ FUNCTIONS: dict[str, Function] = {
     "sin(2 {})": lambda a: np.sin(2 * a), "cos(2 {})": lambda a: np.cos(2 * a), "exp(2 {})": lambda a: np.exp(2 * a),
     "exp(-{})": lambda a: np.exp(-a), "sigmoid({}) * (1 - sigmoid({}))": lambda a: np.exp(-a) / (1 + np.exp(-a)) ** 2,
 }  # fmt: skip
-
+ONE_AND_FUNCTIONS: dict[str, Function] = {"": np.ones_like, **FUNCTIONS}
 DERIVATIVES: dict[str, Function] = {
     "exp": np.exp, "log": lambda a: 1 / a, "sin": np.cos, "cos": lambda a: -np.sin(a), "tan": lambda a: 1 / np.cos(a) ** 2,
     "sinh": np.cosh, "cosh": np.sinh, "tanh": lambda a: 1 / np.cosh(a) ** 2, "sigmoid": lambda a: np.exp(-a) / (1 + np.exp(-a)) ** 2,
@@ -94,7 +94,7 @@ def other_terms(wrong: Sequence[Observation], x: str) -> Mistake | None:
     names = [n for n in (*wrong[0].reference.inputs, "out") if n in wrong[0].names and wrong[0].names[n].dtype.kind == "f"]
     for name in names:
         values = [_along(o.names[name], o, x) for o in wrong]
-        for words, f in {"": np.ones_like, **FUNCTIONS}.items():
+        for words, f in ONE_AND_FUNCTIONS.items():
             c = _constant([r / f(value) for r, value in zip(rest, values, strict=True)])
             if c is None or not _simple(c):
                 continue
@@ -110,10 +110,9 @@ def _times(wrong: Sequence[Observation], x: str) -> Mistake | None:
     names = [n for n in (*wrong[0].reference.inputs, "out") if all(np.shape(o.names[n]) == o.want[x].shape for o in wrong)]
     atoms: dict[str, np.ndarray] = {}
     for name in names:
-        said = "out" if name == "out" else name
-        for words, f in FUNCTIONS.items():
+        for template, f in FUNCTIONS.items():
             with np.errstate(all="ignore"):
-                atoms[words.replace("{}", said)] = np.concatenate([np.ravel(f(np.asarray(o.names[name], float))) for o in wrong])
+                atoms[template.replace("{}", name)] = np.concatenate([np.ravel(f(np.asarray(o.names[name], float))) for o in wrong])
     kept = {k: v for k, v in atoms.items() if np.all(np.isfinite(v)) and np.all(v) and np.ptp(np.abs(v)) > 1e-9}
     if not kept:
         return None

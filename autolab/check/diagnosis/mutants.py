@@ -13,8 +13,7 @@ CONFUSED = {
     "maximum": "minimum", "minimum": "maximum", "sqrt": "square", "sum": "mean", "mean": "sum", "max": "min", "min": "max",
     "sigmoid": "tanh", "tril": "triu", "triu": "tril",
 }  # fmt: skip
-
-
+REDUCTIONS = ("sum", "mean", "max", "min")
 _FUNCTIONS = {"mean": "an average", "sum": "a sum", "max": "a maximum", "min": "a minimum"}
 _TRANSPOSED = ("transposed", "the right one with one factor transposed the wrong way")
 _NOT_PUT_BACK = ("keepdims", "the right one without the axis that forward removed: it was not put back in its place")
@@ -72,37 +71,35 @@ def _made(formula: str, names: tuple[str, ...], spell: Callable[[ast.AST], str])
     except SyntaxError:
         return
     seen = {_key(compile(tree, "<formula>", "eval"))}
+    for family, text, changed in _changes(tree, formula, names):
+        code = compile(changed, "<mutant>", "eval")
+        if _key(code) not in seen:
+            seen.add(_key(code))
+            yield Mutant(family, text, spell(changed)), code
+
+
+def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterator[tuple[str, str, ast.Expression]]:
+    """The tree with one thing wrong: changed, handed on and changed back, since a copy would cost ten times as much."""
     for parent, field, place, node in list(_spots(tree)):
         for family, text, new in _edits(node, names):
-            if family == "variable" and isinstance(parent, (ast.Compare, ast.Attribute)) and new.id == "g":
+            if family == "variable" and isinstance(new, ast.Name) and new.id == "g":
                 if isinstance(parent, ast.Attribute):  # x.shape and g.shape
                     continue
-                family = "mask from g"
-                text = f"the right one with the incoming gradient where {_words(node)} belongs: the mask asks g"
-            # The tree is changed, compiled and changed back: copying it would cost ten times as much.
-            if family == "number" and _is_axis(parent, field, place, tree):
+                if isinstance(parent, ast.Compare):
+                    family = "mask from g"
+                    text = f"the right one with the incoming gradient where {_words(node)} belongs: the mask asks g"
+            if family == "number" and _is_axis(parent, field, tree):
                 family, text = "axis", "what belongs to another axis"
             _put(parent, field, place, ast.fix_missing_locations(new))
-            code = compile(tree, "<mutant>", "eval")
-            if _key(code) not in seen:
-                seen.add(_key(code))
-                yield Mutant(family, text, spell(tree)), code
+            yield family, text, tree
             _put(parent, field, place, node)
     if (bare := _untransposed(formula)) is not None:
-        code = compile(bare, "<mutant>", "eval")
-        if _key(code) not in seen:
-            seen.add(_key(code))
-            yield Mutant("transposed", "the right one without its transposes", spell(bare)), code
-    for old, new, changed in _everywhere(tree, names):
-        code = compile(changed, "<mutant>", "eval")
-        if _key(code) not in seen:
-            seen.add(_key(code))
-            text = f"the right one with {value_in_words(new)} where {belongs(old)}"
-            yield Mutant("variable", text, spell(changed)), code
+        yield "transposed", "the right one without its transposes", bare
+    for old, other, changed in _everywhere(tree, names):
+        yield "variable", f"the right one with {value_in_words(other)} where {belongs(old)}", changed
     for axis, changed in _other_axes(tree):
-        code = compile(changed, "<mutant>", "eval")
-        text = "what belongs to another axis: its sums go " + (f"along axis {axis}" if axis is not None else "over everything")
-        yield Mutant("axis", text, spell(changed)), code
+        where = f"along axis {axis}" if axis is not None else "over everything"
+        yield "axis", f"what belongs to another axis: its sums go {where}", changed
 
 
 def _untransposed(formula: str) -> ast.Expression | None:
@@ -140,28 +137,32 @@ def _everywhere(tree: ast.Expression, names: Sequence[str]) -> Iterator[tuple[st
 
 def _other_axes(tree: ast.Expression) -> Iterator[tuple[int | None, ast.Expression]]:
     """The formula with every reduction along another axis."""
-    calls = [n for n in ast.walk(tree) if _is_reduction(n)]
+    calls = _reductions(tree)
     if len(calls) < 2:
         return
-    kept = [call.args[0] for call in calls]
+    axes = [call.args[0] for call in calls]
     for axis in (0, -1, 1, None):
         for call in calls:
             call.args[0] = ast.copy_location(ast.Constant(axis), call.func)
         yield axis, tree
-    for call, axis in zip(calls, kept, strict=True):
-        call.args[0] = axis
+    for call, right in zip(calls, axes, strict=True):
+        call.args[0] = right
 
 
-def _is_reduction(node: ast.AST) -> bool:
-    method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("sum", "mean", "max", "min")
-    return bool(method and node.args and getattr(node.func.value, "id", "") != "np")
+def _reductions(tree: ast.AST) -> list[ast.Call]:
+    """The calls such as x.sum(axis) in a tree."""
+    return [n for n in ast.walk(tree) if isinstance(n, ast.Call) and _is_method(n) and _called(n) in REDUCTIONS and n.args]
 
 
-def _is_axis(parent: ast.AST, field: str, place: int | None, tree: ast.Expression) -> bool:
+def _is_method(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") != "np"
+
+
+def _is_axis(parent: ast.AST, field: str, tree: ast.Expression) -> bool:
     """Is this number the axis of a reduction, with or without its minus?"""
     if isinstance(parent, ast.UnaryOp):
-        return any(_is_reduction(n) and parent in n.args for n in ast.walk(tree))
-    return (_is_reduction(parent) and field == "args") or (isinstance(parent, ast.keyword) and parent.arg in ("axis", "dim"))
+        return any(parent in call.args for call in _reductions(tree))
+    return (parent in _reductions(tree) and field == "args") or (isinstance(parent, ast.keyword) and parent.arg in ("axis", "dim"))
 
 
 def _key(code: CodeType) -> tuple:
@@ -277,8 +278,8 @@ def _call(node: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
         yield "mask", "the right one without its mask", yes
         yield "mask", "the right one without its mask", no
         return
-    method = isinstance(node.func, ast.Attribute) and getattr(node.func.value, "id", "") != "np"
-    if method and name in _LEFT_OUT:
+    method = _is_method(node)
+    if isinstance(node.func, ast.Attribute) and method and name in _LEFT_OUT:
         yield *_LEFT_OUT[name], node.func.value
     elif node.args and not method:
         yield *_LEFT_OUT.get(name, ("step", f"the right one without its {name}")), node.args[0]
@@ -297,13 +298,13 @@ def _call(node: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
     if method and name == "var":
         unbiased = ast.Call(node.func, node.args, [*node.keywords, ast.keyword("ddof", ast.Constant(1))])
         yield "number", "the right one with a variance that divides by n - 1 where forward divides by n", unbiased
-    if method and name in ("sum", "mean", "max", "min") and node.args:
+    if method and name in REDUCTIONS and node.args:
         for axis in (None, 0, -1, 1):
             text = f"what belongs to another axis: its {name} goes " + (f"along axis {axis}" if axis is not None else "over everything")
             yield "axis", text, _with_args(node, [ast.Constant(axis), *node.args[1:]])
         if isinstance(node.args[0], ast.Name):
-            other = ast.BinOp(ast.Constant(-1), ast.Sub(), node.args[0])
-            yield "axis", f"what belongs to another axis: its {name} goes along the other one", _with_args(node, [other, *node.args[1:]])
+            across = ast.BinOp(ast.Constant(-1), ast.Sub(), node.args[0])
+            yield "axis", f"what belongs to another axis: its {name} goes along the other one", _with_args(node, [across, *node.args[1:]])
     for keyword in node.keywords:
         if keyword.arg in ("axis", "keepdims"):
             rest = [k for k in node.keywords if k is not keyword]

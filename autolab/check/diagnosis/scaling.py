@@ -186,7 +186,7 @@ def _same_all_over(got: np.ndarray, value: np.ndarray, shape: tuple[int, ...]) -
     if any(n != 1 for n in value.shape[:extra]):
         return False
     value = value.reshape(value.shape[extra:])
-    return all(n in (1, m) for n, m in zip(value.shape, shape, strict=True)) and close(got, np.broadcast_to(value, shape))
+    return all(n in (1, m) for n, m in zip(np.shape(value), shape, strict=True)) and close(got, np.broadcast_to(value, shape))
 
 
 REDUCED = {"summed": "summed", "averaged": "averaged", "maximum": "reduced to its maximum", "slice": "cut to its first slice"}

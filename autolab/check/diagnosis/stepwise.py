@@ -116,7 +116,7 @@ class Chain:
 
     def operation(self, op: Any, args: Any, settings: Mapping[str, Any]) -> Any:
         """Run one row, and note it: the engine calls this for each."""
-        result = dispatch(op, args, settings)
+        result = dispatch(op, args, dict(settings))
         if not isinstance(result, Tensor) or len(self.steps) >= MOST_STEPS:
             raise CannotTrace(f"{op.name} has several results, or there are too many steps")
         raw = [np.asarray(a.payload if isinstance(a, Tensor) else a) for a in args]
@@ -172,7 +172,7 @@ class Chain:
             difference = np.asarray(value) - step.passed[k]
             if difference.shape != step.shape(k):
                 raise ValueError("a slip that changes the shape stops there")
-            sent = self._sent({step.sources[k]: difference}, i)
+            sent = self._sent({source: difference}, i) if (source := step.sources[k]) is not None else {}
             if at in sent:
                 total = total + sent[at]
         return total
@@ -184,10 +184,10 @@ class ChainSlip:
 
     family: str
     text: str
-    predict: Callable[[Chain], np.ndarray]
+    predict: Callable[..., np.ndarray]
 
 
-def _at(x: str, family: str, text: str, i: int, k: int, change: Callable[[Chain, RowCall], Any]) -> ChainSlip:
+def _at(x: str, family: str, text: str, i: int, k: int, change: Callable[..., Any]) -> ChainSlip:
     """A slip that changes what step i passes on to its argument k."""
     return ChainSlip(family, text, lambda chain: chain.changed(x, {(i, k): change(chain, chain.steps[i])}))
 

@@ -13,7 +13,7 @@ import linecache
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,6 +28,8 @@ from autolab.torch_api.creation import from_numpy
 from .limit import SECONDS, TooLong, limit
 from .reference import Reference, parameters
 
+Arrays = Sequence[np.ndarray]
+Settings = Mapping[str, Any]
 HERE = Path(__file__).resolve().parents[2]
 
 
@@ -61,13 +63,7 @@ class Candidate(Protocol):
 
     judges_forward: bool
 
-    def call(
-        self,
-        inputs: Sequence[np.ndarray],
-        settings: Mapping[str, Any],
-        upstream: Sequence[np.ndarray],
-        between: Sequence[np.ndarray] | None = None,
-    ) -> Answer:
+    def call(self, inputs: Arrays, settings: Settings, upstream: Arrays, between: Arrays | None = None) -> Answer:
         """Run forward once, then backward for each incoming gradient, on copies of the arrays.
 
         `between`: other inputs that go forward after the first forward and before the first backward.
@@ -87,7 +83,7 @@ class Context:
         self.saved_tensors: tuple = ()
         self._tensors = tensors
 
-    def save_for_backward(self, *values):
+    def save_for_backward(self, *values: Any) -> None:
         """Keep these values for backward."""
         for value in values:
             if value is not None and not isinstance(value, self._tensors):
@@ -97,7 +93,7 @@ class Context:
                 )
         self.saved_tensors = values
 
-    def mark_dirty(self, *values):
+    def mark_dirty(self, *values: Any) -> None:
         """Accepted, and of no consequence here."""
 
     mark_non_differentiable = mark_dirty
@@ -108,16 +104,17 @@ class LocalCandidate:
     """A rule called in this process: a Function class, or plain functions on arrays."""
 
     def __init__(self, rule: Any, reference: Reference, seconds: float = SECONDS):
-        self.names, self.judges_forward, self.tensors = reference.inputs, True, object
+        self.names, self.judges_forward = reference.inputs, True
+        self.tensors: type = object
         needed = getattr(reference, "differentiable", None)  # a box knows the names only
         self.needed, self.seconds = tuple(needed()) if needed else self.names, seconds
         self.wrap: Callable = lambda array: array
         self.guarded = False
+        self._class: Any = rule
         if isinstance(rule, type):
             _require_static(rule)
             self.wrap, self.tensors = _tensor_of(rule)
-            self._class: Any = rule
-            self._forward, self._backward = self._class_forward(rule), rule.backward
+            self._forward, self._backward = self._class_methods(rule)
             return
         if callable(rule):
             self.judges_forward, rule = False, (lambda *inputs, **settings: reference.result(inputs, settings), rule)
@@ -133,12 +130,13 @@ class LocalCandidate:
             ) from None
         self._forward, self._backward = self._run_forward, self._run_backward
 
-    def call(self, inputs, settings, upstream, between=None) -> Answer:
+    def call(self, inputs: Arrays, settings: Settings, upstream: Arrays, between: Arrays | None = None) -> Answer:
         """Run forward once, then backward for each incoming gradient, on copies of the arrays."""
         copies = {id(a): np.array(a) for a in inputs}  # the same array given twice stays the same array
         given = [copies[id(a)] for a in inputs]
         gs = [np.array(g) for g in upstream]
-        out, gradients, fault, phase, recorded, bare = None, [], None, "forward", [], False
+        out, gradients, fault, phase, bare = None, [], None, "forward", False
+        recorded: list[bool] = []
         start = time.thread_time()  # its own time: that of a busy machine is not its fault
         with _here if self.guarded else _quiet() as printed:
             try:
@@ -194,7 +192,9 @@ class LocalCandidate:
             )
         return tuple(None if v is None else np.array(as_array(v)) for v in values[:expected])
 
-    def second(self, inputs, settings, g, directions) -> tuple[list[np.ndarray | None] | None, Fault | None]:
+    def second(
+        self, inputs: Arrays, settings: Settings, g: np.ndarray, directions: Arrays
+    ) -> tuple[list[np.ndarray | None] | None, Fault | None]:
         """Derivatives of sum(v * gradient) for each input and g, through the backward that the learner wrote."""
         if self._plain or self.tensors is not Tensor:
             return None, None
@@ -213,7 +213,7 @@ class LocalCandidate:
     def _plain(self) -> bool:
         return hasattr(self, "_plain_backward")
 
-    def _class_forward(self, cls: type) -> Callable:
+    def _class_methods(self, cls: Any) -> tuple[Callable, Callable]:
         # forward(ctx, ...) as always, or forward(...) with setup_context(ctx, inputs, output) beside it
         library = ("torch.", "autolab.autograd.")
         split = any("setup_context" in vars(c) for c in cls.__mro__ if not c.__module__.startswith(library))
@@ -226,7 +226,7 @@ class LocalCandidate:
             cls.setup_context(context, arguments, out)
             return out
 
-        return forward
+        return forward, cls.backward
 
     def _run_forward(self, context, inputs, settings):
         out = self._plain_forward(*inputs, **settings)
@@ -257,7 +257,10 @@ def _with_tuples(cls: Any) -> Any:
     return type(cls.__name__, (cls,), {"backward": staticmethod(backward)})
 
 
-def second_order(call, inputs, positional, keywords, needed, names, g, directions) -> list[np.ndarray | None]:
+def second_order(
+    call: Callable, inputs: Arrays, positional: Iterable, keywords: Settings, needed: Sequence[str], names: Sequence[str],
+    g: np.ndarray, directions: Arrays,
+) -> list[np.ndarray | None]:  # fmt: skip
     """Of a differentiable operation: d sum(v * d out / d x) / d each input and g, by the engine."""
     tensors = {x: from_numpy(np.array(a)) for x, a in zip(names, inputs, strict=True)}
     watched = [tensors[x].requires_grad_() for x in needed]
@@ -375,7 +378,7 @@ class BrokenSource:
         line = f"line {error.lineno}: {(error.text or '').strip()}"
         self.fault = Fault("forward", "syntax", f"This is not Python yet: {error.msg}", line)
 
-    def call(self, inputs, settings, upstream, between=None) -> Answer:
+    def call(self, inputs: Arrays, settings: Settings, upstream: Arrays, between: Arrays | None = None) -> Answer:
         """Say what is wrong with the text."""
         return Answer(None, (), tuple(inputs), tuple(upstream), self.fault)
 

@@ -63,7 +63,7 @@ def softmax_back(g, p):
 
 def once(function):
     """Keep what it gave for an array: a hundred wrong formulas ask for the same one."""
-    kept = {}
+    kept: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}  # an array, so that its id stays taken, and what it gave
 
     @functools.wraps(function)
     def asked(x, axis=-1):
@@ -73,7 +73,7 @@ def once(function):
         if key not in kept or kept[key][0] is not x:
             if len(kept) > 64:
                 kept.clear()
-            kept[key] = x, function(x, axis)  # with the array, whose id stays taken so long
+            kept[key] = x, function(x, axis)
         return kept[key][1]
 
     return asked
@@ -109,7 +109,7 @@ def windows(x, size):
 def padded(g, size):
     """g with room for a window of `size` that only touches its edge."""
     wide = np.zeros(g.shape[:2] + tuple(n + 2 * (k - 1) for n, k in zip(g.shape[2:], size, strict=True)), g.dtype)
-    wide[(..., *(slice(k - 1, k - 1 + n) for n, k in zip(g.shape[2:], size, strict=True)))] = g
+    wide[(slice(None), slice(None), *(slice(k - 1, k - 1 + n) for n, k in zip(g.shape[2:], size, strict=True)))] = g
     return wide
 
 

@@ -21,7 +21,7 @@ class Observation:
     reference: Reference
     names: dict[str, Any]  # inputs, settings, shapes, out
     g: np.ndarray
-    got: dict[str, np.ndarray | None]
+    got: dict[str, Any]  # an array for each input, or None
     want: dict[str, np.ndarray]
     failed: bool = False  # the rule raised instead
     settings: Mapping[str, Any] = field(default_factory=dict)  # those that the call named

@@ -76,7 +76,8 @@ class Reference:
         if isinstance(reference, str):
             reference = row(reference)
         if isinstance(reference, tuple):
-            return cls._of_pair(*reference, arrays)
+            forward, backward = reference
+            return cls._of_pair(forward, backward, arrays)
         if callable(reference) and not hasattr(reference, "rules"):
             return cls._of_function(reference, arrays)
         found = cls(

@@ -57,9 +57,9 @@ def adds_up(o: Observation, inputs: Iterable[str]) -> bool:
     got, want = [o.got[x] for x in inputs], [o.want[x] for x in inputs]
     if any(a is None or a.shape != b.shape for a, b in zip(got, want, strict=True)):
         return False
-    tied = close(want[0], want[-1])  # each has an equal share
-    within = all(np.all((a * b >= -1e-12) & (np.abs(a) <= np.abs(sum(want)) + 1e-12)) for a, b in zip(got, want, strict=True))
-    return tied and within and close(sum(got), sum(want))
+    tied, whole = close(want[0], want[-1]), np.sum(want, axis=0)  # each has an equal share
+    within = all(np.all((a * b >= -1e-12) & (np.abs(a) <= np.abs(whole) + 1e-12)) for a, b in zip(got, want, strict=True))
+    return tied and within and close(np.sum(got, axis=0), whole)
 
 
 def how_not_linear(x: str, *calls: Observation | None) -> str:
