@@ -109,9 +109,15 @@ def _counted(report: Report) -> Report:
 def judge(
     spec: Spec, reference: Reference, candidate: Candidate, *, seed: int = 0, drawn: Iterable[Case] | None = None, naming: bool = True
 ) -> Report:
-    """The verdict on a candidate, wherever it runs: it is asked only for arrays.
+    """The verdict on a candidate, wherever it runs: it is asked only for arrays. `check` makes the three from a name and a rule.
 
     `drawn`: the cases of this seed, if they are known. Without `naming` it says whether a rule is wrong, and not how.
+    Raises LookupError if the operation has no gradient, or if the inputs that the exercise says do not fit it.
+
+    >>> reference = Reference.of("sin")
+    >>> candidate = LocalCandidate(lambda g, x: g * np.cos(x), reference)
+    >>> judge(Spec("sin"), reference, candidate).passed
+    True
     """
     start = time.perf_counter()
     with np.errstate(all="ignore"):

@@ -16,7 +16,10 @@ from .report import Report, Verdict
 
 
 def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, points: float | None = None) -> Report:
-    """The verdict on what a player does, wherever it runs: it is asked only for numbers and words."""
+    """The verdict on what a player does, wherever it runs: it is asked only for numbers and words.
+
+    `points` is what the exercise is worth; as its scenes say if not given. `Behaviour` has an example.
+    """
     start = time.perf_counter()
     rng = np.random.default_rng(seed)
     verdicts: list[Verdict] = []

@@ -21,7 +21,10 @@ MARKS = {True: "\N{CHECK MARK}", False: "\N{BALLOT X}", None: "\N{EN DASH}"}
 
 @dataclass(frozen=True)
 class Verdict:
-    """One property: passed, wrong, or open (None: it could not be judged), its reason and its points."""
+    """One property of a rule: passed, wrong, or open (None: it could not be judged), its reason and its points.
+
+    `partial` is the part of the points, from 0 to 1, where that is neither none nor all.
+    """
 
     name: str
     passed: bool | None
@@ -38,10 +41,17 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """The outcome of a check.
+    """The outcome of a check: a verdict on each property, the diagnoses with the most likely cause first, the points.
 
     Shows itself as a table in a notebook and as text elsewhere. While nbgrader runs the notebook, the text is the
     number of points: that is where nbgrader looks for partial credit.
+
+    >>> from autolab.check import check
+    >>> report = check("exp", lambda g, x: g * x)
+    >>> report.passed, [v.name for v in report.verdicts if v.passed is False]
+    (False, ['value'])
+    >>> report.worth(3).max_points
+    3.0
     """
 
     exercise: str

@@ -16,7 +16,7 @@ import numpy as np
 from autolab.autograd import enable_grad
 from autolab.torch_api.creation import from_numpy
 
-from ..run.candidate import Fault, _fault, _quiet
+from ..run.candidate import Fault, fault_of, quiet
 from ..run.inputs import draw
 from ..run.limit import SECONDS, TooLong, limit
 
@@ -27,7 +27,7 @@ SHORT = 0.5  # seconds for a scene, after one did not come to an end
 
 @dataclass(frozen=True)
 class Slip:
-    """A mistake, by what it would have given: `expect(*arrays)` names the entries that give it away."""
+    """A mistake in an exercise on behaviour, by what it would have given: `expect(*arrays)` names the entries that give it away."""
 
     family: str
     text: str
@@ -38,12 +38,15 @@ class Slip:
 
 @dataclass(frozen=True)
 class Scene:
-    """One thing to try: `play(candidate, *arrays)` beside `expect(*arrays)`; both return a dict of numbers and words."""
+    """One thing to try: `play(candidate, *arrays)` beside `expect(*arrays)`; both return a dict of numbers and words.
+
+    `inputs` draws the arrays; a scene with arrays is played on two draws, and each may be a different one of `slips`.
+    """
 
     name: str
     play: Callable[..., Data]
     expect: Callable[..., Data]
-    passed: str
+    passed: str  # what is said if it is right
     hint: str
     points: float = 1.0
     inputs: Callable[[np.random.Generator], tuple] = lambda rng: ()
@@ -55,7 +58,15 @@ class Scene:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """One exercise: its scenes, in the order in which a person would repair them."""
+    """One exercise on what a piece of code does: its scenes, in the order in which a person would repair them.
+
+    >>> from autolab.check import judge_behaviour
+    >>> doubling = Behaviour("doubling", (
+    ...     Scene("a number", lambda f: {"result": f(3)}, lambda: {"result": 6}, "twice 3 is 6", "Try it with 3.",
+    ...           slips=[Slip("power", "The number is squared", "Twice, not squared.", lambda: {"result": 9})]),))
+    >>> judge_behaviour(doubling, LocalPlayer(doubling, lambda n: n**2)).diagnoses[0].text
+    'The number is squared'
+    """
 
     name: str
     scenes: tuple[Scene, ...]
@@ -68,7 +79,7 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a scene gave, or why it gave nothing."""
+    """What a scene gave, or why it gave nothing: all that a player hands to the judge."""
 
     data: Data | None
     fault: Fault | None = None
@@ -83,7 +94,10 @@ class Player(Protocol):
 
 
 class LocalPlayer:
-    """The learner's code in this process."""
+    """A learner's code in this process, with a limit of time (in seconds) for each scene.
+
+    What it raises does not come out: it is the fault of the outcome.
+    """
 
     def __init__(self, behaviour: Behaviour, candidate: Any, seconds: float = SECONDS):
         self.scenes = {scene.name: scene for scene in behaviour.scenes}
@@ -91,12 +105,12 @@ class LocalPlayer:
 
     def play(self, scene: str, inputs: Sequence[np.ndarray]) -> Outcome:
         """Play the scene on copies of the arrays."""
-        with _quiet(), enable_grad():
+        with quiet(), enable_grad():
             try:
                 with limit(self.seconds):
                     return Outcome(plain(self.scenes[scene].play(self.candidate, *(np.array(a) for a in inputs))))
             except TooLong as error:
-                found = _fault("your code", error, self.seconds)
+                found = fault_of("your code", error, self.seconds)
                 self.seconds = min(self.seconds, SHORT)  # each further scene may have the same loop
                 return Outcome(None, found)
             except (Exception, SystemExit) as error:
@@ -112,7 +126,7 @@ def _named(error: BaseException) -> Fault:
         return Fault("call", "blank", "not written yet")
     if isinstance(error, NotAsAsked):
         return Fault("call", "type", str(error))
-    found = _fault("your code", error)
+    found = fault_of("your code", error)
     if found.kind == "recursion":  # without end, or only once for each of many nodes
         return Fault("call", found.kind, "your code calls itself more often than Python allows, about a thousand times", found.line)
     return Fault("call", found.kind, found.text, found.line)

@@ -43,7 +43,10 @@ class Mistake:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What kind of mistake it is, how sure that is, and where it shows most."""
+    """What kind of mistake it is, how sure that is, and where it shows most. `print` shows it with its hint.
+
+    "certain" is said only if no other kind of mistake of the checker's fits all calls.
+    """
 
     family: str
     certainty: str  # "certain", "likely" or "unknown"

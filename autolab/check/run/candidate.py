@@ -35,7 +35,7 @@ HERE = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Fault:
-    """Why a call gave no gradients: where it stopped, and what it said."""
+    """Why a call gave no gradients: where it stopped, what it said, and the learner's line if there is one."""
 
     phase: str  # "forward" or "backward"
     kind: str  # "blank", "exception", "syntax", "time", "count", "type"
@@ -59,7 +59,10 @@ class Answer:
 
 
 class Candidate(Protocol):
-    """Something that answers one kind of question: call the rule on these arrays."""
+    """Something that answers one kind of question: call the rule on these arrays. `judge` needs no more.
+
+    It may sit in another process; arrays go in, arrays come out.
+    """
 
     judges_forward: bool
 
@@ -101,7 +104,15 @@ class Context:
 
 
 class LocalCandidate:
-    """A rule called in this process: a Function class, or plain functions on arrays."""
+    """A rule called in this process: a Function class, a pair (forward, backward), or a backward function on arrays.
+
+    `seconds` limits each call. Raises TypeError if `rule` is none of these, or a Function without static methods.
+
+    >>> square = LocalCandidate((lambda x: x**2, lambda g, x: 2 * g * x), Reference.of("square"))
+    >>> answer = square.call([np.array([3.0])], {}, [np.array([1.0]), np.array([10.0])])
+    >>> answer.out, answer.gradients
+    (array([9.]), ((array([6.]),), (array([60.]),)))
+    """
 
     def __init__(self, rule: Any, reference: Reference, seconds: float = SECONDS):
         self.names, self.judges_forward = reference.inputs, True
@@ -138,7 +149,7 @@ class LocalCandidate:
         out, gradients, fault, phase, bare = None, [], None, "forward", False
         recorded: list[bool] = []
         start = time.thread_time()  # its own time: that of a busy machine is not its fault
-        with _here if self.guarded else _quiet() as printed:
+        with _here if self.guarded else quiet() as printed:
             try:
                 with _here if self.guarded else limit(self.seconds):
                     context = self._context(given, settings)
@@ -155,7 +166,7 @@ class LocalCandidate:
             except _Refused as refused:
                 fault = Fault(phase, refused.kind, f"{phase} {refused}")
             except (Exception, SystemExit, TooLong) as error:
-                fault = _fault(phase, error, self.seconds)
+                fault = fault_of(phase, error, self.seconds)
         spent = time.thread_time() - start
         kept = out, tuple(gradients), tuple(given), tuple(gs)
         return Answer(*kept, fault, bool(recorded), printed.getvalue() if printed else "", spent, bare)
@@ -163,7 +174,7 @@ class LocalCandidate:
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
         """Many calls in one silence and one limit of time, where the calls are short and what they print is not asked for."""
-        with _quiet(), limit(self.seconds, busy=True):
+        with quiet(), limit(self.seconds, busy=True):
             self.guarded = True
             try:
                 yield
@@ -198,13 +209,13 @@ class LocalCandidate:
         """Derivatives of sum(v * gradient) for each input and g, through the backward that the learner wrote."""
         if self._plain or self.tensors is not Tensor:
             return None, None
-        with _quiet(), enable_grad():
+        with quiet(), enable_grad():
             try:
                 with limit(self.seconds):
                     apply = _with_tuples(self._class).apply
                     return second_order(apply, inputs, settings.values(), {}, self.needed, self.names, g, directions), None
             except (Exception, SystemExit, TooLong) as error:
-                return None, _fault("the second backward", error, self.seconds)
+                return None, fault_of("the second backward", error, self.seconds)
 
     def _context(self, given, settings) -> Context:
         return Context(len(given) + len(settings), self.tensors)
@@ -321,7 +332,8 @@ _here = contextlib.nullcontext()
 
 
 @contextlib.contextmanager
-def _quiet():
+def quiet() -> Iterator[io.StringIO]:
+    """Nothing that the block prints or warns of is shown; gradients are not recorded."""
     # A printed line or a NumPy warning is no verdict; on stderr it would cost all points in nbgrader.
     sink = ShortOutput()
     with (
@@ -353,7 +365,8 @@ def _told_of_nodes(seen: list):
         seen += [True] * (next_number() - before > 1)
 
 
-def _fault(phase: str, error: BaseException, seconds: float = SECONDS) -> Fault:
+def fault_of(phase: str, error: BaseException, seconds: float = SECONDS) -> Fault:
+    """What an exception says about the learner's code: the kind, a sentence, and their line."""
     if isinstance(error, NotImplementedError):
         return Fault(phase, "blank", f"{phase} is not written yet")
     line = None

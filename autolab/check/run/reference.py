@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -33,35 +34,30 @@ def stretched_axes(shape: tuple[int, ...], stretched: tuple[int, ...]) -> tuple[
     return (*range(extra), *narrow)
 
 
+@dataclass(eq=False)
 class Reference:
-    """One operation as the checker knows it: forward, and one rule for each input.
+    """One operation as the checker knows it: forward, and one rule for each input that has a gradient.
 
-    `raw` is the rule before broadcast axes are summed, which is what most mistakes are mutations of;
-    `gradients` is what backward has to return.
+    `Reference.of` makes one from a row of the table, its name, an exercise, a pair of functions or a function on tensors.
+
+    Raises KeyError if no operation has the name; the message tells which look like it.
+
+    >>> mul = Reference.of("mul")
+    >>> names = mul.environment([np.array([[2.0], [3.0]]), np.array([5.0, 7.0])], {})
+    >>> mul.gradient("y", np.ones((2, 2)), names)  # summed to the shape of y; `raw` is the rule before that
+    array([5., 5.])
     """
 
-    def __init__(
-        self,
-        name: str,
-        forward: Callable,
-        rules: Mapping[str, tuple[Callable, Sequence[str]]],
-        *,
-        inputs: Sequence[str] | None = None,
-        elementwise: bool = False,
-        formulas: Mapping[str, str] | None = None,
-        defaults: Mapping[str, Any] | None = None,
-        settings: Sequence[str] = (),
-    ):
-        self.name = name
-        self.forward = forward
-        self.rules = dict(rules)
-        self.inputs = tuple(inputs or rules)
-        self.elementwise = elementwise
-        self.formulas = dict(formulas or {})
-        self.defaults = dict(defaults or {})
-        self.settings = tuple(settings)
-        self.row: Any = None  # the row of the table, which runs on tensors too
-        self.function: Callable | None = None  # the operation as a function on tensors, if it was given as one
+    name: str
+    forward: Callable
+    rules: Mapping[str, tuple[Callable, Sequence[str]]]  # for each input its rule, and the names that the rule asks for
+    inputs: tuple[str, ...]
+    elementwise: bool = False
+    formulas: Mapping[str, str] = field(default_factory=dict)  # the rules as text, where they are rows
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    settings: Sequence[str] = ()
+    row: Any = None  # the row of the table, which runs on tensors too
+    function: Callable | None = None  # the operation as a function on tensors, if it was given as one
 
     @classmethod
     def of(cls, reference: Any, arrays: Sequence[np.ndarray] = ()) -> Reference:
@@ -80,7 +76,7 @@ class Reference:
             return cls._of_pair(forward, backward, arrays)
         if callable(reference) and not hasattr(reference, "rules"):
             return cls._of_function(reference, arrays)
-        found = cls(
+        return cls(
             reference.name,
             reference,
             {x: (rule.function, rule.needs) for x, rule in reference.rules.items()},
@@ -89,9 +85,8 @@ class Reference:
             formulas={x: reference.formula(x) for x in reference.rules},
             defaults=defaults(reference.forward),
             settings=reference.settings,
+            row=reference,
         )
-        found.row = reference
-        return found
 
     @classmethod
     def _of_pair(cls, forward: Callable, backward: Callable, arrays: Sequence[np.ndarray]) -> Reference:
@@ -136,8 +131,7 @@ class Reference:
 
         rules = {x: (rule(x), (*inputs, *keywords)) for i, x in enumerate(inputs) if has_gradient(given, i)}
         name, left_out = getattr(function, "__name__", "f"), defaults(function, given)
-        found = cls(name, forward, rules, inputs=inputs, defaults=left_out, settings=keywords)
-        found.function = function
+        found = cls(name, forward, rules, inputs=inputs, defaults=left_out, settings=keywords, function=function)
         return found
 
     def environment(self, inputs: Sequence[np.ndarray], settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,11 @@ POINTS = {
 
 @dataclass(frozen=True)
 class Kink:
-    """Where the derivative jumps: any slope between the two sides is right there; `convention` is PyTorch's."""
+    """Where the derivative jumps: any slope between the two sides is right there; `convention` is PyTorch's.
+
+    >>> Kink("x", 0.0, slopes=(0.0, 1.0), convention=0.0)  # relu
+    Kink(input='x', at=0.0, slopes=(0.0, 1.0), convention=0.0)
+    """
 
     input: str
     at: float
@@ -29,17 +33,25 @@ class Kink:
 
 @dataclass(frozen=True)
 class Spec:
-    """One exercise: an operation, the inputs to try it on, the hints and the points."""
+    """One exercise on an operation: what to try it on, and what the table does not know about it.
+
+    Without `shapes` the kind of the row decides: any operation on one array, or elementwise on several, needs none.
+    Raises LookupError, when it is checked, if the inputs that it says do not fit the operation.
+
+    >>> from autolab.check import check
+    >>> print(check(Spec("log", domain={"x": (0.1, 3.0)}), lambda g, x: g / x).passed)
+    True
+    """
 
     name: str
     row: Op | None = None  # for an operation that the table builds from others
-    shapes: Sequence[Shapes] = ()
-    settings: Sequence[Mapping[str, Any]] = ({},)
-    domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    shapes: Sequence[Shapes] = ()  # of each input, for each call
+    settings: Sequence[Mapping[str, Any]] = ({},)  # keywords of the operation, such as axis
+    domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # between which numbers an input is drawn
     make: Callable | None = None  # make(rng, shapes, settings) -> inputs, where random numbers will not do
     kink: Kink | None = None
     extreme: Mapping[str, Sequence[float]] = field(default_factory=dict)  # where a careless formula overflows
     second: bool = False  # must the rule itself be differentiable?
     scaled: float = 0.0  # also try inputs this many times larger: finite differences lose their digits
-    points: Mapping[str, float] = field(default_factory=lambda: POINTS)
-    hints: Mapping[str, str] = field(default_factory=dict)
+    points: Mapping[str, float] = field(default_factory=lambda: POINTS)  # what each property is worth
+    hints: Mapping[str, str] = field(default_factory=dict)  # for a family, in place of the usual one
