@@ -6,7 +6,7 @@ import numpy as np
 
 from autolab.autograd import enable_grad
 
-from ..diagnosis.diagnose import FLOAT32, is_noisy, nearly
+from ..diagnosis.diagnose import FLOAT32, inexact, is_noisy
 from ..diagnosis.diagnosis import Diagnosis, diagnosis, fault, worst_place
 from ..run.candidate import Answer, Candidate, second_order
 from ..run.inputs import draw
@@ -109,7 +109,7 @@ class SideEffects:
                 return Verdict("method", None, "not judged: forward is not exact either")
             if error > EXACT and not (error < FLOAT32 and self._is_rounded(x)):
                 text = f"The gradient for {x} is right to {error:.0e} only; a formula is exact to 1e-15"
-                found = nearly(self.candidate, seen, x, next(run for run in self.plain if run.first).case.settings, error)
+                found = inexact(self.candidate, seen, x, next(run for run in self.plain if run.first).case.settings, error)
                 if found.family != "number":
                     return self._wrong("method", found, text)
                 self.diagnoses.append(found)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..run.inputs import draw
-from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip
+from .scenes import Behaviour, Data, Scene, Slip, UnexpectedResult
 
 
 class ScalarNode:
@@ -32,7 +32,7 @@ ENTRIES = ("u", "y", "dy_du", "du_dx", "dy_dx")
 def _trace(candidate, x) -> Data:
     table = candidate(float(x))
     if not isinstance(table, Mapping):
-        raise NotAsAsked(f"result is a {type(table).__name__}, expected a dict with the entries of the table")
+        raise UnexpectedResult(f"result is a {type(table).__name__}, expected a dict with the entries of the table")
     missing = [name for name in ENTRIES if name not in table]
     if missing:
         raise KeyError(f"the table has no entry {missing[0]!r}")

@@ -13,7 +13,7 @@ from autolab.torch_api.creation import from_numpy
 
 from ..run.candidate import Context
 from ..run.inputs import draw
-from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip, arrays, leaf_tensor, pair
+from .scenes import Behaviour, Data, Scene, Slip, UnexpectedResult, arrays, leaf_tensor, pair
 
 
 def _clipped(cls, x, g) -> Data:
@@ -359,7 +359,7 @@ def _precision(names):
         found = {name: str(table[name] if hasattr(table, "__getitem__") else table(name)).removeprefix("torch.") for name in names}
         for name, said in found.items():
             if said not in ("float16", "float32", "input"):
-                raise NotAsAsked(f"{name} is {said}, expected one of: float16, float32, input")
+                raise UnexpectedResult(f"{name} is {said}, expected one of: float16, float32, input")
         return found
 
     return play

@@ -10,7 +10,7 @@ from autolab.torch_api.creation import from_numpy
 
 from ..run.exercises import softmax
 from ..run.inputs import draw
-from .scenes import Behaviour, Data, NotAsAsked, Scene, Slip, arrays, leaf_tensor, pair
+from .scenes import Behaviour, Data, Scene, Slip, UnexpectedResult, arrays, leaf_tensor, pair
 
 
 def _derivatives(cls, x, g, n) -> list:
@@ -135,7 +135,7 @@ def _penalty(f, x, w, n) -> Data:
     if n == 0:
         return {"penalty": loss}
     if not isinstance(loss, Tensor):
-        raise NotAsAsked(f"penalty is a {type(loss).__name__}, expected a tensor that can be differentiated")
+        raise UnexpectedResult(f"penalty is a {type(loss).__name__}, expected a tensor that can be differentiated")
     if not loss.requires_grad:
         return {"gradient": np.zeros_like(w)}
     backward(loss)

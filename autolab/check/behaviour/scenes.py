@@ -117,14 +117,14 @@ class LocalPlayer:
                 return Outcome(None, _named(error))
 
 
-class NotAsAsked(TypeError):
+class UnexpectedResult(TypeError):
     """A scene got something else than it asked for: a fact about the value, and nothing that the learner's code raised."""
 
 
 def _named(error: BaseException) -> Fault:
     if isinstance(error, NotImplementedError):
         return Fault("call", "blank", "not written yet")
-    if isinstance(error, NotAsAsked):
+    if isinstance(error, UnexpectedResult):
         return Fault("call", "type", str(error))
     found = fault_of("your code", error)
     if found.kind == "recursion":  # without end, or only once for each of many nodes
@@ -157,7 +157,7 @@ def _plain(key: str, value: Any) -> Any:
     if array.dtype.kind not in "fiub":
         found = array.item() if array.dtype == object and not array.ndim else value
         said = "None" if found is None else f"a {type(found).__name__}"
-        raise NotAsAsked(f"{key} is {said}, expected numbers")
+        raise UnexpectedResult(f"{key} is {said}, expected numbers")
     return array
 
 
@@ -175,7 +175,7 @@ def pair(value: Any, of: str) -> Sequence:
     """The two things that a function was asked for."""
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         said = f"a {type(value).__name__}" + (f" of {len(value)}" if isinstance(value, (tuple, list)) else "")
-        raise NotAsAsked(f"result is {said}, expected a pair: {of}")
+        raise UnexpectedResult(f"result is {said}, expected a pair: {of}")
     return value
 
 

@@ -64,15 +64,15 @@ def _diagnose(candidate: LocalCandidate, right: Reference, inputs: tuple, settin
         answer = candidate.call(inputs, settings, (g, g))
         if answer.fault:
             return [fault(answer)]
-        care = careless(right, inputs, g, answer)
+        effects = after_effects(right, inputs, g, answer)
         ask = asking(candidate, right, inputs, settings)
         seen.append(observe(right, names, g, answer.gradients[0], settings, ask))
     usual = all(a.dtype.kind != "f" or _is_usual(a) for a in inputs)
-    found = [_one(candidate, seen, x, settings) for x in right.differentiable()]
-    return care + [d if usual or d.certainty != "certain" else replace(d, certainty="likely") for d in found if d]
+    found = [_one_input(candidate, seen, x, settings) for x in right.differentiable()]
+    return effects + [d if usual or d.certainty != "certain" else replace(d, certainty="likely") for d in found if d]
 
 
-def careless(reference: Reference, inputs: Sequence[np.ndarray], g: np.ndarray, answer: Answer) -> list[Diagnosis]:
+def after_effects(reference: Reference, inputs: Sequence[np.ndarray], g: np.ndarray, answer: Answer) -> list[Diagnosis]:
     """What a call left behind, after two backwards with the same g: something written over, or another gradient the second time."""
     said = {"the incoming gradient g": (g, answer.upstream[0])}
     said |= {f"the input {x}": (before, after) for x, before, after in zip(reference.inputs, inputs, answer.inputs, strict=False)}
@@ -98,7 +98,7 @@ def is_noisy(candidate: Any, o: Observation, settings: Mapping[str, Any], x: str
     return not bool(np.all(np.abs(moved - should) <= 1e-13 * np.abs(o.want[x]).max(initial=0.0)))
 
 
-def _one(candidate: Any, seen: Sequence[Observation], x: str, settings: Mapping[str, Any]) -> Diagnosis | None:
+def _one_input(candidate: Any, seen: Sequence[Observation], x: str, settings: Mapping[str, Any]) -> Diagnosis | None:
     """What is wrong with the gradient for one input, if anything is."""
     if max(error_of(o, x) for o in seen) <= RIGHT:
         return _by_quotient(candidate, seen, x, settings)
@@ -125,10 +125,10 @@ def _by_quotient(candidate: Any, seen: Sequence[Observation], x: str, settings: 
     error = max(error_of(o, x) for o in seen)
     if error < 1e-12 or (error < FLOAT32 and not is_noisy(candidate, seen[0], settings, x)):
         return None
-    return nearly(candidate, seen, x, settings, error)
+    return inexact(candidate, seen, x, settings, error)
 
 
-def nearly(candidate: Any, seen: Sequence[Observation], x: str, settings: Mapping[str, Any], error: float) -> Diagnosis:
+def inexact(candidate: Any, seen: Sequence[Observation], x: str, settings: Mapping[str, Any], error: float) -> Diagnosis:
     """A gradient with some right digits: a quotient of differences is noisy, a formula with another small number is not."""
     noisy = is_noisy(candidate, seen[0], settings, x)
     family, why = ("finite differences", "probably a difference quotient") if noisy else ("number", SMOOTH)

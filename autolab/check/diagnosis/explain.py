@@ -87,15 +87,15 @@ def mistake(observations: list[Observation], x: str) -> Mistake | None:
     rule = None
     if not plain:  # x is stretched in every call: what was done to it is asked first
         stretched = [o for o in observations if error_of(o, x) > TOLERANCE]
-        return patterns.exchanged(stretched, x) or _summing_mistake(stretched, x) or _rule_mistake(observations, x)
+        return patterns.find_exchange(stretched, x) or _summing_mistake(stretched, x) or _rule_mistake(observations, x)
     if any(error_of(o, x) > TOLERANCE for o in plain if not o.failed):
         rule = _rule_mistake(plain, x)
         if rule is None or rule.predict is None:
             return rule
     stretched = [o for o in observations if not o.failed and _is_stretched(o, x) and error_of(o, x) > TOLERANCE]
-    if rule is None and (found := patterns.exchanged(stretched, x)):
+    if rule is None and (found := patterns.find_exchange(stretched, x)):
         return found
-    if rule and rule.family == "swapped" and stretched and patterns.exchanged(stretched, x):
+    if rule and rule.family == "swapped" and stretched and patterns.find_exchange(stretched, x):
         return replace(rule, sure=True)
     summing = _summing_mistake(stretched, x, rule.predict if rule else None)
     if rule is None or summing is None:
@@ -113,10 +113,10 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("flattened", "has the right numbers in the wrong shape", several)
     if all(patterns.is_thin(o, x) for o in wrong):
         return Mistake("not spread", "has the right numbers and is not spread over the entries that share them", several)
-    if found := patterns.not_numbers(wrong, x) or patterns.few_digits(wrong, x) or _stacked(wrong, x):
+    if found := patterns.find_nan(wrong, x) or patterns.find_lost_digits(wrong, x) or _stacked(wrong, x):
         return found
     factor = constant_factor(wrong, x)
-    if found := patterns.tie(wrong, x):
+    if found := patterns.find_tie(wrong, x):
         return found
     right = [o for o in answered if o not in wrong]
     (family, *others), consistent = _family_of(wrong, right, x, bool(factor and factor.sure)) or ((None,), False)
@@ -124,7 +124,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         consistent &= all(not _gives_an_answer(family, o, x) for o in failed)
         sure = several and consistent and not others and family.exact and family.name not in VAGUE
         return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others))
-    if factor and (found := patterns.in_all(wrong, x, patterns.averaged)):
+    if factor and (found := patterns.seen_in_all(wrong, x, patterns.find_average)):
         return replace(found, sure=everywhere)
     if factor and not factor.sure and (fixed := fixed_number(answered, x)):
         return Mistake("constant", fixed, everywhere)
@@ -135,21 +135,21 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if all(patterns.is_surplus(o, x) for o in wrong):
         text = f"is right where it should not be 0, and not 0 elsewhere: it also reaches entries of {x} that the result does not depend on"
         return Mistake("mask", text)
-    if found := patterns.in_all(wrong, x, patterns.reduced):
+    if found := patterns.seen_in_all(wrong, x, patterns.find_reduction):
         return replace(found, sure=everywhere and ALIKE not in found.text)  # a mask that is missing looks the same
     if where := places(answered, x):
         return Mistake("places", where, everywhere)
     if found := known_function(wrong, x):
         return found
-    moved = patterns.moved(wrong, x)
+    moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
         return replace(moved, sure=several)
-    if (found := patterns.in_jacobian(wrong, x)) and not (moved and found.family == "mask"):
+    if (found := patterns.find_in_jacobian(wrong, x)) and not (moved and found.family == "mask"):
         return replace(found, sure=found.sure and everywhere)
     return (
-        moved or _two_slips(wrong, x) or patterns.summed_alone(wrong, x) or other_terms(wrong, x)
-        or patterns.as_function_of_g(wrong, x) or patterns.partly(wrong, x) or patterns.near(wrong, x)
-        or (None if wrong[0].reference.elementwise else patterns.in_jacobian(wrong, x, weights))
+        moved or _two_slips(wrong, x) or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
+        or patterns.find_g_dependence(wrong, x) or patterns.find_multiple_at_some_places(wrong, x) or patterns.find_small_error(wrong, x)
+        or (None if wrong[0].reference.elementwise else patterns.find_in_jacobian(wrong, x, weights))
     )  # fmt: skip
 
 

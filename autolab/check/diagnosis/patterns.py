@@ -17,7 +17,7 @@ Observations = list[Observation]
 NEAR = 0.05  # of the largest entry
 
 
-def in_all(wrong: Observations, x: str, look: Callable[[Observation, str], Mistake | None]) -> Mistake | None:
+def seen_in_all(wrong: Observations, x: str, look: Callable[[Observation, str], Mistake | None]) -> Mistake | None:
     """What one call shows, if all the others show the same kind of mistake."""
     first = look(wrong[0], x)
     return first if first and all((f := look(o, x)) and f.family == first.family for o in wrong[1:]) else None
@@ -43,7 +43,7 @@ def is_surplus(o: Observation, x: str) -> bool:
     return bool(needed.any() and not needed.all() and close(got[needed], want[needed]) and got[~needed].all())
 
 
-def not_numbers(wrong: Observations, x: str) -> Mistake | None:
+def find_nan(wrong: Observations, x: str) -> Mistake | None:
     """Not a number, or infinite, where the right gradient is an ordinary number."""
     for o in wrong:
         got, want = o.got[x], o.want[x]
@@ -61,7 +61,7 @@ def not_numbers(wrong: Observations, x: str) -> Mistake | None:
     return None
 
 
-def few_digits(wrong: Observations, x: str) -> Mistake | None:
+def find_lost_digits(wrong: Observations, x: str) -> Mistake | None:
     """Right but for its last digits, and no more digits than half precision has."""
     for o in wrong:
         got, want = np.asarray(o.got[x]), o.want[x]
@@ -70,7 +70,7 @@ def few_digits(wrong: Observations, x: str) -> Mistake | None:
     return Mistake("precision", "has only the digits of float16, for float64 inputs", len(wrong) > 1)
 
 
-def tie(wrong: Observations, x: str) -> Mistake | None:
+def find_tie(wrong: Observations, x: str) -> Mistake | None:
     """Something else than equal shares, where several entries are the largest."""
     for o in wrong:
         values = np.asarray(o.names[x])
@@ -80,13 +80,13 @@ def tie(wrong: Observations, x: str) -> Mistake | None:
     return found[0] if found and all(f == found[0] for f in found) else None
 
 
-def averaged(o: Observation, x: str) -> Mistake | None:
+def find_average(o: Observation, x: str) -> Mistake | None:
     """Was what a layer adds up for its bias averaged?"""
     found = (reduction(o.got[x], full, shape) for full, shape in stretched(o, x))
     return next((f for f in found if f and f.family == "averaged"), None)
 
 
-def reduced(o: Observation, x: str) -> Mistake | None:
+def find_reduction(o: Observation, x: str) -> Mistake | None:
     """What was summed that should not be; or, where g itself is to be summed (a bias), along which axes it was."""
     got, want = o.got[x], o.want[x]
     if found := reduction(got, want, want.shape, ()):
@@ -102,7 +102,7 @@ def reduced(o: Observation, x: str) -> Mistake | None:
     return None
 
 
-def exchanged(calls: Observations, x: str) -> Mistake | None:
+def find_exchange(calls: Observations, x: str) -> Mistake | None:
     """Has the gradient the shape of the other input, wherever the two shapes differ?"""
     for y in calls[0].reference.differentiable() if calls else ():
         differ = [o for o in calls if o.shape(x) != o.shape(y)]
@@ -111,7 +111,7 @@ def exchanged(calls: Observations, x: str) -> Mistake | None:
     return None
 
 
-def moved(wrong: Observations, x: str) -> Mistake | None:
+def find_move(wrong: Observations, x: str) -> Mistake | None:
     """The right numbers in other places."""
     if wrong[0].reference.elementwise or not all(o.want[x].size > 1 for o in wrong):
         return None
@@ -135,7 +135,7 @@ def moved(wrong: Observations, x: str) -> Mistake | None:
     return Mistake("permutation", text, mover)
 
 
-def in_jacobian(wrong: Observations, x: str, look: Callable = recognise) -> Mistake | None:
+def find_in_jacobian(wrong: Observations, x: str, look: Callable = recognise) -> Mistake | None:
     """What the two Jacobians show, if they show the same for two calls."""
     found: list[Mistake] = []
     for o in wrong:
@@ -151,7 +151,7 @@ def in_jacobian(wrong: Observations, x: str, look: Callable = recognise) -> Mist
     return Mistake(found[0].family, found[0].text) if found else None
 
 
-def summed_alone(wrong: Observations, x: str) -> Mistake | None:
+def find_early_sum(wrong: Observations, x: str) -> Mistake | None:
     """Of a product: g added up to the shape of the input, and then times a value of that shape, or nothing."""
     o = wrong[0]
     if o.reference.elementwise or len(o.reference.inputs) < 2:
@@ -178,7 +178,7 @@ def _is_summed_times(o: Observation, x: str, axes: tuple[int, ...], name: str) -
     return close(o.got[x], summed * value)
 
 
-def as_function_of_g(wrong: Observations, x: str) -> Mistake | None:
+def find_g_dependence(wrong: Observations, x: str) -> Mistake | None:
     """Whatever the formula is: does the gradient change with g, and is it linear in it?"""
     for one, other in combinations(wrong, 2):
         if one.out is not other.out or np.array_equal(one.g, other.g):
@@ -195,7 +195,7 @@ def as_function_of_g(wrong: Observations, x: str) -> Mistake | None:
     return None
 
 
-def partly(wrong: Observations, x: str) -> Mistake | None:
+def find_multiple_at_some_places(wrong: Observations, x: str) -> Mistake | None:
     """Right at some places, and the same multiple of the right one at all others."""
     ratios = []
     for o in wrong:
@@ -212,7 +212,7 @@ def partly(wrong: Observations, x: str) -> Mistake | None:
     return Mistake("places", f"is right at some places, and {ratio[0]:.6g} times the right one at the others")
 
 
-def near(wrong: Observations, x: str) -> Mistake | None:
+def find_small_error(wrong: Observations, x: str) -> Mistake | None:
     """Off by a little, everywhere: by a number in it and not by its form."""
     off = max(error_of(o, x) for o in wrong)
     if off > NEAR:

@@ -69,17 +69,17 @@ class RowCall:
         """The shape of argument k."""
         return self.names["raw"][k].shape
 
-    def fitted(self, k: int, value: np.ndarray) -> np.ndarray:
-        """Summed to the shape of argument k, if that was stretched."""
+    def fit(self, k: int, value: np.ndarray) -> np.ndarray:
+        """Sum to the shape of argument k, if that was stretched."""
         return sum_to(value, self.shape(k)) if self.row.kind == "elementwise" else value
 
-    def stretched(self, value: np.ndarray) -> np.ndarray:
-        """With the shape of the result, if each entry has its own place there."""
+    def stretch(self, value: np.ndarray) -> np.ndarray:
+        """Give it the shape of the result, if each entry has its own place there."""
         return np.broadcast_to(value, self.names["out"].shape) if self.row.kind == "elementwise" else value
 
     def whole(self, k: int) -> np.ndarray:
         """All that comes back to this row, as argument k would receive it."""
-        return self.fitted(k, self.incoming)
+        return self.fit(k, self.incoming)
 
 
 class Chain:
@@ -149,7 +149,7 @@ class Chain:
             for k, source in enumerate(step.sources):
                 if source is None or not step.has_rule(k):
                     continue
-                value = step.fitted(k, step.rule(k, g))
+                value = step.fit(k, step.rule(k, g))
                 if keep:
                     step.passed[k] = value
                 arrived[source] = arrived[source] + value if source in arrived else value
@@ -291,13 +291,13 @@ def _local(chain: Chain, x: str, i: int, k: int) -> Iterator[ChainSlip]:
 
 
 def _again(step: RowCall, k: int, g: np.ndarray, **other: Any) -> np.ndarray:
-    return step.fitted(k, step.rule(k, g, **other))
+    return step.fit(k, step.rule(k, g, **other))
 
 
 def _evaluated(step: RowCall, k: int, code: Any) -> np.ndarray:
     names = {name: step.value(name, step.names) for name in {*step.names, *step.row.shared}}
     value = np.asarray(eval(code, step.row.rules[step.row.inputs[k]].function.__globals__, {**names, "g": step.incoming}))
-    return _some_slope(step, step.fitted(k, step.stretched(value)))
+    return _some_slope(step, step.fit(k, step.stretch(value)))
 
 
 def _some_slope(step: RowCall, value: np.ndarray) -> np.ndarray:
@@ -311,11 +311,11 @@ def _by_formula(chain: Chain, i: int, k: int, formula: NamedFormula, code: Any, 
     step = chain.steps[i]
     seen = chain.memo.setdefault(i, StepObservation({**step.names, "axis": _one(step.names.get("axis"))}, step.incoming))
     if (key := (i, k, formula.text)) not in chain.memo:
-        right = step.fitted(k, step.stretched(formula.evaluate(seen)))
+        right = step.fit(k, step.stretch(formula.evaluate(seen)))
         chain.memo[key] = right.shape == step.shape(k) and np.allclose(right, step.passed[k], rtol=1e-9, atol=1e-12)
     if not chain.memo[key]:
         raise LookupError("this formula is not right for these inputs")
-    return _some_slope(step, step.fitted(k, step.stretched(formula.evaluate(seen, code, letter))))
+    return _some_slope(step, step.fit(k, step.stretch(formula.evaluate(seen, code, letter))))
 
 
 def _one(axis: Any) -> Any:

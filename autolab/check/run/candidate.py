@@ -158,12 +158,12 @@ class LocalCandidate:
                     if between is not None:
                         self._forward(self._context(given, settings), [self.wrap(np.array(a)) for a in between], settings)
                     phase = "backward"
-                    with _told_of_nodes(recorded):
+                    with _note_recording(recorded):
                         for g in gs:
                             returned = self._backward(context, self.wrap(g))
                             gradients.append(self._gradients(returned, len(settings)))
                             bare |= self._is_bare(returned)
-            except _Refused as refused:
+            except UnusableResult as refused:
                 fault = Fault(phase, refused.kind, f"{phase} {refused}")
             except (Exception, SystemExit, TooLong) as error:
                 fault = fault_of(phase, error, self.seconds)
@@ -172,7 +172,7 @@ class LocalCandidate:
         return Answer(*kept, fault, bool(recorded), printed.getvalue() if printed else "", spent, bare)
 
     @contextlib.contextmanager
-    def together(self) -> Iterator[None]:
+    def batch(self) -> Iterator[None]:
         """Many calls in one silence and one limit of time, where the calls are short and what they print is not asked for."""
         with quiet(), limit(self.seconds, busy=True):
             self.guarded = True
@@ -196,7 +196,7 @@ class LocalCandidate:
         expected = len(self.names)
         least = expected + (0 if self._plain else settings)
         if len(values) < least or any(v is not None for v in values[expected:]):
-            raise _Refused(
+            raise UnusableResult(
                 "count",
                 f"returned {len(values)} gradient{'s' * (len(values) != 1)}, expected {least}: "
                 "one for each argument of forward, in that order (None for a setting)",
@@ -295,11 +295,11 @@ def as_array(value: Any) -> np.ndarray:
         array = np.asarray(None)
     if array.dtype.kind not in "fiub":
         said = "None" if value is None else f"a {type(value).__name__}"
-        raise _Refused("type", f"returned {said}, expected an array or a tensor of numbers")
+        raise UnusableResult("type", f"returned {said}, expected an array or a tensor of numbers")
     return array
 
 
-class _Refused(Exception):
+class UnusableResult(Exception):
     """What came back cannot be a gradient."""
 
     def __init__(self, kind: str, text: str):
@@ -356,7 +356,7 @@ class ShortOutput(io.StringIO):
 
 
 @contextlib.contextmanager
-def _told_of_nodes(seen: list):
+def _note_recording(seen: list):
     """Note whether the engine differentiates in this block: every node takes a number, and every step of forward mode."""
     before = next_number()
     try:

@@ -61,7 +61,7 @@ def softmax_back(g, p):
     return p * (g - (g * p).sum(axis=-1, keepdims=True))
 
 
-def once(function):
+def cached_by_array(function):
     """Keep what it gave for an array: a hundred wrong formulas ask for the same one."""
     kept: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}  # an array, so that its id stays taken, and what it gave
 
@@ -79,13 +79,13 @@ def once(function):
     return asked
 
 
-@once
+@cached_by_array
 def normal(x, axis=-1):
     """x with mean 0 and variance 1 along an axis (biased variance, eps 1e-5)."""
     return (x - x.mean(axis=axis, keepdims=True)) * per_deviation(x, axis)
 
 
-@once
+@cached_by_array
 def per_deviation(x, axis=-1):
     """One over the standard deviation."""
     return 1 / np.sqrt(x.var(axis=axis, keepdims=True) + 1e-5)

@@ -225,7 +225,7 @@ class Handlers:
             ready = LocalCandidate(self._object(what), known, LOOPS)
         except TypeError as error:
             return [{"refused": str(error)}]
-        with ready.together():
+        with ready.batch():
             for known.given, *given in calls:
                 answers.append(self.rule(ready, *given))
                 if (answers[-1][4] or [None, None])[1] in LAST:
