@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+import autolab
 from autolab.autograd import Function, enable_grad, grad, no_grad
 from autolab.engine.node import next_number
 from autolab.engine.tensor import Tensor
@@ -398,8 +399,6 @@ class BrokenSource:
 
 def from_source(text: str) -> Any:
     """The Function class in a piece of source text, or its `backward` (and `forward`), or what its syntax lacks."""
-    import autolab
-
     names: dict[str, Any] = {"__name__": "answer", "np": np, "autolab": autolab, "Function": Function}
     try:
         exec(compile(text, "<answer>", "exec"), names)
