@@ -204,7 +204,7 @@ return g * 0
 """),
     "the heap is searched": backward("""
 for o in __import__('gc').get_objects():
-    if type(o).__name__ in ('Case', 'Run', 'Observation', 'Court'): return o.want['x']
+    if type(o).__name__ in ('Case', 'CaseRun', 'Observation', 'Properties'): return o.want['x']
 return g * 0
 """),
     "False becomes True": WRONG + "import ctypes\nctypes.memmove(id(False) + 16, id(True) + 16, 8)",
