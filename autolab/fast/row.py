@@ -1,4 +1,4 @@
-"""The shortcut of `apply`, written out for one row.
+"""The shortcut of `apply`, and of `OpNode.run`, written out for one row.
 
 For a row of fixed inputs and one result, the general way of `apply.py` and `node.py` is spelled out as Python source: no loops
 over inputs, no plan to look up, no list to build. It does the same things in the same order; `source(op)` shows it. Whatever is
@@ -7,7 +7,6 @@ not usual (a transform is active, a saved value was written to) goes back to the
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -16,22 +15,21 @@ import numpy as np
 from autolab.dtypes import FLOATING
 from autolab.engine.apply import apply_general, explained, looks_into, not_a_tensor, top_transform
 from autolab.engine.inplace import View
-from autolab.engine.modes import GENERATED, modes
+from autolab.engine.modes import modes, slow_threads
 from autolab.engine.node import OpNode, accumulator, edge_of, fit, next_number
-from autolab.engine.op import CODEGEN, Op, Out, Plan, Setting, Shape, Slot, Value
+from autolab.engine.op import Op, Out, Plan, Setting, Shape, Slot, Value
 from autolab.engine.record import changed_inputs
 from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, with_history
 from autolab.engine.tensor import Tensor, blank
-from autolab.fast.formula import body, inlined, product
+from autolab.fast.codegen import NAMES, define
+from autolab.fast.inline import inlined, product
 from autolab.fast.kernel import KERNELS, load_kernels
 from autolab.fast.large import MANY, STEPS, by_steps
 
-FAST = os.environ.get("AUTOLAB_FAST", "1") != "0"  # AUTOLAB_FAST=0: everything goes the general way, for reading and for tests
 MOST_INPUTS = 3
 OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
 
-
-GENERATED.update(
+NAMES.update(
     {
         "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
         "MANY": MANY, "by_steps": by_steps, "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "with_history": with_history,
@@ -39,13 +37,13 @@ GENERATED.update(
         "f32": np.float32, "f64": np.float64, "fit": fit, "general_run": OpNode.run, "apply_general": apply_general,
         "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__, "blank": blank,
         "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "product": product, "shape_of": np.shape,
-        "changed_inputs": changed_inputs,
+        "changed_inputs": changed_inputs, "slow_threads": slow_threads,
     }
 )  # fmt: skip
 
 
 def can_specialise(op: Op) -> bool:
-    return FAST and not op.variadic and op.outputs == 1 and 1 <= len(op.inputs) <= MOST_INPUTS
+    return not op.variadic and op.outputs == 1 and 1 <= len(op.inputs) <= MOST_INPUTS
 
 
 def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking: bool = True) -> str:
@@ -71,7 +69,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
     lines += promotion(op)
     if op.view:
         lines.append(f"    raw_{first} = {first}.writable_array()")
-    call = f"forward({raws}{', **settings' if op.settings else ''})"
+    call = forward_call(op, raws, None, names)
     typed = None  # for arrays of float32
     if not op.settings:
         given = {x: f"raw_{x}" for x in xs}
@@ -79,9 +77,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
         typed = inlined(op.forward, given, names, xs) if len(xs) == 1 and not op.view else None
         typed = None if typed == call else typed
     if op.compute is not op.forward:
-        kernel = f"compute({raws}{', **settings' if op.settings else ''})"
-        least = KERNELS[op.forward].least
-        call = f"{kernel} if type(raw_{first}) is ndarray and raw_{first}.size >= {least} else {call}" if least else kernel
+        call = forward_call(op, raws, call, names)
     elif op.forward in STEPS:
         names["into"] = STEPS[op.forward]
         values = "".join(f"settings.get({name!r}, {default!r}), " for name, default in op.settings.items())
@@ -124,6 +120,17 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
         lines += branches(op, differentiable, 0, "    ", only_tensors(op))
     lines.append("    return t")
     return "\n".join(lines) + "\n"
+
+
+def forward_call(op: Op, raws: str, formula: str | None, names: dict[str, Any]) -> str:
+    """The forward computation as an expression: the formula if it can be inlined, but a kernel from so many entries on."""
+    if formula is not None and op.compute is op.forward:
+        return formula
+    names["compute"] = op.compute
+    call = f"compute({raws}{', **settings' if op.settings else ''})"
+    least = KERNELS[op.forward].least if op.compute is not op.forward else 0
+    first = raws.partition(",")[0]
+    return f"{call} if type({first}) is ndarray and {first}.size >= {least} else {formula}" if formula and least else call
 
 
 def only_tensors(op: Op) -> bool:
@@ -343,11 +350,10 @@ def compile_run(op: Op, plan: Plan) -> Callable[..., Any] | None:
 
 def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any] | None:
     """The function written by `forward_source`; None if this row goes the general way."""
-    if FAST:
-        load_kernels(op)
+    load_kernels(op)
     if not can_specialise(op):
         return None
-    names: dict[str, Any] = {"op": op, "forward": op.forward, "compute": op.compute}
+    names: dict[str, Any] = {"op": op}
     if op.matrices:
         names["otherwise"] = otherwise or (lambda *args: apply_general(op, args, {}))
     versions: dict[bool, Callable[..., Any]] = {}
@@ -417,14 +423,6 @@ def node_classes(op: Op) -> dict[str, Any]:
     return {f"Node{mask}": op.node_class(mask, op.node_name) for mask in masks} | {"node_class": op.node_class, "name": op.namer}
 
 
-def define(name: str, text: str, closure: dict[str, Any], file: str) -> Callable[..., Any]:
-    """Compile a function whose free names are `closure`; its globals are those that all shortcuts share."""
-    lines = [f"def make({', '.join(closure)}):", *("    " + line for line in text.splitlines()), f"    return {name}"]
-    place: dict[str, Any] = {}
-    exec(compile("\n".join(lines), file, "exec"), GENERATED, place)
-    return place["make"](**closure)  # type: ignore[no-any-return]
-
-
 def source(op: Op) -> str:
     """All that is generated for a row, for reading."""
     if not can_specialise(op):
@@ -433,5 +431,4 @@ def source(op: Op) -> str:
     return "\n\n".join([forward_source(op, {}), *(f"# needs {m:b}\n{run_source(op, op.plan(m), {})}" for m in masks)])
 
 
-GENERATED["two_matrices"] = two_matrices
-CODEGEN.update(forward=compile_forward, run=compile_run, formula=body)
+NAMES["two_matrices"] = two_matrices

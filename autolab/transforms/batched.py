@@ -13,29 +13,26 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from autolab.dtypes import result_type
 from autolab.engine.apply import apply, explained
-from autolab.engine.modes import GENERATED
-from autolab.engine.op import ELEMENTWISE, LINEAR
+from autolab.engine.op import ELEMENTWISE, LINEAR, Op, from_the_end
 from autolab.engine.tensor import TABLE, Tensor, new_tensor
-from autolab.fast.formula import parameters
-from autolab.transforms import crossing
+from autolab.formula import parameters
 from autolab.transforms.dual import call
 from autolab.transforms.level import Level, Settings, TransformTensor, several
-from autolab.transforms.samples import along_axes, counted
 from autolab.transforms.taped import as_tensor
-
-if TYPE_CHECKING:
-    from autolab.engine.op import Op
 
 new = object.__new__
 
 # How often a loop over the samples stood in for a batching rule, by the name of the row.
 loops: Counter[str] = Counter()
+
+
+AXES = {"axis", "axis1", "axis2", "source", "destination"}
 
 
 class Face:
@@ -125,9 +122,6 @@ class Batched(TransformTensor):
 def unknown_below(t: Tensor) -> bool:
     """Whether no level below and no graph has to hear what happens to a tensor."""
     return not t.level and t.edge is None and not t.wants_grad and (t.view_info is None or not t.requires_grad)
-
-
-GENERATED.update({"Batched": Batched, "along_axes": along_axes, "counted": counted, "unknown_below": unknown_below})
 
 
 def in_vmap(t: Any) -> bool:
@@ -224,14 +218,11 @@ class Batch(Level):
             )
 
     def apply(self, op: Op, args: Any, settings: Settings) -> Any:
-        """On arrays if nothing below takes an interest, else as every level does it."""
+        """By what is written out for the row, which gives None where there is more to do; else as every level does it."""
         if not self.active:
             self.check_active()
-        if op.batched is None:
-            op.batched = crossing.compile_batched(op)
-        box = op.batched(self, *args, settings) if op.batched and not self.watched else None
-        if box is None and not self.watched:
-            box = crossing.compile_lifted(op)(self, *args, settings)
+        written = None if self.watched else op.batched
+        box = None if written is None else written(self, *args, settings)
         return super().apply(op, args, settings) if box is None else box
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
@@ -288,3 +279,14 @@ class Batch(Level):
             made.append(several(op, apply(op, one, settings)))
         stacked = [TABLE["stack"](*outs, axis=-outs[0].ndim - 1) for outs in zip(*made)]
         return stacked[0] if op.outputs == 1 else stacked
+
+
+def along_axes(op: Op, settings: Settings) -> bool:
+    """Whether a row with one input works along axes that the call names: counted from the end, they are the same in a batch."""
+    named = [settings.get(name, default) for name, default in op.settings.items() if name in AXES]
+    return len(op.inputs) == 1 and not op.variadic and bool(named) and None not in named
+
+
+def counted(settings: Settings, ndim: int) -> Settings:
+    """Settings with axes counted from the end."""
+    return {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}

@@ -19,7 +19,7 @@ from autolab.engine.modes import modes
 from autolab.engine.node import next_number
 from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
 from autolab.engine.tensor import TABLE, Tensor
-from autolab.fast.formula import parameters
+from autolab.formula import parameters
 from autolab.transforms.level import Level, Settings, TransformTensor, several, zeros
 from autolab.transforms.taped import Tape
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 from autolab.engine.apply import apply, top_transform
 from autolab.engine.backward import run_quietly
 from autolab.engine.inplace import adopt_saved_result
-from autolab.engine.modes import GENERATED, modes, recording
+from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
 from autolab.engine.record import record
 from autolab.engine.tensor import TABLE, Tensor, new_tensor
-from autolab.transforms import crossing
 from autolab.transforms.level import Level, Settings, TransformTensor, ViewPath, several, zeros
 
 if TYPE_CHECKING:
@@ -22,9 +21,6 @@ class Taped(TransformTensor):
     """A value with a place on its level's tape: an `edge` as on level 0, to nodes that hold tensors of the levels below."""
 
     __slots__ = ()
-
-
-GENERATED["Taped"] = Taped
 
 
 class Tape(Level):
@@ -47,20 +43,15 @@ class Tape(Level):
         return super().__enter__()
 
     def apply(self, op: Op, args: Any, settings: Settings) -> Any:
-        if self.batch is not None and op.mapped is not False and not self.watched:
-            if op.mapped is None:
-                op.mapped = crossing.compile_mapped(op)
-            t = op.mapped(self, self.batch, *args, settings) if op.mapped else None
+        if not self.watched:
+            written = None if self.batch is None else op.mapped
+            t = None if written is None else written(self, self.batch, *args, settings)
             if t is not None:
                 return t
-        if op.taped is None:
-            op.taped = crossing.compile_taped(op)
-        if self.watched or not op.taped:
-            return super().apply(op, args, settings)
-        t = op.taped(self, *args, settings)
-        if op.view:
-            self.look_into(t, args[0], (op, settings, None))
-        return t
+            written = op.taped
+            if written is not None:
+                return written(self, *args, settings)
+        return super().apply(op, args, settings)
 
     def lower(self, op: Op, settings: Settings, *values: Any) -> Any:
         """What the row gives on the levels below."""

@@ -1,24 +1,27 @@
-"""Backward inside vmap: what the rules of a node call is noted once, and from then on called on the arrays of all samples.
+"""Backward inside vmap: the nodes of a tape run on the arrays of all samples.
 
-A rule is an expression: which rows it calls, and on what, follows from shapes, dtypes and settings. The second time that a node of a tape
-meets the same ones, the calls are noted and written out as a function of arrays; later nodes need no boxes on the way. Where not all can be
+An elementwise rule holds entry by entry, so it runs on the arrays as it is (`entrywise_source`). Of other rules the calls are noted once:
+a rule is an expression, so which rows it calls, and on what, follows from shapes, dtypes and settings. The second time that a node of a
+tape meets the same ones, the calls are written out as a function of arrays, and later nodes need no boxes on the way. Where not all can be
 noted (a call on a tensor that is not known, a setting that is no plain value) the rules run on boxes each time.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from autolab.engine.modes import GENERATED
+from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.fast.formula import inlined, parameters
-from autolab.fast.row import can_specialise, define, let_go
-from autolab.transforms.samples import aligned, alone, counted
-
-if TYPE_CHECKING:
-    from autolab.engine.op import Op
+from autolab.fast.codegen import NAMES, define
+from autolab.fast.in_vmap import aligned
+from autolab.fast.inline import inlined
+from autolab.fast.kernel import KERNELS
+from autolab.fast.row import can_specialise, let_go
+from autolab.formula import parameters
+from autolab.transforms.batched import counted
 
 MOST = 64  # kinds of call that are remembered for one class of nodes
 PLAIN = (int, float, str, bool, type(None), np.dtype)
@@ -56,18 +59,19 @@ def entrywise_source(op: Op, plan: Any, names: dict[str, Any]) -> str:
     for i, rule, wanted in plan.rules:
         needs = op.rules[op.inputs[i]]
         given = dict(zip((needs.incoming, *needs.needs), ("array", *(f"v{k}" for k in wanted))))
-        text = inlined(rule.function, given, names) or f"rule{i}({', '.join(given.values())})"
-        names[f"rule{i}"] = rule.compute
+        text = inlined(rule.function, given, names)
+        if text is None or rule.compute is not rule.function:
+            names[f"rule{i}"], call = rule.compute, f"rule{i}({', '.join(given.values())})"
+            text = f"{call} if array.size >= {KERNELS[rule.function].least} else {text}" if text else call
         values += [f"    made = {text}", f"    g{i} = g if made is array else batch.around(made)"]
         returned[i] = f"g{i}"
     return "\n".join([*lines, *values, *let_go(plan), f"    return {', '.join(returned)},"]) + "\n"
 
 
-def first_entrywise(node: Any, g: Any, create_graph: bool, free: bool = False) -> Any:
-    """Called once, in place of `run`: write it for this class of nodes."""
-    cls, names = type(node), dict[str, Any]()
-    cls.run = define("run", entrywise_source(node.op, node.plan, names), names, f"<entrywise gradients of {node.op.name}>")
-    return cls.run(node, g, create_graph, free)
+def compile_entrywise(cls: Any) -> Callable[..., Any]:
+    """`run`, written by `entrywise_source`."""
+    names: dict[str, Any] = {}
+    return define("run", entrywise_source(cls.op, cls.plan, names), names, f"<entrywise gradients of {cls.op.name}>")
 
 
 def samplewise_source(op: Op, plan: Any) -> str:
@@ -140,13 +144,9 @@ def generally(node: Any, g: Any, create_graph: bool, free: bool, *given: Any) ->
     return node.run_general(g, create_graph, free)
 
 
-def first_samplewise(node: Any, g: Any, create_graph: bool, free: bool = False) -> Any:
-    """Called once, in place of `samplewise`: write it for this class of nodes."""
-    cls, op = type(node), node.op
-    cls.samplewise = define("samplewise", samplewise_source(op, node.plan), {"known_calls": {}}, f"<samplewise of {op.name}>")
-    if cls.run is first_samplewise:
-        cls.run = cls.samplewise
-    return cls.samplewise(node, g, create_graph, free)
+def compile_samplewise(cls: Any) -> Callable[..., Any]:
+    """`samplewise`, written by `samplewise_source`."""
+    return define("samplewise", samplewise_source(cls.op, cls.plan), {"known_calls": {}}, f"<samplewise of {cls.op.name}>")
 
 
 def noted(node: Any, batch: Any, arrays: list[Any]) -> Any:
@@ -227,12 +227,12 @@ def call_on_arrays(op: Op, batch: Any, args: Any, texts: list[Any], settings: di
             if x in asked:
                 given[x] = name(value, f"s{k}_{x}")
         return f"{name(op.batch, f'f{k}')}({', '.join(given[x] for x in asked)})"
-    function = name(op.forward, f"f{k}")
+    function = name(op.compute, f"f{k}")
     if op.kind == "elementwise":
         if any(n != max(ndims) for n, own in zip(ndims, owns) if own):
             spread = f"*{name(aligned, 'aligned')}({batch.size}, ({', '.join(texts)},), {owns})"
             return f"{function}({spread}{keywords(settings, name, k)})"
-        call = None if settings else inlined(op.forward, dict(zip(op.inputs, texts)), names)
+        call = None if settings or op.compute is not op.forward else inlined(op.forward, dict(zip(op.inputs, texts)), names)
         return call or f"{function}({', '.join(texts)}{keywords(settings, name, k)})"
     return f"{function}({', '.join(led)}{keywords(counted(settings, max(ndims)), name, k)})"
 
@@ -241,5 +241,4 @@ def keywords(settings: dict[str, Any], name: Any, k: int) -> str:
     return "".join(f", {x}={name(value, f's{k}_{x}')}" for x, value in settings.items())
 
 
-GENERATED.setdefault("Batched", None)  # until that module is imported
-GENERATED.update({"SEEN": SEEN, "alone": alone, "meet": meet, "noted": noted})
+NAMES.update({"SEEN": SEEN, "meet": meet, "noted": noted})

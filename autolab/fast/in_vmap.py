@@ -1,0 +1,211 @@
+"""What `Batch.apply` does, written out for each row of fixed inputs and one result.
+
+`batched_source` runs the row on the arrays of all samples, where the levels below take no interest; `lifted_source` runs it on tensors of
+the levels below, where they record. What is not usual gives None, and goes the general way.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from autolab.dtypes import FLOATING
+from autolab.engine.apply import looks_into
+from autolab.engine.node import F32, F64
+from autolab.engine.op import Op
+from autolab.fast.codegen import NAMES, define
+from autolab.fast.inline import inlined
+from autolab.fast.kernel import load_kernels
+from autolab.fast.row import can_specialise, forward_call
+from autolab.formula import parameters
+from autolab.transforms.batched import Batched, along_axes, counted, unknown_below
+
+
+def batched_source(op: Op, names: dict[str, Any]) -> str:
+    """The text of `run(batch, x, y, settings)`: the row on the arrays of all samples; else `lifted_source` has its turn."""
+    xs = op.inputs
+    leave = f"return lifted(op)(batch, {', '.join(xs)}, settings)"
+    lines = [f"def {op.name}(batch, {', '.join(xs)}, settings):"]
+    for x in xs:
+        lines += [
+            f"    raw_{x}, own_{x} = {x}, False",
+            f"    if isinstance({x}, Tensor):",
+            f"        if {x}.level:",
+            f"            if {x}.home is not batch or {x}.version[0]:",
+            f"                {leave}",
+            f"            raw_{x}, own_{x} = {x}.array, True",
+            f"            if raw_{x} is None:",
+            f"                {leave}",
+            f"        elif ({x}.edge is not None or {x}.wants_grad or ({x}.view_info is not None and {x}.requires_grad)) and modes.grad:",
+            f"            {leave}",
+            "        else:",
+            f"            raw_{x} = {x}.payload",
+        ]
+    lines += array_lines(op, "raw_{0}", names, leave)
+    lines += [
+        "    t = new(Batched)",
+        "    t.edge = t.view_info = t.extra = t._grad = t.face = t.made = t.tensor = None",
+        "    t.wants_grad, t.version, t.array = False, [0], out",
+        "    t.home, t.level = batch, batch.number",
+    ]
+    raws = ", ".join(f"raw_{x}" for x in xs)
+    itself = " or ".join(f"out is raw_{x}" for x in xs)
+    aside = "seen(op, t, {0}, raw_{0}, settings)".format(xs[0]) if op.view else f"alone(t, ({raws},))"
+    lines += [f"    if out.base is not None or {itself}:", f"        {aside}"]
+    return "\n".join([*lines, "    return t"]) + "\n"
+
+
+def array_lines(op: Op, array: str, names: dict[str, Any], leave: str) -> list[str]:
+    """`out`: the row on the arrays of all samples; or the statement `leave`. `array` is the pattern of their names; fills `names`."""
+    xs = op.inputs
+    raws, owns = ", ".join(array.format(x) for x in xs), ", ".join(f"own_{x}" for x in xs)
+    first, lines = array.format(xs[0]), []
+    if op.view:  # of any dtype
+        pass
+    elif len(xs) == 1:
+        lines += [f"    if {first}.dtype is not F32 and {first}.dtype is not F64:", f"        {leave}"]
+    else:
+        usual = " is ".join([*(f"{array.format(x)}.dtype" for x in xs), "F32"])
+        arrays = " is ".join([*(f"type({array.format(x)})" for x in xs), "ndarray"])
+        lines += [f"    if not ({arrays} and {usual}) and not one_float(op, ({raws},)):", f"        {leave}"]
+    if op.batch is not None:
+        return [*lines, f"    out = {batch_call(op, array, names)}"]
+    if op.kind == "elementwise":
+        if len(xs) > 1:
+            same = " and ".join([*(f"own_{x}" for x in xs), *(f"{array.format(x)}.ndim == {first}.ndim" for x in xs[1:])])
+            lines += [f"    if not ({same}):", f"        {raws} = aligned(batch.size, ({raws},), ({owns},))"]
+        call = None if op.settings else inlined(op.forward, {x: array.format(x) for x in xs}, names)
+        call = forward_call(op, raws, call, names)
+        return [
+            *lines,
+            "    try:",
+            f"        out = {call}",
+            "    except ValueError as error:",
+            f"        raise explained(op, error, [{', '.join(xs)}]) from None",
+        ]
+    led = ", ".join("{0} if own_{1} else batch.lead({0})".format(array.format(x), x) for x in xs)
+    if op.kind != "linear":
+        lines += ["    if not along_axes(op, settings):", f"        {leave}"]
+    ndim = ", ".join(f"getattr({array.format(x)}, 'ndim', 0) - own_{x}" for x in xs)
+    names["compute"] = op.compute
+    return [*lines, f"    out = compute({led}, **counted(settings, max({ndim}, 0)))"]
+
+
+def batch_call(op: Op, array: str, names: dict[str, Any]) -> str:
+    """The call of a batching rule, with what it asks for by name. All inputs get the leading axis, unless it asks which have it."""
+    assert op.batch is not None
+    asked = parameters(op.batch)
+    names |= {"function": op.batch, "defaults": op.settings}
+    given = {name: f"settings.get({name!r}, defaults[{name!r}])" for name in op.settings}
+    for x in op.inputs:
+        given[x] = array.format(x) if "batched" in asked else "({0} if own_{1} else batch.lead({0}))".format(array.format(x), x)
+    given |= {
+        "batched": f"({', '.join(f'own_{x}' for x in op.inputs)},)", "size": "batch.size", "row": "op", "settings": "defaults | settings",
+    }  # fmt: skip
+    return f"function({', '.join(given[name] for name in asked)})"
+
+
+def seen(op: Op, t: Any, x: Any, raw: Any, settings: Any) -> None:
+    """Let a view know what it looks into; it may be a copy."""
+    if looks_into(t.array, raw):
+        t.made, t.version = (op, x, settings), x.version
+
+
+def one_float(op: Op, raws: tuple[Any, ...]) -> bool:
+    """Whether all arrays are of float32, or all of float64; integers and masks may stand beside them where they need not be joined."""
+    dtype = None
+    for i, raw in enumerate(raws):
+        own = getattr(raw, "dtype", None)
+        if own is F32 or own is F64:
+            if dtype is None:
+                dtype = own
+            elif own is not dtype:
+                return False
+        elif own is not None and (own in FLOATING or (op.promote and i in op.promoted_inputs)):
+            return False
+    return dtype is not None
+
+
+def aligned(size: int, raws: tuple[Any, ...], owns: tuple[bool, ...]) -> list[Any]:
+    """Arrays of fewer axes get axes of length 1 behind the leading one."""
+    most = max([getattr(raw, "ndim", 0) - own for raw, own in zip(raws, owns)])
+    ones = [(1,) * (most - raw.ndim + 1) if own else () for raw, own in zip(raws, owns)]
+    return [raw.reshape(size, *one, *raw.shape[1:]) if one else raw for raw, one in zip(raws, ones)]
+
+
+def alone(t: Any, raws: tuple[Any, ...]) -> None:
+    """Give a result memory of its own: a rule may give back an argument as it came, or a part of one."""
+    out = t.array
+    below = out if out.base is None else out.base
+    owner = type(below) is np.ndarray and below.base is None
+    for raw in raws:
+        if type(raw) is np.ndarray:
+            other = raw if raw.base is None else raw.base
+            # Different arrays that own their memory lie apart. To compare addresses would take longer.
+            if owner and other is not below and type(other) is np.ndarray and other.base is None:
+                continue
+            if looks_into(out, raw):
+                t.array = out.copy()
+                return
+
+
+def compile_batched(op: Op) -> Any:
+    """The function written by `batched_source`; None for rows without."""
+    if not can_specialise(op):
+        return None
+    load_kernels(op)
+    names = {"op": op}
+    return define(op.name, batched_source(op, names), names, f"<{op.name}, batched>")
+
+
+def lifted_source(op: Op, names: dict[str, Any]) -> str:
+    """The text of `run(batch, x, y, settings)`: the row on tensors of the levels below, which record; or None if there is more to do."""
+    xs = op.inputs
+    lines = [f"def {op.name}(batch, {', '.join(xs)}, settings):"]
+    for x in xs:
+        lines += [
+            f"    own_{x} = type({x}) is Batched and {x}.home is batch",
+            f"    raw_{x} = ({x}.value if {x}.tensor is None else {x}.tensor) if own_{x} else {x}",
+        ]
+    raws = ", ".join(f"raw_{x}" for x in xs)
+    led = ", ".join(f"raw_{x} if own_{x} else batch.lead(raw_{x})" for x in xs)
+    if op.batch is not None:
+        lines.append(f"    out = {batch_call(op, 'raw_{0}', names)}")
+    elif op.kind == "elementwise":
+        known = [f"(own_{x} or type({x}) is int or type({x}) is float)" for x in xs]
+        known += [f"not (own_{x} and own_{y} and raw_{x}.payload.ndim != raw_{y}.payload.ndim)" for x, y in combinations(xs, 2)]
+        lines += [f"    if not ({' and '.join(known)}):", "        return None"]
+        lines += ["    try:", f"        out = op.run({raws}, settings)", "    except (RuntimeError, ValueError):", "        return None"]
+    else:
+        ndim = ", ".join(f"raw_{x}.payload.ndim - 1 if own_{x} else 0" for x in xs)
+        if op.kind != "linear":
+            lines += ["    if not along_axes(op, settings):", "        return None"]
+        lines.append(f"    out = op.run({led}, counted(settings, max({ndim}, 0)))")
+    itself = " or ".join(f"out is raw_{x}" for x in xs)
+    lines += [f"    if {itself} or not isinstance(out, Tensor):", "        return None"]
+    lines += [
+        "    t = new(Batched)",
+        "    t.edge = t.view_info = t.extra = t._grad = t.face = t.made = None",
+        f"    t.wants_grad, t.version, t.tensor = False, {f'{xs[0]}.version' if op.view else '[0]'}, out",
+        "    t.array = out.payload if out.edge is None and unknown_below(out) else None",
+        "    t.home, t.level = batch, batch.number",
+    ]
+    return "\n".join([*lines, "    return t"]) + "\n"
+
+
+@cache
+def lifted(op: Op) -> Any:
+    """The function written by `lifted_source`."""
+    names = {"op": op}
+    return define(op.name, lifted_source(op, names), names, f"<{op.name}, lifted>")
+
+
+NAMES.update(
+    {
+        "Batched": Batched, "aligned": aligned, "alone": alone, "along_axes": along_axes, "counted": counted, "lifted": lifted,
+        "one_float": one_float, "seen": seen, "unknown_below": unknown_below,
+    }
+)  # fmt: skip
