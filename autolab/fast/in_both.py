@@ -6,8 +6,8 @@ from typing import Any
 
 from autolab.engine.op import Op
 from autolab.fast.codegen import define
-from autolab.fast.in_grad import taped_classes
-from autolab.fast.in_vmap import array_lines
+from autolab.fast.in_grad import taped_box_lines, taped_classes
+from autolab.fast.in_vmap import array_lines, batched_box_lines
 from autolab.fast.kernel import load_kernels
 from autolab.fast.row import branches, can_specialise
 
@@ -47,19 +47,12 @@ def mapped_source(op: Op, names: dict[str, Any]) -> str:
         lines.append(f"    shapes = ({', '.join(f'own_{x} and (all_{x}.shape, all_{x}.dtype)' for x in xs)},)")
     lines += array_lines(op, "all_{0}", names, "return None")
     lines += [
-        "    array, out = out, new(Batched)",
-        "    out.edge = out.view_info = out.extra = out._grad = out.face = out.made = out.tensor = None",
-        "    out.wants_grad, out.version, out.array = False, [0], array",
-        "    out.home, out.level = batch, batch.number",
+        "    array = out",
+        *batched_box_lines("out", "array"),
         f"    if array.base is not None or {' or '.join(f'array is all_{x}' for x in xs)}:",
         "        seen(op, out, raw_{0}, all_{0}, settings)".format(xs[0]) if op.view else f"        alone(out, ({all_of},))",
-        "    t = new(Taped)",
-        "    t.edge = t.view_info = t.extra = t._grad = t.own = None",
-        "    t.wants_grad, t.version = False, [0]",
-        "    t.home, t.level, t.value = tape, tape.number, out",
+        *taped_box_lines(op),
     ]
-    if op.view:
-        lines.append(f"    tape.look_into(t, {xs[0]}, (op, settings, None))")
     differentiable = [x for x in xs if x in op.rules]
     if differentiable:
         lines += [f"    if array.dtype in FLOATING and ({' or '.join(f'edge_{x} is not None' for x in differentiable)}):"]

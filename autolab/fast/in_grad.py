@@ -30,11 +30,7 @@ def taped_source(op: Op) -> str:
         f"        out = tape.lower(op, settings, {raws})",
         "    else:",
         f"        out = home.apply(op, ({raws},), settings)",
-        "    t = new(Taped)",
-        "    t.edge = t.view_info = t.extra = t._grad = t.own = None",
-        "    t.wants_grad, t.version = False, [0]",
-        "    t.home, t.level, t.value = tape, tape.number, out",
-        *([f"    tape.look_into(t, {xs[0]}, (op, settings, None))"] if op.view else []),
+        *taped_box_lines(op),
         "    if not modes.grad:",
         "        return t",
     ]
@@ -64,6 +60,17 @@ def apart(raw: Any, payload: Any) -> bool:
         return hasattr(raw, "dtype")
     own = raw.payload
     return own.shape != payload.shape or own.dtype != payload.dtype  # type: ignore[no-any-return]
+
+
+def taped_box_lines(op: Op) -> list[str]:
+    """Make the box `t` around `out`, as `Tape.put` does; of a view it knows what it looks into."""
+    return [
+        "    t = new(Taped)",
+        "    t.edge = t.view_info = t.extra = t._grad = t.own = None",
+        "    t.wants_grad, t.version = False, [0]",
+        "    t.home, t.level, t.value = tape, tape.number, out",
+        *([f"    tape.look_into(t, {op.inputs[0]}, (op, settings, None))"] if op.view else []),
+    ]
 
 
 @cache

@@ -17,11 +17,10 @@ from autolab.engine.apply import looks_into
 from autolab.engine.node import F32, F64
 from autolab.engine.op import Op
 from autolab.fast.codegen import NAMES, define
-from autolab.fast.inline import inlined
 from autolab.fast.kernel import load_kernels
 from autolab.fast.row import can_specialise, forward_call
 from autolab.formula import parameters
-from autolab.transforms.batched import Batched, along_axes, counted, unknown_below
+from autolab.transforms.batched import Batched, aligned, along_axes, counted, unknown_below
 
 
 def batched_source(op: Op, names: dict[str, Any]) -> str:
@@ -45,17 +44,22 @@ def batched_source(op: Op, names: dict[str, Any]) -> str:
             f"            raw_{x} = {x}.payload",
         ]
     lines += array_lines(op, "raw_{0}", names, leave)
-    lines += [
-        "    t = new(Batched)",
-        "    t.edge = t.view_info = t.extra = t._grad = t.face = t.made = t.tensor = None",
-        "    t.wants_grad, t.version, t.array = False, [0], out",
-        "    t.home, t.level = batch, batch.number",
-    ]
+    lines += batched_box_lines("t", "out")
     raws = ", ".join(f"raw_{x}" for x in xs)
     itself = " or ".join(f"out is raw_{x}" for x in xs)
     aside = "seen(op, t, {0}, raw_{0}, settings)".format(xs[0]) if op.view else f"alone(t, ({raws},))"
     lines += [f"    if out.base is not None or {itself}:", f"        {aside}"]
     return "\n".join([*lines, "    return t"]) + "\n"
+
+
+def batched_box_lines(t: str, array: str, tensor: str = "None", indent: str = "    ") -> list[str]:
+    """Make the box `t`, as `Batch.put` does."""
+    return [
+        f"{indent}{t} = new(Batched)",
+        f"{indent}{t}.edge = {t}.view_info = {t}.extra = {t}._grad = {t}.face = {t}.made = None",
+        f"{indent}{t}.wants_grad, {t}.version, {t}.array, {t}.tensor = False, [0], {array}, {tensor}",
+        f"{indent}{t}.home, {t}.level = batch, batch.number",
+    ]
 
 
 def array_lines(op: Op, array: str, names: dict[str, Any], leave: str) -> list[str]:
@@ -77,12 +81,10 @@ def array_lines(op: Op, array: str, names: dict[str, Any], leave: str) -> list[s
         if len(xs) > 1:
             same = " and ".join([*(f"own_{x}" for x in xs), *(f"{array.format(x)}.ndim == {first}.ndim" for x in xs[1:])])
             lines += [f"    if not ({same}):", f"        {raws} = aligned(batch.size, ({raws},), ({owns},))"]
-        call = None if op.settings else inlined(op.forward, {x: array.format(x) for x in xs}, names)
-        call = forward_call(op, raws, call, names)
         return [
             *lines,
             "    try:",
-            f"        out = {call}",
+            f"        out = {forward_call(op, array, names)}",
             "    except ValueError as error:",
             f"        raise explained(op, error, [{', '.join(xs)}]) from None",
         ]
@@ -127,13 +129,6 @@ def one_float(op: Op, raws: tuple[Any, ...]) -> bool:
         elif own is not None and (own in FLOATING or (op.promote and i in op.promoted_inputs)):
             return False
     return dtype is not None
-
-
-def aligned(size: int, raws: tuple[Any, ...], owns: tuple[bool, ...]) -> list[Any]:
-    """Arrays of fewer axes get axes of length 1 behind the leading one."""
-    most = max([getattr(raw, "ndim", 0) - own for raw, own in zip(raws, owns)])
-    ones = [(1,) * (most - raw.ndim + 1) if own else () for raw, own in zip(raws, owns)]
-    return [raw.reshape(size, *one, *raw.shape[1:]) if one else raw for raw, one in zip(raws, ones)]
 
 
 def alone(t: Any, raws: tuple[Any, ...]) -> None:
@@ -186,13 +181,9 @@ def lifted_source(op: Op, names: dict[str, Any]) -> str:
         lines.append(f"    out = op.run({led}, counted(settings, max({ndim}, 0)))")
     itself = " or ".join(f"out is raw_{x}" for x in xs)
     lines += [f"    if {itself} or not isinstance(out, Tensor):", "        return None"]
-    lines += [
-        "    t = new(Batched)",
-        "    t.edge = t.view_info = t.extra = t._grad = t.face = t.made = None",
-        f"    t.wants_grad, t.version, t.tensor = False, {f'{xs[0]}.version' if op.view else '[0]'}, out",
-        "    t.array = out.payload if out.edge is None and unknown_below(out) else None",
-        "    t.home, t.level = batch, batch.number",
-    ]
+    lines += batched_box_lines("t", "out.payload if out.edge is None and unknown_below(out) else None", "out")
+    if op.view:
+        lines.append(f"    t.version = {xs[0]}.version")
     return "\n".join([*lines, "    return t"]) + "\n"
 
 

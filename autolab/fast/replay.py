@@ -16,12 +16,12 @@ import numpy as np
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.fast.codegen import NAMES, define
-from autolab.fast.in_vmap import aligned
+from autolab.fast.in_vmap import batched_box_lines
 from autolab.fast.inline import inlined
 from autolab.fast.kernel import KERNELS
 from autolab.fast.row import can_specialise, let_go
 from autolab.formula import parameters
-from autolab.transforms.batched import counted
+from autolab.transforms.batched import aligned, counted
 
 MOST = 64  # kinds of call that are remembered for one class of nodes
 PLAIN = (int, float, str, bool, type(None), np.dtype)
@@ -195,12 +195,9 @@ def noted(node: Any, batch: Any, arrays: list[Any]) -> Any:
     for text in dict.fromkeys(results):
         if text not in ("None", "x0"):
             lines += [
-                f"    b{text} = t = new(Batched)",
-                "    t.edge = t.view_info = t.extra = t._grad = t.face = t.made = t.tensor = None",
-                f"    t.wants_grad, t.version, t.array = False, [0], {text}",
-                "    t.home, t.level = batch, batch.number",
+                *batched_box_lines(f"b{text}", text),
                 f"    if {text}.base is not None or {' or '.join(f'{text} is {x}' for x in given)}:",
-                f"        alone(t, ({', '.join(given)},))",
+                f"        alone(b{text}, ({', '.join(given)},))",
             ]
     returned = ", ".join("g" if text == "x0" else text if text == "None" else f"b{text}" for text in results)
     head = f"def replay(node, g, create_graph, free, batch, {', '.join(given)}):"

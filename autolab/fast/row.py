@@ -69,23 +69,19 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
     lines += promotion(op)
     if op.view:
         lines.append(f"    raw_{first} = {first}.writable_array()")
-    call = forward_call(op, raws, None, names)
+    call = forward_call(op, "raw_{0}", names)
     typed = None  # for arrays of float32
-    if not op.settings:
-        given = {x: f"raw_{x}" for x in xs}
-        call = inlined(op.forward, given, names) or call
-        typed = inlined(op.forward, given, names, xs) if len(xs) == 1 and not op.view else None
+    if not op.settings and len(xs) == 1 and not op.view:
+        typed = inlined(op.forward, {first: f"raw_{first}"}, names, xs)
         typed = None if typed == call else typed
-    if op.compute is not op.forward:
-        call = forward_call(op, raws, call, names)
-    elif op.forward in STEPS:
+    if op.compute is op.forward and op.forward in STEPS:
         names["into"] = STEPS[op.forward]
         values = "".join(f"settings.get({name!r}, {default!r}), " for name, default in op.settings.items())
         asked = f"dtype is not None and raw_{first}.size > MANY and raw_{first}.flags.c_contiguous"
         steps = f"by_steps(into, raw_{first}, ({values}))" if op.kind == "elementwise" else f"into(raw_{first}, {values})"
         call = f"{steps} if {asked} else {f'{typed} if dtype is F32 else ' if typed else ''}{call}"
         call = f"{typed} if dtype is F32 and raw_{first}.size <= MANY else {call}" if typed else call
-    elif typed:
+    elif op.compute is op.forward and typed:
         call = f"{typed} if dtype is F32 else {call}"
     if op.matrices:
         lines += ["    try:", f"        out = raw_{first}.dot(raw_{xs[1]})", "    except ValueError:", f"        return otherwise({args})"]
@@ -122,15 +118,19 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
     return "\n".join(lines) + "\n"
 
 
-def forward_call(op: Op, raws: str, formula: str | None, names: dict[str, Any]) -> str:
-    """The forward computation as an expression: the formula if it can be inlined, but a kernel from so many entries on."""
-    if formula is not None and op.compute is op.forward:
+def forward_call(op: Op, array: str, names: dict[str, Any]) -> str:
+    """The forward computation as an expression, with the formula in it if that can be; `array` is the pattern of the inputs' names."""
+    arrays = {x: array.format(x) for x in op.inputs}
+    arguments = ", ".join([*arrays.values(), *(["**settings"] if op.settings else [])])
+    formula = None if op.settings else inlined(op.forward, arrays, names)
+    if formula is None:
+        names["forward"], formula = op.forward, f"forward({arguments})"
+    if op.compute is op.forward:
         return formula
-    names["compute"] = op.compute
-    call = f"compute({raws}{', **settings' if op.settings else ''})"
-    least = KERNELS[op.forward].least if op.compute is not op.forward else 0
-    first = raws.partition(",")[0]
-    return f"{call} if type({first}) is ndarray and {first}.size >= {least} else {formula}" if formula and least else call
+    names["compute"], first, least = op.compute, arrays[op.inputs[0]], KERNELS[op.forward].least
+    return (
+        f"compute({arguments}) if type({first}) is ndarray and {first}.size >= {least} else {formula}" if least else f"compute({arguments})"
+    )
 
 
 def only_tensors(op: Op) -> bool:

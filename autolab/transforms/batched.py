@@ -255,18 +255,13 @@ class Batch(Level):
         return call(op.batch, op.settings | settings | names)
 
     def aligned(self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...]) -> list[Any]:
-        """Arguments of fewer axes get axes of length 1 behind the leading one."""
-        most = max(getattr(a, "ndim", 0) for a in args)
-        out = []
-        for i, (a, v, b) in enumerate(zip(args, values, batched)):
-            # A 0-d tensor bows to the others' dtype, or joins those of other 0-d ones; its samples together must not count for more.
-            if b and op.promote and a.ndim == 0 and i in op.promoted_inputs:
-                d = result_type([args[k] for k in op.promoted_inputs])
-                v = v if v.dtype == d else v.astype(d)
-            if b and a.ndim < most:
-                v = np.reshape(v, (self.size, *(1,) * (most - a.ndim), *a.shape))
-            out.append(v)
-        return out
+        """The arguments of an elementwise row, with the samples where each expects them."""
+        # A 0-d tensor bows to the others' dtype, or joins those of other 0-d ones; its samples together must not count for more.
+        for i in op.promoted_inputs if op.promote else ():
+            if batched[i] and args[i].ndim == 0:
+                dtype = result_type([args[k] for k in op.promoted_inputs])
+                values[i] = values[i] if values[i].dtype == dtype else values[i].astype(dtype)
+        return aligned(self.size, values, batched)
 
     def loop(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
         """Sample by sample."""
@@ -290,3 +285,10 @@ def along_axes(op: Op, settings: Settings) -> bool:
 def counted(settings: Settings, ndim: int) -> Settings:
     """Settings with axes counted from the end."""
     return {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}
+
+
+def aligned(size: int, values: Any, batched: tuple[bool, ...]) -> list[Any]:
+    """Values of fewer axes get axes of length 1 behind the leading one."""
+    most = max([getattr(v, "ndim", 0) - b for v, b in zip(values, batched)])
+    ones = [(1,) * (most - v.ndim + 1) if b else () for v, b in zip(values, batched)]
+    return [np.reshape(v, (size, *one, *v.shape[1:])) if one else v for v, one in zip(values, ones)]
