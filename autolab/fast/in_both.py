@@ -18,7 +18,7 @@ def mapped_source(op: Op, names: dict[str, Any]) -> str:
     lines = [f"def {op.name}(tape, batch, {', '.join(xs)}, settings):", "    if not (tape.active and modes.grad):", "        return None"]
     for x in xs:
         lines += [
-            f"    raw_{x}, edge_{x}, own_{x}, is_{x}, kind = {x}, None, False, True, type({x})",
+            f"    raw_{x}, edge_{x}, batched_{x}, is_{x}, kind = {x}, None, False, True, type({x})",
             "    if kind is Taped:",
             f"        if {x}.home is not tape:",
             "            return None",
@@ -31,7 +31,7 @@ def mapped_source(op: Op, names: dict[str, Any]) -> str:
             "    if kind is Batched:",
             f"        if raw_{x}.home is not batch or raw_{x}.version[0]:",
             "            return None",
-            f"        all_{x}, own_{x} = raw_{x}.array, True",
+            f"        all_{x}, batched_{x} = raw_{x}.array, True",
             f"        if all_{x} is None:",
             "            return None",
             f"    elif isinstance(raw_{x}, Tensor):",
@@ -42,15 +42,15 @@ def mapped_source(op: Op, names: dict[str, Any]) -> str:
             f"        all_{x}, is_{x} = raw_{x}, False",
         ]
     all_of = ", ".join(f"all_{x}" for x in xs)
-    lines += [f"    if not ({' or '.join(f'own_{x}' for x in xs)}):", "        return None"]
-    if op.broadcasts:  # before they are aligned
-        lines.append(f"    shapes = ({', '.join(f'own_{x} and (all_{x}.shape, all_{x}.dtype)' for x in xs)},)")
+    lines += [f"    if not ({' or '.join(f'batched_{x}' for x in xs)}):", "        return None"]
+    if op.broadcasts:  # before match_ndim
+        lines.append(f"    shapes = ({', '.join(f'batched_{x} and (all_{x}.shape, all_{x}.dtype)' for x in xs)},)")
     lines += array_lines(op, "all_{0}", names, "return None")
     lines += [
         "    array = out",
         *batched_box_lines("out", "array"),
         f"    if array.base is not None or {' or '.join(f'array is all_{x}' for x in xs)}:",
-        "        seen(op, out, raw_{0}, all_{0}, settings)".format(xs[0]) if op.view else f"        alone(out, ({all_of},))",
+        "        link_view(op, out, raw_{0}, all_{0}, settings)".format(xs[0]) if op.view else f"        copy_if_shared(out, ({all_of},))",
         *taped_box_lines(op),
     ]
     differentiable = [x for x in xs if x in op.rules]

@@ -21,8 +21,8 @@ def taped_source(op: Op) -> str:
     for x in xs:
         lines += [
             f"    is_{x} = isinstance({x}, Tensor)",
-            f"    own_{x} = is_{x} and {x}.level and {x}.home is tape",
-            f"    raw_{x} = {x}.value if own_{x} else {x}",
+            f"    taped_{x} = is_{x} and {x}.level and {x}.home is tape",
+            f"    raw_{x} = {x}.value if taped_{x} else {x}",
         ]
     lines += home_lines(xs, "raw_{0}", "is_{0}", "home, level = None, 1 << 30")
     lines += [
@@ -36,30 +36,30 @@ def taped_source(op: Op) -> str:
     ]
     differentiable = [x for x in xs if x in op.rules]
     for x in differentiable:
-        lines += edge_lines(x, f"own_{x}")
+        lines += edge_lines(x, f"taped_{x}")
     if differentiable:
         lines += [f"    if {' or '.join(f'edge_{x} is not None' for x in differentiable)}:"]
         lines += ["        bare = out.array if type(out) is Batched else None"]
         lines += ["        if (out.payload if bare is None else bare).dtype not in FLOATING:", "            return t"]
         if op.broadcasts:
-            same = " and ".join(f"type(raw_{x}) is Batched and same(raw_{x}.array, bare)" for x in xs)
-            known = " or ".join(f"apart(raw_{x}, out.payload)" for x in xs)
-            lines += [f"        alike, dtype = (bare is not None and {same}) or not ({known}), None"]
+            equal = " and ".join(f"type(raw_{x}) is Batched and same_meta(raw_{x}.array, bare)" for x in xs)
+            different = " or ".join(f"differs(raw_{x}, out.payload)" for x in xs)
+            lines += [f"        alike, dtype = (bare is not None and {equal}) or not ({different}), None"]
         lines += branches(op, differentiable, 0, "        ")
     return "\n".join([*lines, "    return t"]) + "\n"
 
 
-def same(own: Any, array: Any) -> bool:
+def same_meta(inner: Any, array: Any) -> bool:
     """Whether the array in a box has the shape and dtype of another; None if the box has none."""
-    return own is not None and own.shape == array.shape and own.dtype is array.dtype
+    return inner is not None and inner.shape == array.shape and inner.dtype is array.dtype
 
 
-def apart(raw: Any, payload: Any) -> bool:
+def differs(raw: Any, payload: Any) -> bool:
     """Whether an operand has another shape or dtype than the result."""
     if not isinstance(raw, Tensor):
         return hasattr(raw, "dtype")
-    own = raw.payload
-    return own.shape != payload.shape or own.dtype != payload.dtype  # type: ignore[no-any-return]
+    inner = raw.payload
+    return inner.shape != payload.shape or inner.dtype != payload.dtype  # type: ignore[no-any-return]
 
 
 def taped_box_lines(op: Op) -> list[str]:
@@ -76,17 +76,17 @@ def taped_box_lines(op: Op) -> list[str]:
 @cache
 def taped_classes(op: Op) -> dict[str, Any]:
     """The classes of nodes for tapes: as on level 0, with what is quicker inside vmap in front."""
-    found = node_classes(op)
+    classes = node_classes(op)
 
     def inside(cls: Any) -> Any:
         run = generated_method(compile_entrywise if op.kind == "elementwise" else lambda cls: cls.samplewise)
         members = {"__slots__": (), "run": run, "samplewise": generated_method(compile_samplewise), "run_general": cls.run}
         return type(cls.__name__, (cls,), members)
 
-    found |= {name: inside(cls) for name, cls in found.items() if name.startswith("Node")}
+    classes |= {name: inside(cls) for name, cls in classes.items() if name.startswith("Node")}
     if op.namer:
-        found["node_class"] = cache(lambda mask, name: inside(op.node_class(mask, name)))
-    return found
+        classes["node_class"] = cache(lambda mask, name: inside(op.node_class(mask, name)))
+    return classes
 
 
 def compile_taped(op: Op) -> Any:
@@ -94,4 +94,4 @@ def compile_taped(op: Op) -> Any:
     return define(op.name, taped_source(op), taped_classes(op) | {"op": op}, f"<{op.name}, taped>") if can_specialise(op) else None
 
 
-NAMES.update({"Taped": Taped, "apart": apart, "same": same})
+NAMES.update({"Taped": Taped, "differs": differs, "same_meta": same_meta})

@@ -20,7 +20,7 @@ from autolab.fast.codegen import NAMES, define
 from autolab.fast.kernel import load_kernels
 from autolab.fast.row import can_specialise, forward_call
 from autolab.formula import parameters
-from autolab.transforms.batched import Batched, aligned, along_axes, counted, unknown_below
+from autolab.transforms.batched import Batched, along_axes, counted, match_ndim, unknown_below
 
 
 def batched_source(op: Op, names: dict[str, Any]) -> str:
@@ -30,12 +30,12 @@ def batched_source(op: Op, names: dict[str, Any]) -> str:
     lines = [f"def {op.name}(batch, {', '.join(xs)}, settings):"]
     for x in xs:
         lines += [
-            f"    raw_{x}, own_{x} = {x}, False",
+            f"    raw_{x}, batched_{x} = {x}, False",
             f"    if isinstance({x}, Tensor):",
             f"        if {x}.level:",
             f"            if {x}.home is not batch or {x}.version[0]:",
             f"                {leave}",
-            f"            raw_{x}, own_{x} = {x}.array, True",
+            f"            raw_{x}, batched_{x} = {x}.array, True",
             f"            if raw_{x} is None:",
             f"                {leave}",
             f"        elif ({x}.edge is not None or {x}.wants_grad or ({x}.view_info is not None and {x}.requires_grad)) and modes.grad:",
@@ -47,7 +47,7 @@ def batched_source(op: Op, names: dict[str, Any]) -> str:
     lines += batched_box_lines("t", "out")
     raws = ", ".join(f"raw_{x}" for x in xs)
     itself = " or ".join(f"out is raw_{x}" for x in xs)
-    aside = "seen(op, t, {0}, raw_{0}, settings)".format(xs[0]) if op.view else f"alone(t, ({raws},))"
+    aside = "link_view(op, t, {0}, raw_{0}, settings)".format(xs[0]) if op.view else f"copy_if_shared(t, ({raws},))"
     lines += [f"    if out.base is not None or {itself}:", f"        {aside}"]
     return "\n".join([*lines, "    return t"]) + "\n"
 
@@ -56,7 +56,7 @@ def batched_box_lines(t: str, array: str, tensor: str = "None", indent: str = " 
     """Make the box `t`, as `Batch.put` does."""
     return [
         f"{indent}{t} = new(Batched)",
-        f"{indent}{t}.edge = {t}.view_info = {t}.extra = {t}._grad = {t}.face = {t}.made = None",
+        f"{indent}{t}.edge = {t}.view_info = {t}.extra = {t}._grad = {t}.meta = {t}.view_source = None",
         f"{indent}{t}.wants_grad, {t}.version, {t}.array, {t}.tensor = False, [0], {array}, {tensor}",
         f"{indent}{t}.home, {t}.level = batch, batch.number",
     ]
@@ -65,7 +65,7 @@ def batched_box_lines(t: str, array: str, tensor: str = "None", indent: str = " 
 def array_lines(op: Op, array: str, names: dict[str, Any], leave: str) -> list[str]:
     """`out`: the row on the arrays of all samples; or the statement `leave`. `array` is the pattern of their names; fills `names`."""
     xs = op.inputs
-    raws, owns = ", ".join(array.format(x) for x in xs), ", ".join(f"own_{x}" for x in xs)
+    raws, batched = ", ".join(array.format(x) for x in xs), ", ".join(f"batched_{x}" for x in xs)
     first, lines = array.format(xs[0]), []
     if op.view:  # of any dtype
         pass
@@ -79,8 +79,8 @@ def array_lines(op: Op, array: str, names: dict[str, Any], leave: str) -> list[s
         return [*lines, f"    out = {batch_call(op, array, names)}"]
     if op.kind == "elementwise":
         if len(xs) > 1:
-            same = " and ".join([*(f"own_{x}" for x in xs), *(f"{array.format(x)}.ndim == {first}.ndim" for x in xs[1:])])
-            lines += [f"    if not ({same}):", f"        {raws} = aligned(batch.size, ({raws},), ({owns},))"]
+            aligned = " and ".join([*(f"batched_{x}" for x in xs), *(f"{array.format(x)}.ndim == {first}.ndim" for x in xs[1:])])
+            lines += [f"    if not ({aligned}):", f"        {raws} = match_ndim(batch.size, ({raws},), ({batched},))"]
         return [
             *lines,
             "    try:",
@@ -88,10 +88,10 @@ def array_lines(op: Op, array: str, names: dict[str, Any], leave: str) -> list[s
             "    except ValueError as error:",
             f"        raise explained(op, error, [{', '.join(xs)}]) from None",
         ]
-    led = ", ".join("{0} if own_{1} else batch.lead({0})".format(array.format(x), x) for x in xs)
+    led = ", ".join("{0} if batched_{1} else batch.lead({0})".format(array.format(x), x) for x in xs)
     if op.kind != "linear":
         lines += ["    if not along_axes(op, settings):", f"        {leave}"]
-    ndim = ", ".join(f"getattr({array.format(x)}, 'ndim', 0) - own_{x}" for x in xs)
+    ndim = ", ".join(f"getattr({array.format(x)}, 'ndim', 0) - batched_{x}" for x in xs)
     names["compute"] = op.compute
     return [*lines, f"    out = compute({led}, **counted(settings, max({ndim}, 0)))"]
 
@@ -101,37 +101,36 @@ def batch_call(op: Op, array: str, names: dict[str, Any]) -> str:
     assert op.batch is not None
     asked = parameters(op.batch)
     names |= {"function": op.batch, "defaults": op.settings}
-    given = {name: f"settings.get({name!r}, defaults[{name!r}])" for name in op.settings}
+    values = {name: f"settings.get({name!r}, defaults[{name!r}])" for name in op.settings}
     for x in op.inputs:
-        given[x] = array.format(x) if "batched" in asked else "({0} if own_{1} else batch.lead({0}))".format(array.format(x), x)
-    given |= {
-        "batched": f"({', '.join(f'own_{x}' for x in op.inputs)},)", "size": "batch.size", "row": "op", "settings": "defaults | settings",
-    }  # fmt: skip
-    return f"function({', '.join(given[name] for name in asked)})"
+        values[x] = array.format(x) if "batched" in asked else "({0} if batched_{1} else batch.lead({0}))".format(array.format(x), x)
+    flags = ", ".join(f"batched_{x}" for x in op.inputs)
+    values |= {"batched": f"({flags},)", "size": "batch.size", "row": "op", "settings": "defaults | settings"}
+    return f"function({', '.join(values[name] for name in asked)})"
 
 
-def seen(op: Op, t: Any, x: Any, raw: Any, settings: Any) -> None:
+def link_view(op: Op, t: Any, x: Any, raw: Any, settings: Any) -> None:
     """Let a view know what it looks into; it may be a copy."""
     if looks_into(t.array, raw):
-        t.made, t.version = (op, x, settings), x.version
+        t.view_source, t.version = (op, x, settings), x.version
 
 
 def one_float(op: Op, raws: tuple[Any, ...]) -> bool:
     """Whether all arrays are of float32, or all of float64; integers and masks may stand beside them where they need not be joined."""
     dtype = None
     for i, raw in enumerate(raws):
-        own = getattr(raw, "dtype", None)
-        if own is F32 or own is F64:
+        one = getattr(raw, "dtype", None)
+        if one is F32 or one is F64:
             if dtype is None:
-                dtype = own
-            elif own is not dtype:
+                dtype = one
+            elif one is not dtype:
                 return False
-        elif own is not None and (own in FLOATING or (op.promote and i in op.promoted_inputs)):
+        elif one is not None and (one in FLOATING or (op.promote and i in op.promoted_inputs)):
             return False
     return dtype is not None
 
 
-def alone(t: Any, raws: tuple[Any, ...]) -> None:
+def copy_if_shared(t: Any, raws: tuple[Any, ...]) -> None:
     """Give a result memory of its own: a rule may give back an argument as it came, or a part of one."""
     out = t.array
     below = out if out.base is None else out.base
@@ -162,20 +161,20 @@ def lifted_source(op: Op, names: dict[str, Any]) -> str:
     lines = [f"def {op.name}(batch, {', '.join(xs)}, settings):"]
     for x in xs:
         lines += [
-            f"    own_{x} = type({x}) is Batched and {x}.home is batch",
-            f"    raw_{x} = ({x}.value if {x}.tensor is None else {x}.tensor) if own_{x} else {x}",
+            f"    batched_{x} = type({x}) is Batched and {x}.home is batch",
+            f"    raw_{x} = ({x}.value if {x}.tensor is None else {x}.tensor) if batched_{x} else {x}",
         ]
     raws = ", ".join(f"raw_{x}" for x in xs)
-    led = ", ".join(f"raw_{x} if own_{x} else batch.lead(raw_{x})" for x in xs)
+    led = ", ".join(f"raw_{x} if batched_{x} else batch.lead(raw_{x})" for x in xs)
     if op.batch is not None:
         lines.append(f"    out = {batch_call(op, 'raw_{0}', names)}")
     elif op.kind == "elementwise":
-        known = [f"(own_{x} or type({x}) is int or type({x}) is float)" for x in xs]
-        known += [f"not (own_{x} and own_{y} and raw_{x}.payload.ndim != raw_{y}.payload.ndim)" for x, y in combinations(xs, 2)]
-        lines += [f"    if not ({' and '.join(known)}):", "        return None"]
+        usable = [f"(batched_{x} or type({x}) is int or type({x}) is float)" for x in xs]
+        usable += [f"not (batched_{x} and batched_{y} and raw_{x}.payload.ndim != raw_{y}.payload.ndim)" for x, y in combinations(xs, 2)]
+        lines += [f"    if not ({' and '.join(usable)}):", "        return None"]
         lines += ["    try:", f"        out = op.run({raws}, settings)", "    except (RuntimeError, ValueError):", "        return None"]
     else:
-        ndim = ", ".join(f"raw_{x}.payload.ndim - 1 if own_{x} else 0" for x in xs)
+        ndim = ", ".join(f"raw_{x}.payload.ndim - 1 if batched_{x} else 0" for x in xs)
         if op.kind != "linear":
             lines += ["    if not along_axes(op, settings):", "        return None"]
         lines.append(f"    out = op.run({led}, counted(settings, max({ndim}, 0)))")
@@ -196,7 +195,7 @@ def lifted(op: Op) -> Any:
 
 NAMES.update(
     {
-        "Batched": Batched, "aligned": aligned, "alone": alone, "along_axes": along_axes, "counted": counted, "lifted": lifted,
-        "one_float": one_float, "seen": seen, "unknown_below": unknown_below,
+        "Batched": Batched, "along_axes": along_axes, "copy_if_shared": copy_if_shared, "counted": counted, "lifted": lifted,
+        "link_view": link_view, "match_ndim": match_ndim, "one_float": one_float, "unknown_below": unknown_below,
     }
 )  # fmt: skip

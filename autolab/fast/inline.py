@@ -23,14 +23,14 @@ def inlined(
     """
     if getattr(function, "__name__", "") != "<lambda>" or function.__code__.co_freevars:
         return None
-    found = expression(function)
-    if found is None or any(isinstance(n, ast.Lambda | ast.comprehension | ast.NamedExpr) for n in ast.walk(found)):
+    formula = expression(function)
+    if formula is None or any(isinstance(n, ast.Lambda | ast.comprehension | ast.NamedExpr) for n in ast.walk(formula)):
         return None
-    used = {n.id for n in ast.walk(found) if isinstance(n, ast.Name)} - set(arguments)
+    used = {n.id for n in ast.walk(formula) if isinstance(n, ast.Name)} - set(arguments)
     for name in used & set(function.__globals__):
         if names.setdefault(name, function.__globals__[name]) is not function.__globals__[name]:
             return None
-    copy = ast.parse(ast.unparse(found), mode="eval")
+    copy = ast.parse(ast.unparse(formula), mode="eval")
     if arrays:
         copy = _Typed(set(arrays), names).visit(copy)
         if one_shape and not any(isinstance(n, ast.Call) for n in ast.walk(copy)):
@@ -78,14 +78,14 @@ class _Typed(ast.NodeTransformer):
         self.names[name] = np.array(number.value, np.float32)
         return ast.Name(name, ast.Load())
 
-    def is_array(self, found: ast.expr) -> bool:
+    def is_array(self, formula: ast.expr) -> bool:
         """Whether an expression is a float32 array for certain: one of them, or arithmetic on them."""
-        if isinstance(found, ast.Name):
-            return found.id in self.arrays
-        if isinstance(found, ast.UnaryOp):
-            return self.is_array(found.operand)
-        if isinstance(found, ast.BinOp) and not isinstance(found.op, ast.MatMult):
-            return self.is_array(found.left) or self.is_array(found.right)
+        if isinstance(formula, ast.Name):
+            return formula.id in self.arrays
+        if isinstance(formula, ast.UnaryOp):
+            return self.is_array(formula.operand)
+        if isinstance(formula, ast.BinOp) and not isinstance(formula.op, ast.MatMult):
+            return self.is_array(formula.left) or self.is_array(formula.right)
         return False
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:

@@ -174,7 +174,7 @@ def promotion(op: Op) -> list[str]:
     arrays = "".join(f" and ((({array_or_number.format(x)}) and raw_{x}.dtype is dtype) or {number.format(x)})" for x in others)
     scalars = "".join(f" and (kind_{x} is kind_{first} or {number.format(x)})" for x in others)
     whole = len(watched) == len(op.inputs)  # else the inputs left out (masks) may stretch the others
-    same = " and ".join(f"shape_{x} == shape_{first}" for x in others) or "True"
+    equal = " and ".join(f"shape_{x} == shape_{first}" for x in others) or "True"
     shapes = [f"shape_{first} = raw_{first}.shape"]
     shapes += [f"shape_{x} = raw_{x}.shape if {array_or_number.format(x)} else shape_{first}" for x in others]
     foreign = [line for x in others for line in (f"if not isinstance({x}, operands):", "    return NotImplemented")]
@@ -184,7 +184,7 @@ def promotion(op: Op) -> list[str]:
         f"        dtype = raw_{first}.dtype",
         f"        if not ((dtype is F32 or dtype is F64){arrays}):",
         *("            " + line for line in (*foreign, otherwise)),
-        *([f"        {line}" for line in (*shapes, f"alike = {same}")] if has_shapes(op) else ["        alike = False"] * op.broadcasts),
+        *([f"        {line}" for line in (*shapes, f"alike = {equal}")] if has_shapes(op) else ["        alike = False"] * op.broadcasts),
         f"    elif (kind_{first} is f32 or kind_{first} is f64){scalars}:",
         *([f"        alike, dtype = {whole}, None"] if op.broadcasts else ["        dtype = None"]),
         *(scalar_first(first, others[0]) if has_shapes(op) and len(others) == 1 else []),
@@ -243,21 +243,21 @@ def node_lines(op: Op, mask: int, indent: str, tensors: bool) -> list[str]:
     if op.broadcasts:
         asking = [x for i, x in enumerate(xs) if mask >> i & 1]
         of = "shape_{0}" if has_shapes(op) else "raw_{0}.shape"
-        own = ", ".join(f"None if {of} == shape else ({of}, dtype)".format(x) if x in asking else "None" for x in xs)
+        metas = ", ".join(f"None if {of} == shape else ({of}, dtype)".format(x) if x in asking else "None" for x in xs)
         lines += [
             "if alike:",
             "    node.input_meta = None",
             "elif dtype is not None:",
             "    shape = out.shape",
-            f"    node.input_meta = {own}",
+            f"    node.input_meta = {metas}",
             "else:",
             f"    node.input_meta = changed_inputs(({', '.join(xs)},), [{raws}], t)",
         ]
-    lines += [f"node.saved = ({''.join(f'{kept(slot, op, mask, tensors)}, ' for slot in plan.slots)})", "t.edge = node"]
+    lines += [f"node.saved = ({''.join(f'{saved_text(slot, op, mask, tensors)}, ' for slot in plan.slots)})", "t.edge = node"]
     return [indent + line for line in lines]
 
 
-def kept(slot: Slot, op: Op, mask: int, tensors: bool) -> str:
+def saved_text(slot: Slot, op: Op, mask: int, tensors: bool) -> str:
     """`slot.take` as an expression."""
     if isinstance(slot, Setting):
         return f"settings.get({slot.name!r}, {slot.default!r})"
@@ -304,28 +304,33 @@ def run_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
     returned = ["None"] * len(op.inputs)
     for i, _, wanted in plan.rules:
         x = op.inputs[i]
-        given = dict(zip((op.rules[x].incoming, *op.rules[x].needs), ("g", *(values[k] for k in wanted))))
-        rule = op.rules[x].function
-        text = inlined(rule, given, names) or f"rule_{x}({', '.join(given.values())})"
-        # Saved values have the dtype of g where they were brought to one; `like` then says what to give back.
-        one = len(op.inputs) == 1
-        typed = inlined(rule, given, names, arrays_of(op, given), one_shape=one and op.kind == "elementwise") if op.promote or one else text
+        lines.append(f"    g_{x} = {rule_call(op, x, ['g', *(values[k] for k in wanted)], names)}")
         returned[i] = f"g_{x}"
-        by_dot = inlined(rule, given, names, matrices=True) if op.products else text
-        if by_dot != text:
-            text = f"({by_dot}) if type(g) is ndarray else {text}"
-        elif typed not in (text, None):
-            text = f"{typed} if type(g) is ndarray and g.dtype is F32 else {text}"
-        if op.rules[x].compute is not rule:
-            least = f" and g.size >= {KERNELS[rule].least}" if KERNELS[rule].least else ""
-            text = f"kernel_{x}({', '.join(given.values())}) if type(g) is ndarray{least} else {text}"
-        lines.append(f"    g_{x} = {text}")
     if op.broadcasts:
         lines += ["    if node.input_meta is not None:", f"        {', '.join(f'like_{x}' for x in op.inputs)} = node.input_meta"]
         for i, _, _ in plan.rules:
             x = op.inputs[i]
             lines += [f"        if like_{x} is not None:", f"            g_{x} = fit(g_{x}, like_{x})"]
     return "\n".join([*lines, *let_go(plan), f"    return {', '.join(returned)},"]) + "\n"
+
+
+def rule_call(op: Op, x: str, values: list[str], names: dict[str, Any]) -> str:
+    """The rule of one input as an expression, with the formula in it if that can be."""
+    rule, call = op.rules[x], f"({', '.join(values)})"
+    arguments = dict(zip((rule.incoming, *rule.needs), values))
+    text = inlined(rule.function, arguments, names) or f"rule_{x}{call}"
+    by_dot = inlined(rule.function, arguments, names, matrices=True) if op.products else text
+    typed, one = None, len(op.inputs) == 1
+    if op.promote or one:  # saved values have the dtype of g where they were brought to one; `input_meta` says what to give back
+        typed = inlined(rule.function, arguments, names, arrays_of(op, arguments), one_shape=one and op.kind == "elementwise")
+    if by_dot != text:
+        text = f"({by_dot}) if type(g) is ndarray else {text}"
+    elif typed not in (text, None):
+        text = f"{typed} if type(g) is ndarray and g.dtype is F32 else {text}"
+    if rule.compute is not rule.function:
+        least = KERNELS[rule.function].least
+        text = f"kernel_{x}{call} if type(g) is ndarray{f' and g.size >= {least}' if least else ''} else {text}"
+    return text
 
 
 def let_go(plan: Plan) -> list[str]:
@@ -381,15 +386,15 @@ def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Call
 
 def inside_source(op: Op) -> str:
     """The text of what a shortcut does where this is not the usual mode: recording is off, a box is sent to its level, or `unusual`."""
-    given = f"{', '.join(op.inputs)}, settings"
-    lines = [f"def inside({given}):", "    if modes.fast:", f"        return version(False)({given})"]
-    lines += home_lines(op.inputs, "{0}", "isinstance({0}, Tensor)", f"return unusual({given})")
+    arguments = f"{', '.join(op.inputs)}, settings"
+    lines = [f"def inside({arguments}):", "    if modes.fast:", f"        return version(False)({arguments})"]
+    lines += home_lines(op.inputs, "{0}", "isinstance({0}, Tensor)", f"return unusual({arguments})")
     fits = f" or not two_matrices({', '.join(op.inputs)})" if op.matrices else ""
     lines += [
         "    if home is None and not modes.watched:",
-        f"        return version(modes.grad)({given})",
+        f"        return version(modes.grad)({arguments})",
         f"    if home is None or home.watched{fits}:",
-        f"        return unusual({given})",
+        f"        return unusual({arguments})",
     ]
     return "\n".join([*lines, f"    return home.apply(op, ({', '.join(op.inputs)},), settings)"]) + "\n"
 

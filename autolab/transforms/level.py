@@ -170,12 +170,12 @@ class Level:
     records = False  # whether recording is on when it opens: it does not depend on a no_grad around it then, only on one within
 
     def __enter__(self) -> Any:
-        own = modes.__dict__  # to ask a thread-local for it takes as long as for any attribute
-        levels, self.outside = own["levels"], own["grad"]
+        state = modes.__dict__  # to ask a thread-local for it takes as long as for any attribute
+        levels, self.outside = state["levels"], state["grad"]
         levels.append(self)
         self.number, self.active = len(levels), True
         if self.records:
-            own["grad"] = True
+            state["grad"] = True
         if self.number == 1:
             modes.settle()
         else:  # they are settled for transforms
@@ -183,9 +183,9 @@ class Level:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.active, own = False, modes.__dict__
-        del own["levels"][self.number - 1 :]
-        own["grad"] = self.outside
+        self.active, state = False, modes.__dict__
+        del state["levels"][self.number - 1 :]
+        state["grad"] = self.outside
         if self.number == 1:
             modes.settle()
 
@@ -318,7 +318,7 @@ class Lowered:
         modes.settle()
 
 
-def several(op: Op, outputs: Any) -> tuple[Any, ...]:
+def outputs_of(op: Op, outputs: Any) -> tuple[Any, ...]:
     return (outputs,) if op.outputs == 1 else tuple(outputs)
 
 
@@ -369,9 +369,9 @@ def look_anew(box: Any, out: Any) -> Any:
                     pass
     if out.view_info is not None and out.view_info.base is box:
         box.view_info = ViewPath(before, out.view_info.path)
-    made = getattr(box, "made", None)  # inside vmap a view knows its source this way
-    if made is not None and made[1] is box:
-        box.made = (made[0], before, made[2])
+    source = getattr(box, "view_source", None)  # inside vmap a view knows its source this way
+    if source is not None and source[1] is box:
+        box.view_source = (source[0], before, source[2])
     return box
 
 

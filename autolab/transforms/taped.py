@@ -11,7 +11,7 @@ from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
 from autolab.engine.record import record
 from autolab.engine.tensor import TABLE, Tensor, new_tensor
-from autolab.transforms.level import Level, Settings, TransformTensor, ViewPath, several, zeros
+from autolab.transforms.level import Level, Settings, TransformTensor, ViewPath, outputs_of, zeros
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
@@ -62,7 +62,7 @@ class Tape(Level):
             return apply(op, values, settings)
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
-        results = tuple([self.put(out) for out in several(op, self.lower(op, settings, *values))])
+        results = tuple([self.put(out) for out in outputs_of(op, self.lower(op, settings, *values))])
         if modes.grad:
             record(op, args, values, settings, results, self.number)
         return results
@@ -101,9 +101,9 @@ class Tape(Level):
         """The gradients of the inputs: the one backward pass, over this tape, on tensors of the levels below."""
         roots = [(out, g) for out, g in zip(outputs, gradients) if self.owns(out) and edge_of(out) is not None]
         starts, gs = [out for out, _ in roots], [g for _, g in roots]
-        found: dict[Any, Any] = {}
-        run_quietly(starts, gs, retain_graph=retain_graph, accumulate=False, captured=found)
-        gradients = [found.get(box.extra.accumulator()) for box in inputs]
+        captured: dict[Any, Any] = {}
+        run_quietly(starts, gs, retain_graph=retain_graph, accumulate=False, captured=captured)
+        gradients = [captured.get(box.extra.accumulator()) for box in inputs]
         return [zeros(box.value) if g is None else as_tensor(g) for g, box in zip(gradients, inputs)]
 
 
