@@ -226,7 +226,7 @@ class Batch(Level):
         return super().apply(op, args, settings) if box is None else box
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
-        batched = tuple([isinstance(a, TransformTensor) and a.home is self for a in args])
+        batched = tuple([self.owns(a) for a in args])
         results = [as_tensor(out) for out in outputs_of(op, self.vectorize(op, args, values, batched, settings))]
         # A rule may give back an argument as it came; then the result must not share its memory.
         return tuple([self.put(t if op.view or not any(t is v for v in values) else TABLE["clone"](t)) for t in results])

@@ -246,8 +246,7 @@ class Level:
         """Run one row whose highest argument is a box of this level."""
         if not self.active:
             self.check_active()
-        values = [a.value if isinstance(a, TransformTensor) and a.home is self else a for a in args]
-        results = self.run(op, args, values, settings)
+        results = self.run(op, args, [self.take(a) for a in args], settings)
         if op.view:
             for k, t in enumerate(results):
                 self.look_into(t, args[0], (op, settings, None if op.outputs == 1 else k))
