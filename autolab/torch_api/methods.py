@@ -101,7 +101,7 @@ def _matmul(self: Tensor, other: Any) -> Any:
 
 def _matmul_first(self: Tensor, other: Any) -> Any:
     """x @ y: the shortcut for two matrices, put in place of this stand-in when it is first used."""
-    Tensor.__matmul__ = linalg_rows.mm.generated("run", _matmul) or _matmul  # type: ignore[attr-defined]
+    Tensor.__matmul__ = linalg_rows.mm.generated("forward", _matmul) or _matmul  # type: ignore[attr-defined]
     return _matmul(self, other)
 
 

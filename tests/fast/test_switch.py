@@ -29,4 +29,4 @@ def test_without_fast_no_hook_is_set_and_no_kernel_loaded():
 
 @pytest.mark.speed
 def test_fast_sets_the_hooks_that_the_engine_names():
-    assert set(CODEGEN) == {"attributes", "run", "methods", "taped", "batched", "mapped"}
+    assert set(CODEGEN) == {"attributes", "forward", "run", "backward", "taped", "batched", "mapped"}
