@@ -69,7 +69,7 @@ def taped_box_lines(op: Op) -> list[str]:
         "    t.edge = t.view_info = t.extra = t._grad = t.own = None",
         "    t.wants_grad, t.version = False, [0]",
         "    t.home, t.level, t.value = tape, tape.number, out",
-        *([f"    tape.look_into(t, {op.inputs[0]}, (op, settings, None))"] if op.view else []),
+        *([f"    tape.record_view(t, {op.inputs[0]}, (op, settings, None))"] if op.view else []),
     ]
 
 

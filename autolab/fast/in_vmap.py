@@ -20,7 +20,7 @@ from autolab.fast.codegen import NAMES, define
 from autolab.fast.kernel import load_kernels
 from autolab.fast.row import can_specialise, forward_call
 from autolab.formula import parameters
-from autolab.transforms.batched import Batched, along_axes, counted, match_ndim, unknown_below
+from autolab.transforms.batched import Batched, along_axes, axes_from_end, match_ndim, unknown_below
 
 
 def batched_source(op: Op, names: dict[str, Any]) -> str:
@@ -74,7 +74,7 @@ def array_lines(op: Op, array: str, names: dict[str, Any], leave: str) -> list[s
     else:
         usual = " is ".join([*(f"{array.format(x)}.dtype" for x in xs), "F32"])
         arrays = " is ".join([*(f"type({array.format(x)})" for x in xs), "ndarray"])
-        lines += [f"    if not ({arrays} and {usual}) and not one_float(op, ({raws},)):", f"        {leave}"]
+        lines += [f"    if not ({arrays} and {usual}) and not same_float_dtype(op, ({raws},)):", f"        {leave}"]
     if op.batch is not None:
         return [*lines, f"    out = {batch_call(op, array, names)}"]
     if op.kind == "elementwise":
@@ -88,12 +88,12 @@ def array_lines(op: Op, array: str, names: dict[str, Any], leave: str) -> list[s
             "    except ValueError as error:",
             f"        raise explained(op, error, [{', '.join(xs)}]) from None",
         ]
-    led = ", ".join("{0} if batched_{1} else batch.lead({0})".format(array.format(x), x) for x in xs)
+    led = ", ".join(leading(x, array) for x in xs)
     if op.kind != "linear":
         lines += ["    if not along_axes(op, settings):", f"        {leave}"]
     ndim = ", ".join(f"getattr({array.format(x)}, 'ndim', 0) - batched_{x}" for x in xs)
     names["compute"] = op.compute
-    return [*lines, f"    out = compute({led}, **counted(settings, max({ndim}, 0)))"]
+    return [*lines, f"    out = compute({led}, **axes_from_end(settings, max({ndim}, 0)))"]
 
 
 def batch_call(op: Op, array: str, names: dict[str, Any]) -> str:
@@ -102,11 +102,15 @@ def batch_call(op: Op, array: str, names: dict[str, Any]) -> str:
     asked = parameters(op.batch)
     names |= {"function": op.batch, "defaults": op.settings}
     values = {name: f"settings.get({name!r}, defaults[{name!r}])" for name in op.settings}
-    for x in op.inputs:
-        values[x] = array.format(x) if "batched" in asked else "({0} if batched_{1} else batch.lead({0}))".format(array.format(x), x)
+    values |= {x: array.format(x) if "batched" in asked else leading(x, array) for x in op.inputs}
     flags = ", ".join(f"batched_{x}" for x in op.inputs)
     values |= {"batched": f"({flags},)", "size": "batch.size", "row": "op", "settings": "defaults | settings"}
     return f"function({', '.join(values[name] for name in asked)})"
+
+
+def leading(x: str, array: str) -> str:
+    """An input with the leading axis, as an expression."""
+    return "({0} if batched_{1} else batch.ensure_batched({0}))".format(array.format(x), x)
 
 
 def link_view(op: Op, t: Any, x: Any, raw: Any, settings: Any) -> None:
@@ -115,7 +119,7 @@ def link_view(op: Op, t: Any, x: Any, raw: Any, settings: Any) -> None:
         t.view_source, t.version = (op, x, settings), x.version
 
 
-def one_float(op: Op, raws: tuple[Any, ...]) -> bool:
+def same_float_dtype(op: Op, raws: tuple[Any, ...]) -> bool:
     """Whether all arrays are of float32, or all of float64; integers and masks may stand beside them where they need not be joined."""
     dtype = None
     for i, raw in enumerate(raws):
@@ -165,7 +169,7 @@ def lifted_source(op: Op, names: dict[str, Any]) -> str:
             f"    raw_{x} = ({x}.value if {x}.tensor is None else {x}.tensor) if batched_{x} else {x}",
         ]
     raws = ", ".join(f"raw_{x}" for x in xs)
-    led = ", ".join(f"raw_{x} if batched_{x} else batch.lead(raw_{x})" for x in xs)
+    led = ", ".join(leading(x, "raw_{0}") for x in xs)
     if op.batch is not None:
         lines.append(f"    out = {batch_call(op, 'raw_{0}', names)}")
     elif op.kind == "elementwise":
@@ -177,7 +181,7 @@ def lifted_source(op: Op, names: dict[str, Any]) -> str:
         ndim = ", ".join(f"raw_{x}.payload.ndim - 1 if batched_{x} else 0" for x in xs)
         if op.kind != "linear":
             lines += ["    if not along_axes(op, settings):", "        return None"]
-        lines.append(f"    out = op.run({led}, counted(settings, max({ndim}, 0)))")
+        lines.append(f"    out = op.run({led}, axes_from_end(settings, max({ndim}, 0)))")
     itself = " or ".join(f"out is raw_{x}" for x in xs)
     lines += [f"    if {itself} or not isinstance(out, Tensor):", "        return None"]
     lines += batched_box_lines("t", "out.payload if out.edge is None and unknown_below(out) else None", "out")
@@ -195,7 +199,7 @@ def lifted(op: Op) -> Any:
 
 NAMES.update(
     {
-        "Batched": Batched, "along_axes": along_axes, "copy_if_shared": copy_if_shared, "counted": counted, "lifted": lifted,
-        "link_view": link_view, "match_ndim": match_ndim, "one_float": one_float, "unknown_below": unknown_below,
+        "Batched": Batched, "along_axes": along_axes, "copy_if_shared": copy_if_shared, "axes_from_end": axes_from_end, "lifted": lifted,
+        "link_view": link_view, "match_ndim": match_ndim, "same_float_dtype": same_float_dtype, "unknown_below": unknown_below,
     }
 )  # fmt: skip

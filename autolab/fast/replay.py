@@ -19,9 +19,9 @@ from autolab.fast.codegen import NAMES, define
 from autolab.fast.in_vmap import batched_box_lines
 from autolab.fast.inline import inlined
 from autolab.fast.kernel import KERNELS
-from autolab.fast.row import can_specialise, let_go
+from autolab.fast.row import can_specialise, release_lines
 from autolab.formula import parameters
-from autolab.transforms.batched import counted, match_ndim
+from autolab.transforms.batched import axes_from_end, match_ndim
 
 MOST = 64  # kinds of call that are remembered for one class of nodes
 PLAIN = (int, float, str, bool, type(None), np.dtype)
@@ -65,7 +65,7 @@ def entrywise_source(op: Op, plan: Any, names: dict[str, Any]) -> str:
             text = f"{call} if array.size >= {KERNELS[rule.function].least} else {text}" if text else call
         values += [f"    out = {text}", f"    g{i} = g if out is array else batch.wrap(out)"]
         returned[i] = f"g{i}"
-    return "\n".join([*lines, *values, *let_go(plan), f"    return {', '.join(returned)},"]) + "\n"
+    return "\n".join([*lines, *values, *release_lines(plan), f"    return {', '.join(returned)},"]) + "\n"
 
 
 def compile_entrywise(cls: Any) -> Callable[..., Any]:
@@ -201,7 +201,7 @@ def record_calls(node: Any, batch: Any, arrays: list[Any]) -> Any:
             ]
     returned = ", ".join("g" if text == "x0" else text if text == "None" else f"b{text}" for text in results)
     head = f"def replay(node, g, create_graph, free, batch, {', '.join(inputs)}):"
-    text = "\n".join([head, *lines, *let_go(node.plan), f"    return {returned},"]) + "\n"
+    text = "\n".join([head, *lines, *release_lines(node.plan), f"    return {returned},"]) + "\n"
     return define("replay", text, names, f"<replay of {node.op.name}>")
 
 
@@ -214,8 +214,9 @@ def call_on_arrays(op: Op, batch: Any, args: Any, texts: list[Any], settings: di
         names[text] = value
         return text
 
-    lead = name(type(batch)(batch.size).lead, "lead") if not all(batched) else ""  # not of this vmap, which holds its inputs
-    led = [text if b or not isinstance(a, Tensor) else f"{lead}({text})" for a, text, b in zip(args, texts, batched)]
+    if not all(batched):
+        name(type(batch)(batch.size).ensure_batched, "ensure_batched")  # not of this vmap, which holds its inputs
+    led = [text if b or not isinstance(a, Tensor) else f"ensure_batched({text})" for a, text, b in zip(args, texts, batched)]
     if op.batch is not None:
         asked, settings = parameters(op.batch), op.settings | settings
         inputs = {x: name(value, f"s{k}_{x}") for x, value in settings.items() if x in asked}
@@ -231,7 +232,7 @@ def call_on_arrays(op: Op, batch: Any, args: Any, texts: list[Any], settings: di
             return f"{function}({spread}{keywords(settings, name, k)})"
         call = None if settings or op.compute is not op.forward else inlined(op.forward, dict(zip(op.inputs, texts)), names)
         return call or f"{function}({', '.join(texts)}{keywords(settings, name, k)})"
-    return f"{function}({', '.join(led)}{keywords(counted(settings, max(ndims)), name, k)})"
+    return f"{function}({', '.join(led)}{keywords(axes_from_end(settings, max(ndims)), name, k)})"
 
 
 def keywords(settings: dict[str, Any], name: Any, k: int) -> str:

@@ -46,10 +46,10 @@ def can_specialise(op: Op) -> bool:
     return not op.variadic and op.outputs == 1 and 1 <= len(op.inputs) <= MOST_INPUTS
 
 
-def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking: bool = True) -> str:
+def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, checks_mode: bool = True) -> str:
     """The text of `run(x, y, settings)`: compute, wrap, and record if so asked; fills `names` with what it needs.
 
-    If `looking`, it first looks whether this is the usual mode.
+    If it `checks_mode`, it first looks whether this is the usual mode.
 
     A row of `matrices` takes the shortcut for two matrices of one dtype, and calls `otherwise(x, y)` for all else.
     """
@@ -58,7 +58,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
     args = ", ".join(xs)
     raws = ", ".join(f"raw_{x}" for x in xs)
     lines = [f"def {op.name}({args}, settings={{}}):"]
-    if looking:
+    if checks_mode:
         lines += ["    if slow_threads and not modes.usual:", f"        return unusual({args}, settings)"]
     if only_tensors(op):
         other = f"raise TypeError(not_a_tensor(op, {first})) from None" if len(xs) == 1 else general_call(op)
@@ -311,7 +311,7 @@ def run_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
         for i, _, _ in plan.rules:
             x = op.inputs[i]
             lines += [f"        if like_{x} is not None:", f"            g_{x} = fit(g_{x}, like_{x})"]
-    return "\n".join([*lines, *let_go(plan), f"    return {', '.join(returned)},"]) + "\n"
+    return "\n".join([*lines, *release_lines(plan), f"    return {', '.join(returned)},"]) + "\n"
 
 
 def rule_call(op: Op, x: str, values: list[str], names: dict[str, Any]) -> str:
@@ -333,7 +333,7 @@ def rule_call(op: Op, x: str, values: list[str], names: dict[str, Any]) -> str:
     return text
 
 
-def let_go(plan: Plan) -> list[str]:
+def release_lines(plan: Plan) -> list[str]:
     """Release what was kept, if so asked."""
     return ["    if free:", "        node.saved = None"] if plan.holds_values else []
 
@@ -361,13 +361,13 @@ def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Call
     names: dict[str, Any] = {"op": op}
     if op.matrices:
         names["otherwise"] = otherwise or (lambda *args: apply_general(op, args, {}))
-    versions: dict[bool, Callable[..., Any]] = {}
+    variants: dict[bool, Callable[..., Any]] = {}
 
-    def version(recorded: bool) -> Callable[..., Any]:
-        run = versions.get(recorded)
+    def variant(recorded: bool) -> Callable[..., Any]:
+        run = variants.get(recorded)
         if run is None:
             about = f"<{op.name}, {'' if recorded else 'not '}recorded>"
-            run = versions[recorded] = define(op.name, forward_source(op, names, recorded, looking=False), names, about)
+            run = variants[recorded] = define(op.name, forward_source(op, names, recorded, checks_mode=False), names, about)
         return run
 
     def unusual(*args: Any) -> Any:
@@ -377,9 +377,9 @@ def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Call
             return home.apply(op, args[:-1], args[-1])
         if home is not None or modes.watched:
             return names["otherwise"](*args[:-1]) if op.matrices else apply_general(op, args[:-1], args[-1])
-        return version(modes.grad)(*args)
+        return variant(modes.grad)(*args)
 
-    inside = define("inside", inside_source(op), {"op": op, "unusual": unusual, "version": version}, f"<{op.name}, inside>")
+    inside = define("inside", inside_source(op), {"op": op, "unusual": unusual, "variant": variant}, f"<{op.name}, inside>")
     names |= node_classes(op) | {"unusual": inside}
     return define(op.name, forward_source(op, names), names, f"<{op.name}>")
 
@@ -387,12 +387,12 @@ def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Call
 def inside_source(op: Op) -> str:
     """The text of what a shortcut does where this is not the usual mode: recording is off, a box is sent to its level, or `unusual`."""
     arguments = f"{', '.join(op.inputs)}, settings"
-    lines = [f"def inside({arguments}):", "    if modes.fast:", f"        return version(False)({arguments})"]
+    lines = [f"def inside({arguments}):", "    if modes.fast:", f"        return variant(False)({arguments})"]
     lines += home_lines(op.inputs, "{0}", "isinstance({0}, Tensor)", f"return unusual({arguments})")
     fits = f" or not two_matrices({', '.join(op.inputs)})" if op.matrices else ""
     lines += [
         "    if home is None and not modes.watched:",
-        f"        return version(modes.grad)({arguments})",
+        f"        return variant(modes.grad)({arguments})",
         f"    if home is None or home.watched{fits}:",
         f"        return unusual({arguments})",
     ]
@@ -408,7 +408,7 @@ def two_matrices(x: Any, y: Any) -> bool:
 
 
 def home_lines(xs: list[str], value: str, is_tensor: str, strange: str) -> list[str]:
-    """`home`: what `highest` gives for the values, but `strange` for a tensor that looks into a box without being one."""
+    """`home`: what `top_transform` gives for the values, but `strange` for a tensor that looks into a box without being one."""
     lines = ["    home, level = None, 0"]
     for v, asked in [(value.format(x), is_tensor.format(x)) for x in xs]:
         lines += [

@@ -179,6 +179,6 @@ def bring_out(name: str, level: Batch, out: Any, dim: int | None) -> Any:
     if not -value.ndim <= dim < value.ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-value.ndim}, {value.ndim - 1}], but got {dim})")
     if level._input_dims and level.owns(out):
-        value, where = level.came_as(out)
+        value, where = level.value_and_dim(out)
         return value if dim % value.ndim == where else movedim(value, where, dim)
     return movedim(value, 0, dim) if dim % value.ndim else value

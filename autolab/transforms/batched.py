@@ -138,7 +138,7 @@ def first_sample(t: Any) -> Any:
     return t.payload.first() if isinstance(t.payload, MetaArray) else t.payload
 
 
-def looked_into(t: Any) -> Any:
+def memory_owner(t: Any) -> Any:
     """The tensor outside of all transforms whose memory a tensor looks into."""
     while t.level or t.view_info is not None:
         link = t.view_source if isinstance(t, Batched) else None
@@ -175,19 +175,19 @@ class Batch(Level):
     def input(self, value: Any) -> Batched:
         return self.put(value)  # type: ignore[no-any-return]
 
-    def came_as(self, box: Any) -> tuple[Any, int]:
+    def value_and_dim(self, box: Any) -> tuple[Any, int]:
         """The value of a box with the dim of its samples: as it was handed in, if it is an input."""
         value = box.value
         entry = self._input_dims.get(id(box))
         return (value, 0) if entry is None or entry[1] is not value else entry[2:]
 
     def lift(self, value: Any) -> Batched:
-        return self.put(self.lead(value))  # type: ignore[no-any-return]
+        return self.put(self.ensure_batched(value))  # type: ignore[no-any-return]
 
     def constant(self, t: Any) -> Any:
         return t
 
-    def look_into(self, box: Any, source: Any, step: Any) -> None:
+    def record_view(self, box: Any, source: Any, step: Any) -> None:
         """The value looks into that of the source; here only the count of writes is shared."""
         box.version = source.version
 
@@ -202,7 +202,7 @@ class Batch(Level):
             "out-of-place form."
         )
 
-    def lead(self, v: Any) -> Any:
+    def ensure_batched(self, v: Any) -> Any:
         """An argument that all samples share, with the leading axis."""
         if isinstance(v, np.generic):  # a copy of a number for each takes less time than a view that shows one
             one = np.empty(self.size, v.dtype)
@@ -242,14 +242,14 @@ class Batch(Level):
                 raise explained(op, error, list(args)) from None  # in the shapes of one sample
         if op.kind == LINEAR or along_axes(op, settings):
             ndim = max(a.ndim for a, b in zip(args, batched) if b)
-            return op(*[v if b else self.lead(v) for v, b in zip(values, batched)], **counted(settings, ndim))
+            return op(*[v if b else self.ensure_batched(v) for v, b in zip(values, batched)], **axes_from_end(settings, ndim))
         return self.loop(op, values, batched, settings)
 
     def by_rule(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
         """Call `op.batch`. All inputs get the leading axis, unless it asks which have it."""
         assert op.batch is not None
         if "batched" not in parameters(op.batch):
-            values = [v if b else self.lead(v) for v, b in zip(values, batched)]
+            values = [v if b else self.ensure_batched(v) for v, b in zip(values, batched)]
         names: Settings = {op.inputs[0]: values} if op.variadic else dict(zip(op.inputs, values))
         names |= {"batched": batched, "size": self.size, "row": op, "settings": op.settings | settings}
         return call_by_name(op.batch, op.settings | settings | names)
@@ -282,7 +282,7 @@ def along_axes(op: Op, settings: Settings) -> bool:
     return len(op.inputs) == 1 and not op.variadic and bool(named) and None not in named
 
 
-def counted(settings: Settings, ndim: int) -> Settings:
+def axes_from_end(settings: Settings, ndim: int) -> Settings:
     """Settings with axes counted from the end."""
     return {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}
 

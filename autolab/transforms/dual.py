@@ -103,7 +103,7 @@ class ForwardMode(Level):
             look.seen = base.version[0]
         target._tangent = tangent
 
-    def look_again(self, box: Any, look: Any) -> None:
+    def refresh_box(self, box: Any, look: Any) -> None:
         whole = look.base.tangent
         box._tangent = None if whole is None else look.through(whole)
 

@@ -156,7 +156,7 @@ class ViewPath:
         """If the base was written to since, look again."""
         if self.seen != self.base.version[0]:
             self.seen = self.base.version[0]
-            box.home.look_again(box, self)
+            box.home.refresh_box(box, self)
 
 
 class Level:
@@ -249,14 +249,14 @@ class Level:
         results = self.run(op, args, [self.take(a) for a in args], settings)
         if op.view:
             for k, t in enumerate(results):
-                self.look_into(t, args[0], (op, settings, None if op.outputs == 1 else k))
+                self.record_view(t, args[0], (op, settings, None if op.outputs == 1 else k))
         return results[0] if op.outputs == 1 else results
 
-    def look_into(self, box: Any, source: Any, step: Step) -> None:
+    def record_view(self, box: Any, source: Any, step: Step) -> None:
         """Remember that `box` shows entries of `source`, and count writes to them together."""
         box.view_info, box.version = ViewPath.of(source, step), source.version
 
-    def look_again(self, box: Any, look: ViewPath) -> None:
+    def refresh_box(self, box: Any, look: ViewPath) -> None:
         """What this level knows about a box whose base was written to follows from the base."""
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
@@ -355,7 +355,7 @@ def room_for(x: Tensor, other: Tensor) -> Any:
     return TABLE["clone"](x)
 
 
-def look_anew(box: Any, out: Any) -> Any:
+def become_view(box: Any, out: Any) -> Any:
     """Let a box become `out`, a view of it: what `squeeze_` and its kin do to a tensor."""
     before = object.__new__(type(box))
     for cls in type(box).__mro__:

@@ -93,7 +93,7 @@ class Tape(Level):
             look.seen = look.base.version[0]
             target.edge = look.through(look.base).edge if source.edge is None else source.edge
 
-    def look_again(self, box: Any, look: ViewPath) -> None:
+    def refresh_box(self, box: Any, look: ViewPath) -> None:
         with recording(True):
             box.edge = look.through(look.base).edge
 
