@@ -15,7 +15,7 @@ import numpy as np
 
 from autolab.engine.node import F32, F64, OpNode
 from autolab.engine.op import Op, Plan
-from autolab.fast.formula import UFUNCS, inlined
+from autolab.fast.inline import UFUNCS, inlined
 
 BLOCK = 1 << 15  # entries: a few intermediate results of a block fit into the cache beside each other
 MANY = 1 << 12  # entries: from here on the steps below are taken
