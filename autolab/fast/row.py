@@ -24,7 +24,6 @@ from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, with_history
 from autolab.engine.tensor import Tensor, blank
 from autolab.fast.formula import body, inlined, product
 from autolab.fast.kernel import KERNELS, load_kernels
-from autolab.fast.large import MANY, STEPS, by_steps
 
 FAST = os.environ.get("AUTOLAB_FAST", "1") != "0"  # AUTOLAB_FAST=0: everything goes the general way, for reading and for tests
 MOST_INPUTS = 3
@@ -34,7 +33,7 @@ OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
 GENERATED.update(
     {
         "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
-        "MANY": MANY, "by_steps": by_steps, "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "with_history": with_history,
+        "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "with_history": with_history,
         "Tensor": Tensor, "View": View, "accumulator": accumulator, "edge_of": edge_of, "explained": explained,
         "f32": np.float32, "f64": np.float64, "fit": fit, "general_run": OpNode.run, "apply_general": apply_general,
         "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__, "blank": blank,
@@ -78,19 +77,12 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
         call = inlined(op.forward, given, names) or call
         typed = inlined(op.forward, given, names, xs) if len(xs) == 1 and not op.view else None
         typed = None if typed == call else typed
+    if typed:
+        call = f"{typed} if dtype is F32 else {call}"
     if op.compute is not op.forward:
         kernel = f"compute({raws}{', **settings' if op.settings else ''})"
         least = KERNELS[op.forward].least
         call = f"{kernel} if type(raw_{first}) is ndarray and raw_{first}.size >= {least} else {call}" if least else kernel
-    elif op.forward in STEPS:
-        names["into"] = STEPS[op.forward]
-        values = "".join(f"settings.get({name!r}, {default!r}), " for name, default in op.settings.items())
-        asked = f"dtype is not None and raw_{first}.size > MANY and raw_{first}.flags.c_contiguous"
-        steps = f"by_steps(into, raw_{first}, ({values}))" if op.kind == "elementwise" else f"into(raw_{first}, {values})"
-        call = f"{steps} if {asked} else {f'{typed} if dtype is F32 else ' if typed else ''}{call}"
-        call = f"{typed} if dtype is F32 and raw_{first}.size <= MANY else {call}" if typed else call
-    elif typed:
-        call = f"{typed} if dtype is F32 else {call}"
     if op.matrices:
         lines += ["    try:", f"        out = raw_{first}.dot(raw_{xs[1]})", "    except ValueError:", f"        return otherwise({args})"]
     elif op.kind == "elementwise" and len(xs) > 1:

@@ -15,6 +15,7 @@ from autolab.engine.apply import looks_into
 from autolab.engine.modes import GENERATED
 from autolab.engine.tensor import Tensor
 from autolab.fast.formula import inlined, parameters
+from autolab.fast.kernel import always
 from autolab.fast.row import branches, can_specialise, define, edge_lines, home_lines, node_classes
 from autolab.transforms.replay import first_entrywise, first_samplewise
 from autolab.transforms.samples import aligned, alone, one_float
@@ -148,7 +149,7 @@ def array_lines(op: Op, array: str, names: dict[str, Any]) -> list[str]:
         if len(xs) > 1:
             same = " and ".join([*(f"own_{x}" for x in xs), *(f"{array.format(x)}.ndim == {first}.ndim" for x in xs[1:])])
             lines += [f"    if not ({same}):", f"        {raws} = aligned(batch.size, ({raws},), ({owns},))"]
-        call = None if op.settings else inlined(op.forward, {x: array.format(x) for x in xs}, names)
+        call = None if op.settings or always(op.forward) else inlined(op.forward, {x: array.format(x) for x in xs}, names)
         return [
             *lines,
             "    try:",
@@ -187,7 +188,7 @@ def compile_batched(op: Op) -> Any:
     """The function written by `batched_source`; False for rows without."""
     if not can_specialise(op):
         return False
-    names = {"op": op, "forward": op.forward}
+    names = {"op": op, "forward": op.compute}
     return define(op.name, batched_source(op, names), names, f"<{op.name}, batched>")
 
 
@@ -295,7 +296,7 @@ def compile_mapped(op: Op) -> Any:
     """The function written by `mapped_source`; False for rows without."""
     if not can_specialise(op):
         return False
-    names = {"op": op, "forward": op.forward} | taped_classes(op)
+    names = {"op": op, "forward": op.compute} | taped_classes(op)
     return define(op.name, mapped_source(op, names), names, f"<{op.name}, mapped>")
 
 

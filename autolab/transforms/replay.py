@@ -14,6 +14,7 @@ import numpy as np
 from autolab.engine.modes import GENERATED
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.fast.formula import inlined, parameters
+from autolab.fast.kernel import always
 from autolab.fast.row import can_specialise, define, let_go
 from autolab.transforms.samples import aligned, alone, counted
 
@@ -56,7 +57,7 @@ def entrywise_source(op: Op, plan: Any, names: dict[str, Any]) -> str:
     for i, rule, wanted in plan.rules:
         needs = op.rules[op.inputs[i]]
         given = dict(zip((needs.incoming, *needs.needs), ("array", *(f"v{k}" for k in wanted))))
-        text = inlined(rule.function, given, names) or f"rule{i}({', '.join(given.values())})"
+        text = (None if always(rule.function) else inlined(rule.function, given, names)) or f"rule{i}({', '.join(given.values())})"
         names[f"rule{i}"] = rule.compute
         values += [f"    made = {text}", f"    g{i} = g if made is array else batch.around(made)"]
         returned[i] = f"g{i}"
@@ -227,12 +228,12 @@ def call_on_arrays(op: Op, batch: Any, args: Any, texts: list[Any], settings: di
             if x in asked:
                 given[x] = name(value, f"s{k}_{x}")
         return f"{name(op.batch, f'f{k}')}({', '.join(given[x] for x in asked)})"
-    function = name(op.forward, f"f{k}")
+    function = name(op.compute, f"f{k}")
     if op.kind == "elementwise":
         if any(n != max(ndims) for n, own in zip(ndims, owns) if own):
             spread = f"*{name(aligned, 'aligned')}({batch.size}, ({', '.join(texts)},), {owns})"
             return f"{function}({spread}{keywords(settings, name, k)})"
-        call = None if settings else inlined(op.forward, dict(zip(op.inputs, texts)), names)
+        call = None if settings or always(op.forward) else inlined(op.forward, dict(zip(op.inputs, texts)), names)
         return call or f"{function}({', '.join(texts)}{keywords(settings, name, k)})"
     return f"{function}({', '.join(led)}{keywords(counted(settings, max(ndims)), name, k)})"
 
