@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from autolab.fast.blocks import goes_along, in_blocks
 from autolab.fast.kernels import FAMILIES
 
 MANY = 1 << 12  # entries: from here on blocks are worth it
+LARGE = 1 << 16  # entries: from here on a gradient is written over the one that came in (autolab.engine.backward)
 
 
 class Kernel(NamedTuple):
@@ -73,9 +75,9 @@ def _blockwise(formula: Callable[..., Any], into: Callable[..., Any], least: int
 
     def compute(x: Any, *others: Any, **settings: Any) -> Any:
         if type(x) is np.ndarray and x.size >= least and x.ndim and x.dtype in dtypes:
-            values = (*others, *(settings.get(name, default) for name, default in defaults.items()))
+            values = (*others, *[settings.get(name, default) for name, default in defaults.items()]) if defaults else others
             out = np.empty_like(x)
-            if out.strides == x.strides and all(goes_along(value, x) for value in values):
+            if out.strides == x.strides and all(map(goes_along, values, repeat(x))):
                 return in_blocks(into, x, *values, out=out)
         return formula(x, *others, **settings)
 

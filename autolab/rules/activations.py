@@ -6,7 +6,7 @@ import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
 from autolab.rules import refuse
-from autolab.rules.elementwise import erf, keep, keep_at, log1p_exp, sigmoid, straight_at
+from autolab.rules.elementwise import between, erf, keep, keep_at, log1p_exp, sigmoid, straight_at
 
 E = ELEMENTWISE
 SQRT_HALF, SQRT_HALF_PI = math.sqrt(0.5), math.sqrt(0.5 / math.pi)
@@ -38,12 +38,12 @@ hardswish = op(
     x=lambda g, x: np.where(x < 3, keep(g * (x / 3 + 0.5), x > -3), g),
 )  # fmt: skip
 hardshrink = op(
-    "hardshrink", lambda x, *, lambd: np.where((x >= -lambd) & (x <= lambd), 0, x)[()], E, refuse=refuse.integers("hardshrink_cpu"),
-    x=lambda g, x, lambd: keep_at(g, ~((x >= -lambd) & (x <= lambd)), x, of="Hardshrink"),
+    "hardshrink", lambda x, *, lambd: keep(x, ~between(x, -lambd, lambd)), E, refuse=refuse.integers("hardshrink_cpu"),
+    x=lambda g, x, lambd: keep_at(g, ~between(x, -lambd, lambd), x, of="Hardshrink"),
 )  # fmt: skip
 softshrink = op(
     "softshrink", lambda x, *, lambd: x - np.clip(x, -lambd, lambd), E, refuse=refuse.integers("softshrink_cpu"),
-    x=lambda g, x, lambd: keep_at(g, ~((x >= -lambd) & (x <= lambd)), x, of="Softshrink"),
+    x=lambda g, x, lambd: keep_at(g, ~between(x, -lambd, lambd), x, of="Softshrink"),
 )  # fmt: skip
 threshold = op(
     "threshold", lambda x, *, threshold, value: np.where(x <= threshold, np.asarray(value, x.dtype), x)[()], E,

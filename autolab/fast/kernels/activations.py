@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autolab.fast.blocks import Array, clip, horner
-from autolab.fast.kernel import block_kernel
+from autolab.fast.kernel import LARGE, block_kernel
 from autolab.fast.kernels.elementwise import BITS, log1p_exp, times_mask
 from autolab.rules import activations as rows
 from autolab.rules.activations import SQRT_HALF_PI, A, B
@@ -84,12 +84,18 @@ def softshrink(x: Array, lambd: Any, out: Array) -> None:
     np.subtract(x, out, out)
 
 
-block_kernel(rows.threshold, threshold, x=threshold_rule)
-block_kernel(rows.hardtanh, hardtanh, x=hardtanh_rule)
-block_kernel(rows.hardsigmoid, hardsigmoid, x=hardsigmoid_rule)
+block_kernel(rows.threshold, threshold)
+block_kernel(rows.hardtanh, hardtanh)
+block_kernel(rows.hardsigmoid, hardsigmoid)
 block_kernel(rows.hardswish, hardswish, x=hardswish_rule)
-block_kernel(rows.hardshrink, hardshrink, x=shrink_rule)
-block_kernel(rows.softshrink, softshrink, x=shrink_rule)
+block_kernel(rows.hardshrink, hardshrink)
+block_kernel(rows.softshrink, softshrink)
+# These are worth it where they are written over the gradient.
+block_kernel(rows.threshold, least=LARGE, x=threshold_rule)
+block_kernel(rows.hardtanh, least=LARGE, x=hardtanh_rule)
+block_kernel(rows.hardsigmoid, least=LARGE, x=hardsigmoid_rule)
+block_kernel(rows.hardshrink, least=LARGE, x=shrink_rule)
+block_kernel(rows.softshrink, least=LARGE, x=shrink_rule)
 
 
 # -- with an exponential -------------------------------------------------------------------------

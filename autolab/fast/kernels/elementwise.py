@@ -15,7 +15,7 @@ import numpy as np
 
 from autolab.engine.node import F32, F64
 from autolab.fast.blocks import Array, clip, horner, in_blocks
-from autolab.fast.kernel import block_kernel, kernel
+from autolab.fast.kernel import LARGE, block_kernel, kernel
 from autolab.rules import elementwise as rows
 from autolab.rules import special
 
@@ -30,7 +30,7 @@ def times_mask(x: Any, mask: Array, out: Array) -> None:
     np.multiply(x.view(bits), mask, out.view(bits))
 
 
-def keep(g: Any, condition: Any) -> Any:
+def keep(g: Any, condition: Any, x: Any = None, *, of: str = "") -> Any:
     try:
         bits = BITS[g.itemsize]
         return (g.view(bits) * condition.astype(bits)).view(g.dtype)
@@ -38,12 +38,8 @@ def keep(g: Any, condition: Any) -> Any:
         return rows.keep.forward(g, condition)
 
 
-def keep_at(g: Any, condition: Any, x: Any, *, of: str = "Threshold") -> Any:
-    return keep(g, condition)
-
-
 kernel(rows.keep, keep)
-kernel(rows.keep_at, keep_at, least=1)  # the compiler takes it apart, into keep
+kernel(rows.keep_at, keep, least=1)  # the compiler takes it apart, into keep
 
 
 # -- powers --------------------------------------------------------------------------------------
@@ -60,14 +56,15 @@ def power(x: Array, exponent: Any, out: Array) -> None:
 
 
 def power_rule(g: Array, x: Array, exponent: Any, out: Array) -> None:
-    slope = np.zeros(x.shape, x.dtype)
-    if exponent != 0:
-        power(x, exponent - 1, slope)
-        slope *= exponent
-    np.multiply(g, slope, out)
+    if exponent == 0:
+        out[...] = 0
+        return
+    slope = x * x if exponent == 3 else x if exponent == 2 else x ** (exponent - 1)
+    np.multiply(g, slope * exponent, out)
 
 
-block_kernel(rows.pow_scalar, power, x=power_rule)
+block_kernel(rows.pow_scalar, power)
+block_kernel(rows.pow_scalar, least=LARGE, x=power_rule)
 
 
 def exponent_rule(g: Any, x: Any, y: Any, out: Any) -> Any:
@@ -226,7 +223,8 @@ def softplus_rule(g: Array, x: Array, beta: Any, threshold: Any, out: Array) -> 
     np.divide(g, below, out)
 
 
-block_kernel(rows.relu, relu, x=relu_rule)
+block_kernel(rows.relu, relu)
+block_kernel(rows.relu, least=LARGE, x=relu_rule)
 block_kernel(rows.leaky_relu, leaky_relu, x=leaky_relu_rule)
 block_kernel(rows.sigmoid, sigmoid)
 block_kernel(rows.silu, silu, x=silu_rule)
