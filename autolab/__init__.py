@@ -14,7 +14,7 @@ from autolab.memory import keep_freed_memory as _keep_freed_memory
 
 _keep_freed_memory()
 
-from autolab import autograd
+from autolab import autograd, fast as _fast
 from autolab.autograd import enable_grad, inference_mode, no_grad, set_grad_enabled
 from autolab.autograd.anomaly_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from autolab.autograd.grad_mode import is_inference

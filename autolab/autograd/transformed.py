@@ -162,7 +162,7 @@ def mapped(function: type[Function], level: Batch, args: tuple[Any, ...]) -> Any
             "staticmethod or set generate_vmap_rule=True."
         )
     leaves, form = flatten(args)
-    came = [level.came_as(a) if level.owns(a) else (a, None) for a in leaves]
+    came = [level.value_and_dim(a) if level.owns(a) else (a, None) for a in leaves]
     with level.lowered():
         if own:
             values, in_dims = (unflatten(list(part), form) for part in zip(*came))

@@ -16,8 +16,8 @@ import numpy as np
 
 from autolab.engine.node import column_sums
 from autolab.engine.op import Op, Rule
-from autolab.fast.formula import expression, functions_by_line, product
 from autolab.fast.kernel import always
+from autolab.formula import expression, functions_by_line
 
 UFUNCS: dict[type, Any] = {
     ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.true_divide, ast.FloorDiv: np.floor_divide,
@@ -378,9 +378,6 @@ class Formula:
             return function(*args, **kwargs)
         if function is column_sums and args[0].sample.ndim == 2:
             return self.to.emit(np.dot, (self.to.ones(args[0]), args[0]))
-        if function is product:
-            flat = args[0].sample.ndim == args[1].sample.ndim == 2
-            return self.to.emit(np.dot if flat else np.matmul, args)
         if function is np.swapaxes and args[0].sample.ndim == 2 and set(args[1:]) == {-1, -2}:
             return self.to.emit(np.transpose, (args[0],))
         if isinstance(function, Op):

@@ -1,8 +1,8 @@
 """8. What the thread is doing: recording or not, at which level, with which hooks.
 
 One thread-local object holds it all. `fast` is true when there is nothing to look at but the tensors themselves: no transform is
-active, nobody wants to see saved values. Reading a thread-local costs as much as multiplying two numbers, so the shortcuts of
-`autolab.fast` first look at a plain global: which threads are not fast, or do not record, at the moment.
+active, nobody wants to see saved values. Reading a thread-local costs as much as multiplying two numbers, so what is written out for
+speed first looks at a plain global: which threads are not fast, or do not record, at the moment.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ from collections.abc import Callable
 from typing import Any
 
 slow_threads: set[int] = set()  # the threads that are not in the usual mode, by number
-# The globals of all generated shortcuts.
-GENERATED: dict[str, Any] = {"__name__": "autolab.engine.generated", "slow_threads": slow_threads}
 
 
 class Modes(threading.local):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,22 @@ from autolab.engine.apply import apply_general
 from autolab.engine.node import MultiOpNode, OpNode
 from autolab.engine.saved import NEVER, Saved, checked, save, show_value, with_history
 from autolab.engine.tensor import NUMPY_FUNCTIONS, TABLE, Tensor
+from autolab.formula import body
 
 ELEMENTWISE, LINEAR, BILINEAR, GENERAL = "elementwise", "linear", "bilinear", "general"
 
 
 NO_SETTINGS: dict[str, Any] = {}
-# What exists for speed, filled by autolab.fast: "forward" and "run" write Python functions out for a row, or give None; "backward" runs a
-# whole pass; "formula" gives a formula as text. "attributes", the names under which nodes show what they keep, is autograd's.
+# What exists for speed, and writes functions out for a row. A hook that is not there, or gives None, leaves all to the general way, which
+# gives the same.
+#   forward(op, otherwise)  `op.run`, which does what `apply_general(op, inputs, settings)` does; of a row of matrices otherwise(x, y), if
+#                           that is given, takes all but two matrices                                                   autolab.fast.row
+#   run(op, plan)           `run` of the class of its nodes, which does what `OpNode.run` does                          autolab.fast.row
+#   backward(roots, gradients, **options)  runs dry what `steps` gives                                              autolab.fast.backward
+#   taped(op)               run(tape, *inputs, settings), which does what `Tape.apply` does                         autolab.fast.in_grad
+#   batched(op)             run(batch, *inputs, settings), which does what `Batch.apply` does, or gives None        autolab.fast.in_vmap
+#   mapped(op)              run(tape, batch, *inputs, settings), both for a tape right inside vmap, or gives None   autolab.fast.in_both
+#   attributes(op, plan)    members of the class of its nodes: the names under which they show what they keep     autolab.autograd.saved
 CODEGEN: dict[str, Callable[..., Any]] = {}
 
 
@@ -90,11 +100,6 @@ class Op:
         self.number = number or {}
         self.node_name = node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"
         self._classes: dict[tuple[int, str, bool], type[OpNode]] = {}
-        self.run: Callable[..., Any] = self._first_run
-        # Its shortcuts inside `grad`, `vmap`, and one in the other, once written; False if it has none.
-        self.taped: Any = None
-        self.batched: Any = None
-        self.mapped: Any = None
         for function in numpy if isinstance(numpy, tuple) else (numpy,):
             NUMPY_FUNCTIONS[function] = self.as_numpy
 
@@ -105,22 +110,15 @@ class Op:
                 return self.run(*args, settings=settings)
         return self.compute(*args, **settings)
 
-    def _first_run(self, *args: Any, settings: dict[str, Any] = NO_SETTINGS) -> Any:
-        """Called once, in place of `run`: write the shortcut for this row, if it has one."""
-        written = CODEGEN["forward"](self)
-        if written is not None:
-            self.run = written
-        else:
-            count = len(self.inputs)
+    def generated(self, hook: str, *args: Any) -> Any:
+        """What a hook of CODEGEN gives for the row; None without the hook."""
+        return CODEGEN[hook](self, *args) if hook in CODEGEN else None
 
-            def run(*args: Any, settings: dict[str, Any] = NO_SETTINGS) -> Any:  # a function: operators bind it as a method
-                if not self.variadic and len(args) > count:  # a shortcut takes the settings by position, too
-                    settings = args[count]
-                    args = args[:count]
-                return apply_general(self, args, settings)
-
-            self.run = run
-        return self.run(*args, settings=settings)
+    # Each is made when it is first asked for, and is a function, not a method: Tensor's operators bind it as theirs.
+    run: Callable[..., Any] = cached_property(lambda self: self.generated("forward") or plain_run(self))  # type: ignore[assignment]
+    taped: Any = cached_property(lambda self: self.generated("taped"))
+    batched: Any = cached_property(lambda self: self.generated("batched"))
+    mapped: Any = cached_property(lambda self: self.generated("mapped"))
 
     def as_numpy(self, *args: Any, **settings: Any) -> Any:
         """Run the row when called with NumPy's signature: a list of arrays for a variadic row, settings by position."""
@@ -151,9 +149,9 @@ class Op:
                 "narrow": narrow,
                 "shown": self.shown(name),
                 "__module__": __name__,
-                **CODEGEN["attributes"](self, plan),
+                **(self.generated("attributes", plan) or {}),
             }
-            written = None if narrow else CODEGEN["run"](self, plan)
+            written = None if narrow else self.generated("run", plan)
             if written is not None:
                 members["run"] = written
             if not self.settings:
@@ -170,14 +168,26 @@ class Op:
 
     def formula(self, argument: str) -> str:
         """The source of the rule for one input, for reading: `g * y`."""
-        return str(CODEGEN["formula"](self.rules[argument].function))
+        return body(self.rules[argument].function)
 
     def forward_formula(self) -> str:
         """The source of the forward computation, for reading: `x * y`."""
-        return str(CODEGEN["formula"](self.forward))
+        return body(self.forward)
 
     def __repr__(self) -> str:
         return f"<row {self.name}({', '.join([*self.inputs, *self.settings])}): {self.kind}>"
+
+
+def plain_run(op: Op) -> Callable[..., Any]:
+    """`op.run` by `apply_general`. The settings may stand last, as in a function that is written out for a row of fixed inputs."""
+    count = len(op.inputs)
+
+    def run(*args: Any, settings: dict[str, Any] = NO_SETTINGS) -> Any:
+        if not op.variadic and len(args) > count:
+            settings, args = args[count], args[:count]
+        return apply_general(op, args, settings)
+
+    return run
 
 
 def signature(forward: Callable[..., Any]) -> tuple[list[str], dict[str, Any], bool]:

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from autolab.engine.backward import LOOPS, next_pass, run_node, schedule, select
+from autolab.engine.backward import next_pass, run_node, schedule, select
 from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad, Edge, Node
 from autolab.engine.node import edge_of as edge_of_tensor
-from autolab.engine.op import CODEGEN
 from autolab.engine.tensor import Tensor
 from autolab.fast.large import compile_in_place
-from autolab.fast.row import FAST, can_specialise
+from autolab.fast.row import can_specialise
 
 LARGE = 1 << 16  # entries: from here on gradients are written over
 by_number = attrgetter("seq")
@@ -190,8 +189,3 @@ def add_over(a: Any, b: Any, over_a: bool, over_b: bool) -> Any:
     if over is None or a.shape != b.shape or a.dtype != b.dtype:
         return a + b
     return np.add(a, b, out=over)
-
-
-if FAST:
-    LOOPS.add(run_pass.__code__)
-    CODEGEN["backward"] = run_pass

@@ -11,7 +11,7 @@ import numpy as np
 from autolab.engine.node import F32, F64, OpNode
 from autolab.engine.op import Op, Plan
 from autolab.fast.blocks import goes_along, in_blocks
-from autolab.fast.formula import UFUNCS, inlined
+from autolab.fast.inline import UFUNCS, inlined
 from autolab.fast.kernel import BLOCK_KERNELS, KERNELS
 
 

@@ -1,4 +1,4 @@
-"""The shortcut of `apply`, written out for one row.
+"""The shortcut of `apply`, and of `OpNode.run`, written out for one row.
 
 For a row of fixed inputs and one result, the general way of `apply.py` and `node.py` is spelled out as Python source: no loops
 over inputs, no plan to look up, no list to build. It does the same things in the same order; `source(op)` shows it. Whatever is
@@ -7,7 +7,6 @@ not usual (a transform is active, a saved value was written to) goes back to the
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -16,21 +15,20 @@ import numpy as np
 from autolab.dtypes import FLOATING
 from autolab.engine.apply import apply_general, explained, looks_into, not_a_tensor, top_transform
 from autolab.engine.inplace import View
-from autolab.engine.modes import GENERATED, modes
+from autolab.engine.modes import modes, slow_threads
 from autolab.engine.node import OpNode, accumulator, edge_of, fit, next_number
-from autolab.engine.op import CODEGEN, Op, Out, Plan, Setting, Shape, Slot, Value
+from autolab.engine.op import Op, Out, Plan, Setting, Shape, Slot, Value
 from autolab.engine.record import changed_inputs
 from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, with_history
 from autolab.engine.tensor import Tensor, blank
-from autolab.fast.formula import body, inlined, product
+from autolab.fast.codegen import NAMES, define
+from autolab.fast.inline import inlined, product
 from autolab.fast.kernel import KERNELS, load_kernels
 
-FAST = os.environ.get("AUTOLAB_FAST", "1") != "0"  # AUTOLAB_FAST=0: everything goes the general way, for reading and for tests
 MOST_INPUTS = 3
 OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
 
-
-GENERATED.update(
+NAMES.update(
     {
         "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
         "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "with_history": with_history,
@@ -38,19 +36,19 @@ GENERATED.update(
         "f32": np.float32, "f64": np.float64, "fit": fit, "general_run": OpNode.run, "apply_general": apply_general,
         "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__, "blank": blank,
         "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "product": product, "shape_of": np.shape,
-        "changed_inputs": changed_inputs,
+        "changed_inputs": changed_inputs, "slow_threads": slow_threads,
     }
 )  # fmt: skip
 
 
 def can_specialise(op: Op) -> bool:
-    return FAST and not op.variadic and op.outputs == 1 and 1 <= len(op.inputs) <= MOST_INPUTS
+    return not op.variadic and op.outputs == 1 and 1 <= len(op.inputs) <= MOST_INPUTS
 
 
-def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking: bool = True) -> str:
+def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, checks_mode: bool = True) -> str:
     """The text of `run(x, y, settings)`: compute, wrap, and record if so asked; fills `names` with what it needs.
 
-    If `looking`, it first looks whether this is the usual mode.
+    If it `checks_mode`, it first looks whether this is the usual mode.
 
     A row of `matrices` takes the shortcut for two matrices of one dtype, and calls `otherwise(x, y)` for all else.
     """
@@ -59,7 +57,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
     args = ", ".join(xs)
     raws = ", ".join(f"raw_{x}" for x in xs)
     lines = [f"def {op.name}({args}, settings={{}}):"]
-    if looking:
+    if checks_mode:
         lines += ["    if slow_threads and not modes.usual:", f"        return unusual({args}, settings)"]
     if only_tensors(op):
         other = f"raise TypeError(not_a_tensor(op, {first})) from None" if len(xs) == 1 else general_call(op)
@@ -70,19 +68,15 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
     lines += promotion(op)
     if op.view:
         lines.append(f"    raw_{first} = {first}.writable_array()")
-    call = f"forward({raws}{', **settings' if op.settings else ''})"
+    call = forward_call(op, "raw_{0}", names)
     typed = None  # for arrays of float32
-    if not op.settings:
-        given = {x: f"raw_{x}" for x in xs}
-        call = inlined(op.forward, given, names) or call
-        typed = inlined(op.forward, given, names, xs) if len(xs) == 1 and not op.view else None
+    if not op.settings and len(xs) == 1 and not op.view:
+        typed = inlined(op.forward, {first: f"raw_{first}"}, names, xs)
         typed = None if typed == call else typed
-    if typed:
+    if typed and op.compute is op.forward:
         call = f"{typed} if dtype is F32 else {call}"
-    if op.compute is not op.forward:
-        kernel = f"compute({raws}{', **settings' if op.settings else ''})"
-        least = KERNELS[op.forward].least
-        call = f"{kernel} if type(raw_{first}) is ndarray and raw_{first}.size >= {least} else {call}" if least else kernel
+    elif typed and KERNELS[op.forward].least:
+        call = f"{typed} if dtype is F32 and raw_{first}.size < {KERNELS[op.forward].least} else {call}"
     if op.matrices:
         lines += ["    try:", f"        out = raw_{first}.dot(raw_{xs[1]})", "    except ValueError:", f"        return otherwise({args})"]
     elif op.kind == "elementwise" and len(xs) > 1:
@@ -116,6 +110,21 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, looking
         lines += branches(op, differentiable, 0, "    ", only_tensors(op))
     lines.append("    return t")
     return "\n".join(lines) + "\n"
+
+
+def forward_call(op: Op, array: str, names: dict[str, Any]) -> str:
+    """The forward computation as an expression, with the formula in it if that can be; `array` is the pattern of the inputs' names."""
+    arrays = {x: array.format(x) for x in op.inputs}
+    arguments = ", ".join([*arrays.values(), *(["**settings"] if op.settings else [])])
+    formula = None if op.settings else inlined(op.forward, arrays, names)
+    if formula is None:
+        names["forward"], formula = op.forward, f"forward({arguments})"
+    if op.compute is op.forward:
+        return formula
+    names["compute"], first, least = op.compute, arrays[op.inputs[0]], KERNELS[op.forward].least
+    return (
+        f"compute({arguments}) if type({first}) is ndarray and {first}.size >= {least} else {formula}" if least else f"compute({arguments})"
+    )
 
 
 def only_tensors(op: Op) -> bool:
@@ -159,7 +168,7 @@ def promotion(op: Op) -> list[str]:
     arrays = "".join(f" and ((({array_or_number.format(x)}) and raw_{x}.dtype is dtype) or {number.format(x)})" for x in others)
     scalars = "".join(f" and (kind_{x} is kind_{first} or {number.format(x)})" for x in others)
     whole = len(watched) == len(op.inputs)  # else the inputs left out (masks) may stretch the others
-    same = " and ".join(f"shape_{x} == shape_{first}" for x in others) or "True"
+    equal = " and ".join(f"shape_{x} == shape_{first}" for x in others) or "True"
     shapes = [f"shape_{first} = raw_{first}.shape"]
     shapes += [f"shape_{x} = raw_{x}.shape if {array_or_number.format(x)} else shape_{first}" for x in others]
     foreign = [line for x in others for line in (f"if not isinstance({x}, operands):", "    return NotImplemented")]
@@ -169,7 +178,7 @@ def promotion(op: Op) -> list[str]:
         f"        dtype = raw_{first}.dtype",
         f"        if not ((dtype is F32 or dtype is F64){arrays}):",
         *("            " + line for line in (*foreign, otherwise)),
-        *([f"        {line}" for line in (*shapes, f"alike = {same}")] if has_shapes(op) else ["        alike = False"] * op.broadcasts),
+        *([f"        {line}" for line in (*shapes, f"alike = {equal}")] if has_shapes(op) else ["        alike = False"] * op.broadcasts),
         f"    elif (kind_{first} is f32 or kind_{first} is f64){scalars}:",
         *([f"        alike, dtype = {whole}, None"] if op.broadcasts else ["        dtype = None"]),
         *(scalar_first(first, others[0]) if has_shapes(op) and len(others) == 1 else []),
@@ -228,21 +237,21 @@ def node_lines(op: Op, mask: int, indent: str, tensors: bool) -> list[str]:
     if op.broadcasts:
         asking = [x for i, x in enumerate(xs) if mask >> i & 1]
         of = "shape_{0}" if has_shapes(op) else "raw_{0}.shape"
-        own = ", ".join(f"None if {of} == shape else ({of}, dtype)".format(x) if x in asking else "None" for x in xs)
+        metas = ", ".join(f"None if {of} == shape else ({of}, dtype)".format(x) if x in asking else "None" for x in xs)
         lines += [
             "if alike:",
             "    node.input_meta = None",
             "elif dtype is not None:",
             "    shape = out.shape",
-            f"    node.input_meta = {own}",
+            f"    node.input_meta = {metas}",
             "else:",
             f"    node.input_meta = changed_inputs(({', '.join(xs)},), [{raws}], t)",
         ]
-    lines += [f"node.saved = ({''.join(f'{kept(slot, op, mask, tensors)}, ' for slot in plan.slots)})", "t.edge = node"]
+    lines += [f"node.saved = ({''.join(f'{saved_text(slot, op, mask, tensors)}, ' for slot in plan.slots)})", "t.edge = node"]
     return [indent + line for line in lines]
 
 
-def kept(slot: Slot, op: Op, mask: int, tensors: bool) -> str:
+def saved_text(slot: Slot, op: Op, mask: int, tensors: bool) -> str:
     """`slot.take` as an expression."""
     if isinstance(slot, Setting):
         return f"settings.get({slot.name!r}, {slot.default!r})"
@@ -289,31 +298,36 @@ def run_source(op: Op, plan: Plan, names: dict[str, Any]) -> str:
     returned = ["None"] * len(op.inputs)
     for i, _, wanted in plan.rules:
         x = op.inputs[i]
-        given = dict(zip((op.rules[x].incoming, *op.rules[x].needs), ("g", *(values[k] for k in wanted))))
-        rule = op.rules[x].function
-        text = inlined(rule, given, names) or f"rule_{x}({', '.join(given.values())})"
-        # Saved values have the dtype of g where they were brought to one; `like` then says what to give back.
-        one = len(op.inputs) == 1
-        typed = inlined(rule, given, names, arrays_of(op, given), one_shape=one and op.kind == "elementwise") if op.promote or one else text
+        lines.append(f"    g_{x} = {rule_call(op, x, ['g', *(values[k] for k in wanted)], names)}")
         returned[i] = f"g_{x}"
-        by_dot = inlined(rule, given, names, matrices=True) if op.products else text
-        if by_dot != text:
-            text = f"({by_dot}) if type(g) is ndarray else {text}"
-        elif typed not in (text, None):
-            text = f"{typed} if type(g) is ndarray and g.dtype is F32 else {text}"
-        if op.rules[x].compute is not rule:
-            least = f" and g.size >= {KERNELS[rule].least}" if KERNELS[rule].least else ""
-            text = f"kernel_{x}({', '.join(given.values())}) if type(g) is ndarray{least} else {text}"
-        lines.append(f"    g_{x} = {text}")
     if op.broadcasts:
         lines += ["    if node.input_meta is not None:", f"        {', '.join(f'like_{x}' for x in op.inputs)} = node.input_meta"]
         for i, _, _ in plan.rules:
             x = op.inputs[i]
             lines += [f"        if like_{x} is not None:", f"            g_{x} = fit(g_{x}, like_{x})"]
-    return "\n".join([*lines, *let_go(plan), f"    return {', '.join(returned)},"]) + "\n"
+    return "\n".join([*lines, *release_lines(plan), f"    return {', '.join(returned)},"]) + "\n"
 
 
-def let_go(plan: Plan) -> list[str]:
+def rule_call(op: Op, x: str, values: list[str], names: dict[str, Any]) -> str:
+    """The rule of one input as an expression, with the formula in it if that can be."""
+    rule, call = op.rules[x], f"({', '.join(values)})"
+    arguments = dict(zip((rule.incoming, *rule.needs), values))
+    text = inlined(rule.function, arguments, names) or f"rule_{x}{call}"
+    by_dot = inlined(rule.function, arguments, names, matrices=True) if op.products else text
+    typed, one = None, len(op.inputs) == 1
+    if op.promote or one:  # saved values have the dtype of g where they were brought to one; `input_meta` says what to give back
+        typed = inlined(rule.function, arguments, names, arrays_of(op, arguments), one_shape=one and op.kind == "elementwise")
+    if by_dot != text:
+        text = f"({by_dot}) if type(g) is ndarray else {text}"
+    elif typed not in (text, None):
+        text = f"{typed} if type(g) is ndarray and g.dtype is F32 else {text}"
+    if rule.compute is not rule.function:
+        least = KERNELS[rule.function].least
+        text = f"kernel_{x}{call} if type(g) is ndarray{f' and g.size >= {least}' if least else ''} else {text}"
+    return text
+
+
+def release_lines(plan: Plan) -> list[str]:
     """Release what was kept, if so asked."""
     return ["    if free:", "        node.saved = None"] if plan.holds_values else []
 
@@ -335,20 +349,19 @@ def compile_run(op: Op, plan: Plan) -> Callable[..., Any] | None:
 
 def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Callable[..., Any] | None:
     """The function written by `forward_source`; None if this row goes the general way."""
-    if FAST:
-        load_kernels(op)
+    load_kernels(op)
     if not can_specialise(op):
         return None
-    names: dict[str, Any] = {"op": op, "forward": op.forward, "compute": op.compute}
+    names: dict[str, Any] = {"op": op}
     if op.matrices:
         names["otherwise"] = otherwise or (lambda *args: apply_general(op, args, {}))
-    versions: dict[bool, Callable[..., Any]] = {}
+    variants: dict[bool, Callable[..., Any]] = {}
 
-    def version(recorded: bool) -> Callable[..., Any]:
-        run = versions.get(recorded)
+    def variant(recorded: bool) -> Callable[..., Any]:
+        run = variants.get(recorded)
         if run is None:
             about = f"<{op.name}, {'' if recorded else 'not '}recorded>"
-            run = versions[recorded] = define(op.name, forward_source(op, names, recorded, looking=False), names, about)
+            run = variants[recorded] = define(op.name, forward_source(op, names, recorded, checks_mode=False), names, about)
         return run
 
     def unusual(*args: Any) -> Any:
@@ -358,24 +371,24 @@ def compile_forward(op: Op, otherwise: Callable[..., Any] | None = None) -> Call
             return home.apply(op, args[:-1], args[-1])
         if home is not None or modes.watched:
             return names["otherwise"](*args[:-1]) if op.matrices else apply_general(op, args[:-1], args[-1])
-        return version(modes.grad)(*args)
+        return variant(modes.grad)(*args)
 
-    inside = define("inside", inside_source(op), {"op": op, "unusual": unusual, "version": version}, f"<{op.name}, inside>")
+    inside = define("inside", inside_source(op), {"op": op, "unusual": unusual, "variant": variant}, f"<{op.name}, inside>")
     names |= node_classes(op) | {"unusual": inside}
     return define(op.name, forward_source(op, names), names, f"<{op.name}>")
 
 
 def inside_source(op: Op) -> str:
     """The text of what a shortcut does where this is not the usual mode: recording is off, a box is sent to its level, or `unusual`."""
-    given = f"{', '.join(op.inputs)}, settings"
-    lines = [f"def inside({given}):", "    if modes.fast:", f"        return version(False)({given})"]
-    lines += home_lines(op.inputs, "{0}", "isinstance({0}, Tensor)", f"return unusual({given})")
+    arguments = f"{', '.join(op.inputs)}, settings"
+    lines = [f"def inside({arguments}):", "    if modes.fast:", f"        return variant(False)({arguments})"]
+    lines += home_lines(op.inputs, "{0}", "isinstance({0}, Tensor)", f"return unusual({arguments})")
     fits = f" or not two_matrices({', '.join(op.inputs)})" if op.matrices else ""
     lines += [
         "    if home is None and not modes.watched:",
-        f"        return version(modes.grad)({given})",
+        f"        return variant(modes.grad)({arguments})",
         f"    if home is None or home.watched{fits}:",
-        f"        return unusual({given})",
+        f"        return unusual({arguments})",
     ]
     return "\n".join([*lines, f"    return home.apply(op, ({', '.join(op.inputs)},), settings)"]) + "\n"
 
@@ -389,7 +402,7 @@ def two_matrices(x: Any, y: Any) -> bool:
 
 
 def home_lines(xs: list[str], value: str, is_tensor: str, strange: str) -> list[str]:
-    """`home`: what `highest` gives for the values, but `strange` for a tensor that looks into a box without being one."""
+    """`home`: what `top_transform` gives for the values, but `strange` for a tensor that looks into a box without being one."""
     lines = ["    home, level = None, 0"]
     for v, asked in [(value.format(x), is_tensor.format(x)) for x in xs]:
         lines += [
@@ -409,14 +422,6 @@ def node_classes(op: Op) -> dict[str, Any]:
     return {f"Node{mask}": op.node_class(mask, op.node_name) for mask in masks} | {"node_class": op.node_class, "name": op.namer}
 
 
-def define(name: str, text: str, closure: dict[str, Any], file: str) -> Callable[..., Any]:
-    """Compile a function whose free names are `closure`; its globals are those that all shortcuts share."""
-    lines = [f"def make({', '.join(closure)}):", *("    " + line for line in text.splitlines()), f"    return {name}"]
-    place: dict[str, Any] = {}
-    exec(compile("\n".join(lines), file, "exec"), GENERATED, place)
-    return place["make"](**closure)  # type: ignore[no-any-return]
-
-
 def source(op: Op) -> str:
     """All that is generated for a row, for reading."""
     if not can_specialise(op):
@@ -425,5 +430,4 @@ def source(op: Op) -> str:
     return "\n\n".join([forward_source(op, {}), *(f"# needs {m:b}\n{run_source(op, op.plan(m), {})}" for m in masks)])
 
 
-GENERATED["two_matrices"] = two_matrices
-CODEGEN.update(forward=compile_forward, run=compile_run, formula=body)
+NAMES["two_matrices"] = two_matrices

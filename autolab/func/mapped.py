@@ -74,7 +74,7 @@ def one_batch(
         boxes = [a if d is None else level.input(movedim(a, d, 0) if d else a) for a, d in zip(leaves, dims)]
         for box, a, d in zip(boxes, leaves, dims):
             if d:
-                level._tangent[id(box)] = box, box.value, a, d
+                level._input_dims[id(box)] = box, box.value, a, d
         outs, out_form = flatten(func(*unflatten(boxes, form), **kwargs))
         places = out_dims_of(name, out_dims, out_form)
         return [bring_out(name, level, o, d) for o, d in zip(outs, places)], out_form, places
@@ -178,7 +178,7 @@ def bring_out(name: str, level: Batch, out: Any, dim: int | None) -> Any:
         return value
     if not -value.ndim <= dim < value.ndim:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-value.ndim}, {value.ndim - 1}], but got {dim})")
-    if level._tangent and level.owns(out):
-        value, where = level.came_as(out)
+    if level._input_dims and level.owns(out):
+        value, where = level.value_and_dim(out)
         return value if dim % value.ndim == where else movedim(value, where, dim)
     return movedim(value, 0, dim) if dim % value.ndim else value

@@ -7,7 +7,6 @@ from numpy import ndarray
 
 from autolab.engine.node import column_sums, sum_to
 from autolab.engine.op import BILINEAR, GENERAL, op
-from autolab.fast.formula import product
 
 B = BILINEAR
 
@@ -50,7 +49,7 @@ def by_rows(x, matrix):
         return x.dot(matrix) if type(x) is type(matrix) is ndarray else x @ matrix
     if x.ndim == 1:
         return vm(x, matrix)
-    out, shape = product(flat(x), matrix), (*x.shape[:-1], matrix.shape[-1])
+    out, shape = flat(x) @ matrix, (*x.shape[:-1], matrix.shape[-1])
     return out.reshape(shape) if type(out) is np.ndarray else np.reshape(out, shape)
 
 

@@ -14,7 +14,6 @@ from autolab import dtypes
 from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
-from autolab.fast.row import compile_forward
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
 from autolab.torch_api import (
@@ -102,7 +101,7 @@ def _matmul(self: Tensor, other: Any) -> Any:
 
 def _matmul_first(self: Tensor, other: Any) -> Any:
     """x @ y: the shortcut for two matrices, put in place of this stand-in when it is first used."""
-    Tensor.__matmul__ = compile_forward(linalg_rows.mm, _matmul) or _matmul  # type: ignore[attr-defined]
+    Tensor.__matmul__ = linalg_rows.mm.generated("forward", _matmul) or _matmul  # type: ignore[attr-defined]
     return _matmul(self, other)
 
 

@@ -17,7 +17,7 @@ from autolab.engine.tensor import Tensor
 from autolab.rules import shape as rows
 from autolab.torch_api.dims import axes_of, axis_of, require_tensor, sizes_of
 from autolab.torch_api.layout import as_bits, contiguous, gives_its_own
-from autolab.transforms.batched import first_sample, looked_into
+from autolab.transforms.batched import first_sample, memory_owner
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
 FUNCTIONS = (
@@ -89,7 +89,7 @@ def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
 
 def needs_copy(self: Tensor, shape: tuple[int, ...]) -> bool:
     """Whether a view inside a transform would have to be copied to have this shape. What was computed there has any layout."""
-    base, sample = looked_into(self).payload, first_sample(self)
+    base, sample = memory_owner(self).payload, first_sample(self)
     if type(base) is not np.ndarray or not base.flags.c_contiguous or not np.may_share_memory(sample, base):
         return False
     return not np.may_share_memory(np.reshape(sample, shape), base)

@@ -147,9 +147,9 @@ def looks_anew(name: str, function: Callable[..., Any], node: str | Callable[...
         check_may_write(self, self.requires_grad)
         out = function(self, *args, **kwargs)
         if self.level:
-            from autolab.transforms.level import look_anew
+            from autolab.transforms.level import become_view
 
-            return look_anew(self, out)  # type: ignore[no-any-return]
+            return become_view(self, out)  # type: ignore[no-any-return]
         self.payload = out.payload
         moved(self, out.edge, node if isinstance(node, str) else node(*args, **kwargs))
         return self

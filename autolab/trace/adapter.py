@@ -15,7 +15,7 @@ from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad, Node
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
-from autolab.fast.formula import expression
+from autolab.formula import expression
 from autolab.trace.model import TraceRule
 from autolab.trace.sentences import first_order
 from autolab.trace.values import TraceValue, value_of

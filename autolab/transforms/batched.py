@@ -13,24 +13,18 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
 from autolab.dtypes import result_type
 from autolab.engine.apply import apply, explained
-from autolab.engine.modes import GENERATED
-from autolab.engine.op import ELEMENTWISE, LINEAR
+from autolab.engine.op import ELEMENTWISE, LINEAR, Op, from_the_end
 from autolab.engine.tensor import TABLE, Tensor, new_tensor
-from autolab.fast.formula import parameters
-from autolab.transforms import crossing
-from autolab.transforms.dual import call
-from autolab.transforms.level import Level, Settings, TransformTensor, several
-from autolab.transforms.samples import along_axes, counted
+from autolab.formula import parameters
+from autolab.transforms.dual import call_by_name
+from autolab.transforms.level import Level, Settings, TransformTensor, outputs_of
 from autolab.transforms.taped import as_tensor
-
-if TYPE_CHECKING:
-    from autolab.engine.op import Op
 
 new = object.__new__
 
@@ -38,7 +32,10 @@ new = object.__new__
 loops: Counter[str] = Counter()
 
 
-class Face:
+AXES = {"axis", "axis1", "axis2", "source", "destination"}
+
+
+class MetaArray:
     """What can be seen of one sample from inside vmap: its shape and dtype, but no number."""
 
     __slots__ = ("dtype", "inner", "ndim", "shape")
@@ -54,7 +51,7 @@ class Face:
     def first(self) -> Any:
         """The first sample, to see how it lies in memory; all of them where there is none."""
         whole, at = self.inner, [0]
-        while isinstance(whole, Face):
+        while isinstance(whole, MetaArray):
             whole, at = whole.inner, [0, *at]
         return whole[tuple(at)] if all(whole.shape[: len(at)]) else whole
 
@@ -81,24 +78,24 @@ class Batched(TransformTensor):
     """A value whose axis 0 runs over the samples; the box shows the other axes.
 
     Most values are of no interest to the levels below, and are kept as a bare `array`: rows take it as well, and quicker. It stands
-    for the value until somebody writes into it. `made` says of a view how it is made of another box: its value has to look into that one's.
+    for the value until somebody writes into it. The value of a view has to look into that of another box: `view_source` says how.
     """
 
-    __slots__ = ("array", "face", "made", "tensor")
+    __slots__ = ("array", "meta", "view_source", "tensor")
 
     array: Any
-    face: Face | None
-    made: tuple[Op, Batched, Settings] | None
+    meta: MetaArray | None
+    view_source: tuple[Op, Batched, Settings] | None
     tensor: Tensor | None
 
     @property
     def value(self) -> Any:
         """What is in the box, as a tensor of the levels below."""
         if self.tensor is None:
-            if self.made is None:
+            if self.view_source is None:
                 self.tensor = new_tensor(self.array)
             else:
-                op, source, settings = self.made
+                op, source, settings = self.view_source
                 self.tensor = self.home.run(op, (source,), [source.value], settings)[0].value
         return self.tensor
 
@@ -106,9 +103,9 @@ class Batched(TransformTensor):
     def payload(self) -> Any:
         if not self.home.active:
             self.home.check_active()
-        if self.face is None:
-            self.face = Face(self.value.payload if self.array is None else self.array)
-        return self.face
+        if self.meta is None:
+            self.meta = MetaArray(self.value.payload if self.array is None else self.array)
+        return self.meta
 
     ndim = property(lambda self: self.payload.ndim)
     printed = "BatchedTensor(lvl={level}, bdim=0, value="
@@ -127,9 +124,6 @@ def unknown_below(t: Tensor) -> bool:
     return not t.level and t.edge is None and not t.wants_grad and (t.view_info is None or not t.requires_grad)
 
 
-GENERATED.update({"Batched": Batched, "along_axes": along_axes, "counted": counted, "unknown_below": unknown_below})
-
-
 def in_vmap(t: Any) -> bool:
     """Whether a tensor stands for the samples of a batch, at any level."""
     while t.level:
@@ -141,14 +135,14 @@ def in_vmap(t: Any) -> bool:
 
 def first_sample(t: Any) -> Any:
     """The array of a tensor; inside vmap that of the first sample."""
-    return t.payload.first() if isinstance(t.payload, Face) else t.payload
+    return t.payload.first() if isinstance(t.payload, MetaArray) else t.payload
 
 
-def looked_into(t: Any) -> Any:
+def memory_owner(t: Any) -> Any:
     """The tensor outside of all transforms whose memory a tensor looks into."""
     while t.level or t.view_info is not None:
-        made = t.made if isinstance(t, Batched) else None
-        t = made[1] if made is not None else t.view_info.base if t.view_info is not None else t.value
+        link = t.view_source if isinstance(t, Batched) else None
+        t = link[1] if link is not None else t.view_info.base if t.view_info is not None else t.value
     return t
 
 
@@ -161,19 +155,19 @@ class Batch(Level):
 
     def __init__(self, size: int, randomness: str = "error") -> None:
         self.size, self.randomness = size, randomness
-        self._tangent: dict[int, tuple[Any, Any, Any, int]] = {}  # inputs whose samples ran along another dim: box, value, tensor, dim
+        self._input_dims: dict[int, tuple[Any, Any, Any, int]] = {}  # inputs whose samples ran along another dim: box, value, tensor, dim
 
-    def around(self, array: Any) -> Any:
+    def wrap(self, array: Any) -> Any:
         """A box around an array that the levels below need not know."""
         box: Any = new(Batched)
-        box.edge = box.view_info = box.extra = box._grad = box.face = box.made = box.tensor = None
+        box.edge = box.view_info = box.extra = box._grad = box.meta = box.view_source = box.tensor = None
         box.wants_grad, box.version, box.array = False, [0], array
         box.home, box.level = self, self.number
         return box
 
     def put(self, value: Any) -> Any:
         """A box around a tensor of the levels below, or around an array that they need not know."""
-        box = self.around(value)
+        box = self.wrap(value)
         if isinstance(value, Tensor):
             box.tensor, box.array = value, value.payload if unknown_below(value) else None
         return box
@@ -181,19 +175,19 @@ class Batch(Level):
     def input(self, value: Any) -> Batched:
         return self.put(value)  # type: ignore[no-any-return]
 
-    def came_as(self, box: Any) -> tuple[Any, int]:
+    def value_and_dim(self, box: Any) -> tuple[Any, int]:
         """The value of a box with the dim of its samples: as it was handed in, if it is an input."""
         value = box.value
-        found = self._tangent.get(id(box))
-        return (value, 0) if found is None or found[1] is not value else found[2:]
+        entry = self._input_dims.get(id(box))
+        return (value, 0) if entry is None or entry[1] is not value else entry[2:]
 
     def lift(self, value: Any) -> Batched:
-        return self.put(self.lead(value))  # type: ignore[no-any-return]
+        return self.put(self.ensure_batched(value))  # type: ignore[no-any-return]
 
     def constant(self, t: Any) -> Any:
         return t
 
-    def look_into(self, box: Any, source: Any, step: Any) -> None:
+    def record_view(self, box: Any, source: Any, step: Any) -> None:
         """The value looks into that of the source; here only the count of writes is shared."""
         box.version = source.version
 
@@ -208,7 +202,7 @@ class Batch(Level):
             "out-of-place form."
         )
 
-    def lead(self, v: Any) -> Any:
+    def ensure_batched(self, v: Any) -> Any:
         """An argument that all samples share, with the leading axis."""
         if isinstance(v, np.generic):  # a copy of a number for each takes less time than a view that shows one
             one = np.empty(self.size, v.dtype)
@@ -224,67 +218,77 @@ class Batch(Level):
             )
 
     def apply(self, op: Op, args: Any, settings: Settings) -> Any:
-        """On arrays if nothing below takes an interest, else as every level does it."""
+        """By what is written out for the row, which gives None where there is more to do; else as every level does it."""
         if not self.active:
             self.check_active()
-        if op.batched is None:
-            op.batched = crossing.compile_batched(op)
-        box = op.batched(self, *args, settings) if op.batched and not self.watched else None
-        if box is None and not self.watched:
-            box = crossing.compile_lifted(op)(self, *args, settings)
+        written = None if self.watched else op.batched
+        box = None if written is None else written(self, *args, settings)
         return super().apply(op, args, settings) if box is None else box
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
-        batched = tuple([isinstance(a, TransformTensor) and a.home is self for a in args])
-        made = [as_tensor(out) for out in several(op, self.at_once(op, args, values, batched, settings))]
+        batched = tuple([self.owns(a) for a in args])
+        results = [as_tensor(out) for out in outputs_of(op, self.vectorize(op, args, values, batched, settings))]
         # A rule may give back an argument as it came; then the result must not share its memory.
-        return tuple([self.put(t if op.view or not any(t is v for v in values) else TABLE["clone"](t)) for t in made])
+        return tuple([self.put(t if op.view or not any(t is v for v in values) else TABLE["clone"](t)) for t in results])
 
-    def at_once(self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
+    def vectorize(self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
         """The row on all samples: `values` are tensors of the levels below, or arrays."""
         if op.batch is not None:
             return self.by_rule(op, values, batched, settings)
         if op.kind == ELEMENTWISE:
             try:
-                return op(*self.aligned(op, args, values, batched), **settings)
+                return op(*self.elementwise_inputs(op, args, values, batched), **settings)
             except (RuntimeError, ValueError) as error:
                 raise explained(op, error, list(args)) from None  # in the shapes of one sample
         if op.kind == LINEAR or along_axes(op, settings):
             ndim = max(a.ndim for a, b in zip(args, batched) if b)
-            return op(*[v if b else self.lead(v) for v, b in zip(values, batched)], **counted(settings, ndim))
+            return op(*[v if b else self.ensure_batched(v) for v, b in zip(values, batched)], **axes_from_end(settings, ndim))
         return self.loop(op, values, batched, settings)
 
     def by_rule(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
         """Call `op.batch`. All inputs get the leading axis, unless it asks which have it."""
         assert op.batch is not None
         if "batched" not in parameters(op.batch):
-            values = [v if b else self.lead(v) for v, b in zip(values, batched)]
+            values = [v if b else self.ensure_batched(v) for v, b in zip(values, batched)]
         names: Settings = {op.inputs[0]: values} if op.variadic else dict(zip(op.inputs, values))
         names |= {"batched": batched, "size": self.size, "row": op, "settings": op.settings | settings}
-        return call(op.batch, op.settings | settings | names)
+        return call_by_name(op.batch, op.settings | settings | names)
 
-    def aligned(self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...]) -> list[Any]:
-        """Arguments of fewer axes get axes of length 1 behind the leading one."""
-        most = max(getattr(a, "ndim", 0) for a in args)
-        out = []
-        for i, (a, v, b) in enumerate(zip(args, values, batched)):
-            # A 0-d tensor bows to the others' dtype, or joins those of other 0-d ones; its samples together must not count for more.
-            if b and op.promote and a.ndim == 0 and i in op.promoted_inputs:
-                d = result_type([args[k] for k in op.promoted_inputs])
-                v = v if v.dtype == d else v.astype(d)
-            if b and a.ndim < most:
-                v = np.reshape(v, (self.size, *(1,) * (most - a.ndim), *a.shape))
-            out.append(v)
-        return out
+    def elementwise_inputs(self, op: Op, args: Any, values: list[Any], batched: tuple[bool, ...]) -> list[Any]:
+        """The arguments of an elementwise row, with the samples where each expects them."""
+        # A 0-d tensor bows to the others' dtype, or joins those of other 0-d ones; its samples together must not count for more.
+        for i in op.promoted_inputs if op.promote else ():
+            if batched[i] and args[i].ndim == 0:
+                dtype = result_type([args[k] for k in op.promoted_inputs])
+                values[i] = values[i] if values[i].dtype == dtype else values[i].astype(dtype)
+        return match_ndim(self.size, values, batched)
 
     def loop(self, op: Op, values: list[Any], batched: tuple[bool, ...], settings: Settings) -> Any:
         """Sample by sample."""
         loops[op.name] += 1
         if not self.size:
             raise RuntimeError(f"vmap: {op.name} runs sample by sample; without a sample the shape of its result is unknown")
-        made = []
+        results = []
         for i in range(self.size):
             one = [v[i] if b else v for v, b in zip(values, batched)]
-            made.append(several(op, apply(op, one, settings)))
-        stacked = [TABLE["stack"](*outs, axis=-outs[0].ndim - 1) for outs in zip(*made)]
+            results.append(outputs_of(op, apply(op, one, settings)))
+        stacked = [TABLE["stack"](*outs, axis=-outs[0].ndim - 1) for outs in zip(*results)]
         return stacked[0] if op.outputs == 1 else stacked
+
+
+def along_axes(op: Op, settings: Settings) -> bool:
+    """Whether a row with one input works along axes that the call names: counted from the end, they are the same in a batch."""
+    named = [settings.get(name, default) for name, default in op.settings.items() if name in AXES]
+    return len(op.inputs) == 1 and not op.variadic and bool(named) and None not in named
+
+
+def axes_from_end(settings: Settings, ndim: int) -> Settings:
+    """Settings with axes counted from the end."""
+    return {name: from_the_end(v, ndim) if name in AXES else v for name, v in settings.items()}
+
+
+def match_ndim(size: int, values: Any, batched: tuple[bool, ...]) -> list[Any]:
+    """Values of fewer axes get axes of length 1 behind the leading one."""
+    most = max([getattr(v, "ndim", 0) - b for v, b in zip(values, batched)])
+    ones = [(1,) * (most - v.ndim + 1) if b else () for v, b in zip(values, batched)]
+    return [np.reshape(v, (size, *one, *v.shape[1:])) if one else v for v, one in zip(values, ones)]

@@ -19,8 +19,8 @@ from autolab.engine.modes import modes
 from autolab.engine.node import next_number
 from autolab.engine.op import BILINEAR, ELEMENTWISE, LINEAR
 from autolab.engine.tensor import TABLE, Tensor
-from autolab.fast.formula import parameters
-from autolab.transforms.level import Level, Settings, TransformTensor, several, zeros
+from autolab.formula import parameters
+from autolab.transforms.level import Level, Settings, TransformTensor, outputs_of, zeros
 from autolab.transforms.taped import Tape
 
 if TYPE_CHECKING:
@@ -65,24 +65,24 @@ class ForwardMode(Level):
         return box
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
-        given = [a.tangent if self.owns(a) and rule_of(op, i) is not None else None for i, a in enumerate(args)]
-        outputs = several(op, apply(op, values, settings))
-        if not modes.forward or all(t is None for t in given):
+        input_tangents = [a.tangent if self.owns(a) and rule_of(op, i) is not None else None for i, a in enumerate(args)]
+        outputs = outputs_of(op, apply(op, values, settings))
+        if not modes.forward or all(t is None for t in input_tangents):
             return tuple([self.put(out) for out in outputs])
         try:
-            moved = tangents(op, values, given, outputs, settings)
+            result_tangents = output_tangents(op, values, input_tangents, outputs, settings)
         except NotImplementedError as error:  # from a rule that says so
             raise NotImplementedError(
                 f"Trying to use forward AD with {op.name} that does not support it because it has not been implemented yet: {error}"
             ) from None
-        results = tuple([self.moving(out, t) for out, t in zip(outputs, moved)])
+        results = tuple([self.make_dual(out, t) for out, t in zip(outputs, result_tangents)])
         self.recorded(results, args)
         return results
 
     def recorded(self, results: Any, args: Any) -> None:
         """Told of results, and of what they were computed from."""
 
-    def moving(self, out: Any, tangent: Any) -> Dual:
+    def make_dual(self, out: Any, tangent: Any) -> Dual:
         """A result with its tangent, in the result's shape and dtype: it may come from an input that was stretched or cast."""
         box: Dual = self.put(out)
         if tangent is None or out.payload.dtype not in FLOATING:
@@ -103,7 +103,7 @@ class ForwardMode(Level):
             look.seen = base.version[0]
         target._tangent = tangent
 
-    def look_again(self, box: Any, look: Any) -> None:
+    def refresh_box(self, box: Any, look: Any) -> None:
         whole = look.base.tangent
         box._tangent = None if whole is None else look.through(whole)
 
@@ -117,43 +117,45 @@ def check_tangent(value: Any, tangent: Any) -> None:
         )
 
 
-def tangents(op: Op, values: list[Any], given: list[Any], outputs: tuple[Any, ...], settings: Settings) -> Any:
+def output_tangents(op: Op, values: list[Any], input_tangents: list[Any], outputs: tuple[Any, ...], settings: Settings) -> Any:
     """The tangents of the results from those of the arguments; None for what does not move."""
     next_number()  # as a node does, so that whoever counts them sees that derivatives are taken
-    names = known(op, values, outputs, settings)
+    names = rule_arguments(op, values, outputs, settings)
     if op.jvp is not None:
-        moving = {f"d{name}": still(v) if t is None else t for name, v, t in zip(op.inputs, values, given)}
-        return several(op, call(op.jvp, names | moving))
+        arguments = {f"d{name}": zero_tangent(v) if t is None else t for name, v, t in zip(op.inputs, values, input_tangents)}
+        return outputs_of(op, call_by_name(op.jvp, names | arguments))
     if op.kind == LINEAR:
-        moved = [t if t is not None else still(v) if rule_of(op, i) else v for i, (v, t) in enumerate(zip(values, given))]
-        return several(op, apply(op, moved, settings))
+        directions = [
+            t if t is not None else zero_tangent(v) if rule_of(op, i) else v for i, (v, t) in enumerate(zip(values, input_tangents))
+        ]
+        return outputs_of(op, apply(op, directions, settings))
     if op.kind == BILINEAR:
-        terms = [apply(op, [*values[:i], t, *values[i + 1 :]], settings) for i, t in enumerate(given) if t is not None]
+        terms = [apply(op, [*values[:i], t, *values[i + 1 :]], settings) for i, t in enumerate(input_tangents) if t is not None]
         return (terms[0] if len(terms) == 1 else terms[0] + terms[1],)
     if op.kind == ELEMENTWISE:
         total = None
-        for i, t in enumerate(given):
+        for i, t in enumerate(input_tangents):
             if t is not None:
                 term = rule_of(op, i).function(t, *[names[n] for n in rule_of(op, i).needs])
                 total = term if total is None else total + term
         return (total,)
-    return transposed(op, given, outputs, names)
+    return transposed(op, input_tangents, outputs, names)
 
 
-def transposed(op: Op, given: list[Any], outputs: tuple[Any, ...], names: Settings) -> list[Any]:
+def transposed(op: Op, input_tangents: list[Any], outputs: tuple[Any, ...], names: Settings) -> list[Any]:
     """Forward mode out of backward rules: each is a linear map of g, and the transpose of that map is the Jacobian."""
     with Tape() as tape:
         g = [tape.input(zeros(out)) if out.payload.dtype in FLOATING else zeros(out) for out in outputs]
-        made: dict[int, Any] = {}
-        for i, t in enumerate(given):
-            if t is not None and i not in made:
+        pulled: dict[int, Any] = {}
+        for i, t in enumerate(input_tangents):
+            if t is not None and i not in pulled:
                 rule = rule_of(op, i)
                 back = rule.function(g[0] if op.outputs == 1 else tuple(g), *[names[n] for n in rule.needs])
-                made |= enumerate(back) if op.variadic else {i: back}
-    moving = [i for i, t in enumerate(given) if t is not None]
+                pulled |= enumerate(back) if op.variadic else {i: back}
+    active = [i for i, t in enumerate(input_tangents) if t is not None]
     leaves = [box for box in g if tape.owns(box)]
-    found = iter(tape.pull([made[i] for i in moving], [given[i] for i in moving], leaves))
-    return [next(found) if tape.owns(box) else None for box in g]
+    transposes = iter(tape.pull([pulled[i] for i in active], [input_tangents[i] for i in active], leaves))
+    return [next(transposes) if tape.owns(box) else None for box in g]
 
 
 def rule_of(op: Op, i: int) -> Any:
@@ -161,7 +163,7 @@ def rule_of(op: Op, i: int) -> Any:
     return op.rules.get(op.inputs[0] if op.variadic else op.inputs[i])
 
 
-def known(op: Op, values: list[Any], outputs: tuple[Any, ...], settings: Settings) -> Settings:
+def rule_arguments(op: Op, values: list[Any], outputs: tuple[Any, ...], settings: Settings) -> Settings:
     """All that a rule may ask for, by name."""
     shapes = tuple(np.shape(v) for v in values)
     per_input: list[Any] = [(op.inputs[0], values, shapes)] if op.variadic else list(zip(op.inputs, values, shapes))
@@ -172,11 +174,11 @@ def known(op: Op, values: list[Any], outputs: tuple[Any, ...], settings: Setting
     return names | {name: function(*[names[n] for n in needs]) for name, (function, needs) in op.shared.items()}
 
 
-def still(v: Any) -> Any:
+def zero_tangent(v: Any) -> Any:
     """The tangent of what does not move."""
     return zeros(v) if isinstance(v, Tensor) else np.zeros_like(v)
 
 
-def call(function: Callable[..., Any], names: Settings) -> Any:
+def call_by_name(function: Callable[..., Any], names: Settings) -> Any:
     """Call a function with what it asks for by the names of its parameters."""
     return function(*[names[n] for n in parameters(function)])

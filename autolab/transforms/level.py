@@ -156,7 +156,7 @@ class ViewPath:
         """If the base was written to since, look again."""
         if self.seen != self.base.version[0]:
             self.seen = self.base.version[0]
-            box.home.look_again(box, self)
+            box.home.refresh_box(box, self)
 
 
 class Level:
@@ -170,12 +170,12 @@ class Level:
     records = False  # whether recording is on when it opens: it does not depend on a no_grad around it then, only on one within
 
     def __enter__(self) -> Any:
-        own = modes.__dict__  # to ask a thread-local for it takes as long as for any attribute
-        levels, self.outside = own["levels"], own["grad"]
+        state = modes.__dict__  # to ask a thread-local for it takes as long as for any attribute
+        levels, self.outside = state["levels"], state["grad"]
         levels.append(self)
         self.number, self.active = len(levels), True
         if self.records:
-            own["grad"] = True
+            state["grad"] = True
         if self.number == 1:
             modes.settle()
         else:  # they are settled for transforms
@@ -183,9 +183,9 @@ class Level:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        self.active, own = False, modes.__dict__
-        del own["levels"][self.number - 1 :]
-        own["grad"] = self.outside
+        self.active, state = False, modes.__dict__
+        del state["levels"][self.number - 1 :]
+        state["grad"] = self.outside
         if self.number == 1:
             modes.settle()
 
@@ -246,18 +246,17 @@ class Level:
         """Run one row whose highest argument is a box of this level."""
         if not self.active:
             self.check_active()
-        values = [a.value if isinstance(a, TransformTensor) and a.home is self else a for a in args]
-        results = self.run(op, args, values, settings)
+        results = self.run(op, args, [self.take(a) for a in args], settings)
         if op.view:
             for k, t in enumerate(results):
-                self.look_into(t, args[0], (op, settings, None if op.outputs == 1 else k))
+                self.record_view(t, args[0], (op, settings, None if op.outputs == 1 else k))
         return results[0] if op.outputs == 1 else results
 
-    def look_into(self, box: Any, source: Any, step: Step) -> None:
+    def record_view(self, box: Any, source: Any, step: Step) -> None:
         """Remember that `box` shows entries of `source`, and count writes to them together."""
         box.view_info, box.version = ViewPath.of(source, step), source.version
 
-    def look_again(self, box: Any, look: ViewPath) -> None:
+    def refresh_box(self, box: Any, look: ViewPath) -> None:
         """What this level knows about a box whose base was written to follows from the base."""
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
@@ -318,7 +317,7 @@ class Lowered:
         modes.settle()
 
 
-def several(op: Op, outputs: Any) -> tuple[Any, ...]:
+def outputs_of(op: Op, outputs: Any) -> tuple[Any, ...]:
     return (outputs,) if op.outputs == 1 else tuple(outputs)
 
 
@@ -356,7 +355,7 @@ def room_for(x: Tensor, other: Tensor) -> Any:
     return TABLE["clone"](x)
 
 
-def look_anew(box: Any, out: Any) -> Any:
+def become_view(box: Any, out: Any) -> Any:
     """Let a box become `out`, a view of it: what `squeeze_` and its kin do to a tensor."""
     before = object.__new__(type(box))
     for cls in type(box).__mro__:
@@ -369,9 +368,9 @@ def look_anew(box: Any, out: Any) -> Any:
                     pass
     if out.view_info is not None and out.view_info.base is box:
         box.view_info = ViewPath(before, out.view_info.path)
-    made = getattr(box, "made", None)  # inside vmap a view knows its source this way
-    if made is not None and made[1] is box:
-        box.made = (made[0], before, made[2])
+    source = getattr(box, "view_source", None)  # inside vmap a view knows its source this way
+    if source is not None and source[1] is box:
+        box.view_source = (source[0], before, source[2])
     return box
 
 

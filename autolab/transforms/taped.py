@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from autolab.engine.apply import apply, top_transform
 from autolab.engine.backward import run_quietly
 from autolab.engine.inplace import adopt_saved_result
-from autolab.engine.modes import GENERATED, modes, recording
+from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
 from autolab.engine.record import record
 from autolab.engine.tensor import TABLE, Tensor, new_tensor
-from autolab.transforms import crossing
-from autolab.transforms.level import Level, Settings, TransformTensor, ViewPath, several, zeros
+from autolab.transforms.level import Level, Settings, TransformTensor, ViewPath, outputs_of, zeros
 
 if TYPE_CHECKING:
     from autolab.engine.op import Op
@@ -22,9 +21,6 @@ class Taped(TransformTensor):
     """A value with a place on its level's tape: an `edge` as on level 0, to nodes that hold tensors of the levels below."""
 
     __slots__ = ()
-
-
-GENERATED["Taped"] = Taped
 
 
 class Tape(Level):
@@ -47,20 +43,15 @@ class Tape(Level):
         return super().__enter__()
 
     def apply(self, op: Op, args: Any, settings: Settings) -> Any:
-        if self.batch is not None and op.mapped is not False and not self.watched:
-            if op.mapped is None:
-                op.mapped = crossing.compile_mapped(op)
-            t = op.mapped(self, self.batch, *args, settings) if op.mapped else None
+        if not self.watched:
+            written = None if self.batch is None else op.mapped
+            t = None if written is None else written(self, self.batch, *args, settings)
             if t is not None:
                 return t
-        if op.taped is None:
-            op.taped = crossing.compile_taped(op)
-        if self.watched or not op.taped:
-            return super().apply(op, args, settings)
-        t = op.taped(self, *args, settings)
-        if op.view:
-            self.look_into(t, args[0], (op, settings, None))
-        return t
+            written = op.taped
+            if written is not None:
+                return written(self, *args, settings)
+        return super().apply(op, args, settings)
 
     def lower(self, op: Op, settings: Settings, *values: Any) -> Any:
         """What the row gives on the levels below."""
@@ -71,7 +62,7 @@ class Tape(Level):
             return apply(op, values, settings)
 
     def run(self, op: Op, args: Any, values: list[Any], settings: Settings) -> tuple[Any, ...]:
-        results = tuple([self.put(out) for out in several(op, self.lower(op, settings, *values))])
+        results = tuple([self.put(out) for out in outputs_of(op, self.lower(op, settings, *values))])
         if modes.grad:
             record(op, args, values, settings, results, self.number)
         return results
@@ -102,7 +93,7 @@ class Tape(Level):
             look.seen = look.base.version[0]
             target.edge = look.through(look.base).edge if source.edge is None else source.edge
 
-    def look_again(self, box: Any, look: ViewPath) -> None:
+    def refresh_box(self, box: Any, look: ViewPath) -> None:
         with recording(True):
             box.edge = look.through(look.base).edge
 
@@ -110,9 +101,9 @@ class Tape(Level):
         """The gradients of the inputs: the one backward pass, over this tape, on tensors of the levels below."""
         roots = [(out, g) for out, g in zip(outputs, gradients) if self.owns(out) and edge_of(out) is not None]
         starts, gs = [out for out, _ in roots], [g for _, g in roots]
-        found: dict[Any, Any] = {}
-        run_quietly(starts, gs, retain_graph=retain_graph, accumulate=False, captured=found)
-        gradients = [found.get(box.extra.accumulator()) for box in inputs]
+        captured: dict[Any, Any] = {}
+        run_quietly(starts, gs, retain_graph=retain_graph, accumulate=False, captured=captured)
+        gradients = [captured.get(box.extra.accumulator()) for box in inputs]
         return [zeros(box.value) if g is None else as_tensor(g) for g, box in zip(gradients, inputs)]
 
 

@@ -1,58 +1,17 @@
-"""The source of a rule. What documents, widgets and messages show, and what the shortcuts contain, is the formula itself."""
+"""The formula of a lambda as text, with other names for its arguments: what generated code contains."""
 
 from __future__ import annotations
 
 import ast
-import inspect
-import linecache
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from autolab.engine.op import Op
 from autolab.fast.kernel import load_kernels
-
-
-@cache
-def functions_by_line(file: str) -> dict[int, list[ast.Lambda | ast.FunctionDef]]:
-    """The lambdas and functions of a file, by the line they start on."""
-    found: dict[int, list[ast.Lambda | ast.FunctionDef]] = {}
-    for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
-        if isinstance(node, ast.Lambda | ast.FunctionDef):
-            found.setdefault(node.lineno, []).append(node)
-    return found
-
-
-@cache
-def expression(function: Callable[..., Any]) -> ast.expr | None:
-    """What a lambda, or a function that is a single `return`, computes; None for anything else."""
-    code = getattr(function, "__code__", None)
-    if code is None:
-        return None
-    for node in functions_by_line(code.co_filename).get(code.co_firstlineno, ()):
-        if isinstance(node, ast.Lambda):
-            if _spans(node, code):
-                return node.body
-        else:
-            statements = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
-            if len(statements) == 1 and isinstance(statements[0], ast.Return):
-                return statements[0].value
-    return None
-
-
-def body(function: Callable[..., Any]) -> str:
-    """The same as text; for a longer function its name and arguments.
-
-    >>> body(lambda g, y: g * y)
-    'g * y'
-    """
-    found = expression(function)
-    if found is not None:
-        return ast.unparse(found)
-    return f"{function.__name__}({', '.join(inspect.signature(function).parameters)})"
+from autolab.formula import expression
 
 
 def inlined(
@@ -66,26 +25,20 @@ def inlined(
     """
     if getattr(function, "__name__", "") != "<lambda>" or function.__code__.co_freevars:
         return None
-    found = expression(function)
-    if found is None or any(isinstance(n, ast.Lambda | ast.comprehension | ast.NamedExpr) for n in ast.walk(found)):
+    formula = expression(function)
+    if formula is None or any(isinstance(n, ast.Lambda | ast.comprehension | ast.NamedExpr) for n in ast.walk(formula)):
         return None
-    used = {n.id for n in ast.walk(found) if isinstance(n, ast.Name)} - set(arguments)
+    used = {n.id for n in ast.walk(formula) if isinstance(n, ast.Name)} - set(arguments)
     for name in used & set(function.__globals__):
         if names.setdefault(name, function.__globals__[name]) is not function.__globals__[name]:
             return None
-    copy = ast.parse(ast.unparse(found), mode="eval")
+    copy = ast.parse(ast.unparse(formula), mode="eval")
     if arrays:
         copy = _Typed(set(arrays), names).visit(copy)
         if one_shape and not any(isinstance(n, ast.Call) for n in ast.walk(copy)):
             copy = _WrittenOver(set(arrays), names).visit(copy)
     copy = _Rename(arguments, matrices).visit(copy)
     return ast.unparse(ast.fix_missing_locations(copy))
-
-
-@cache
-def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    """The names of what a function asks for."""
-    return tuple(inspect.signature(function).parameters)
 
 
 def product(a: Any, b: Any) -> Any:
@@ -127,14 +80,14 @@ class _Typed(ast.NodeTransformer):
         self.names[name] = np.array(number.value, np.float32)
         return ast.Name(name, ast.Load())
 
-    def is_array(self, found: ast.expr) -> bool:
+    def is_array(self, formula: ast.expr) -> bool:
         """Whether an expression is a float32 array for certain: one of them, or arithmetic on them."""
-        if isinstance(found, ast.Name):
-            return found.id in self.arrays
-        if isinstance(found, ast.UnaryOp):
-            return self.is_array(found.operand)
-        if isinstance(found, ast.BinOp) and not isinstance(found.op, ast.MatMult):
-            return self.is_array(found.left) or self.is_array(found.right)
+        if isinstance(formula, ast.Name):
+            return formula.id in self.arrays
+        if isinstance(formula, ast.UnaryOp):
+            return self.is_array(formula.operand)
+        if isinstance(formula, ast.BinOp) and not isinstance(formula.op, ast.MatMult):
+            return self.is_array(formula.left) or self.is_array(formula.right)
         return False
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -182,14 +135,3 @@ class _WrittenOver(_Typed):
         setattr(node, inner, operand)
         self.names[function.__name__] = function
         return ast.Call(ast.Name(function.__name__, ast.Load()), [node.left, node.right, ast.Name(place, ast.Load())], [])
-
-
-def _spans(node: ast.Lambda, code: Any) -> bool:
-    """Several lambdas may start on one line: the right one spans the columns of the code object."""
-    places = [p for p in code.co_positions() if None not in p and (p[0], p[2]) != (p[1], p[3])]  # RESUME has no width
-    first = min(((line, column) for line, _, column, _ in places if line >= node.body.lineno), default=None)
-    last = max(((end, column) for _, end, _, column in places), default=None)
-    if first is None or last is None:
-        return False
-    start, stop = (node.body.lineno, node.body.col_offset), (node.body.end_lineno, node.body.end_col_offset)
-    return first >= start and last <= stop and last > start

@@ -1,0 +1,66 @@
+"""The source of a rule: what documents, widgets and messages show, and what generated code contains, is the formula itself."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+
+@cache
+def functions_by_line(file: str) -> dict[int, list[ast.Lambda | ast.FunctionDef]]:
+    """The lambdas and functions of a file, by the line they start on."""
+    found: dict[int, list[ast.Lambda | ast.FunctionDef]] = {}
+    for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
+        if isinstance(node, ast.Lambda | ast.FunctionDef):
+            found.setdefault(node.lineno, []).append(node)
+    return found
+
+
+@cache
+def expression(function: Callable[..., Any]) -> ast.expr | None:
+    """What a lambda, or a function that is a single `return`, computes; None for anything else."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return None
+    for node in functions_by_line(code.co_filename).get(code.co_firstlineno, ()):
+        if isinstance(node, ast.Lambda):
+            if _spans(node, code):
+                return node.body
+        else:
+            statements = [s for s in node.body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]
+            if len(statements) == 1 and isinstance(statements[0], ast.Return):
+                return statements[0].value
+    return None
+
+
+def body(function: Callable[..., Any]) -> str:
+    """The same as text; for a longer function its name and arguments.
+
+    >>> body(lambda g, y: g * y)
+    'g * y'
+    """
+    found = expression(function)
+    if found is not None:
+        return ast.unparse(found)
+    return f"{function.__name__}({', '.join(inspect.signature(function).parameters)})"
+
+
+@cache
+def parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The names of what a function asks for."""
+    return tuple(inspect.signature(function).parameters)
+
+
+def _spans(node: ast.Lambda, code: Any) -> bool:
+    """Several lambdas may start on one line: the right one spans the columns of the code object."""
+    places = [p for p in code.co_positions() if None not in p and (p[0], p[2]) != (p[1], p[3])]  # RESUME has no width
+    first = min(((line, column) for line, _, column, _ in places if line >= node.body.lineno), default=None)
+    last = max(((end, column) for _, end, _, column in places), default=None)
+    if first is None or last is None:
+        return False
+    start, stop = (node.body.lineno, node.body.col_offset), (node.body.end_lineno, node.body.end_col_offset)
+    return first >= start and last <= stop and last > start
