@@ -16,10 +16,10 @@ from autolab.compiler.lower import Method, Step, Value, values_in
 from autolab.compiler.program import Accumulate, Again, Load, Refuse, Within
 from autolab.engine.node import add_into
 from autolab.engine.tensor import Tensor, new_tensor
+from autolab.rules.elementwise import keep
 
 LARGE = 1 << 16  # entries: from here on chains are run in blocks
 BLOCK = 1 << 14  # entries of a block: a few of them fit the second-level cache
-IN_BLOCKS = (np.where,)
 # On single numbers Python's operators take a tenth of a ufunc's time.
 OPERATORS = {
     np.add: "{} + {}", np.subtract: "{} - {}", np.multiply: "{} * {}", np.true_divide: "{} / {}", np.negative: "-{}",
@@ -194,7 +194,7 @@ class Group:
 
     @classmethod
     def can(cls, step: Step) -> bool:
-        return isinstance(step.function, np.ufunc) or step.function in IN_BLOCKS
+        return isinstance(step.function, np.ufunc) or step.function in (np.where, keep.compute)
 
     def __init__(self, steps: list[Step], shape: tuple[int, ...], leaving: set[Value]) -> None:
         self.steps, self.shape = steps, shape

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.node import column_sums
-from autolab.engine.op import Op
+from autolab.engine.op import Op, Rule
+from autolab.fast.kernel import always
 from autolab.formula import expression, functions_by_line
 
 UFUNCS: dict[type, Any] = {
@@ -178,18 +179,27 @@ class Lowering:
 
     # -- formulas ---------------------------------------------------------------------------------
 
-    def formula(self, function: Any, env: dict[str, Any], elementwise: bool) -> Any:
-        """What function(**env) gives: its formula taken apart, or one step that calls it."""
+    def row(self, op: Op, env: dict[str, Any]) -> Any:
+        """The result of a row."""
+        return self.formula(op.forward, env, op.kind == "elementwise", op.compute)
+
+    def rule(self, op: Op, rule: Rule, env: dict[str, Any]) -> Any:
+        """What a rule of the row gives."""
+        return self.formula(rule.function, env, op.kind == "elementwise", rule.compute)
+
+    def formula(self, function: Any, env: dict[str, Any], elementwise: bool, compute: Any = None) -> Any:
+        """What function(**env) gives: its formula taken apart, or one step that calls it, or what computes it in any case."""
         mark = len(self.steps), dict(self.known)
         try:
-            return Formula(self, function, env, elementwise).whole(function)
+            if not always(function):
+                return Formula(self, function, env, elementwise).whole(function)
         except NotSimple:
             del self.steps[mark[0] :]
             self.known = mark[1]
         code = function.__code__
         positional = [env[n] for n in code.co_varnames[: code.co_argcount]]
         keywords = {n: env[n] for n in code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]}
-        return self.emit(function, tuple(positional), keywords, elementwise)
+        return self.emit(compute or function, tuple(positional), keywords, elementwise)
 
 
 class Formula:
@@ -371,8 +381,7 @@ class Formula:
         if function is np.swapaxes and args[0].sample.ndim == 2 and set(args[1:]) == {-1, -2}:
             return self.to.emit(np.transpose, (args[0],))
         if isinstance(function, Op):
-            elementwise, function = function.kind == "elementwise", function.forward
-            return self.to.formula(function, bound(function, args, kwargs) or self.unsure(), elementwise)
+            return self.to.row(function, bound(function.forward, args, kwargs) or self.unsure())
         if (getattr(function, "__module__", None) or "").startswith("autolab.") and simple_call(function, args, kwargs):
             env = bound(function, args, kwargs)
             if env is not None:

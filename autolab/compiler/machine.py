@@ -14,6 +14,7 @@ import numpy as np
 
 from autolab.compiler.emit import Group, Source, is_sum
 from autolab.compiler.lower import Step, Value
+from autolab.rules.elementwise import keep
 
 try:
     import numba
@@ -118,6 +119,8 @@ def formula(step: Step) -> str | None:
     names = [a.name for a in args]
     if function is np.where and len(args) == 3:
         return "{1} if {0} else {2}".format(*names) if kinds[0] == BOOL and kinds[1] == kinds[2] == kind else None
+    if function is keep.compute:
+        return f"{names[0]} if {names[1]} else {kind.name}(0)" if kinds == [kind, BOOL] and kind in FLOATS else None
     if function in LOGIC or function in COMPARISONS:
         wanted = (BOOL,) if function in LOGIC else FLOATS
         same = kinds[0] in wanted and all(k == kinds[0] for k in kinds)

@@ -138,12 +138,11 @@ class Builder:
             raws = [self.promoted(r, to) for r, to in zip(raws, promote_operands(op, plain))]
         if op.refuse is not None and all(not hasattr(r, "dtype") or r.dtype.kind in "iu" for r in plain):
             self.to.steps.append(Refuse(op.refuse, tuple(raws)))  # a whole number divided by 0
-        elementwise = op.kind == "elementwise"
         settings = {**op.settings, **event.settings}
         if op.variadic:
-            out = self.to.emit(op.forward, tuple(raws), settings)
+            out = self.to.emit(op.compute, tuple(raws), settings)
         else:
-            out = self.to.formula(op.forward, {**dict(zip(op.inputs, raws)), **settings}, elementwise)
+            out = self.to.row(op, {**dict(zip(op.inputs, raws)), **settings})
         outs = tuple(out) if event.several else (out,)
         if not all(isinstance(o, Value) for o in outs):
             raise CannotCompile(f"{op.name} gives something that is no array")
@@ -224,14 +223,14 @@ class Builder:
         if op.variadic:
             rule = next(iter(op.rules.values()))
             given = [self.asked_for(record, need, settings) for need in rule.needs]
-            out = self.to.emit(rule.function, (g, *given))
+            out = self.to.emit(rule.compute, (g, *given))
             found = [gi if needs else None for gi, needs in zip(out if isinstance(out, tuple) else (out,), event.needs)]
         else:
             for i, name in enumerate(op.inputs):
                 if event.needs[i] and name in op.rules:
                     rule = op.rules[name]
                     env = {rule.incoming: g, **{need: self.asked_for(record, need, settings) for need in rule.needs}}
-                    found[i] = self.to.formula(rule.function, env, op.kind == "elementwise")
+                    found[i] = self.to.rule(op, rule, env)
         if op.kind == "elementwise" and len(event.args) > 1:
             shape, dtype = record.outs[0].sample.shape, record.outs[0].sample.dtype
             for i, own in enumerate(record.own):

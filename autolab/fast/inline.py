@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from autolab.engine.op import Op
+from autolab.fast.kernel import load_kernels
 from autolab.formula import expression
 
 
@@ -106,9 +108,10 @@ class _Typed(ast.NodeTransformer):
             a, b = node.args
             node.args = [self.beside(a, b), self.beside(b, a)]
         row: Any = self.names.get(node.func.id) if isinstance(node.func, ast.Name) else None
-        if hasattr(row, "forward") and not node.keywords:  # on arrays, calling a row is calling its forward function
-            name = f"{row.name}_forward"
-            self.names[name], node.func = row.forward, ast.Name(name, ast.Load())
+        if isinstance(row, Op) and not node.keywords:  # on arrays, calling a row is calling what computes it
+            load_kernels(row)
+            name = f"{row.name}_compute"
+            self.names[name], node.func = row.compute, ast.Name(name, ast.Load())
         return node
 
 

@@ -1,6 +1,7 @@
 """A kernel is a faster way to compute what a row of the table says: its forward formula, or one of its rules, on arrays.
 
-    kernel(rows.relu, x=relu_rule, least=1 << 12)
+    kernel(rows.erf, erf)
+    block_kernel(rows.relu, relu, x=relu_rule)
 
 The formula stays the truth: it is what documents show, what runs on Tensors (for second derivatives), and what runs everywhere with
 AUTOLAB_FAST=0. One law holds for all kernels: on the samples of its row a kernel gives what the formula gives.
@@ -10,10 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from itertools import repeat
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from autolab.engine.node import F32, F64
 from autolab.engine.op import Op
+from autolab.fast.blocks import goes_along, in_blocks
 from autolab.fast.kernels import FAMILIES
+
+MANY = 1 << 12  # entries: from here on blocks are worth it
+LARGE = 1 << 16  # entries: from here on a gradient is written over the one that came in (autolab.engine.backward)
 
 
 class Kernel(NamedTuple):
@@ -26,12 +35,15 @@ class Kernel(NamedTuple):
 
 # By the formula: the forward function of a row, or one of its rules.
 KERNELS: dict[Callable[..., Any], Kernel] = {}
+# By the formula: into(x, setting, out) or into(g, x, setting, out), which computes the same in the memory of `out`. Of a rule, `out` may be
+# `g`: it is the last to be written.
+BLOCK_KERNELS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
 def kernel(row: Op, forward: Callable[..., Any] | None = None, *, least: int = 0, **rules: Callable[..., Any]) -> None:
     """Let a row be computed by `forward(*inputs, **settings)`, and its rules by `rule(g, what the formula asks for)`.
 
-    forward takes all that the row takes but Tensors: arrays, 0-d results, numbers. A rule is called with arrays; g has at least one axis.
+    forward takes all that the row takes but Tensors: arrays, 0-d results, numbers. So does a rule.
     """
     if forward is not None:
         row.compute = forward
@@ -40,6 +52,41 @@ def kernel(row: Op, forward: Callable[..., Any] | None = None, *, least: int = 0
         rule = row.rules[x]
         rule.compute = function
         KERNELS[rule.function] = Kernel(row, function, least)
+
+
+def block_kernel(
+    row: Op, forward: Callable[..., Any] | None = None, *, least: int = MANY, dtypes: Any = (F32, F64), **rules: Callable[..., Any]
+) -> None:
+    """Let large arrays be computed by forward(*inputs, *settings, out), and rules by rule(g, what the formula asks for, out), in blocks.
+
+    They are called with blocks of arrays of one shape and one of the `dtypes`, with masks, and with numbers.
+    """
+    into = {row.rules[x].function: function for x, function in rules.items()}
+    if forward is not None:
+        into[row.forward] = forward
+    BLOCK_KERNELS.update(into)
+    settings = {row.forward: row.settings}
+    blockwise = {formula: _blockwise(formula, f, least, dtypes, settings.get(formula, {})) for formula, f in into.items()}
+    kernel(row, blockwise.get(row.forward), least=least, **{x: blockwise[row.rules[x].function] for x in rules})
+
+
+def _blockwise(formula: Callable[..., Any], into: Callable[..., Any], least: int, dtypes: Any, defaults: dict[str, Any]) -> Any:
+    """What computes by `into` where that can be, and by the formula elsewhere."""
+
+    def compute(x: Any, *others: Any, **settings: Any) -> Any:
+        if type(x) is np.ndarray and x.size >= least and x.ndim and x.dtype in dtypes:
+            values = (*others, *[settings.get(name, default) for name, default in defaults.items()]) if defaults else others
+            out = np.empty_like(x)
+            if out.strides == x.strides and all(map(goes_along, values, repeat(x))):
+                return in_blocks(into, x, *values, out=out)
+        return formula(x, *others, **settings)
+
+    return compute
+
+
+def always(formula: Callable[..., Any]) -> bool:
+    """Whether a kernel computes in place of a formula whatever the size of the arrays."""
+    return formula in KERNELS and not KERNELS[formula].least
 
 
 def load_kernels(op: Op) -> None:

@@ -1,9 +1,4 @@
-"""Large arrays, entry by entry: gradients over the gradient that came in, and formulas a block at a time.
-
-Going through a million numbers takes as long as their way through memory, whatever is computed on the way. So a gradient is written
-over the one that came in, if nobody but the backward pass holds that; and a formula of several steps is applied to blocks, whose
-intermediate results stay in the cache. `STEPS` has formulas that are written out step by step for this (autolab.rules.steps).
-"""
+"""Gradients of large arrays, entry by entry, written over the gradient that came in, if nobody but the backward pass holds that."""
 
 from __future__ import annotations
 
@@ -15,23 +10,9 @@ import numpy as np
 
 from autolab.engine.node import F32, F64, OpNode
 from autolab.engine.op import Op, Plan
+from autolab.fast.blocks import goes_along, in_blocks
 from autolab.fast.inline import UFUNCS, inlined
-
-BLOCK = 1 << 15  # entries: a few intermediate results of a block fit into the cache beside each other
-MANY = 1 << 12  # entries: from here on the steps below are taken
-# forward(x, *, setting) or rule(g, x, setting) -> into(x, setting, out), which computes the same in the memory of `out`, for float32
-# and float64. Of a rule, `out` may be `g`: it is the last to be written. For rows that are not elementwise there is no `out`.
-STEPS: dict[Callable[..., Any], Callable[..., Any]] = {}
-
-
-def by_steps(into: Callable[..., Any], x: Any, values: tuple[Any, ...]) -> Any:
-    """What into(x, *values, out) makes of a contiguous array, block by block."""
-    out = np.empty(x.shape, x.dtype)
-    flat, result = x.reshape(-1), out.reshape(-1)
-    for start in range(0, flat.size, BLOCK):
-        some = slice(start, start + BLOCK)
-        into(flat[some], *values, result[some])
-    return out
+from autolab.fast.kernel import BLOCK_KERNELS, KERNELS
 
 
 def compile_in_place(op: Op, plan: Plan) -> Callable[..., Any] | None:
@@ -47,7 +28,7 @@ def compile_in_place(op: Op, plan: Plan) -> Callable[..., Any] | None:
         """What `node.run(g, False)` gives, for a large g; in its memory if it is `ours`."""
         values = node.unpack(False) if node.input_meta is None and (g.dtype is F32 or g.dtype is F64) else None
         same = g.base is not None and not any(g.strides)  # one number, in the shape of all that were added up
-        if values is None or not (same or g.flags.c_contiguous) or not all(stands_beside(v, g) for v in values):
+        if values is None or not (same or g.flags.c_contiguous) or not all(goes_along(v, g) for v in values):
             return node.run(g, False)
         found: list[Any] = [None] * len(node.edges)
         if node.edges[0] is node.edges[-1] and len(rules) == 2 and say_the_same(rules, values):  # z * z
@@ -60,13 +41,6 @@ def compile_in_place(op: Op, plan: Plan) -> Callable[..., Any] | None:
         return found
 
     return vjp_in_place
-
-
-def stands_beside(value: Any, g: Any) -> bool:
-    """Whether a saved value can be looked at entry by entry along with g, and keeps its dtype."""
-    if type(value) is not np.ndarray:
-        return type(value) in (int, float, bool, type(None))
-    return value.shape == g.shape and value.flags.c_contiguous and (value.dtype is g.dtype or value.dtype.kind == "b")
 
 
 class Written(NamedTuple):
@@ -83,8 +57,9 @@ class Written(NamedTuple):
 
 
 def written(rule: Callable[..., Any]) -> Written:
-    if rule in STEPS:
-        return Written(rule, None, 9, STEPS[rule])
+    if rule in BLOCK_KERNELS:
+        return Written(KERNELS[rule].function, None, 9, BLOCK_KERNELS[rule])
+    rule = KERNELS[rule].function if rule in KERNELS else rule
     count = rule.__code__.co_argcount
     given = ["g", *(f"v{k}" for k in range(1, count))]
     names: dict[str, Any] = {ufunc.__name__: ufunc for ufunc in (*UFUNCS.values(), np.negative)}
@@ -126,8 +101,4 @@ def apply(rule: Written, g: Any, same: bool, values: list[Any], over: Any) -> An
     if rule.steps == 1:
         rule.into(g if one is None else one, *values, out)
         return out
-    flat, *arrays = (a.reshape(-1) if type(a) is np.ndarray else a for a in (out, g if one is None else one, *values))
-    for start in range(0, flat.size, BLOCK):
-        some = slice(start, start + BLOCK)
-        rule.into(*[a[some] if type(a) is np.ndarray else a for a in arrays], flat[some])
-    return out
+    return in_blocks(rule.into, g if one is None else one, *values, out=out)

@@ -24,7 +24,6 @@ from autolab.engine.tensor import Tensor, blank
 from autolab.fast.codegen import NAMES, define
 from autolab.fast.inline import inlined, product
 from autolab.fast.kernel import KERNELS, load_kernels
-from autolab.fast.large import MANY, STEPS, by_steps
 
 MOST_INPUTS = 3
 OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
@@ -32,7 +31,7 @@ OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
 NAMES.update(
     {
         "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
-        "MANY": MANY, "by_steps": by_steps, "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "with_history": with_history,
+        "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "with_history": with_history,
         "Tensor": Tensor, "View": View, "accumulator": accumulator, "edge_of": edge_of, "explained": explained,
         "f32": np.float32, "f64": np.float64, "fit": fit, "general_run": OpNode.run, "apply_general": apply_general,
         "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__, "blank": blank,
@@ -74,15 +73,10 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, checks_
     if not op.settings and len(xs) == 1 and not op.view:
         typed = inlined(op.forward, {first: f"raw_{first}"}, names, xs)
         typed = None if typed == call else typed
-    if op.compute is op.forward and op.forward in STEPS:
-        names["into"] = STEPS[op.forward]
-        values = "".join(f"settings.get({name!r}, {default!r}), " for name, default in op.settings.items())
-        asked = f"dtype is not None and raw_{first}.size > MANY and raw_{first}.flags.c_contiguous"
-        steps = f"by_steps(into, raw_{first}, ({values}))" if op.kind == "elementwise" else f"into(raw_{first}, {values})"
-        call = f"{steps} if {asked} else {f'{typed} if dtype is F32 else ' if typed else ''}{call}"
-        call = f"{typed} if dtype is F32 and raw_{first}.size <= MANY else {call}" if typed else call
-    elif op.compute is op.forward and typed:
+    if typed and op.compute is op.forward:
         call = f"{typed} if dtype is F32 else {call}"
+    elif typed and KERNELS[op.forward].least:
+        call = f"{typed} if dtype is F32 and raw_{first}.size < {KERNELS[op.forward].least} else {call}"
     if op.matrices:
         lines += ["    try:", f"        out = raw_{first}.dot(raw_{xs[1]})", "    except ValueError:", f"        return otherwise({args})"]
     elif op.kind == "elementwise" and len(xs) > 1:

@@ -5,11 +5,11 @@ recorded (`create_graph=True`). They are expressions; they write into nothing, a
 """
 
 from autolab.engine.tensor import TABLE
-from autolab.rules import arithmetic, elementwise, index, linalg, nn, order, reduce, scatter, shape, smooth, steps, strided, words, written
+from autolab.rules import arithmetic, elementwise, index, linalg, nn, order, reduce, scatter, shape, smooth, strided, words, written
 
 # Rows that are loaded with the functions that use them: activations, conv, ctc, padding, pool, resize (autolab.nn.functional), matrix and
 # the special functions.
 __all__ = [
-    "TABLE", "arithmetic", "elementwise", "index", "linalg", "nn", "order", "reduce", "scatter", "shape", "smooth", "steps", "strided",
+    "TABLE", "arithmetic", "elementwise", "index", "linalg", "nn", "order", "reduce", "scatter", "shape", "smooth", "strided",
     "words", "written",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, GENERAL, op
-from autolab.rules import refuse, steps, wide
+from autolab.rules import refuse
 from autolab.rules.elementwise import is_number, keep, or_one
 
 E = ELEMENTWISE
@@ -12,7 +12,7 @@ E = ELEMENTWISE
 # -- remainders, signs -------------------------------------------------------------------------
 
 fmod = op(
-    "fmod", lambda x, y: wide.fmod(x, y), E, numpy=np.fmod, refuse=refuse.whole_division_by_zero("fmod_cpu"),
+    "fmod", lambda x, y: np.fmod(x, y), E, numpy=np.fmod, refuse=refuse.whole_division_by_zero("fmod_cpu"),
     node=lambda x, y: f"FmodBackward{0 if is_number(y) else 1}", number={"FmodBackward0": "y"},
     x=lambda g: g, y=lambda g, x, y: -g * np.trunc(x / y),
 )  # fmt: skip
@@ -71,16 +71,7 @@ def without_nan(x, *, nan, posinf, neginf):
     return np.where(np.isnan(x), nan, np.where(x == np.inf, top, np.where(x == -np.inf, low, x))).astype(x.dtype)[()]
 
 
-def finite_or_not(x, nan, posinf, neginf, out):
-    """Looks closer only where something is not finite."""
-    if np.isfinite(x).all():
-        out[...] = x
-    else:
-        out[...] = without_nan(x, nan=nan, posinf=posinf, neginf=neginf)
-
-
 nan_to_num = op("nan_to_num", without_nan, E, promote="", x=lambda g, x: keep(g, np.isfinite(x)))
-steps.written_out(nan_to_num, finite_or_not)
 # A bound that is a tensor gets the gradient where it is reached from outside; at equality the input has it.
 clamp_min = op(
     "clamp_min", lambda x, y: np.maximum(x, y), E, node="ClampMinBackward1",
@@ -96,8 +87,6 @@ clamp_max = op(
 
 
 def lerp_values(x, y, weight):
-    if is_number(weight):  # a choice for all
-        return x + weight * (y - x) if -0.5 < weight < 0.5 else y - (y - x) * (1 - weight)
     return np.where(np.abs(weight) < 0.5, x + weight * (y - x), y - (y - x) * (1 - weight)).astype(x.dtype)[()]
 
 

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
+from autolab.rules.elementwise import or_one
 from autolab.rules.error_functions import in_double
 
 E = ELEMENTWISE
@@ -142,7 +143,7 @@ j0_values, j1_values, y0_values, y1_values = first_kind(0), first_kind(1), secon
 
 @in_double
 def spherical_j0_values(x):
-    return np.where(np.isinf(x), 0, np.where(x == 0, 1, np.sin(x) / np.where(x == 0, 1, x)))
+    return np.where(np.isinf(x), 0, np.where(x == 0, 1, np.sin(x) / or_one(x)))
 
 
 # -- Airy ------------------------------------------------------------------------------------------
@@ -204,21 +205,19 @@ i0 = op("i0", lambda x: i0_values(x), E, promote="float", numpy=np.i0, x=lambda 
 i0e = op("i0e", lambda x: i0e_values(x), E, promote="float", node="SpecialI0EBackward0",
          x=lambda g, x, out: g * (i1e(x) - np.sign(x) * out))  # fmt: skip
 i1 = op("i1", lambda x: i1_values(x), E, promote="float", node="SpecialI1Backward0",
-        x=lambda g, x, out: g * np.where(x == 0, 0.5, i0(x) - out / np.where(x == 0, 1, x)))  # fmt: skip
+        x=lambda g, x, out: g * np.where(x == 0, 0.5, i0(x) - out / or_one(x)))  # fmt: skip
 i1e = op("i1e", lambda x: i1e_values(x), E, promote="float", node="SpecialI1EBackward0",
-         x=lambda g, x, out: g * np.where(x == 0, 0.5, i0e(x) - out * (np.sign(x) + 1 / np.where(x == 0, 1, x))))  # fmt: skip
+         x=lambda g, x, out: g * np.where(x == 0, 0.5, i0e(x) - out * (np.sign(x) + 1 / or_one(x))))  # fmt: skip
 # PyTorch has no derivatives of the following, nor have they here.
-PLAIN = {
-    "airy_ai": airy_ai_values, "bessel_j0": j0_values, "bessel_j1": j1_values, "bessel_y0": y0_values, "bessel_y1": y1_values,
-    "modified_bessel_i0": i0_values, "modified_bessel_i1": i1_values, "modified_bessel_k0": k0_values,
-    "modified_bessel_k1": k1_values, "scaled_modified_bessel_k0": k0e_values, "scaled_modified_bessel_k1": k1e_values,
-    "spherical_bessel_j0": spherical_j0_values,
-}  # fmt: skip
-
-
-def plain(name, values):
-    return op(name, lambda x: values(x), E, promote="float")
-
-
-ROWS = {name: plain(name, values) for name, values in PLAIN.items()}
-globals().update(ROWS)
+airy_ai = op("airy_ai", lambda x: airy_ai_values(x), E, promote="float")
+bessel_j0 = op("bessel_j0", lambda x: j0_values(x), E, promote="float")
+bessel_j1 = op("bessel_j1", lambda x: j1_values(x), E, promote="float")
+bessel_y0 = op("bessel_y0", lambda x: y0_values(x), E, promote="float")
+bessel_y1 = op("bessel_y1", lambda x: y1_values(x), E, promote="float")
+modified_bessel_i0 = op("modified_bessel_i0", lambda x: i0_values(x), E, promote="float")
+modified_bessel_i1 = op("modified_bessel_i1", lambda x: i1_values(x), E, promote="float")
+modified_bessel_k0 = op("modified_bessel_k0", lambda x: k0_values(x), E, promote="float")
+modified_bessel_k1 = op("modified_bessel_k1", lambda x: k1_values(x), E, promote="float")
+scaled_modified_bessel_k0 = op("scaled_modified_bessel_k0", lambda x: k0e_values(x), E, promote="float")
+scaled_modified_bessel_k1 = op("scaled_modified_bessel_k1", lambda x: k1e_values(x), E, promote="float")
+spherical_bessel_j0 = op("spherical_bessel_j0", lambda x: spherical_j0_values(x), E, promote="float")

@@ -10,9 +10,7 @@ import math
 import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
-from autolab.rules.blocks import clip, horner, in_blocks
-from autolab.rules.elementwise import TWO_OVER_SQRT_PI, is_number
-from autolab.rules.special import erf as erf_values
+from autolab.rules.elementwise import TWO_OVER_SQRT_PI, erf
 
 E = ELEMENTWISE
 SQRT_PI, SQRT_2 = math.sqrt(math.pi), math.sqrt(2)
@@ -20,29 +18,14 @@ FAR, STEP = 12, 64  # the series about centres 1/64 apart serve up to 12
 
 
 def in_double(function):
-    """Compute in float64, give back the dtype that came. `function.single(x)` does it for an array of float32, in fewer steps."""
+    """Compute in float64, give back the dtype that came."""
 
     @functools.wraps(function)
     def forward(*args):
         with np.errstate(all="ignore"):
-            first = args[0]
-            if hasattr(forward, "single") and type(first) is np.ndarray and first.dtype == np.float32 and first.ndim and first.size:
-                return forward.single(np.ascontiguousarray(first))
-            wide = [np.asarray(a, np.float64) for a in args]
-            dtype = np.result_type(*(a if is_number(a) else a.dtype for a in args))
-            return np.asarray(function(*wide)).astype(dtype)[()]
+            return np.asarray(function(*[np.asarray(a, np.float64) for a in args])).astype(np.result_type(*args))[()]
 
     return forward
-
-
-def single(values):
-    """What follows is `values` for float32: into(x, out), block by block, by float64 inside."""
-
-    def keep(into):
-        values.single = functools.partial(in_blocks, values, into=into)
-        return into
-
-    return keep
 
 
 @functools.cache
@@ -86,32 +69,7 @@ def erfcx_values(x):
 @in_double
 def erfc_values(x):
     right = exp_of_square(np.clip(x, 0, 30), -1) * erfcx_right(np.maximum(x, 0))
-    return np.where(x < 0.5, 1 - erf_values(np.asarray(x)), right)
-
-
-# For float32: log(erfcx(r) / t) as a polynomial in t = 1 / (1 + 0.4 r), good to 5e-9 from 0 to where erfc vanishes. The form is that of
-# Numerical Recipes, 6.2.
-TAIL = (
-    -1.48864227117, 0.999534264091, 0.426735137308, 0.118992751932, 0.299703005664, -0.960732690609, 1.91212030604, -2.92581951017,
-    2.53646702642, -1.11567671303, 0.19731869827,
-)  # fmt: skip
-
-
-@single(erfc_values)
-def erfc_into(x, out):
-    """t exp(log(erfcx / t) - r**2) for r = |x|, and 2 less that on the left: without a choice that has to wait for x."""
-    r = np.abs(x).astype(np.float64)
-    t, power = clip(r, 0, 10.2), np.empty_like(r)
-    t *= 0.4
-    t += 1
-    np.divide(1, t, t)
-    horner(TAIL, t, power)
-    r *= r
-    power -= r
-    np.exp(power, power)
-    power *= t
-    np.copysign(power, x, power)
-    np.add(power, 2.0 * np.signbit(x), out, casting="same_kind")
+    return np.where(x < 0.5, 1 - erf(x), right)
 
 
 def inverse_erfc(q):
@@ -129,7 +87,7 @@ def inverse_erf(a):
     """Where erf is a, for |a| <= 1/2: Halley's steps."""
     z = a * (SQRT_PI / 2) * (1 + a * a * (math.pi / 12 + a * a * (7 * math.pi**2 / 480)))
     for _ in range(3):
-        f = (erf_values(z) - a) / (TWO_OVER_SQRT_PI * np.exp(-z * z))
+        f = (erf(z) - a) / (TWO_OVER_SQRT_PI * np.exp(-z * z))
         z = z - f / (1 + z * f)
     return z
 
@@ -140,39 +98,6 @@ def erfinv_values(x):
     central = inverse_erf(np.where(size <= 0.5, x, 0))
     tail = np.copysign(inverse_erfc(np.where((size > 0.5) & (size < 1), 1 - size, 0.5)), x)
     return np.where(size <= 0.5, central, np.where(size < 1, tail, np.where(size == 1, np.copysign(np.inf, x), np.nan)))
-
-
-# For float32: erfinv(x) / x as a polynomial in w - 2.5, w = -log(1 - x**2), good to 1e-8 for w below 5: M. Giles, Approximating the erfinv
-# function, GPU Computing Gems (2011).
-CENTRAL = (
-    1.50140936, 0.246640289, -0.00417738976, -0.00125274842, 0.000218346915, -4.95974349e-06, -3.46335616e-06, 4.65428729e-07,
-    2.32858444e-08, -8.73983086e-09,
-)  # fmt: skip
-
-
-NEAR_ONE = math.sqrt(1 - math.exp(-5))
-
-
-def erfinv_into(x, out):
-    w = clip(x, -NEAR_ONE, NEAR_ONE).astype(np.float64)
-    w *= w
-    np.subtract(1, w, w)
-    np.log(w, w)
-    np.subtract(-2.5, w, w)
-    found = np.empty_like(w)
-    horner(CENTRAL, w, found)
-    np.multiply(found, x, out, casting="same_kind")
-
-
-def erfinv_single(x):
-    out = in_blocks(erfinv_values, x, into=erfinv_into)
-    tail = np.abs(x) > NEAR_ONE
-    if tail.any():
-        out[tail] = erfinv_values(x[tail].astype(np.float64))
-    return out
-
-
-erfinv_values.single = erfinv_single
 
 
 @in_double
@@ -200,7 +125,7 @@ erfc = op("erfc", lambda x: erfc_values(x), E, promote="float", x=lambda g, x: g
 erfcx = op("erfcx", lambda x: erfcx_values(x), E, promote="float", node="SpecialErfcxBackward0",
            x=lambda g, x, out: g * (2 * x * out - TWO_OVER_SQRT_PI))  # fmt: skip
 erfinv = op("erfinv", lambda x: erfinv_values(x), E, promote="float", x=lambda g, out: g * (SQRT_PI / 2 * np.exp(out * out)))
-ndtr = op("ndtr", lambda x: erfc_values(-x / SQRT_2) / 2, E, promote="float", node="SpecialNdtrBackward0",
+ndtr = op("ndtr", lambda x: erfc(-x / SQRT_2) / 2, E, promote="float", node="SpecialNdtrBackward0",
           x=lambda g, x: g * (np.exp(-0.5 * x * x) / math.sqrt(2 * math.pi)))  # fmt: skip
 ndtri = op("ndtri", lambda x: ndtri_values(x), E, promote="float", node="SpecialNdtriBackward0",
            x=lambda g, out: g * (math.sqrt(2 * math.pi) * np.exp(0.5 * out * out)))  # fmt: skip

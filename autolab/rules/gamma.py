@@ -11,9 +11,8 @@ import numpy as np
 
 from autolab.engine.op import ELEMENTWISE, op
 from autolab.rules import refuse
-from autolab.rules.blocks import horner
 from autolab.rules.elementwise import is_number
-from autolab.rules.error_functions import in_double, single
+from autolab.rules.error_functions import in_double
 
 E = ELEMENTWISE
 
@@ -78,80 +77,6 @@ def digamma_values(x):
     return np.where(x == 0, -np.copysign(np.inf, x), np.where((x < 0) & (x == np.floor(x)), np.nan, out))
 
 
-# -- for float32: moved up by UP at once, in float64, where the product of the steps is finite -----------
-
-UP = 6
-LOG_GAMMA = [b / ((2 * k + 2) * (2 * k + 1)) for k, b in enumerate(BERNOULLI[:10])]  # of 1 / x, 1 / x**3 ...
-DIGAMMA = [-b / (2 * k + 2) for k, b in enumerate(BERNOULLI[:10])]  # of 1 / x**2, 1 / x**4 ...
-TRIGAMMA = [1.0, *BERNOULLI[:7]]  # of 1 / x, 1 / x**3 ...
-
-
-def right_half(x, pivot=0.5):
-    """x, or 1 - x where that is larger; and where it is."""
-    y = x.astype(np.float64)
-    left = np.flatnonzero(y < pivot)
-    y[left] = 1 - y[left]
-    return y, left
-
-
-def series_at(x, coefficients):
-    """1 / x, and the sum of coefficients[k] / x**(2 k)."""
-    y = 1 / x
-    out = np.empty_like(y)
-    horner(coefficients, y * y, out)
-    return y, out
-
-
-def pairs(y):
-    """w = y (y + 5), which goes into all pairs of steps: y (y + 1) ... (y + 5) = w (w + 4) (w + 6)."""
-    w = y + (UP - 1)
-    w *= y
-    return w
-
-
-@single(lgamma_values)
-def lgamma_into(x, out):
-    y, left = right_half(x)
-    w, z = pairs(y), y + UP
-    steps = w + 4
-    steps *= w
-    w += 6
-    steps *= w
-    over, found = series_at(z, LOG_GAMMA)
-    found *= over
-    found += 0.5 * math.log(2 * math.pi)
-    found -= z
-    z -= 0.5
-    z *= np.log(y + UP)
-    found += z
-    found -= np.log(steps, steps)
-    found[np.isinf(y)] = np.inf
-    if len(left):
-        a = x[left].astype(np.float64)
-        reflected = math.log(math.pi) - np.log(np.abs(np.sin(math.pi * (a - np.round(a))))) - found[left]
-        found[left] = np.where((a == np.floor(a)) | np.isinf(a), np.inf, reflected)
-    out[...] = found
-
-
-@single(digamma_values)
-def digamma_into(x, out):
-    y, left = right_half(x, 0)
-    w = pairs(y)
-    steps = (w + 4) * w * (w + 6)
-    slope = (2 * y + 5) * ((3 * w + 20) * w + 24)  # of the product
-    over, found = series_at(y + UP, DIGAMMA)
-    found *= over
-    found -= 0.5
-    found *= over
-    found -= np.log(over)
-    found -= slope / steps
-    found[np.isinf(y)] = np.inf
-    if len(left):
-        a = x[left].astype(np.float64)
-        found[left] = np.where(a == np.floor(a), np.nan, found[left] - math.pi / np.tan(math.pi * (a - np.round(a))))
-    out[...] = np.where(x == 0, -np.copysign(np.inf, x), found) if (x == 0).any() else found
-
-
 @in_double
 def zeta_values(x, q):
     """The sum of (q + k)**-x. Not defined below x = 1, nor for negative q and broken x; infinite at the poles."""
@@ -187,24 +112,6 @@ def trigamma_values(x):
     two = np.asarray(2.0)
     reflected = (math.pi / np.sin(math.pi * (x - np.round(x)))) ** 2 - zeta_values(two, np.where(x < 0.5, 1 - x, 1))
     return np.where(x < 0.5, reflected, zeta_values(two, np.where(x < 0.5, 1, x)))
-
-
-@single(trigamma_values)
-def trigamma_into(x, out):
-    y, left = right_half(x)
-    over, found = series_at(y + UP, TRIGAMMA)
-    found *= over
-    over *= over
-    over *= 0.5
-    found += over
-    for k in range(UP):
-        step = y + k
-        step *= step
-        found += np.divide(1, step, step)
-    if len(left):
-        a = x[left].astype(np.float64)
-        found[left] = (math.pi / np.sin(math.pi * (a - np.round(a)))) ** 2 - found[left]
-    out[...] = found
 
 
 def lower_series(a, x):

@@ -7,12 +7,11 @@ import numpy as np
 
 from autolab.engine.node import ones, sum_to
 from autolab.engine.op import ELEMENTWISE, GENERAL, op
-from autolab.fast.large import STEPS
-from autolab.rules.blocks import clip, in_blocks
-from autolab.rules.elementwise import RAW, sigmoid
+from autolab.fast.blocks import clip
+from autolab.fast.kernel import block_kernel
+from autolab.rules.elementwise import RAW, log1p_exp, sigmoid
 from autolab.rules.index import embedding
 from autolab.rules.reduce import count, put_along_axis
-from autolab.rules.steps import log1p_exp
 
 # -- sums, of arrays by BLAS and einsum, in a third of the time ---------------------------------
 
@@ -188,17 +187,15 @@ def huber_slope(x, y, delta):
     return np.where(np.abs(d) < delta, d, delta * np.sign(d))
 
 
-def huber(x, y, *, delta):
-    large = type(x) is np.ndarray and x.size > MANY and x.dtype.kind == "f"
-    return in_blocks(huber_values, x, y, delta, into=huber_into) if large else huber_values(x, y, delta)
-
-
 huber_loss = op(
-    "huber_loss", huber, ELEMENTWISE,
+    "huber_loss", lambda x, y, *, delta: huber_values(x, y, delta), ELEMENTWISE,
     x=lambda g, x, y, delta: g * huber_slope(x, y, delta), y=lambda g, x, y, delta: -g * huber_slope(x, y, delta),
 )  # fmt: skip
-STEPS[huber_loss.rules["x"].function] = lambda g, x, y, delta, out: np.multiply(g, clip(x - y, -delta, delta), out)
-STEPS[huber_loss.rules["y"].function] = lambda g, x, y, delta, out: np.multiply(g, clip(y - x, -delta, delta), out)
+block_kernel(
+    huber_loss, huber_into,
+    x=lambda g, x, y, delta, out: np.multiply(g, clip(x - y, -delta, delta), out),
+    y=lambda g, x, y, delta, out: np.multiply(g, clip(y - x, -delta, delta), out),
+)  # fmt: skip
 
 
 def class_weights(target, weight, ignore_index):
@@ -301,7 +298,7 @@ cross_entropy_back = op(
 
 def bce_values(x, target, weight, pos_weight, *, reduction):
     log_weight = 1 + (pos_weight - 1) * target
-    loss = (1 - target) * x + log_weight * (log1p_exp(x) + np.maximum(-x, 0))
+    loss = (1 - target) * x + log_weight * log1p_exp(-x)
     return reduced(loss * weight, reduction)
 
 
@@ -311,7 +308,7 @@ def bce_rule(g, x, target, weight, pos_weight, reduction):
 
 
 def bce_target_rule(g, x, target_shape, weight, pos_weight, reduction):
-    softplus = log1p_exp(x) + np.maximum(-x, 0)
+    softplus = log1p_exp(-x)
     return share(g, x.shape, reduction) * (((pos_weight - 1) * softplus - x) * weight)
 
 

@@ -1,4 +1,4 @@
-"""The reference of the table, written from the table: `python -m autolab.rules.document > docs/rules.md`."""
+"""The reference of the table, written from the table: `python -m docs.make.rules > docs/rules.md`."""
 
 import inspect
 import types
@@ -31,6 +31,8 @@ from autolab.rules import (
     written,
 )
 
+from .formulas import mathematics
+
 FAMILIES = {
     elementwise: "Entry by entry",
     smooth: "Entry by entry: the functions of a calculus book",
@@ -58,10 +60,10 @@ FAMILIES = {
     polynomials: "Special functions: orthogonal polynomials",
 }
 
-PREFACE = """# The rules
+PREFACE = r"""# The rules
 
-Every operation of autolab, written from the table in [autolab/rules](../autolab/rules) by `python -m autolab.rules.document`.
-What stands here is the text of the code that runs.
+Every operation of autolab, written from the table in [autolab/rules](../autolab/rules) by `python -m docs.make.rules`.
+What stands here is the text of the code that runs; large arrays may be computed by an equal, faster [kernel](../autolab/fast/kernels).
 
 How to read a row:
 
@@ -71,6 +73,8 @@ How to read a row:
 - **remembers** is what the result keeps for it: `out` is the result, an input's own name its value, `x_shape` only its shape.
   Settings of the call, such as `axis`, are kept too. An input that needs no gradient costs nothing: if only `x` needs one, `mul`
   keeps only `y`.
+- **in symbols** is the same as mathematics, where it is mathematics: first the result, then, after $\bar x =$, the gradient of $x$.
+  $[a < b]$ is 1 where the condition holds, 0 elsewhere. A product is one entry by entry.
 - **kind** gives the other modes. *elementwise*: axes stretched by broadcasting are summed by the engine, so no formula mentions them.
   *linear*: the rule is the transpose. *bilinear*: linear in each of two inputs. *general*: only the rule is known. A *view* looks
   into its input's memory.
@@ -99,15 +103,23 @@ def first_line(family):
 
 
 def table(rows):
-    lines = ["| op | forward | remembers | backward | kind |", "|---|---|---|---|---|"]
+    lines = ["| op | forward | remembers | backward | in symbols | kind |", "|---|---|---|---|---|---|"]
     for row in rows:
-        cells = [f"`{row.name}`", code(row.forward_formula()), remembers(row), backward(row), kind(row)]
+        cells = [f"`{row.name}`", code(row.forward_formula()), remembers(row), backward(row), symbols(row), kind(row)]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def backward(row):
     return by_input({x: code(row.formula(x)) for x in row.rules})
+
+
+def symbols(row):
+    """The result and the gradients as mathematics: of rows that work entry by entry, for others move entries about."""
+    if row.kind != "elementwise":
+        return "-"
+    formulas = {"": mathematics(row.forward_formula()), **{rf"\bar {x} = ": mathematics(row.formula(x)) for x in row.rules if len(x) == 1}}
+    return "<br>".join(f"${name}{formula}$" for name, formula in formulas.items() if formula) or "-"
 
 
 def remembers(row):
