@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from autolab.engine.node import column_sums
 from autolab.engine.op import Op, Rule
-from autolab.fast.kernel import always
+from autolab.fast.kernel import to_call
 from autolab.formula import expression, functions_by_line
 
 UFUNCS: dict[type, Any] = {
@@ -108,13 +108,6 @@ class Lowering:
             self.constants[key] = self.constant(np.array(number, dtype)[()] if scalar else np.array(number, dtype))
         return self.constants[key]
 
-    def ones(self, like: Value) -> Value:
-        """A vector of ones as long as an array, whose product with the array sums its rows."""
-        key = ("ones", len(like.sample), like.sample.dtype)
-        if key not in self.constants:
-            self.constants[key] = self.constant(np.ones(len(like.sample), like.sample.dtype))
-        return self.constants[key]
-
     def emit(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, elementwise: bool = False) -> Any:
         """Add one step; its result. A function of several results gives a tuple."""
         kwargs = kwargs or {}
@@ -188,10 +181,10 @@ class Lowering:
         return self.formula(rule.function, env, op.kind == "elementwise", rule.compute)
 
     def formula(self, function: Any, env: dict[str, Any], elementwise: bool, compute: Any = None) -> Any:
-        """What function(**env) gives: its formula taken apart, or one step that calls it, or what computes it in any case."""
+        """What function(**env) gives: its formula taken apart, or one step that calls it, or its kernel."""
         mark = len(self.steps), dict(self.known)
         try:
-            if not always(function):
+            if not to_call(function):
                 return Formula(self, function, env, elementwise).whole(function)
         except NotSimple:
             del self.steps[mark[0] :]
@@ -291,8 +284,7 @@ class Formula:
         if not has_values((a, b)):
             return PLAIN_OPERATORS[type(node.op)](a, b) if type(node.op) in PLAIN_OPERATORS else self.unsure()
         if isinstance(node.op, ast.MatMult):
-            flat = a.sample.ndim == b.sample.ndim == 2
-            return self.to.emit(np.dot if flat else np.matmul, (a, b))
+            return self.product(a, b)
         if isinstance(node.op, ast.Pow):
             if type(b) in (int, float) and b in POWERS and a.sample.dtype.kind == "f":
                 return self.to.emit(POWERS[b], (a,))
@@ -300,6 +292,15 @@ class Formula:
         if type(node.op) not in UFUNCS:
             raise NotSimple
         return self.to.emit(UFUNCS[type(node.op)], (a, b))
+
+    def product(self, a: Value, b: Value) -> Any:
+        """a @ b; rows of a stack as those of one matrix."""
+        if b.sample.ndim != 2 or a.sample.ndim < 2:
+            return self.to.emit(np.matmul, (a, b))
+        lead, n = a.sample.shape[:-1], a.sample.shape[-1]
+        flat = a if len(lead) == 1 else self.to.emit(np.reshape, (a, (math.prod(lead), n)))
+        out = self.to.emit(np.dot, (flat, b))
+        return out if len(lead) == 1 else self.to.emit(np.reshape, (out, (*lead, b.sample.shape[-1])))
 
     def of_UnaryOp(self, node: ast.UnaryOp) -> Any:
         a = self.value(node.operand)
@@ -376,8 +377,6 @@ class Formula:
             kwargs.update(self.value(k.value) if k.arg is None else {k.arg: self.value(k.value)})
         if not has_values((args, kwargs)):
             return function(*args, **kwargs)
-        if function is column_sums and args[0].sample.ndim == 2:
-            return self.to.emit(np.dot, (self.to.ones(args[0]), args[0]))
         if function is np.swapaxes and args[0].sample.ndim == 2 and set(args[1:]) == {-1, -2}:
             return self.to.emit(np.transpose, (args[0],))
         if isinstance(function, Op):

@@ -26,11 +26,15 @@ LARGE = 1 << 16  # entries: from here on a gradient is written over the one that
 
 
 class Kernel(NamedTuple):
-    """What computes the same as a formula, for arrays of `least` entries or more. It is right for smaller ones, too."""
+    """What computes the same as a formula, for arrays of `least` entries or more. It is right for smaller ones, too.
+
+    fuse: the compiler takes the formula apart and joins its steps with those around it, which is faster than to call the kernel.
+    """
 
     row: Op
     function: Callable[..., Any]
     least: int
+    fuse: bool
 
 
 # By the formula: the forward function of a row, or one of its rules.
@@ -40,18 +44,29 @@ KERNELS: dict[Callable[..., Any], Kernel] = {}
 BLOCK_KERNELS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
-def kernel(row: Op, forward: Callable[..., Any] | None = None, *, least: int = 0, **rules: Callable[..., Any]) -> None:
+def kernel(
+    row: Op,
+    forward: Callable[..., Any] | None = None,
+    *,
+    least: int = 0,
+    fuse: bool = False,
+    shared: dict[str, Callable[..., Any]] | None = None,
+    **rules: Callable[..., Any],
+) -> None:
     """Let a row be computed by `forward(*inputs, **settings)`, and its rules by `rule(g, what the formula asks for)`.
 
     forward takes all that the row takes but Tensors: arrays, 0-d results, numbers. So does a rule.
+    shared: in place of what several rules ask for; these are given Tensors, too.
     """
     if forward is not None:
         row.compute = forward
-        KERNELS[row.forward] = Kernel(row, forward, least)
+        KERNELS[row.forward] = Kernel(row, forward, least, fuse)
+    for name, function in (shared or {}).items():
+        row.shared[name] = function, row.shared[name][1]
     for x, function in rules.items():
         rule = row.rules[x]
         rule.compute = function
-        KERNELS[rule.function] = Kernel(row, function, least)
+        KERNELS[rule.function] = Kernel(row, function, least, fuse)
 
 
 def block_kernel(
@@ -87,6 +102,11 @@ def _blockwise(formula: Callable[..., Any], into: Callable[..., Any], least: int
 def always(formula: Callable[..., Any]) -> bool:
     """Whether a kernel computes in place of a formula whatever the size of the arrays."""
     return formula in KERNELS and not KERNELS[formula].least
+
+
+def to_call(formula: Callable[..., Any]) -> bool:
+    """Whether the compiler should call the kernel of a formula, and not take the formula apart."""
+    return always(formula) and not KERNELS[formula].fuse
 
 
 def load_kernels(op: Op) -> None:

@@ -323,7 +323,8 @@ def rule_call(op: Op, x: str, values: list[str], names: dict[str, Any]) -> str:
         text = f"{typed} if type(g) is ndarray and g.dtype is F32 else {text}"
     if rule.compute is not rule.function:
         least = KERNELS[rule.function].least
-        text = f"kernel_{x}{call} if type(g) is ndarray{f' and g.size >= {least}' if least else ''} else {text}"
+        on_arrays = f"type(g) is ndarray and g.size >= {least}" if least else "not isinstance(g, Tensor)"
+        text = f"kernel_{x}{call} if {on_arrays} else {text}"
     return text
 
 

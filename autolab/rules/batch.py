@@ -317,7 +317,7 @@ def reduced(loss, reduction):
     if reduction == "none":
         return loss
     axes = tuple(range(1, loss.ndim))
-    total = np.add.reduce(loss, axes) if type(loss) is np.ndarray else reduce.sum(loss, axis=axes)
+    total = np.sum(loss, axis=axes)
     return total / math.prod(loss.shape[1:]) if reduction == "mean" else total
 
 

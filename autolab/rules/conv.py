@@ -1,22 +1,16 @@
 """Convolutions in any number of dims: three rows, each the gradient of the others.
 
-x (N, C, *S), weight (O, C / groups, *K), g and result (N, O, *L). A tap is one place of the kernel; `columns` lays out what all taps see,
-and then a convolution is a product of matrices. `<g, conv(x, w)>` is linear in each of the
+x (N, C, *S), weight (O, C / groups, *K), g and result (N, O, *L). A tap is one place of the kernel: what it sees from all places is one
+strided slice of x, and a convolution is a sum over the taps. `<g, conv(x, w)>` is linear in each of the
 three: its gradient in x is `conv_input(g, w)`, in w `conv_weight(g, x)`, and those have the other two as theirs.
 """
 
 import math
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from autolab.engine.op import BILINEAR, GENERAL, LINEAR, op
-
-ENTRIES = 2**20  # of the columns at a time: what does not fit into the cache is not laid out all at once
-LONG = 16  # entries in a row of the result: from here on what a tap sees are long runs in each sample, too
-# A kernel of few weights is multiplied in pieces of so many products: for these OpenBLAS does not lay the matrices out anew first, which
-# takes longer than the product of a thin one.
-FEW_WEIGHTS, PRODUCTS = 2**10, 10**6
+from autolab.rules.reduce import channel_sums
 
 
 def places(n, k, stride, padding, dilation):
@@ -26,167 +20,54 @@ def places(n, k, stride, padding, dilation):
 
 def padded(x, padding):
     """x with zeros around its last axes."""
-    if not any(padding):
-        return x
-    lead = x.ndim - len(padding)
-    out = np.zeros((*x.shape[:lead], *(n + 2 * p for n, p in zip(x.shape[lead:], padding))), x.dtype)
-    out[(..., *(slice(p, p + n) for p, n in zip(padding, x.shape[lead:])))] = x
-    return out
+    return np.pad(x, [(0, 0)] * (x.ndim - len(padding)) + [(p, p) for p in padding])
 
 
-def samples_last(x):
-    """(N, ...) -> (..., N), a copy: then what a tap sees are few long runs in memory, and not many short ones."""
-    return np.ascontiguousarray(np.moveaxis(x, 0, -1))
+def inner(padding, shape):
+    """The key of what is not padding."""
+    return (..., *(slice(p, p + n) for p, n in zip(padding, shape)))
 
 
-def windows(x, first, kernel, stride, dilation):
-    """A view of x, whose spatial axes start at `first`: in their place one axis of taps for each, then one of the places that they see."""
-    end = first + len(kernel)
-    out = [places(m, k, s, 0, d) for m, k, s, d in zip(x.shape[first:end], kernel, stride, dilation)]
-    steps = x.strides[first:end]
-    return as_strided(
-        x, (*x.shape[:first], *kernel, *out, *x.shape[end:]),
-        (*x.strides[:first], *(t * d for t, d in zip(steps, dilation)), *(t * s for t, s in zip(steps, stride)), *x.strides[end:]),
-        writeable=False,
-    )  # fmt: skip
+def reach(tap, size, stride, dilation):
+    """The key of the entries that one tap sees from all places."""
+    return (..., *(slice(a * d, a * d + (m - 1) * s + 1, s) for a, d, m, s in zip(tap, dilation, size, stride)))
 
 
-def columns(x, kernel, stride, dilation):
-    """What the taps see, for x (C, *S, N): (C * taps, places * N), a copy unless each tap sees everything."""
-    seen = np.ascontiguousarray(windows(x, 1, kernel, stride, dilation))
-    return seen.reshape(x.shape[0] * math.prod(kernel), math.prod(seen.shape[1 + len(kernel) :]))
-
-
-def columns_of_each(x, kernel, stride, dilation):
-    """The same for x (N, C, *S), sample by sample: (N, C * taps, places)."""
-    seen = np.ascontiguousarray(windows(x, 2, kernel, stride, dilation))
-    return seen.reshape(*x.shape[:1], x.shape[1] * math.prod(kernel), math.prod(seen.shape[2 + len(kernel) :]))
-
-
-def places_in_a_row(g):
-    """(N, O, *L) -> (N, O, places)."""
-    return g.reshape(*g.shape[:2], math.prod(g.shape[2:]))
-
-
-def by_group(matrix, groups):
-    """A matrix for each group, stacked, if there are several."""
-    *lead, rows, width = matrix.shape
-    return matrix if groups == 1 else matrix.reshape(*lead, groups, rows // groups, width)
-
-
-def pieces(weights, length):
-    """Slices of the columns, to be multiplied one after the other."""
-    step = PRODUCTS // max(weights, 1) if weights <= FEW_WEIGHTS else length
-    return [slice(a, a + step) for a in range(0, length, step)]
-
-
-def times(w, seen):
-    """w @ seen, for matrices or stacks of them."""
-    some = pieces(w.size, seen.shape[-1])
-    if len(some) == 1:
-        return np.matmul(w, seen)
-    out = np.empty((*w.shape[:-1], seen.shape[-1]), np.result_type(w, seen))
-    for k in some:
-        np.matmul(w, seen[..., k], out=out[..., k])
-    return out
-
-
-def against(g, seen):
-    """g @ seen.mT, the larger matrix first: BLAS is faster so."""
-    rows, width = g.shape[-2], seen.shape[-2]
-    return sum(np.matmul(seen[..., k], g[..., k].mT) for k in pieces(rows * width, seen.shape[-1])).mT
-
-
-def flat(weight):
-    """(O, C / groups, *K) -> (O, C / groups * taps)."""
-    return weight.reshape(weight.shape[0], math.prod(weight.shape[1:]))
-
-
-def parts(n, entries_each):
-    """Slices of so many samples that their columns stay in the cache."""
-    step = max(1, ENTRIES // max(entries_each, 1))
-    return [slice(a, a + step) for a in range(0, n, step)]
+def by_group(z, axis, groups):
+    """Channels as (groups, channels of each)."""
+    return z.reshape(*z.shape[:axis], groups, z.shape[axis] // groups, *z.shape[axis + 1 :])
 
 
 def conv_values(x, weight, bias, *, stride, padding, dilation, groups):
+    """Each tap adds its weights times what it sees."""
     kernel = weight.shape[2:]
     size = [places(*one) for one in zip(x.shape[2:], kernel, stride, padding, dilation)]
-    w = by_group(flat(weight), groups)
-    out = np.empty((x.shape[0], weight.shape[0], *size), np.result_type(x, weight))
-    for some in parts(x.shape[0], x.shape[1] * math.prod(kernel) * math.prod(size)):
-        inside = padded(x[some], padding)
-        if size[-1] >= LONG:
-            seen = columns_of_each(inside, kernel, stride, dilation)
-            np.matmul(w, by_group(seen, groups), out=by_group(places_in_a_row(out[some]), groups))
-        else:
-            seen = columns(samples_last(inside), kernel, stride, dilation)
-            made = times(w, by_group(seen, groups)).reshape(*out.shape[1:], -1)
-            out[some] = np.moveaxis(made, -1, 0)
-    if bias is not None:
-        out += bias.reshape(-1, *(1,) * len(size))
-    return out
+    x, weight = by_group(padded(x, padding), 1, groups), by_group(weight, 0, groups)
+    out = sum(
+        np.einsum("goc,ngc...->ngo...", weight[(..., *tap)], x[reach(tap, size, stride, dilation)])
+        for tap in np.ndindex(*kernel)
+    )  # fmt: skip
+    out = out.reshape(x.shape[0], -1, *size)
+    return out if bias is None else out + bias.reshape(-1, *(1,) * len(size))
 
 
 def conv_input_values(g, weight, *, shape, stride, padding, dilation, groups):
     """Each place of g adds its taps to what they saw. `shape`: the lengths of the result's spatial axes."""
-    n, kernel, size = g.shape[0], weight.shape[2:], g.shape[2:]
-    channels = weight.shape[1] * groups
-    w = by_group(flat(weight), groups).mT
-    out = np.empty((n, channels, *shape), np.result_type(g, weight))
-    alone = is_depthwise(weight.shape, groups)
-    for some in parts(n, channels * math.prod(size) * (1 if alone else math.prod(kernel))):
-        last = samples_last(g[some])
-        whole = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), last.shape[-1]), out.dtype)
-        if not alone:
-            seen = times(w, by_group(last.reshape(g.shape[1], -1), groups)).reshape(channels, -1, *last.shape[1:])
-        for t, part in seen_by_taps(whole, kernel, size, stride, dilation):
-            part += beside(w[:, t, 0], last) * last if alone else seen[:, t]
-        out[some] = np.moveaxis(whole[(slice(None), *(slice(p, p + m) for p, m in zip(padding, shape)))], -1, 0)
-    return out
-
-
-def is_depthwise(shape, groups):
-    """Whether each channel has one kernel to itself: then backward multiplies tap by tap, faster than products of tiny matrices."""
-    return groups > 1 and shape[0] == groups and shape[1] == 1
-
-
-def seen_by_taps(x, kernel, size, stride, dilation):
-    """For x (C, *S, N) the number of each tap, and a view of what it sees."""
-    for t, tap in enumerate(np.ndindex(*kernel)):
-        yield t, x[(slice(None), *reach(tap, size, stride, dilation))]
-
-
-def beside(w, x):
-    """A number for each channel, to stand beside (C, *S, N)."""
-    return w.reshape(-1, *(1,) * (x.ndim - 1))
-
-
-def reach(tap, size, stride, dilation):
-    """The entries that one tap sees from all places."""
-    return tuple(slice(a * d, a * d + (m - 1) * s + 1, s) for a, d, m, s in zip(tap, dilation, size, stride))
+    size, weight, g = g.shape[2:], by_group(weight, 0, groups), by_group(g, 1, groups)
+    out = np.zeros((len(g), groups, weight.shape[2], *(m + 2 * p for m, p in zip(shape, padding))), np.result_type(g, weight))
+    for tap in np.ndindex(*weight.shape[3:]):
+        out[reach(tap, size, stride, dilation)] += np.einsum("goc,ngo...->ngc...", weight[(..., *tap)], g)
+    return out[inner(padding, shape)].reshape(len(g), -1, *shape)
 
 
 def conv_weight_values(g, x, *, kernel, stride, padding, dilation, groups):
-    rows, width = g.shape[1], x.shape[1] // groups * math.prod(kernel)
-    # A stride may leave entries at the end that no tap sees.
-    used = (..., *(slice((m - 1) * s + d * (k - 1) + 1) for m, s, d, k in zip(g.shape[2:], stride, dilation, kernel)))
-    out = np.zeros((rows, width) if groups == 1 else (groups, rows // groups, width), np.result_type(g, x))
-    alone = is_depthwise((rows, x.shape[1] // groups), groups)
-    for some in parts(g.shape[0], x.shape[1] * math.prod(g.shape[2:]) * (1 if alone else math.prod(kernel))):
-        inside = padded(x[some], padding)[used]
-        if g.shape[-1] >= LONG and not alone:
-            seen = by_group(columns_of_each(inside, kernel, stride, dilation), groups)
-            own = by_group(places_in_a_row(g[some]), groups)
-            out += np.matmul(seen, own.mT).sum(0).mT
-            continue
-        last, own = samples_last(inside), samples_last(g[some])
-        if alone:
-            for t, part in seen_by_taps(last, kernel, g.shape[2:], stride, dilation):
-                out[:, 0, t] += (own * part).reshape(rows, -1).sum(1)
-        else:
-            seen = columns(last, kernel, stride, dilation)
-            out += against(by_group(own.reshape(rows, -1), groups), by_group(seen, groups))
-    return out.reshape(rows, x.shape[1] // groups, *kernel)
+    """Each weight gets the products of what its tap saw and the gradients of the places that it saw it from."""
+    size, x, g = g.shape[2:], by_group(padded(x, padding), 1, groups), by_group(g, 1, groups)
+    out = np.empty((groups, g.shape[2], x.shape[2], *kernel), np.result_type(g, x))
+    flat = lambda z: z.reshape(*z.shape[:3], math.prod(size))
+    for tap in np.ndindex(*kernel):
+        out[(..., *tap)] = np.einsum("ngop,ngcp->goc", flat(g), flat(x[reach(tap, size, stride, dilation)]))
+    return out.reshape(-1, *out.shape[2:])
 
 
 # -- a batch of them: samples of x are more of them; samples of the weight are groups more ---------------
@@ -237,11 +118,6 @@ def conv_weight_batch(g, x, row, size, settings):
 # -- the rows ------------------------------------------------------------------------------------------
 
 
-def over_places(g):
-    """The gradient of a bias: the sum over all axes but the channels."""
-    return np.sum(g, axis=(-g.ndim, *range(2 - g.ndim, 0)))
-
-
 def to_input(g, weight, x_shape, stride, padding, dilation, groups):
     return conv_input(g, weight, shape=x_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups)
 
@@ -260,8 +136,9 @@ def cropped(out, shape):
 
 
 conv = op(
-    "conv", conv_values, GENERAL, node="ConvolutionBackward0", batch=conv_batch, x=to_input, weight=to_weight, bias=lambda g: over_places(g)
-)
+    "conv", conv_values, GENERAL, node="ConvolutionBackward0", batch=conv_batch,
+    x=to_input, weight=to_weight, bias=lambda g: channel_sums(g),
+)  # fmt: skip
 conv_input = op(
     "conv_input", conv_input_values, BILINEAR, node="ConvolutionBackward0", batch=conv_input_batch,
     g=lambda u, g_shape, weight, stride, padding, dilation, groups:
@@ -282,23 +159,20 @@ conv_weight = op(
 def unfold_values(x, *, kernel, stride, padding, dilation):
     """(..., C, *S) -> (..., C * taps, places)."""
     axes = len(kernel)
-    lead = x.shape[: -axes - 1]
-    x = padded(x.reshape(math.prod(lead), *x.shape[-axes - 1 :]), padding)
-    size = [places(m, k, s, 0, d) for m, k, s, d in zip(x.shape[2:], kernel, stride, dilation)]
-    cols = columns(samples_last(x), kernel, stride, dilation).reshape(x.shape[1] * math.prod(kernel), math.prod(size), x.shape[0])
-    return np.array(np.moveaxis(cols, -1, 0), order="C").reshape(*lead, *cols.shape[:2])
+    size = [places(*one) for one in zip(x.shape[-axes:], kernel, stride, padding, dilation)]
+    x, lead = padded(x, padding), x.shape[: -axes - 1]
+    seen = np.stack([x[reach(tap, size, stride, dilation)] for tap in np.ndindex(*kernel)], axis=-axes - 1)
+    return seen.reshape(*lead, x.shape[-axes - 1] * math.prod(kernel), math.prod(size))
 
 
 def fold_values(g, *, shape, kernel, stride, padding, dilation):
+    """(..., C * taps, places) -> (..., C, *S): each place adds its taps to what they saw."""
     size = [places(*one) for one in zip(shape, kernel, stride, padding, dilation)]
-    taps, lead = math.prod(kernel), g.shape[:-2]
-    channels = g.shape[-2] // taps
-    seen = samples_last(g.reshape(math.prod(lead), channels, taps, *size))
-    out = np.zeros((channels, *(m + 2 * p for m, p in zip(shape, padding)), seen.shape[-1]), g.dtype)
-    for t, part in seen_by_taps(out, kernel, size, stride, dilation):
-        part += seen[:, t]
-    inner = out[(slice(None), *(slice(p, p + m) for p, m in zip(padding, shape)))]
-    return np.ascontiguousarray(np.moveaxis(inner, -1, 0)).reshape(*lead, channels, *shape)
+    g = g.reshape(*g.shape[:-2], g.shape[-2] // math.prod(kernel), *kernel, *size)
+    out = np.zeros((*g.shape[: -2 * len(kernel)], *(m + 2 * p for m, p in zip(shape, padding))), g.dtype)
+    for tap in np.ndindex(*kernel):
+        out[reach(tap, size, stride, dilation)] += g[(..., *tap, *(slice(None),) * len(size))]
+    return np.copy(out[inner(padding, shape)], order="C")
 
 
 unfold = op(

@@ -1,9 +1,8 @@
 """Rows that pick entries out of an array, and their transposes, which put them back."""
 
-import math
-
 import numpy as np
 
+from autolab.engine.node import sum_to
 from autolab.engine.op import LINEAR, op
 
 L = LINEAR
@@ -31,13 +30,7 @@ place = op("place", place_values, L, g=lambda u, key: u[key])
 def add_at_values(g, *, key, shape):
     """Zeros with g added at `key`: an entry picked twice receives both gradients."""
     out = np.zeros(shape, g.dtype)
-    arrays = [k for k in key if isinstance(k, np.ndarray)]
-    if len(arrays) == 1 and arrays[0].dtype == bool:  # a mask names each place once
-        out[key] = g
-    elif g.size < 1000:
-        np.add.at(out, key, g)
-    else:
-        add_flat(out, np.arange(out.size).reshape(shape)[key], g)
+    np.add.at(out, key, g)
     return out
 
 
@@ -46,7 +39,7 @@ index = op("index", lambda x, *, key: x[key], L, holds=True, x=lambda g, x_shape
 index_put = op(
     "index_put", lambda x, y, *, key: index_put_values(x, y, key), L, holds=True,
     x=lambda g, y_shape, key: index_put(g, np.zeros(y_shape, g.dtype), key=key),
-    y=lambda g, y_shape, key: sum_back(index(g, key=key), y_shape),
+    y=lambda g, y_shape, key: sum_to(index(g, key=key), y_shape),
 )  # fmt: skip
 
 
@@ -54,27 +47,6 @@ def index_put_values(x, y, key):
     out = np.array(x)
     out[key] = y
     return out
-
-
-def sum_back(g, shape):
-    from autolab.engine.node import sum_to
-
-    return sum_to(g, shape)
-
-
-def add_flat(out, positions, g):
-    """Add g at positions counted over all entries. One index array is several times faster for np.add.at than a tuple of them."""
-    np.add.at(out.reshape(-1), positions.reshape(-1), g.reshape(-1))
-    return out
-
-
-WIDE = 256  # entries: from here on rows are added one by one
-
-
-def add_rows(out, index, g):
-    """Add row after row of g to the row of out that the index names."""
-    for i, row in zip(index.reshape(-1).tolist(), g):
-        out[i] += row
 
 
 def grid(index, axis):
@@ -90,8 +62,9 @@ def gather_values(x, index, *, axis):
 def scatter_add_values(x, index, src, *, axis):
     if not index.ndim or not x.ndim:
         return x + np.sum(src, dtype=x.dtype)
-    positions = np.ravel_multi_index(grid(index, axis), x.shape)
-    return add_flat(np.array(x, order="C"), positions, src[tuple(slice(n) for n in index.shape)])
+    out = np.array(x)
+    np.add.at(out, grid(index, axis), src[tuple(slice(n) for n in index.shape)])
+    return out
 
 
 gather = op(
@@ -117,13 +90,9 @@ index_select = op(
 def index_add_values(x, index, src, *, axis):
     if not x.ndim:
         return x + np.sum(src, dtype=x.dtype)
-    behind = math.prod(x.shape[x.ndim + axis + 1 :]) if axis < 0 else 0
-    if behind >= WIDE:
-        out = np.array(x, order="C")
-        add_rows(np.moveaxis(out, axis, 0), index, np.moveaxis(src, axis, 0))
-        return out
-    positions = np.take(np.arange(x.size).reshape(x.shape), index, axis)
-    return add_flat(np.array(x, order="C"), positions, src)
+    out = np.array(x)
+    np.add.at(np.moveaxis(out, axis, 0), index, np.moveaxis(src, axis, 0))
+    return out
 
 
 index_add = op("index_add", index_add_values, L, x=lambda g: g, src=lambda g, index, axis: index_select(g, index, axis=axis))
@@ -131,12 +100,9 @@ index_add = op("index_add", index_add_values, L, x=lambda g: g, src=lambda g, in
 
 def embedding_back_values(g, index, *, rows):
     """Row i of the result is the sum of the gradients of all places that looked up row i."""
-    width = g.shape[-1]
-    if width >= WIDE:
-        out = np.zeros((rows, width), g.dtype)
-        add_rows(out, index, g.reshape(-1, width))
-        return out
-    return add_flat(np.zeros((rows, width), g.dtype), index.reshape(-1, 1) * width + np.arange(width), g)
+    out = np.zeros((rows, g.shape[-1]), g.dtype)
+    np.add.at(out, index, g)
+    return out
 
 
 embedding = op(

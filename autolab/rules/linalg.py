@@ -1,11 +1,8 @@
 """Rows for products of matrices. PyTorch gives each pairing of ranks a name; the formulas are the same."""
 
-import math
-
 import numpy as np
-from numpy import ndarray
 
-from autolab.engine.node import column_sums, sum_to
+from autolab.engine.node import sum_to
 from autolab.engine.op import BILINEAR, GENERAL, op
 
 B = BILINEAR
@@ -34,38 +31,28 @@ outer = op(
 
 def flat(x):
     """All leading axes as one: (..., n) -> (N, n)."""
-    return x if x.ndim == 2 else x.reshape(-1, x.shape[-1]) if type(x) is np.ndarray else np.reshape(x, (-1, x.shape[-1]))
-
-
-def linear_values(x, weight, bias):
-    out = x.dot(weight.T) if x.ndim == 2 else by_rows(x, weight.T)
-    out += bias
-    return out
+    return np.reshape(x, (-1, x.shape[-1]))
 
 
 def by_rows(x, matrix):
-    """x @ matrix with all leading axes of x as one: one large product is faster than many small ones."""
-    if x.ndim == 2:
-        return x.dot(matrix) if type(x) is type(matrix) is ndarray else x @ matrix
-    if x.ndim == 1:
-        return vm(x, matrix)
-    out, shape = flat(x) @ matrix, (*x.shape[:-1], matrix.shape[-1])
-    return out.reshape(shape) if type(out) is np.ndarray else np.reshape(out, shape)
+    """x @ matrix with all leading axes of x as one."""
+    return vm(x, matrix) if x.ndim == 1 else np.reshape(flat(x) @ matrix, (*x.shape[:-1], matrix.shape[-1]))
 
 
 # The sum over all rows of the outer products of a row of x and a row of y.
 outer_sum = op("outer_sum", lambda x, y: flat(x).T @ flat(y), B, x=lambda g, y: by_rows(y, g.mT), y=lambda g, x: by_rows(x, g))
 
 
-def outer_sum_of(x, y):
-    return x.T.dot(y) if type(x) is ndarray and x.ndim == 2 else outer(x, y) if x.ndim == 1 else outer_sum(x, y)
+def over_rows(g):
+    """The gradient of a bias: the sum over all axes but the last."""
+    return g if g.ndim == 1 else np.sum(g, axis=tuple(range(-g.ndim, -1)))
 
 
 linear = op(
-    "linear", linear_values, GENERAL, node="AddmmBackward0", products=True,
+    "linear", lambda x, weight, bias: x @ weight.T + bias, GENERAL, node="AddmmBackward0", products=True,
     x=lambda g, weight: g @ weight if g.ndim == 2 else by_rows(g, weight),
-    weight=lambda g, x: g.T @ x if g.ndim == 2 else outer_sum_of(g, x),
-    bias=lambda g: column_sums(g) if g.ndim == 2 else column_sums(flat(g)) if g.ndim > 2 else g,
+    weight=lambda g, x: g.T @ x if g.ndim == 2 else outer(g, x) if g.ndim == 1 else outer_sum(g, x),
+    bias=lambda g: over_rows(g),
 )  # fmt: skip
 
 
@@ -86,28 +73,4 @@ def einsum_rule(g, xs, equation):
     return gradients
 
 
-def einsum_values(*xs, equation):
-    if len(xs) == 2 and xs[0].dtype.kind == "f":
-        a, b, out = equation.replace("->", ",").split(",")
-        summed = [c for c in a if c in b and c not in out]
-        if summed and set(a) ^ set(b) and len(set(a)) == len(a) and len(set(b)) == len(b):
-            return contracted(a, b, out, summed, *xs)
-    return np.einsum(equation, *xs, optimize=len(xs) > 2)
-
-
-def contracted(a, b, out, summed, x, y):
-    """Two operands as one product of matrices, for BLAS: letters of both that stay are a stack, the others rows, columns or summed."""
-    x = x.sum(tuple(i for i, c in enumerate(a) if c not in b and c not in out))
-    y = y.sum(tuple(i for i, c in enumerate(b) if c not in a and c not in out))
-    a, b = [c for c in a if c in b or c in out], [c for c in b if c in a or c in out]
-    stack = [c for c in a if c in b and c in out]
-    left, right = [c for c in a if c not in b], [c for c in b if c not in a]
-    n = dict(zip([*a, *b], [*x.shape, *y.shape]))
-    shape = lambda *groups: [n[c] for c in stack] + [math.prod(n[c] for c in group) for group in groups]
-    x = x.transpose([a.index(c) for c in [*stack, *left, *summed]]).reshape(shape(left, summed))
-    y = y.transpose([b.index(c) for c in [*stack, *summed, *right]]).reshape(shape(summed, right))
-    found = [*stack, *left, *right]
-    return (x @ y).reshape([n[c] for c in found]).transpose([found.index(c) for c in out])
-
-
-einsum = op("einsum", einsum_values, GENERAL, node="EinsumBackward0", xs=einsum_rule)
+einsum = op("einsum", lambda *xs, equation: np.einsum(equation, *xs, optimize=len(xs) > 2), GENERAL, node="EinsumBackward0", xs=einsum_rule)

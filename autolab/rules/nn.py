@@ -1,126 +1,58 @@
-"""Rows that networks are made of, each worth a rule of its own: for accuracy, for speed, or for what it teaches."""
+"""Rows that networks are made of, each worth a rule of its own: for accuracy, or for what it teaches."""
 
 import math
-from functools import lru_cache
 
 import numpy as np
 
-from autolab.engine.node import ones, sum_to
+from autolab.engine.node import sum_to
 from autolab.engine.op import ELEMENTWISE, GENERAL, op
-from autolab.fast.blocks import clip
-from autolab.fast.kernel import block_kernel
-from autolab.rules.elementwise import RAW, log1p_exp, sigmoid
+from autolab.rules.elementwise import sigmoid, softplus
 from autolab.rules.index import embedding
-from autolab.rules.reduce import count, put_along_axis
-
-# -- sums, of arrays by BLAS and einsum, in a third of the time ---------------------------------
-
-
-def sums(x, y, axes):
-    """The sum of x, or of x * y, over `axes`, which stay as length 1."""
-    if type(x) is not np.ndarray or (y is not None and type(y) is not np.ndarray) or -1 not in axes:
-        return np.sum(x if y is None else x * y, axis=axes, keepdims=True)
-    behind = 1
-    while -behind - 1 in axes:
-        behind += 1
-    shape, n = x.shape[:-behind], math.prod(x.shape[-behind:])
-    rows = x.reshape(math.prod(shape), n)
-    total = rows.dot(ones(n, x.dtype)) if y is None else np.vecdot(rows, y.reshape(rows.shape))
-    total = total.reshape(shape + (1,) * behind)
-    return total if behind == len(axes) else np.add.reduce(total, tuple(a for a in axes if a < -behind), keepdims=True)
-
-
-def onto(g, y, shape):
-    """The sum of g, or of g * y, over the axes along which something of `shape` was stretched."""
-    if type(g) is not np.ndarray or type(y) not in (np.ndarray, type(None)) or not shape:
-        return sum_to(g if y is None else g * y, shape)
-    extra = g.ndim - len(shape)
-    if g.shape[extra:] != shape:
-        stretched = tuple(a for a in range(-g.ndim, 0) if a < -len(shape) or (shape[a] == 1 and g.shape[a] != 1))
-        return sums(g, y, stretched).reshape(shape)
-    n = math.prod(shape)
-    rows = g.reshape(g.size // max(n, 1), n)
-    total = ones(len(rows), g.dtype).dot(rows) if y is None else np.einsum("ij,ij->j", rows, y.reshape(rows.shape))
-    return total.reshape(shape)
-
+from autolab.rules.reduce import channel_sums, count, put_along_axis
 
 # -- probabilities -----------------------------------------------------------------------------
 
 
-def top(x, axis):
-    """The largest along an axis, which stays: taken off first, so that exp cannot overflow."""
-    return np.maximum.reduce(x, axis, None, None, True, -math.inf)
-
-
-MANY = 4096
-MODERATE = 60  # exp of what lies within -60 and 60, and sums of it, neither vanish nor overflow
-
-
-def moderate(x):
-    """Whether the largest of each row need not be taken off. To see that takes less time than to do it, for a large array."""
-    return np.maximum.reduce(x, None) <= MODERATE and np.minimum.reduce(x, None) >= -MODERATE
-
-
-def total(x, axis, y=None):
-    """The sum of x, or of x * y, along an axis, which stays."""
-    if axis == -1 and type(x) is np.ndarray and x.size >= MANY:
-        return sums(x, y, (-1,))
-    x = x if y is None else x * y
-    return np.add.reduce(x, axis, None, None, True) if isinstance(x, RAW) else np.sum(x, axis=axis, keepdims=True)
-
-
 def softmax_values(x, *, axis):
-    e = np.exp(x if x.size >= MANY and moderate(x) else x - top(x, axis))
-    e /= total(e, axis)
-    return e
+    """exp(x) / sum(exp(x)); the largest is taken off first, so that exp cannot overflow."""
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True, initial=-math.inf))
+    return e / np.sum(e, axis=axis, keepdims=True)
 
 
 def log_softmax_values(x, *, axis):
-    z = x - top(x, axis)
-    z -= np.log(total(np.exp(z), axis))
-    return z
+    z = x - np.max(x, axis=axis, keepdims=True, initial=-math.inf)
+    return z - np.log(np.sum(np.exp(z), axis=axis, keepdims=True))
 
 
 # Adding a constant to x changes nothing, so these gradients add up to 0 along the axis.
-softmax = op("softmax", softmax_values, GENERAL, x=lambda g, out, axis: out * (g - total(g, axis, out)))
-log_softmax = op("log_softmax", log_softmax_values, GENERAL, x=lambda g, out, axis: g - np.exp(out) * total(g, axis))
+softmax = op(
+    "softmax", softmax_values, GENERAL,
+    x=lambda g, out, axis: out * (g - np.sum(g * out, axis=axis, keepdims=True)),
+)  # fmt: skip
+log_softmax = op(
+    "log_softmax", log_softmax_values, GENERAL,
+    x=lambda g, out, axis: g - np.exp(out) * np.sum(g, axis=axis, keepdims=True),
+)  # fmt: skip
 
 
 def attention_values(x, mask, *, scale, causal):
-    """softmax(x * scale + mask) over the last axis; of bools, the mask says what counts. Nothing counts: zeros."""
+    """softmax(x * scale + mask) over the last axis; of bools, the mask says what counts. Nothing counts: zeros.
+
+    causal: query i sees keys 0 to i.
+    """
     x = x * np.asarray(scale, x.dtype)
-    if mask is None and x.size >= MANY and moderate(x):
-        np.exp(x, out=x)
-        if causal:
-            x *= causal_part(*x.shape[-2:], x.dtype)
-        x /= sums(x, None, (-1,))
-        return x
     if causal:
-        x += causal_mask(*x.shape[-2:], x.dtype)
+        x = x + np.triu(np.full(x.shape[-2:], -math.inf, x.dtype), 1)
     if mask is not None:
         x = np.where(mask, x, -math.inf) if mask.dtype == bool else x + mask
     top = np.max(x, axis=-1, keepdims=True, initial=-math.inf)
-    x = np.subtract(x, np.where(np.isinf(top), 0, top), out=x if x.shape == top.shape[:-1] + x.shape[-1:] else None)
-    np.exp(x, out=x)
-    total = sums(x, None, (-1,))
-    x /= np.where(total == 0, 1, total)
-    return x
-
-
-@lru_cache(maxsize=16)
-def causal_mask(length, source, dtype):
-    """Query i sees keys 0 to i."""
-    return np.triu(np.full((length, source), -math.inf, dtype), 1)
-
-
-@lru_cache(maxsize=16)
-def causal_part(length, source, dtype):
-    """1 where a query sees a key, 0 elsewhere."""
-    return np.tril(np.ones((length, source), dtype))
+    e = np.exp(x - np.where(np.isinf(top), 0, top))
+    total = np.sum(e, axis=-1, keepdims=True)
+    return e / np.where(total == 0, 1, total)
 
 
 def attention_back(g, out):
-    return out * (g - sums(g, out, (-1,)))
+    return out * (g - np.sum(g * out, axis=-1, keepdims=True))
 
 
 def attention_batch(x, mask, batched, size, row, settings):
@@ -142,8 +74,7 @@ attention_weights = op(
 def reduced(loss, reduction):
     if reduction == "none":
         return loss
-    total = np.add.reduce(loss, axis=None)  # np.sum and np.mean, without wrappers that cost more than a small loss
-    return total / loss.size if reduction == "mean" else total
+    return loss.sum() / loss.size if reduction == "mean" else loss.sum()
 
 
 def share(g, shape, reduction):
@@ -151,16 +82,8 @@ def share(g, shape, reduction):
     return g / math.prod(shape) if reduction == "mean" else g
 
 
-def mse_values(x, y, *, reduction):
-    d = x - y
-    if reduction == "mean" and type(d) is np.ndarray and d.size <= MANY:
-        flat = d.ravel()
-        return flat.dot(flat) / d.size
-    return reduced(d * d, reduction)
-
-
 mse_loss = op(
-    "mse_loss", mse_values, GENERAL,
+    "mse_loss", lambda x, y, *, reduction: reduced((x - y) * (x - y), reduction), GENERAL,
     x=lambda g, x, y, reduction: share(2 * g, x.shape, reduction) * (x - y),
     y=lambda g, x, y, reduction: share(2 * g, x.shape, reduction) * (y - x),
 )  # fmt: skip
@@ -173,14 +96,6 @@ def huber_values(x, y, delta):
     return c * (size - 0.5 * c)
 
 
-def huber_into(x, y, delta, out):
-    size = x - y
-    np.abs(size, size)
-    np.minimum(size, delta, out=out)
-    size -= 0.5 * out
-    out *= size
-
-
 def huber_slope(x, y, delta):
     """x - y, held between -delta and delta; flat at the bounds."""
     d = x - y
@@ -190,11 +105,6 @@ def huber_slope(x, y, delta):
 huber_loss = op(
     "huber_loss", lambda x, y, *, delta: huber_values(x, y, delta), ELEMENTWISE,
     x=lambda g, x, y, delta: g * huber_slope(x, y, delta), y=lambda g, x, y, delta: -g * huber_slope(x, y, delta),
-)  # fmt: skip
-block_kernel(
-    huber_loss, huber_into,
-    x=lambda g, x, y, delta, out: np.multiply(g, clip(x - y, -delta, delta), out),
-    y=lambda g, x, y, delta, out: np.multiply(g, clip(y - x, -delta, delta), out),
 )  # fmt: skip
 
 
@@ -224,27 +134,17 @@ nll_loss = op("nll_loss", nll_values, GENERAL, x=nll_rule)
 
 def cross_entropy_values(x, target, *, reduction):
     """x: (N, C) scores, target: (N,) integers; or (C,) and a single one. -log(softmax(x))[target], in one go."""
-    z = x - np.maximum.reduce(x, -1, None, None, True)
-    chosen = z[rows_of(len(z)), target] if z.ndim == 2 else z[target]
-    np.exp(z, out=z)
-    loss = np.log(np.add.reduce(z, -1))
-    loss -= chosen
-    return reduced(loss, reduction)
-
-
-@lru_cache(maxsize=16)
-def rows_of(n):
-    return np.arange(n)
+    chosen = np.take_along_axis(log_softmax(x, axis=-1), np.expand_dims(target, -1), axis=-1)
+    return reduced(-chosen[..., 0], reduction)
 
 
 def cross_entropy_back_values(g, x, target, *, reduction):
     """(softmax(x) - one_hot(target)) times the gradient of each row's loss."""
-    p = x - np.maximum.reduce(x, -1, None, None, True)
-    np.exp(p, out=p)
-    p /= np.add.reduce(p, -1, None, None, True)
-    p[(rows_of(len(p)), target) if p.ndim == 2 else target] -= 1
-    p *= share(g, x.shape[:-1], reduction) if reduction != "none" else g[..., None]
-    return p
+    return cross_entropy_slope(x, target) * share_of_rows(g, x, reduction)
+
+
+def share_of_rows(g, x, reduction):
+    return np.expand_dims(g, -1) if reduction == "none" else share(g, x.shape[:-1], reduction)
 
 
 def cross_entropy_slope(x, target):
@@ -254,7 +154,7 @@ def cross_entropy_slope(x, target):
 
 def cross_entropy_curve(u, g, x, reduction):
     """The one-hot part does not change with x."""
-    g = share(g, x.shape[:-1], reduction) if reduction != "none" else np.expand_dims(g, -1)
+    g = share_of_rows(g, x, reduction)
     p = softmax(x, axis=-1)
     return p * (u * g - np.sum(u * g * p, axis=-1, keepdims=True))
 
@@ -296,9 +196,14 @@ cross_entropy_back = op(
 )  # fmt: skip
 
 
+def softplus_of(x):
+    """log(1 + exp(x))"""
+    return softplus(x, beta=1, threshold=math.inf)
+
+
 def bce_values(x, target, weight, pos_weight, *, reduction):
     log_weight = 1 + (pos_weight - 1) * target
-    loss = (1 - target) * x + log_weight * log1p_exp(-x)
+    loss = (1 - target) * x + log_weight * softplus_of(-x)
     return reduced(loss * weight, reduction)
 
 
@@ -308,8 +213,7 @@ def bce_rule(g, x, target, weight, pos_weight, reduction):
 
 
 def bce_target_rule(g, x, target_shape, weight, pos_weight, reduction):
-    softplus = log1p_exp(-x)
-    return share(g, x.shape, reduction) * (((pos_weight - 1) * softplus - x) * weight)
+    return share(g, x.shape, reduction) * (((pos_weight - 1) * softplus_of(-x) - x) * weight)
 
 
 bce_with_logits = op("binary_cross_entropy_with_logits", bce_values, GENERAL, x=bce_rule, target=bce_target_rule)
@@ -330,86 +234,36 @@ def log_from(x):
 # -- normalisation -------------------------------------------------------------------------------
 
 
+def mean_over(x, axes):
+    return np.sum(x, axis=axes, keepdims=True) / count(x.shape, axes)
+
+
 def centred_over(x, axes, eps):
     """x less its mean over `axes`, and 1 / its standard deviation."""
-    n = count(x.shape, axes)
-    if type(x) is not np.ndarray or not x.size or axes[0] != -len(axes):
-        d = x - sums(x, None, axes) / n
-        return d, 1 / np.sqrt(sums(d, d, axes) / n + eps)
-    rows = x.reshape(-1, n)
-    mean = rows.dot(ones(n, x.dtype))
-    mean /= n
-    d = rows - mean[:, None]
-    rstd = np.vecdot(d, d)
-    rstd /= n
-    rstd += eps
-    np.sqrt(rstd, rstd)
-    np.divide(1, rstd, rstd)
-    return d.reshape(x.shape), rstd.reshape(x.shape[: -len(axes)] + (1,) * len(axes))
-
-
-def in_rows(x, y, weight):
-    """Whether these are arrays of one dtype, and the weight is one for each of the last places of x."""
-    arrays = type(x) is type(y) is type(weight) is np.ndarray
-    return arrays and x.size and x.shape[-weight.ndim :] == weight.shape and x.dtype is weight.dtype is y.dtype
+    d = x - mean_over(x, axes)
+    return d, 1 / np.sqrt(mean_over(d * d, axes) + eps)
 
 
 def layer_norm_values(x, weight, bias, *, axes, eps, called="Layer"):
     d, rstd = centred_over(x, axes, eps)
-    if in_rows(d, rstd, weight) and len(axes) == weight.ndim:
-        rows = d.reshape(-1, weight.size)
-        rows *= rstd.reshape(-1, 1).dot(weight.reshape(1, -1))  # in half the time of *= rstd and *= weight
-    else:
-        d = d * rstd * weight
-    d += bias
-    return d
+    return d * rstd * weight + bias
 
 
 def layer_norm_rule(g, centre, weight, axes):
+    """The mean and the variance depend on x too: their two terms make the gradient orthogonal to 1 and to d."""
     d, rstd = centre
-    n = count(d.shape, axes)
-    # The mean and the variance depend on x too: their two terms make the gradient orthogonal to 1 and to d.
-    if not in_rows(g, d, weight) or len(axes) != weight.ndim:
-        g = g * (rstd * weight)
-        return g - sums(g, None, axes) / n - d * (sums(g, d, axes) * (rstd * rstd / n))
-    rows, rstd = d.reshape(-1, n), rstd.reshape(-1, 1)
-    out = rstd.dot(weight.reshape(1, n))
-    out *= g.reshape(-1, n)
-    mean = out.dot(ones(n, g.dtype))
-    mean /= n
-    slope = np.vecdot(out, rows)[:, None]
-    slope *= rstd * rstd
-    slope /= n
-    terms = rows * slope
-    terms += mean[:, None]
-    out -= terms
-    return out.reshape(g.shape)
-
-
-def layer_norm_weight_rule(g, centre, weight_shape, axes):
-    d, rstd = centre
-    if type(g) is not np.ndarray or not g.size or len(axes) != len(weight_shape) or d.shape[-len(axes) :] != weight_shape:
-        return sum_to(g * d * rstd, weight_shape)
-    return rstd.reshape(-1).dot((g * d).reshape(-1, math.prod(weight_shape))).reshape(weight_shape)
+    g = g * (rstd * weight)
+    return g - mean_over(g, axes) - d * (rstd * rstd * mean_over(g * d, axes))
 
 
 layer_norm = op(
     "layer_norm", layer_norm_values, GENERAL,
     node=lambda x, weight, bias, *, called="Layer", **_: f"Native{called}NormBackward0",
     shared={"centre": centred_over},
-    x=layer_norm_rule, weight=layer_norm_weight_rule, bias=lambda g, bias_shape: onto(g, None, bias_shape),
+    x=layer_norm_rule,
+    weight=lambda g, centre, weight_shape: sum_to(g * centre[0] * centre[1], weight_shape),
+    bias=lambda g, bias_shape: sum_to(g, bias_shape),
 )  # fmt: skip
-
-
-def by_channel(x, y=None):
-    """The sum of x (N, C, ...), or of x * y, for each channel."""
-    if type(x) is not np.ndarray or (y is not None and type(y) is not np.ndarray):
-        return np.sum(x if y is None else x * y, axis=(-x.ndim, *range(2 - x.ndim, 0)))
-    if x.ndim == 2:
-        return ones(len(x), x.dtype).dot(x) if y is None else np.einsum("ij,ij->j", x, y)
-    rows = x.reshape(x.shape[0] * x.shape[1], math.prod(x.shape[2:]))
-    total = rows.dot(ones(rows.shape[1], x.dtype)) if y is None else np.vecdot(rows, y.reshape(rows.shape))
-    return total if len(x) == 1 else np.add.reduce(total.reshape(x.shape[:2]), 0)
 
 
 def beside(v, x):
@@ -427,13 +281,10 @@ def centred(x, out_1):
 
 def batch_norm_values(x, weight, bias, *, eps):
     """The result, and the mean and variance of each channel."""
-    n = per_channel(x)
-    mean = by_channel(x) / n
+    mean = channel_sums(x) / per_channel(x)
     d = centred(x, mean)
-    var = by_channel(d, d) / n
-    d *= beside(weight / np.sqrt(var + eps), x)
-    d += beside(bias, x)
-    return d, mean, var
+    var = channel_sums(d * d) / per_channel(x)
+    return d * beside(weight / np.sqrt(var + eps), x) + beside(bias, x), mean, var
 
 
 def batch_norm_rule(g, d, weight, out_2, eps):
@@ -441,8 +292,8 @@ def batch_norm_rule(g, d, weight, out_2, eps):
     g, g_mean, g_var = g
     n, rstd = per_channel(d), 1 / np.sqrt(out_2 + eps)
     scale = weight * rstd
-    to_d = (2 * g_var - scale * rstd * rstd * by_channel(g, d)) / n
-    return g * beside(scale, d) + d * beside(to_d, d) + beside((g_mean - scale * by_channel(g)) / n, d)
+    to_d = (2 * g_var - scale * rstd * rstd * channel_sums(g * d)) / n
+    return g * beside(scale, d) + d * beside(to_d, d) + beside((g_mean - scale * channel_sums(g)) / n, d)
 
 
 def batch_norm_batch(x, weight, bias, batched, size, eps):
@@ -459,8 +310,8 @@ batch_norm = op(
     "batch_norm", batch_norm_values, GENERAL, node="NativeBatchNormBackward0", outputs=3, batch=batch_norm_batch,
     shared={"d": centred},
     x=batch_norm_rule,
-    weight=lambda g, d, out_2, eps: by_channel(g[0], d) / np.sqrt(out_2 + eps),
-    bias=lambda g: by_channel(g[0]),
+    weight=lambda g, d, out_2, eps: channel_sums(g[0] * d) / np.sqrt(out_2 + eps),
+    bias=lambda g: channel_sums(g[0]),
 )  # fmt: skip
 
 
@@ -472,19 +323,19 @@ def rms_norm_batch(x, weight, axes, eps, batched, size):
 
 def by_root_mean_square(x, axes, eps):
     """x divided by its root mean square over `axes`, and 1 / that."""
-    rstd = 1 / np.sqrt(sums(x, x, axes) / count(x.shape, axes) + eps)
+    rstd = 1 / np.sqrt(mean_over(x * x, axes) + eps)
     return x * rstd, rstd
 
 
 def rms_norm_rule(g, white, weight, axes):
     xhat, rstd = white
     g = g * weight
-    return (g - xhat * (sums(g, xhat, axes) / count(xhat.shape, axes))) * rstd
+    return (g - xhat * mean_over(g * xhat, axes)) * rstd
 
 
 rms_norm = op(
     "rms_norm", lambda x, weight, *, axes, eps: by_root_mean_square(x, axes, eps)[0] * weight, GENERAL,
     node="FusedRmsNormBackward0", batch=rms_norm_batch, shared={"white": by_root_mean_square},
     x=rms_norm_rule,
-    weight=lambda g, white, weight_shape: onto(g, white[0], weight_shape),
+    weight=lambda g, white, weight_shape: sum_to(g * white[0], weight_shape),
 )  # fmt: skip

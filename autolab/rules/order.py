@@ -40,43 +40,17 @@ argsort = op("argsort", lambda x, *, axis, descending=False: ranks(x, axis, desc
 
 
 def topk_values(x, *, k, axis, largest=True):
-    """The k first of the order: long rows are parted, not sorted, unless equal entries stand on both sides of the gap."""
-    n = x.shape[axis] if x.ndim else 1
-    if n < LONG or not 0 < k <= n // 8 or x.dtype.kind not in "fi":
-        return taken(x, np.take(ranks(x, axis, largest), range(k), axis), axis)
-    parted = x.argpartition(n - k if largest else k - 1, axis)
-    found = np.sort(np.take(parted, range(n - k, n) if largest else range(k), axis), axis)
-    values = np.take_along_axis(x, found, axis)
-    last = (np.minimum if largest else np.maximum).reduce(values, axis, keepdims=True)
-    if not np.array_equal(np.sum(x == last, axis), np.sum(values == last, axis)) or np.isnan(last).any():
-        return taken(x, np.take(ranks(x, axis, largest), range(k), axis), axis)
-    return taken(x, np.take_along_axis(found, ranks(values, axis, largest), axis), axis)
+    return taken(x, np.take(ranks(x, axis, largest), range(k), axis), axis)
 
 
-LONG = 64  # entries of a row
 topk = op("topk", topk_values, outputs=2, batch=each, x=put_back)
 
 
 # -- one entry by its rank ---------------------------------------------------------------------------
 
 
-def parted(x, rank, axis, keepdims):
-    """The same without a whole order. Of equal entries, as many are passed over as there are more ranks than smaller entries."""
-    value = np.take(np.partition(x, rank, axis), [rank], axis)
-    equal = x == value
-    if np.isnan(value).any():
-        equal |= np.isnan(x) & np.isnan(value)
-    if (np.add.reduce(equal, axis, np.intp) > 1).any():
-        passed = rank - np.sum((x < value) | (np.isnan(value) & ~np.isnan(x)), axis, keepdims=True)
-        equal &= np.cumsum(equal, axis) > passed
-    index = np.argmax(equal, axis, keepdims=True)
-    return (value, index) if keepdims else (np.squeeze(value, axis)[()], np.squeeze(index, axis)[()])
-
-
 def ranked(x, rank, axis, keepdims):
     """The entry of a rank (a number, or one for each place) along the axis."""
-    if type(rank) is int and x.ndim and x.shape[axis] >= LONG and x.dtype.kind in "fi":
-        return parted(x, rank, axis, keepdims)
     order = ranks(x, axis)
     rank = np.broadcast_to(rank, np.take(order, [0], axis).shape)
     return taken(x, np.take_along_axis(order, rank, axis), axis, keepdims)

@@ -1,7 +1,7 @@
 """Pooling: one number out of each window. Windows run over the last axes; any axes may stand before them.
 
 `size` says how many windows there are along each axis (they may reach over the edge). A *tap* is one place in a window: all windows'
-entries at that place are one strided slice, so a pool of 2 x 2 is three maxima of four slices.
+entries at that place are one strided slice, so a pool of 2 x 2 is the maximum of four slices.
 """
 
 import math
@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from autolab.engine.op import GENERAL, LINEAR, op
-from autolab.rules.conv import reach
+from autolab.rules.conv import inner, reach
 from autolab.rules.elementwise import straight_at
 
 
@@ -21,22 +21,12 @@ def lowest(dtype):
 def framed(x, kernel, stride, padding, dilation, size, fill):
     """x as all windows see it: with `fill` around its last axes where they reach over the edge."""
     lead = x.ndim - len(kernel)
-    before = [(p, (m - 1) * s + d * (k - 1) + 1 - n - p) for p, m, s, d, k, n in
-              zip(padding, size, stride, dilation, kernel, x.shape[lead:])]  # fmt: skip
-    if not any(a > 0 or b > 0 for a, b in before):
-        return x
-    shape = (*x.shape[:lead], *(n + a + max(b, 0) for n, (a, b) in zip(x.shape[lead:], before)))
-    out = np.full(shape, fill, x.dtype)
-    out[inner(padding, x.shape[lead:])] = x
-    return out
-
-
-def inner(padding, shape):
-    return (..., *(slice(p, p + n) for p, n in zip(padding, shape)))
+    over = [(m - 1) * s + d * (k - 1) + 1 - n - p for p, m, s, d, k, n in zip(padding, size, stride, dilation, kernel, x.shape[lead:])]
+    return np.pad(x, [(0, 0)] * lead + [(p, max(b, 0)) for p, b in zip(padding, over)], constant_values=fill)
 
 
 def taps(kernel, size, stride, dilation):
-    return [(..., *reach(tap, size, stride, dilation)) for tap in np.ndindex(*kernel)]
+    return [reach(tap, size, stride, dilation) for tap in np.ndindex(*kernel)]
 
 
 # -- the largest -----------------------------------------------------------------------------------------
@@ -44,13 +34,7 @@ def taps(kernel, size, stride, dilation):
 
 def max_pool_values(x, *, kernel, stride, padding, dilation, size):
     x = framed(x, kernel, stride, padding, dilation, size, lowest(x.dtype))
-    first, *others = taps(kernel, size, stride, dilation)
-    if not others:
-        return x[first].copy()
-    out = np.maximum(x[first], x[others[0]])
-    for tap in others[1:]:
-        np.maximum(out, x[tap], out=out)
-    return out
+    return np.max([x[tap] for tap in taps(kernel, size, stride, dilation)], axis=0)
 
 
 def winners(x, top, kernel, stride, padding, dilation, size):
@@ -58,25 +42,17 @@ def winners(x, top, kernel, stride, padding, dilation, size):
     x = framed(x, kernel, stride, padding, dilation, size, lowest(x.dtype))
     left = np.ones(top.shape, bool)
     for tap in taps(kernel, size, stride, dilation):
-        hit = x[tap] == top
-        hit &= left
-        left ^= hit
+        hit = left & (x[tap] == top)
+        left = left & ~hit
         yield tap, hit
 
 
 def max_pool_back_values(g, x, top, *, kernel, stride, padding, dilation, size):
     """The gradient of each window, where its largest entry, `top`, stands."""
-    lead = x.ndim - len(kernel)
-    seen = framed(np.broadcast_to(np.zeros((), g.dtype), x.shape), kernel, stride, padding, dilation, size, 0)
-    apart = all(s >= d * (k - 1) + 1 for s, d, k in zip(stride, dilation, kernel))
-    whole = apart and all(k == s and m * s == n for k, s, m, n in zip(kernel, stride, size, seen.shape[lead:]))
-    back = np.empty(seen.shape, g.dtype) if whole else np.zeros(seen.shape, g.dtype)
+    back = framed(np.zeros(x.shape, g.dtype), kernel, stride, padding, dilation, size, 0)
     for tap, hit in winners(x, top, kernel, stride, padding, dilation, size):
-        if apart:
-            np.multiply(g, hit, out=back[tap])
-        else:
-            back[tap] += g * hit
-    return back if back.shape == x.shape else np.ascontiguousarray(back[inner(padding, x.shape[lead:])])
+        back[tap] += g * hit
+    return np.ascontiguousarray(back[inner(padding, x.shape[x.ndim - len(kernel) :])])
 
 
 def max_pool_pick_values(u, x, top, *, kernel, stride, padding, dilation, size):
@@ -84,7 +60,7 @@ def max_pool_pick_values(u, x, top, *, kernel, stride, padding, dilation, size):
     u = framed(u, kernel, stride, padding, dilation, size, 0)
     picked = np.zeros(top.shape, u.dtype)
     for tap, hit in winners(x, top, kernel, stride, padding, dilation, size):
-        np.copyto(picked, u[tap], where=hit)
+        picked = np.where(hit, u[tap], picked)
     return picked
 
 
@@ -156,25 +132,19 @@ def divided(sums, divisor):
 
 
 def avg_pool_values(x, *, kernel, stride, padding, size, count_padding, divisor):
-    shape, one = x.shape[x.ndim - len(kernel) :], (1,) * len(kernel)
-    divisor = divisors(shape, kernel, stride, padding, size, count_padding, divisor)
+    divisor = divisors(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, size, count_padding, divisor)
+    one = (1,) * len(kernel)
     x = framed(x, kernel, stride, padding, one, size, 0)
-    first, *others = taps(kernel, size, stride, one)
-    out = x[first].copy()
-    for tap in others:
-        out += x[tap]
-    return divided(out, divisor)
+    return divided(sum(x[tap] for tap in taps(kernel, size, stride, one)), divisor)
 
 
 def avg_pool_back_values(g, *, shape, kernel, stride, padding, size, count_padding, divisor):
     one = (1,) * len(kernel)
-    lead = g.shape[: g.ndim - len(kernel)]
     g = divided(g, divisors(shape, kernel, stride, padding, size, count_padding, divisor))
-    back = framed(np.broadcast_to(np.zeros((), g.dtype), (*lead, *shape)), kernel, stride, padding, one, size, 0)
-    back = np.zeros(back.shape, g.dtype)
+    back = framed(np.zeros((*g.shape[: g.ndim - len(kernel)], *shape), g.dtype), kernel, stride, padding, one, size, 0)
     for tap in taps(kernel, size, stride, one):
         back[tap] += g
-    return back if back.shape[len(lead) :] == tuple(shape) else np.ascontiguousarray(back[inner(padding, shape)])
+    return np.ascontiguousarray(back[inner(padding, shape)])
 
 
 def avg_pool_rule(g, x_shape, kernel, stride, padding, size, count_padding, divisor):

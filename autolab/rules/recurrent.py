@@ -1,23 +1,14 @@
 """Recurrent layers, a direction of a layer a row: all steps forward, and backward through time.
 
 Shapes: L steps, N sequences, H units. `gates` (L, N, G * H) is what comes from the inputs, with its biases; w (G * H, H) and b lead from
-the state before; h and c (N, H) are the state before the first step. Row and rule walk the steps; what can be computed for all steps at
-once is. Rules are given h and c, and the outputs, and find the gates again: they are G times as large, and one product.
+the state before; h and c (N, H) are the state before the first step. Row and rule walk the steps; a rule computes for all steps at once
+what it can. Rules are given h and c, and the outputs, and find the gates again: they are G times as large, and one product.
 """
 
 import numpy as np
 
 from autolab.engine.op import GENERAL, op
 from autolab.rules.elementwise import sigmoid
-
-
-def by_tanh(gates, w, curved):
-    """gates, w turned, and a scale: sigmoid(x) = tanh(x / 2) / 2 + 1/2, so that one tanh serves all gates of a step.
-
-    curved: for each gate whether it is a tanh itself.
-    """
-    scale = np.repeat(np.where(curved, 1, 0.5), w.shape[1]).astype(w.dtype)
-    return gates * scale, np.ascontiguousarray(w.T) * scale, scale
 
 
 def cut(x, n):
@@ -45,27 +36,15 @@ def to_weight(dgates, before):
 
 
 def lstm_values(gates, w, h, c):
-    """All h and all c. The gates are i, f, n, o."""
-    units = w.shape[1]
-    gates, turned, scale = by_tanh(gates, w, [False, False, True, False])
-    shift = 1 - scale
-    shift[2 * units : 3 * units] = 0
-    out, cells = np.empty((2, *gates.shape[:2], units), gates.dtype)
-    a = np.empty(gates.shape[1:], gates.dtype)
-    i, f, n, o = cut(a, 4)
-    for x, h_after, c_after in zip(gates, out, cells):
-        np.matmul(h, turned, out=a)
-        a += x
-        np.tanh(a, out=a)
-        a *= scale
-        a += shift
-        np.multiply(f, c, out=c_after)
-        i *= n
-        c_after += i
-        np.tanh(c_after, out=h_after)
-        h_after *= o
-        h, c = h_after, c_after
-    return out, cells
+    """All h and all c. The gates are i, f, n, o. Samples of any of the four may stand in front."""
+    all_h, all_c = [], []
+    for t in range(gates.shape[-3]):
+        i, f, n, o = cut(gates[..., t, :, :] + h @ w.mT, 4)
+        c = sigmoid(f) * c + sigmoid(i) * np.tanh(n)
+        h = sigmoid(o) * np.tanh(c)
+        all_h.append(h)
+        all_c.append(c)
+    return np.stack(all_h, axis=-3), np.stack(all_c, axis=-3)
 
 
 def lstm_rule(g, xs, out, out_1):
@@ -86,20 +65,14 @@ def lstm_rule(g, xs, out, out_1):
     return [dgates, to_weight(dgates, before), da @ w, dc * f[0]]
 
 
-def lstm_steps(gates, w, h, c):
-    """The steps in words, for samples of any of the four."""
-    all_h, all_c = [], []
-    for t in range(gates.shape[-3]):
-        i, f, n, o = cut(gates[..., t, :, :] + h @ w.mT, 4)
-        c = sigmoid(f) * c + sigmoid(i) * np.tanh(n)
-        h = sigmoid(o) * np.tanh(c)
-        all_h.append(h)
-        all_c.append(c)
-    return np.stack(all_h, axis=-3), np.stack(all_c, axis=-3)
-
-
 lstm = op(
-    "lstm", lambda *xs: lstm_values(*xs), GENERAL, node="MkldnnRnnLayerBackward0", outputs=2, batch=lambda xs: lstm_steps(*xs), xs=lstm_rule
+    "lstm",
+    lambda *xs: lstm_values(*xs),
+    GENERAL,
+    node="MkldnnRnnLayerBackward0",
+    outputs=2,
+    batch=lambda xs: lstm_values(*xs),
+    xs=lstm_rule,
 )
 
 
@@ -107,30 +80,14 @@ lstm = op(
 
 
 def gru_values(gates, w, b, h):
-    """The gates are r, z, n."""
-    units = w.shape[1]
-    gates, turned, _ = by_tanh(gates, w, [False, False, True])
-    gates[..., : 2 * units] += b[: 2 * units] * 0.5
-    b = b[2 * units :]
-    out = np.empty((*gates.shape[:2], units), gates.dtype)
-    a = np.empty(gates.shape[1:], gates.dtype)
-    rz, n = a[:, : 2 * units], a[:, 2 * units :]
-    r, z = cut(rz, 2)
-    for x_rz, x_n, after in zip(gates[..., : 2 * units], gates[..., 2 * units :], out):
-        np.matmul(h, turned, out=a)
-        rz += x_rz
-        np.tanh(rz, out=rz)
-        rz *= 0.5
-        rz += 0.5
-        n += b
-        n *= r
-        n += x_n
-        np.tanh(n, out=n)
-        np.subtract(h, n, out=after)
-        after *= z
-        after += n
-        h = after
-    return out
+    """All h. The gates are r, z, n. Samples of any of the four may stand in front."""
+    b, found = np.expand_dims(b, -2), []  # beside sequences
+    for t in range(gates.shape[-3]):
+        (r, z, n), (of_r, of_z, of_n) = cut(gates[..., t, :, :], 3), cut(h @ w.mT + b, 3)
+        n = np.tanh(n + sigmoid(r + of_r) * of_n)
+        h = n + sigmoid(z + of_z) * (h - n)
+        found.append(h)
+    return np.stack(found, axis=-3)
 
 
 def gru_rule(g, xs, out):
@@ -154,15 +111,4 @@ def gru_rule(g, xs, out):
     return [dgates, to_weight(dv, before), np.sum(dv, axis=(-3, -2)), carried]
 
 
-def gru_steps(gates, w, b, h):
-    """The steps in words, for samples of any of the four."""
-    b, found = np.expand_dims(b, -2), []  # beside sequences
-    for t in range(gates.shape[-3]):
-        (r, z, n), (of_r, of_z, of_n) = cut(gates[..., t, :, :], 3), cut(h @ w.mT + b, 3)
-        n = np.tanh(n + sigmoid(r + of_r) * of_n)
-        h = n + sigmoid(z + of_z) * (h - n)
-        found.append(h)
-    return np.stack(found, axis=-3)
-
-
-gru = op("gru", lambda *xs: gru_values(*xs), GENERAL, batch=lambda xs: gru_steps(*xs), xs=gru_rule)
+gru = op("gru", lambda *xs: gru_values(*xs), GENERAL, batch=lambda xs: gru_values(*xs), xs=gru_rule)

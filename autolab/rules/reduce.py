@@ -4,9 +4,8 @@ import math
 
 import numpy as np
 
-from autolab.engine.node import ones
 from autolab.engine.op import GENERAL, LINEAR, op
-from autolab.rules.elementwise import RAW, keep, or_one
+from autolab.rules.elementwise import keep, or_one
 
 
 def restore(a, shape, axis, keepdims):
@@ -19,21 +18,9 @@ def restore(a, shape, axis, keepdims):
     return np.reshape(a, tuple(lengths))
 
 
-SMALL = 1 << 14  # entries: up to here it is faster to write all of them than to arrange for them to be read over and over
-
-
 def spread(g, x_shape, axis, keepdims):
     """The gradient of a sum: every entry gets the gradient of the sum it went into."""
-    if axis is not None:
-        g = restore(g, x_shape, axis, keepdims)
-    if isinstance(g, RAW) and math.prod(x_shape) <= SMALL:
-        out = np.empty(x_shape, g.dtype)
-        if g.ndim:
-            out[...] = g
-        else:
-            out.fill(g)
-        return out if x_shape else out[()]
-    return np.broadcast_to(g, x_shape)
+    return np.broadcast_to(restore(g, x_shape, axis, keepdims), x_shape)
 
 
 def count(shape, axis):
@@ -43,26 +30,23 @@ def count(shape, axis):
     return math.prod(shape[a] for a in ((axis,) if isinstance(axis, int) else axis)) if shape else 1
 
 
+def channel_sums(x):
+    """The sum of x (N, C, ...) for each channel."""
+    return np.sum(x, axis=(-x.ndim, *range(2 - x.ndim, 0)))
+
+
 def by_axis(name):
     """PyTorch numbers its nodes: 0 for the whole tensor, 1 along dims."""
     return lambda x, *, axis=None, **_: f"{name}Backward{0 if axis is None else 1}"
 
 
-FEW = 1 << 10  # entries
-
-
-def add_up(x, axis, keepdims):
-    """np.sum without its wrapper; all of a few floats as a product with ones, in half the time."""
-    if axis is None and type(x) is np.ndarray and x.size <= FEW and not keepdims and x.dtype.kind == "f" and x.itemsize > 2:
-        return ones(x.size, x.dtype).dot(x.ravel())
-    return np.add.reduce(x, axis, None, None, keepdims)
-
-
-sum = op("sum", lambda x, *, axis=None, keepdims=False: add_up(x, axis, keepdims), LINEAR, numpy=np.sum, node=by_axis("Sum"), x=spread)
+sum = op(
+    "sum", lambda x, *, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims), LINEAR,
+    numpy=np.sum, node=by_axis("Sum"), x=spread,
+)  # fmt: skip
 mean = op(
-    "mean", lambda x, *, axis=None, keepdims=False: add_up(x, axis, keepdims) / count(x.shape, axis), LINEAR,
-    numpy=np.mean,
-    node=by_axis("Mean"),
+    "mean", lambda x, *, axis=None, keepdims=False: np.sum(x, axis=axis, keepdims=keepdims) / count(x.shape, axis), LINEAR,
+    numpy=np.mean, node=by_axis("Mean"),
     x=lambda g, x_shape, axis, keepdims: spread(g / count(x_shape, axis), x_shape, axis, keepdims),
 )  # fmt: skip
 
@@ -276,7 +260,7 @@ def running_back(g, factor):
     while step < g.shape[-1]:
         r = r + factor * shifted(r, step)
         factor = factor * shifted(factor, step)
-        step *= 2
+        step = 2 * step
     return r
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from autolab.engine.node import sum_to
 from autolab.engine.op import LINEAR, op
-from autolab.rules.elementwise import RAW
 
 L = LINEAR
 
@@ -24,12 +23,7 @@ swapaxes = op(
 )  # fmt: skip
 
 
-def turned(g):
-    """The transpose; of an array without NumPy's wrapper, which takes longer than the transpose itself."""
-    return g.T if isinstance(g, RAW) else t(g)
-
-
-t = op("t", lambda x: x.T, L, view=True, x=lambda g: turned(g))
+t = op("t", lambda x: x.T, L, view=True, x=lambda g: t(g))
 transpose = op(
     "transpose", lambda x, *, axes=None: x.transpose(axes), L, numpy=np.transpose, node="PermuteBackward0", view=True,
     x=lambda g, axes: np.transpose(g, inverse(axes)),
@@ -55,12 +49,8 @@ moveaxis = op(
 
 def stretched_view(x, shape):
     """np.broadcast_to, but what is no repetition may be written to."""
-    if x.size and x.flags.c_contiguous and x.flags.writeable and x.dtype.isbuiltin == 1:
-        own = (*(0,) * (len(shape) - x.ndim), *[0 if n == 1 else step for n, step in zip(x.shape, x.strides)])
-        return np.ndarray(shape, x.dtype, x, 0, own)  # np.broadcast_to takes ten times as long
     view = np.broadcast_to(x, shape)
-    if type(x) is np.ndarray and x.flags.writeable:
-        view.flags.writeable = True
+    view.flags.writeable = x.flags.writeable
     return view
 
 

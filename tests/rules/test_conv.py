@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from autolab.fast.kernels import conv as kernels
 from autolab.rules import conv as rows
 
 SETTINGS = {"stride": (2, 1), "padding": (1, 2), "dilation": (1, 2), "groups": 2}
@@ -18,8 +19,8 @@ def by_definition(x, weight):
 
 @pytest.mark.parametrize(("long", "products"), [(1, 10**6), (100, 10**6), (100, 300)])
 def test_a_convolution_and_its_gradients_do_not_depend_on_the_layout(rng, monkeypatch, long, products):
-    monkeypatch.setattr(rows, "LONG", long)
-    monkeypatch.setattr(rows, "PRODUCTS", products)
+    monkeypatch.setattr(kernels, "LONG", long)
+    monkeypatch.setattr(kernels, "PRODUCTS", products)
     x, other, weight = rng.normal(size=(3, 4, 9, 7)), rng.normal(size=(3, 4, 9, 7)), rng.normal(size=(6, 2, 3, 2))
     expected, seen = by_definition(x, weight)
     g = rng.normal(size=expected.shape)

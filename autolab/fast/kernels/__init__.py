@@ -1,3 +1,8 @@
 """Kernels, a file for each family of rows, named like that in `autolab.rules`; it is loaded when one of them first runs."""
 
-FAMILIES = frozenset({"activations", "arithmetic", "elementwise", "error_functions", "gamma", "reduce", "smooth"})
+FAMILIES = frozenset(
+    {
+        "activations", "arithmetic", "conv", "elementwise", "error_functions", "gamma", "index", "linalg", "nn", "order", "pool",
+        "recurrent", "reduce", "shape", "smooth",
+    }
+)  # fmt: skip

@@ -21,7 +21,7 @@ def nan_to_num(x: Array, nan: Any, posinf: Any, neginf: Any, out: Array) -> None
 
 def lerp(x: Any, y: Any, weight: Any) -> Any:
     """From the nearer end, with one choice for all if the weight is a number."""
-    if not is_number(weight) or x.dtype.kind != "f":  # type: ignore[no-untyped-call]
+    if not is_number(weight) or x.dtype.kind != "f":
         return rows.lerp.forward(x, y, weight)
     return x + weight * (y - x) if -0.5 < weight < 0.5 else y - (y - x) * (1 - weight)
 

@@ -1,65 +1,83 @@
-"""Reductions of all entries of a large array, by rows or columns that lie beside each other."""
-
-from __future__ import annotations
+"""Sums as products with ones, at twice the speed of np.add; and their gradients without NumPy's wrappers."""
 
 import math
 from typing import Any
 
 import numpy as np
 
-from autolab.engine.node import F32
+from autolab.engine.node import F32, ones
 from autolab.fast.kernel import kernel
 from autolab.rules import reduce as rows
 
-ONES = np.ones(256, np.float32)
-LINE = 1024
-LONG = 1 << 16  # entries: from here on a sum by products is the faster one
+FEW = 1 << 10  # entries: up to here all of them are added as one product
+SMALL = 1 << 14  # entries: up to here it is faster to write all of them than to arrange for them to be read over and over
+LONG = 1 << 16  # entries: from here on all of them are added as products of lines with ones
+LINE = 256  # of a sum; what the products give is added in float64, so that rounding costs less than in a sum by halves
+WIDE = 1024  # of a product
 
 
-def over_all(x: Any, axis: Any) -> bool:
-    """Whether a row reduces a large array of float32 to one number."""
-    return x.size >= LONG and x.dtype == F32 and (axis is None or (isinstance(axis, tuple) and len(axis) == x.ndim))
+def is_whole(x: Any, axis: Any) -> Any:
+    """Whether all entries of this array are reduced, and they are many and lie one behind the other."""
+    return x.size >= LONG and type(x) is np.ndarray and x.flags.c_contiguous and (axis is None or len(axis) == x.ndim)
 
 
-def total(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The sum of all entries, as products of rows with ones, at twice the speed of np.add. The rows are short, and what they give is
-    added in float64, so rounding costs less than in a sum by halves."""
-    if not over_all(x, axis):
-        return rows.sum.forward(x, axis=axis, keepdims=keepdims)
+def lines(x: Any, length: Any) -> Any:
+    """The entries in lines of this length, and those that are left."""
     flat = x.reshape(-1)
-    whole = flat.size - flat.size % ONES.size
-    result = np.add.reduce(flat[:whole].reshape(-1, ONES.size) @ ONES, dtype=np.float64) + np.add.reduce(flat[whole:])
-    return np.full((1,) * x.ndim, result, np.float32) if keepdims else np.float32(result)
+    whole = flat.size - flat.size % length
+    return flat[:whole].reshape(-1, length), flat[whole:]
 
 
-def mean(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    if not over_all(x, axis):
-        return rows.mean.forward(x, axis=axis, keepdims=keepdims)
-    return total(x, axis=axis, keepdims=keepdims) / x.size
+def placed(total: Any, x: Any, keepdims: Any) -> Any:
+    return np.full((1,) * x.ndim, total, x.dtype) if keepdims else x.dtype.type(total)
 
 
-def norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: bool = False) -> Any:
-    """The root of the sum of squares, likewise."""
-    if ord != 2 or not over_all(x, axis):
-        return rows.norm.forward(x, ord=ord, axis=axis, keepdims=keepdims)
-    flat = x.reshape(-1)
-    whole = flat.size - flat.size % ONES.size
-    lines, rest = flat[:whole].reshape(-1, ONES.size), flat[whole:]
-    result = math.sqrt(np.add.reduce(np.vecdot(lines, lines), dtype=np.float64) + rest.dot(rest))
-    return np.full((1,) * x.ndim, result, np.float32) if keepdims else np.float32(result)
+def add_up(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
+    if is_whole(x, axis) and x.dtype is F32:
+        whole, rest = lines(x, LINE)
+        return placed(np.add.reduce(whole @ ones(LINE, F32), dtype=np.float64) + np.add.reduce(rest), x, keepdims)
+    if axis is None and type(x) is np.ndarray and x.size <= FEW and not keepdims and x.dtype.kind == "f" and x.itemsize > 2:
+        return ones(x.size, x.dtype).dot(x.ravel())
+    return np.add.reduce(x, axis, None, None, keepdims)  # type: ignore[call-overload]
 
 
-def prod(x: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
-    """The product of all entries, of columns first: side by side they take a third of the time."""
-    if x.dtype.kind != "f" or x.size < LONG or axis is not None:
-        return rows.prod.forward(x, axis=axis, keepdims=keepdims)
-    flat = x.reshape(-1)
-    whole = flat.size - flat.size % LINE
-    result = np.multiply.reduce(np.multiply.reduce(flat[:whole].reshape(-1, LINE), 0)) * np.multiply.reduce(flat[whole:])
-    return np.full((1,) * x.ndim, result, x.dtype) if keepdims else result
+def mean(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
+    return add_up(x, axis=axis, keepdims=keepdims) / rows.count(x.shape, axis)
 
 
-kernel(rows.sum, total, least=LONG)
-kernel(rows.mean, mean, least=LONG)
-kernel(rows.norm, norm, least=LONG)
-kernel(rows.prod, prod, least=LONG)
+def norm(x: Any, *, ord: Any = 2, axis: Any = None, keepdims: Any = False) -> Any:
+    if ord != 2 or not is_whole(x, axis) or x.dtype is not F32:
+        return rows.norm_values(x, ord=ord, axis=axis, keepdims=keepdims)
+    whole, rest = lines(x, LINE)
+    return placed(math.sqrt(np.add.reduce(np.vecdot(whole, whole), dtype=np.float64) + rest.dot(rest)), x, keepdims)
+
+
+def prod(x: Any, *, axis: Any = None, keepdims: Any = False) -> Any:
+    """Of columns first: side by side they take a third of the time."""
+    if axis is not None or not is_whole(x, axis) or x.dtype.kind != "f":
+        return rows.prod_values(x, axis=axis, keepdims=keepdims)
+    whole, rest = lines(x, WIDE)
+    return placed(np.multiply.reduce(np.multiply.reduce(whole, 0)) * np.multiply.reduce(rest), x, keepdims)
+
+
+def spread(g: Any, x_shape: Any, axis: Any, keepdims: Any) -> Any:
+    if axis is not None:
+        g = rows.restore(g, x_shape, axis, keepdims)
+    if not x_shape or math.prod(x_shape) > SMALL:
+        return np.broadcast_to(g, x_shape) if x_shape else g.reshape(())[()]
+    out = np.empty(x_shape, g.dtype)
+    if g.ndim:
+        out[...] = g
+    else:
+        out.fill(g)
+    return out
+
+
+def spread_mean(g: Any, x_shape: Any, axis: Any, keepdims: Any) -> Any:
+    return spread(g / rows.count(x_shape, axis), x_shape, axis, keepdims)
+
+
+kernel(rows.sum, add_up, fuse=True, x=spread)
+kernel(rows.mean, mean, fuse=True, x=spread_mean)
+kernel(rows.norm, norm)
+kernel(rows.prod, prod)
