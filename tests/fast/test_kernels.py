@@ -21,7 +21,7 @@ if os.environ.get("AUTOLAB_FAST") == "0":
 from autolab.fast.kernel import BLOCK_KERNELS, KERNELS
 from autolab.fast.kernels import FAMILIES
 
-for family in FAMILIES:
+for family in sorted(FAMILIES):
     import_module(f"autolab.fast.kernels.{family}")
 
 pytestmark = [pytest.mark.speed, pytest.mark.filterwarnings(r"ignore::RuntimeWarning")]
