@@ -17,6 +17,7 @@ from autolab.engine.node import Edge, Like, edge_of
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.size import Size
 from autolab.torch_api import overriding
+from autolab.transforms.batched import Batch
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 ONES = {np.float32: np.float32(1), np.float64: np.float64(1)}
@@ -225,7 +226,7 @@ def grad(
         options = {"allow_unused": allow_unused, "materialize_grads": materialize_grads}
         if is_grads_batched:
             return grad_of_each(outputs, wanted, grad_outputs, retain_graph, create_graph, options)
-        from autolab.autograd import forward_ad
+        from autolab.autograd import forward_ad  # heavy, and most programs never use it
 
         if any(isinstance(t, forward_ad.Carried) for t in (*outputs, *wanted)):
             return forward_ad.gradients_of_duals(grad, outputs, wanted, grad_outputs, retain_graph, create_graph, options)
@@ -268,8 +269,7 @@ def grad(
 
 def grad_of_each(outputs: Any, wanted: Any, grad_outputs: Any, retain_graph: Any, create_graph: bool, options: Any) -> tuple[Any, ...]:
     """`grad` for many grad_outputs at once, stacked along their first dim: one pass, inside vmap."""
-    from autolab.rules import batch  # noqa: F401 - gives the rows their batching rules
-    from autolab.transforms.batched import Batch
+    from autolab.rules import batch  # noqa: F401 - heavy: gives the rows their batching rules
 
     given = as_tuple(grad_outputs)
     for i, (out, g) in enumerate(zip(outputs, given)):

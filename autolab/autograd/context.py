@@ -11,7 +11,7 @@ import inspect
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Call:
         self.node: weakref.ref[FunctionNode] | None = None
         self.to_save: tuple[Any, ...] = ()
         self.to_save_forward: tuple[Any, ...] = ()
-        self.saved: list[Remembered] | None = []
+        self.saved: list[Any] | None = []
         self.token = object()  # marks what this call's forward computed from the inputs, without a cycle
         self.shown = False  # whether backward has asked for the saved tensors
         self.non_differentiable: tuple[Tensor, ...] = ()
@@ -73,7 +73,7 @@ def signature(forward: Callable[..., Any]) -> inspect.Signature:
 def parameters(function: type[Function]) -> dict[str, inspect.Parameter]:
     """The parameters of forward, without ctx."""
     named = dict(signature(function.forward).parameters)
-    if not function.sets_up_apart():
+    if not function.has_setup_context():
         named.pop(next(iter(named), ""), None)
     return named
 
@@ -120,7 +120,7 @@ class Error(Node):
         raise RuntimeError(self.message)
 
 
-class Remembered:
+class CtxTensor:
     """A tensor given to save_for_backward: its numbers, the version they had, and where its history leads."""
 
     __slots__ = ("edge", "kept", "lost", "name", "original")
@@ -155,6 +155,32 @@ class Remembered:
             "backward; or return it from forward as an output, and take its gradient in backward.",
             node.edges,
         )
+
+
+class CheckedTensor:
+    """A tensor of the levels below, saved for backward with the version it had."""
+
+    __slots__ = ("name", "saved")
+
+    def __init__(self, name: str, tensor: Tensor) -> None:
+        self.name, self.saved = name, (tensor, tensor.version, tensor.version[0])
+
+    def tensor(self, call: Call) -> Any:
+        return checked(call, self.name, self.saved)[0]
+
+
+class UncheckedTensor(NamedTuple):
+    """A tensor that comes back to a method of the Function as it is."""
+
+    value: Any
+
+    def tensor(self, call: Call) -> Any:
+        return self.value
+
+
+def output_tuple(outputs: Any) -> tuple[Any, ...]:
+    """What a Function returned, as a tuple."""
+    return tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
 
 
 class FunctionCtx:
@@ -363,7 +389,7 @@ class FunctionNode(Node):
             raise RuntimeError(FREED)
         return tuple(self._handle(one) for one in self.call.saved)
 
-    def _handle(self, one: Remembered) -> SavedTensor:
+    def _handle(self, one: CtxTensor) -> SavedTensor:
         def read() -> Any:
             return None if self.call.saved is None else one.kept
 

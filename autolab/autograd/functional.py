@@ -296,7 +296,7 @@ def _construct_standard_basis_for(tensors: tuple[Tensor, ...], tensor_numels: tu
 
 def by_columns(func: Function, inputs: tuple[Tensor, ...], several: bool, create_graph: bool) -> Any:
     """The Jacobian by products with unit vectors, one for each entry of the inputs, in forward mode."""
-    from autolab.autograd import forward_ad
+    from autolab.autograd import forward_ad  # heavy, and most programs never use it
 
     counts = tuple(x.shape.numel() for x in inputs)
     columns: list[Any] = []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from autolab.autograd.pytree import flatten, unflatten
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import differentiable, leave, only_tensors, split_aux, zeros_like
-from autolab.func.tree import flatten, unflatten
 from autolab.transforms.dual import ForwardMode
 
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from autolab.autograd.pytree import flatten, unflatten
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.func.arguments import Argnums, on_top, only_tensors, selected, zeros_like
 from autolab.func.forward import jvp
 from autolab.func.mapped import vmap
 from autolab.func.reverse import vjp
-from autolab.func.tree import flatten, unflatten
 from autolab.torch_api.shape import reshape, stack
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor, new_tensor
+from autolab.torch_api.random import randperm
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_", "sparse_",
@@ -182,8 +183,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Normal, with that part of each column of a matrix set to zero. Source: Martens 2010."""
-    from autolab.torch_api.random import randperm
-
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, cols = tensor.shape

@@ -261,7 +261,7 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """`threshold`, written into the input."""
-    return globals()["threshold"](input, threshold, value, inplace=True)  # type: ignore[no-any-return]
+    return activated(rows.threshold, input, True, {"threshold": threshold, "value": value})  # type: ignore[no-any-return]
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:

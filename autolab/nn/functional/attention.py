@@ -11,7 +11,7 @@ from autolab.dtypes import NARROW
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.conv import linear
-from autolab.nn.functional.dropping import dropout
+from autolab.nn.functional.dropouts import dropout
 from autolab.nn.functional.padding import pad
 from autolab.rules import nn as rows
 from autolab.torch_api.dims import evened_out

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.dtypes import FLOATING
+from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, new_tensor
@@ -56,7 +56,7 @@ def mse_loss(
     input, target = _alike(input, target)
     if input.payload.dtype is not target.payload.dtype:
         input, target = _joined(input, target)
-    if input.payload.dtype not in FLOATING:
+    if input.payload.dtype not in dtypes.FLOATING:
         raise not_implemented("mse_cpu", input)
     if weight is not None:
         return _weighted(apply(nn.mse_loss, (input, target), {"reduction": "none"}), weight, reduction)  # type: ignore[no-any-return]
@@ -65,8 +65,6 @@ def mse_loss(
 
 def _joined(*tensors: Any) -> tuple[Any, ...]:
     """All in the dtype that they are computed in together."""
-    from autolab import dtypes
-
     d = dtypes.result_type([t.payload for t in tensors])
     return tuple(t.to(dtypes.of(d)) for t in tensors)
 
@@ -217,7 +215,7 @@ def is_usual(scores: Any, target: Tensor, ignore_index: int) -> bool:
     classes = target.payload
     if not (scores.ndim == 2 or (scores.ndim == 1 and target.level)) or classes.dtype != np.int64:
         return False
-    if classes.shape != scores.shape[:-1] or scores.dtype not in FLOATING:
+    if classes.shape != scores.shape[:-1] or scores.dtype not in dtypes.FLOATING:
         return False
     n = scores.shape[-1]
     i = target.all_numbers(0, None if 0 <= ignore_index < n else n) if target.level or modes.tracer is not None else classes

@@ -13,6 +13,7 @@ from autolab.engine.modes import modes, recording
 from autolab.engine.tensor import Tensor
 from autolab.nn.functional.common import not_implemented
 from autolab.nn.functional.padding import constant
+from autolab.nn.functional.pool import avg_pool1d
 from autolab.rules import nn as rows
 from autolab.torch_api import pointwise, reduce
 from autolab.torch_api.dims import require_tensor
@@ -210,8 +211,6 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)")
     if input.shape[1] == 0 or 0 in input.shape:
         return input
-    from autolab.nn.functional.pool import avg_pool1d
-
     square = (input * input).movedim(1, -1)  # type: ignore[operator]
     lead = tuple(square.shape)
     padded = constant(square.reshape(1, -1, lead[-1]), [size // 2, (size - 1) // 2], 0)

@@ -10,7 +10,6 @@ import numpy as np
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.common import several
-from autolab.nn.functional.resize import averages
 from autolab.rules import index as index_rows
 from autolab.rules import pool as rows
 from autolab.rules import reduce, resize
@@ -255,6 +254,13 @@ def _edges(n: int, size: int) -> tuple[Any, Any]:
     return k * n // size, -((-(k + 1) * n) // size)
 
 
+def _averages(n: int, start: Any, stop: Any) -> Any:
+    """The matrix of means from start to stop."""
+    j = np.arange(n)
+    inside = (j >= start[:, None]) & (j < stop[:, None])
+    return inside / np.maximum(stop - start, 1)[:, None]
+
+
 def _adaptive_avg_pool(n: int) -> Any:
     function = f"adaptive_avg_pool{n}d"
 
@@ -266,7 +272,7 @@ def _adaptive_avg_pool(n: int) -> Any:
             return _average(function, n, input, kernel, None, 0, False, True, None)  # type: ignore[no-any-return]
         out: Any = input
         for a, (m, k) in enumerate(zip(shape, size)):
-            out = apply(resize.resample, (out,), {"matrix": averages(m, *_edges(m, k)), "axis": a - n})
+            out = apply(resize.resample, (out,), {"matrix": _averages(m, *_edges(m, k)), "axis": a - n})
         return out  # type: ignore[no-any-return]
 
     adaptive_avg_pool.__name__ = adaptive_avg_pool.__qualname__ = function

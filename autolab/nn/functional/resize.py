@@ -11,6 +11,7 @@ import numpy as np
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.common import is_floating, not_implemented, several, warn
+from autolab.nn.functional.pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from autolab.rules import activations, resize
 from autolab.rules import index as index_rows
 from autolab.torch_api import pointwise
@@ -58,9 +59,7 @@ def interpolate(
             f"({', '.join(map(str, size))}): non-empty {input.ndim}D data tensor expected"
         )
     if mode == "area":
-        from autolab.nn.functional import pool
-
-        return (pool.adaptive_avg_pool1d, pool.adaptive_avg_pool2d, pool.adaptive_avg_pool3d)[n - 1](input, size)
+        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[n - 1](input, size)
     if mode not in ("nearest", "nearest-exact") and not is_floating(input) and input.dtype.name != "uint8":
         raise not_implemented("compute_indices_weights_" + mode, input)
     out: Any = input
@@ -157,13 +156,6 @@ def _covering(n: int, size: int, step: float, cubic: bool) -> Any:
         w = np.maximum(1 - x, 0)
     w = np.where((j >= first) & (j < last), w, 0)
     return w / w.sum(1, keepdims=True)
-
-
-def averages(n: int, start: Any, stop: Any) -> Any:
-    """The matrix of means from start to stop."""
-    j = np.arange(n)
-    inside = (j >= start[:, None]) & (j < stop[:, None])
-    return inside / np.maximum(stop - start, 1)[:, None]
 
 
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None) -> Tensor:

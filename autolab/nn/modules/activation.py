@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 from autolab.engine.tensor import Tensor
@@ -113,8 +114,6 @@ class Hardtanh(Configured):
         self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
         max_value: float | None = None,
     ) -> None:  # fmt: skip
-        import warnings
-
         for old, name, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if value is not None:
                 warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{name}`", FutureWarning, stacklevel=2)

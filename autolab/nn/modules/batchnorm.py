@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from autolab import dtypes
@@ -163,8 +164,6 @@ class _InstanceNorm(_NormBase):
         return out.squeeze(0) if alone else out  # type: ignore[attr-defined,no-any-return]
 
     def _warn_or_raise(self, dim: int, found: int) -> None:
-        import warnings
-
         if self.affine:
             raise ValueError(f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: {found}.")
         warnings.warn(

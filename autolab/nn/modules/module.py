@@ -18,6 +18,7 @@ from autolab.nn.modules.hooks import (
 from autolab.nn.modules.state import State
 from autolab.nn.modules.tree import Tree
 from autolab.nn.parameter import Buffer, Parameter
+from autolab.torch_api.creation import empty_like
 
 __all__ = [
     "Module", "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
@@ -273,8 +274,6 @@ class Module(Hooks, Tree, State):
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
         """The same shapes, in memory in which nothing in particular stands."""
-        from autolab.torch_api.creation import empty_like
-
         return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 
     def share_memory(self) -> Any:

@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.optim.moving import add_scaled, toward
 from autolab.optim.optimizer import Optimizer
+from autolab.optim.running_averages import add_scaled, toward
 from autolab.optim.settings import require_one_element, settings
 
 

@@ -11,8 +11,10 @@ from autolab.engine.apply import apply
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as rows
+from autolab.torch_api.creation import zeros
 from autolab.torch_api.dims import require_tensor
 from autolab.torch_api.pointwise import where
+from autolab.torch_api.shape import stack
 
 
 def embedding(
@@ -156,9 +158,6 @@ def _check_offsets(starts: Any, input: Tensor, include_last: bool) -> None:
 
 def _largest(vectors: Any, starts: Any, stops: Any, counted: Any) -> Any:
     """The largest of each bag, entry by entry; zeros for an empty one."""
-    from autolab.torch_api.creation import zeros
-    from autolab.torch_api.shape import stack
-
     parts = []
     for a, b in zip(starts.tolist(), stops.tolist()):
         inside = np.arange(a, b)[counted[a:b]]
