@@ -138,8 +138,10 @@ class CtxTensor:
     def tensor(self, call: Call) -> Any:
         if type(self.kept[0]) is Packed and self.edge is None and not self.lost:
             return self.kept[0].tensor()  # what a saved-tensor hook brings back
-        raw, version = checked(call, self.name, self.kept) if self.kept[0] is not None else (None, None)
-        if raw is None or (self.original is not None and self.original.payload is raw and not self.lost):
+        if self.kept[0] is None:
+            return self.original
+        raw, version = checked(call, self.name, self.kept, None if self.lost else self.history(call))
+        if self.original is not None and self.original.payload is raw and not self.lost:
             return self.original
         return with_history(raw, self.history(call), version)  # type: ignore[arg-type]
 

@@ -86,7 +86,7 @@ class SavedTensor:
             raise RuntimeError(FREED)
         if kept[0] is None:
             return None
-        raw, version = checked(self.node, self.name, kept)
+        raw, version = checked(self.node, self.name, kept, self.edge)
         if version is NEVER:  # no tensor: a number as it is, an array that stands for what nobody gave as None
             return raw if isinstance(raw, int | float | bool) else None
         own_result = self.edge is not None and self.edge[0] is self.node
