@@ -25,12 +25,12 @@ def _written(method: str, tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform in [a, b)."""
+    """Draw every entry uniformly from [a, b), in place. Returns the tensor."""
     return _written("uniform_", tensor, a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal."""
+    """Draw every entry from a normal distribution with this mean and standard deviation, in place. Returns the tensor."""
     return _written("normal_", tensor, mean, std, generator=generator)
 
 
@@ -56,17 +56,29 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One number everywhere."""
+    """Write one number into every entry, in place. Returns the tensor.
+
+    >>> constant_(zeros(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     return _written("fill_", tensor, val)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Write 0 into every entry, in place. Returns the tensor.
+
+    >>> zeros_(ones(2))
+    tensor([0., 0.])
+    """
     return constant_(tensor, 0.0)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Write 1 into every entry, in place. Returns the tensor.
+
+    >>> ones_(zeros(2))
+    tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 

@@ -82,7 +82,13 @@ def cosine_embedding_loss(
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
-    """input where target is 1, max(0, margin - input) where it is -1."""
+    """input where target is 1, max(0, margin - input) where it is -1.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> hinge_embedding_loss(tensor([0.5, 0.5]), tensor([1., -1.]))
+    tensor(0.5000)
+    """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("hinge_embedding_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
@@ -94,7 +100,11 @@ def hinge_embedding_loss(
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
-    """max(0, -target * (input1 - input2) + margin): target 1 asks for a larger input1, -1 for a larger input2."""
+    """max(0, -target * (input1 - input2) + margin): target 1 asks for a larger input1, -1 for a larger input2.
+
+    >>> margin_ranking_loss(tensor([1.]), tensor([2.]), tensor([1.]))
+    tensor(1.)
+    """
     if modes.autocast is not None:
         input1, input2, target = modes.autocast.cast("margin_ranking_loss", (input1, input2, target))
     reduction = reduction_of(reduction, size_average, reduce)
@@ -107,7 +117,13 @@ def margin_ranking_loss(
 
 
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
-    """log(1 + exp(-target * input)) for targets of 1 and -1."""
+    """log(1 + exp(-target * input)) for targets of 1 and -1.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> soft_margin_loss(tensor([0., 2.]), tensor([1., -1.]))
+    tensor(1.4100)
+    """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("soft_margin_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)

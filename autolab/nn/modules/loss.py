@@ -57,13 +57,25 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """abs(input - target)."""
+    """The mean of |input - target|: the absolute error.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> L1Loss()(tensor([1., 2.]), tensor([0., 4.]))
+    tensor(1.5000)
+    """
 
     function = "l1_loss"
 
 
 class MSELoss(_Loss):
-    """(input - target)**2."""
+    """The mean of (input - target)**2: the squared error.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> MSELoss()(tensor([1., 2.]), tensor([0., 4.]))
+    tensor(2.5000)
+    """
 
     function = "mse_loss"
 
@@ -179,13 +191,25 @@ class NLLLoss2d(NLLLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """Binary cross-entropy from probabilities."""
+    """Binary cross-entropy of probabilities: -(target * log(input) + (1 - target) * log(1 - input)), averaged.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none". Entries of input lie in [0, 1].
+
+    >>> BCELoss()(tensor([0.5, 0.9]), tensor([1., 1.]))
+    tensor(0.3993)
+    """
 
     function = "binary_cross_entropy"
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Binary cross-entropy from raw scores."""
+    """Binary cross-entropy from raw scores: BCELoss of sigmoid(input), without overflow.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> BCEWithLogitsLoss()(tensor([0., 2.]), tensor([1., 1.]))
+    tensor(0.4100)
+    """
 
     function, settings = "binary_cross_entropy_with_logits", {"weight": None, **_OLD, "pos_weight": None}
 
@@ -217,7 +241,13 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input)), targets 1 and -1."""
+    """log(1 + exp(-target * input)), targets 1 and -1.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> SoftMarginLoss()(tensor([0., 2.]), tensor([1., -1.]))
+    tensor(1.4100)
+    """
 
     function = "soft_margin_loss"
 
