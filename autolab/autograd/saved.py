@@ -101,7 +101,8 @@ PYTORCHS_NAMES = {
     "axes": "dims", "keepdims": "keepdim", "axis1": "dim1", "axis2": "dim2", "k": "diagonal", "src": "source",
 }  # fmt: skip
 OF_ONE_ROW = {
-    ("mm", "y"): "mat2", ("bmm", "y"): "mat2", ("mv", "y"): "vec", ("dot", "y"): "tensor", ("mse_loss", "y"): "target",
+    ("mm", "y"): "mat2", ("addmm", "x"): "mat1", ("addmm", "y"): "mat2",
+    ("bmm", "y"): "mat2", ("mv", "y"): "vec", ("dot", "y"): "tensor", ("mse_loss", "y"): "target",
     ("embedding", "index"): "indices", ("index", "key"): "indices", ("index_put", "key"): "indices",
     ("swapaxes", "axis1"): "dim0", ("swapaxes", "axis2"): "dim1", ("split", "out_1"): "out_1",
 }  # fmt: skip

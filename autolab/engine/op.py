@@ -96,6 +96,7 @@ class Op:
         self.jvp, self.batch, self.refuse = jvp, batch, refuse
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
         self.plans: dict[int, Plan] = {}
+        self.parts: Callable[[OpNode], None] | None = None  # makes a node several, where PyTorch has several (autolab.autograd.fused)
         self.namer = node if callable(node) else None
         self.number = number or {}
         self.node_name = node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"

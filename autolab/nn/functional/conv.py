@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from autolab.engine.apply import apply
+from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.nn.functional.common import same_dtype, several
 from autolab.nn.functional.padding import constant
@@ -13,7 +14,7 @@ from autolab.rules import conv as rows
 from autolab.rules import linalg
 from autolab.torch_api.dims import evened_out, require_tensor
 from autolab.torch_api.linalg import einsum, matmul
-from autolab.torch_api.shape import expand
+from autolab.torch_api.shape import expand, reshape
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -42,8 +43,12 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if bias.payload.shape != matrix.shape[:1]:  # a bias that is stretched
         out = matmul(input, weight.t())  # type: ignore[attr-defined]
         return out + expand(bias, out.shape)  # type: ignore[no-any-return]
+    shape = input.payload.shape
     try:
-        return linalg.linear.run(input, weight, bias)  # type: ignore[no-any-return]
+        if len(shape) == 2 or not modes.grad or input.level + weight.level + bias.level:
+            return linalg.linear.run(input, weight, bias)  # type: ignore[no-any-return]
+        out = linalg.linear.run(reshape(input, (math.prod(shape[:-1]), shape[-1])), weight, bias)  # the nodes that PyTorch has
+        return reshape(out, (*shape[:-1], len(matrix)))
     except (ValueError, IndexError):
         check_dims(input, weight)
         a, w = list(input.shape), list(weight.shape)

@@ -49,7 +49,11 @@ def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
 def mse_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Tensor | None = None
 ) -> Tensor:
-    """(input - target)**2, averaged over all entries (or summed, or left). Shapes: two of the same shape, and the weight's too."""
+    """(input - target)**2, averaged over all entries (or summed, or left). Shapes: two of the same shape, and the weight's too.
+
+    >>> mse_loss(tensor([1., 2.]), tensor([0., 4.]))
+    tensor(2.5000)
+    """
     if isinstance(size_average, str):  # the third argument was the reduction
         size_average, reduction = None, size_average
     reduction = reduction_of(reduction, size_average, reduce)
@@ -72,7 +76,13 @@ def _joined(*tensors: Any) -> tuple[Any, ...]:
 def l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Tensor | None = None
 ) -> Tensor:
-    """|input - target|, averaged over all entries (or summed, or left)."""
+    """|input - target|, averaged over all entries (or summed, or left): the absolute error.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> l1_loss(tensor([1., 2.]), tensor([0., 4.]))
+    tensor(1.5000)
+    """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("l1_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
@@ -154,6 +164,9 @@ def nll_loss(
 
     Shapes: input (N, C), (C,) or (N, C, ...) log-probabilities; target (N,), () or (N, ...) integers in [0, C); weight (C,).
     "mean" divides by the sum of the weights of the targets. Raises IndexError for a target outside [0, C).
+
+    >>> nll_loss(tensor([[-0.5, -1.0]]), tensor([1]))
+    tensor(1.)
     """
     reduction = reduction_of(reduction, size_average, reduce)
     if input.ndim == 0:
@@ -165,9 +178,8 @@ def nll_loss(
     if weight is not None and weight.payload.dtype != input.payload.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}: convert the weight")
     w = np.ones(classes, input.payload.dtype) if weight is None else weight.detach()  # type: ignore[attr-defined]
-    if input.ndim > 2:
-        input = movedim(input, 1, -1)
-    return apply(nn.nll_loss, (input, target, w), {"reduction": reduction, "ignore_index": ignore_index})  # type: ignore[no-any-return]
+    settings = {"reduction": reduction, "ignore_index": ignore_index, "axis": min(1 - input.ndim, -1)}
+    return apply(nn.nll_loss, (input, target, w), settings)  # type: ignore[no-any-return]
 
 
 def cross_entropy(
@@ -304,7 +316,11 @@ def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", pos_weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Binary cross-entropy of sigmoid(input) against target in [0, 1], from raw scores, without overflow. Equal shapes."""
+    """Binary cross-entropy of sigmoid(input) against target in [0, 1], from raw scores, without overflow. Equal shapes.
+
+    >>> binary_cross_entropy_with_logits(tensor([0., 2.]), tensor([1., 1.]))
+    tensor(0.4100)
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
@@ -319,6 +335,9 @@ def binary_cross_entropy(
     """-(target * log(input) + (1 - target) * log(1 - input)), with logarithms of at least -100.
 
     Shapes: two of the same shape; weight broadcasts to it. Raises RuntimeError for an input outside [0, 1].
+
+    >>> binary_cross_entropy(tensor([0.5, 0.9]), tensor([1., 1.]))
+    tensor(0.3993)
     """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("binary_cross_entropy", (input, target))
@@ -344,6 +363,9 @@ def kl_div(
     """target * (log(target) - input): how far the log-probabilities of the input are from the target's probabilities.
 
     log_target: the target holds logarithms too. "batchmean" divides the sum by the length of dim 0, as the mathematics has it.
+
+    >>> kl_div(tensor([0.5, 0.5]).log(), tensor([0.75, 0.25]), reduction="sum")
+    tensor(0.1308)
     """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("kl_div", (input, target))
@@ -389,6 +411,9 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
 
     var: of the shape of input, or without its last dim, or with a last dim of 1; at least eps is used. full: with the constant too.
     Raises ValueError for a negative variance.
+
+    >>> gaussian_nll_loss(tensor([1.]), tensor([3.]), tensor([1.]))
+    tensor(2.)
     """
     if isinstance(var, int | float):
         if var < 0:
