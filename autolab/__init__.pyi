@@ -14,12 +14,12 @@ from autolab.linalg.norms import matrix_exp as matrix_exp
 from autolab.linalg.older import pinverse as pinverse, slogdet as slogdet
 from autolab.nn.functional.activation import celu as celu, celu_ as celu_, hardshrink as hardshrink, prelu as prelu, rrelu as rrelu, rrelu_ as rrelu_, selu as selu, selu_ as selu_, threshold as threshold, threshold_ as threshold_
 from autolab.nn.functional.conv import bilinear as bilinear
-from autolab.nn.functional.dropping import alpha_dropout as alpha_dropout, dropout as dropout, feature_alpha_dropout as feature_alpha_dropout
-from autolab.nn.functional.lookup import embedding_bag as embedding_bag
+from autolab.nn.functional.dropouts import alpha_dropout as alpha_dropout, dropout as dropout, feature_alpha_dropout as feature_alpha_dropout
+from autolab.nn.functional.embeddings import embedding_bag as embedding_bag
 from autolab.nn.functional.margin import cosine_similarity as cosine_similarity, pairwise_distance as pairwise_distance
 from autolab.nn.functional.norm import layer_norm as layer_norm, rms_norm as rms_norm
 from autolab.nn.functional.pool import avg_pool1d as avg_pool1d
-from autolab.nn.functional.top import alpha_dropout_ as alpha_dropout_, batch_norm as batch_norm, binary_cross_entropy_with_logits as binary_cross_entropy_with_logits, constant_pad_nd as constant_pad_nd, cosine_embedding_loss as cosine_embedding_loss, ctc_loss as ctc_loss, dropout_ as dropout_, embedding as embedding, feature_alpha_dropout_ as feature_alpha_dropout_, feature_dropout as feature_dropout, feature_dropout_ as feature_dropout_, hinge_embedding_loss as hinge_embedding_loss, instance_norm as instance_norm, kl_div as kl_div, margin_ranking_loss as margin_ranking_loss, native_batch_norm as native_batch_norm, native_group_norm as native_group_norm, native_layer_norm as native_layer_norm, poisson_nll_loss as poisson_nll_loss, triplet_margin_loss as triplet_margin_loss
+from autolab.nn.functional.torch_names import alpha_dropout_ as alpha_dropout_, batch_norm as batch_norm, binary_cross_entropy_with_logits as binary_cross_entropy_with_logits, constant_pad_nd as constant_pad_nd, cosine_embedding_loss as cosine_embedding_loss, ctc_loss as ctc_loss, dropout_ as dropout_, embedding as embedding, feature_alpha_dropout_ as feature_alpha_dropout_, feature_dropout as feature_dropout, feature_dropout_ as feature_dropout_, hinge_embedding_loss as hinge_embedding_loss, instance_norm as instance_norm, kl_div as kl_div, margin_ranking_loss as margin_ranking_loss, native_batch_norm as native_batch_norm, native_group_norm as native_group_norm, native_layer_norm as native_layer_norm, poisson_nll_loss as poisson_nll_loss, triplet_margin_loss as triplet_margin_loss
 from autolab.serialization.reading import load as load
 from autolab.serialization.writing import save as save
 from autolab.size import Size as Size

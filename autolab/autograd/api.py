@@ -44,7 +44,7 @@ def like_of(out: Any) -> Like | None:
     """The shape and dtype of a root; None for an edge that does not say."""
     if isinstance(out, Tensor):
         return Like(out.payload.shape, out.payload.dtype)
-    return out.like  # type: ignore[no-any-return]
+    return out.like
 
 
 def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], create_graph: bool) -> list[Any]:
@@ -81,7 +81,7 @@ def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], crea
                 f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {Size(like.shape)}."
             )
         if like is not None and g.payload.dtype != like.dtype and like.dtype in FLOATING:
-            g = g.to(of(like.dtype))  # type: ignore[attr-defined]
+            g = g.to(of(like.dtype))
         found.append(g if create_graph or g.level else g.payload)
     return found
 
@@ -314,4 +314,4 @@ def tensor_backward(
 # What a `__torch_function__` is told that they are.
 tensor_backward.__name__, tensor_backward.__qualname__ = "backward", "Tensor.backward"
 backward.known_as, grad.known_as = "torch.autograd.backward", "torch.autograd.grad"  # type: ignore[attr-defined]
-Tensor.backward = tensor_backward  # type: ignore[attr-defined]
+Tensor.backward = tensor_backward  # type: ignore[assignment,method-assign]

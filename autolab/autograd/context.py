@@ -83,6 +83,8 @@ class Derived(list[int]):
 
     __slots__ = ("token",)
 
+    token: object
+
 
 def derive(call: Call, needs: tuple[bool, ...], args: tuple[Any, ...]) -> Callable[[Any, list[int]], list[int]]:
     """Gives `Derived` counters to what is computed from the inputs that need a gradient, or from anything else that does."""
@@ -91,9 +93,9 @@ def derive(call: Call, needs: tuple[bool, ...], args: tuple[Any, ...]) -> Callab
     def counter(operands: Any, ordinary: list[int]) -> list[int]:
         for a in operands:
             if isinstance(a, Tensor) and (id(a) in inputs or a.edge is not None or a.wants_grad or comes_from(a, call)):
-                ordinary = Derived(ordinary)
-                ordinary.token = call.token  # type: ignore[attr-defined]
-                break
+                derived = Derived(ordinary)
+                derived.token = call.token
+                return derived
         return ordinary
 
     return counter
@@ -143,7 +145,7 @@ class CtxTensor:
         raw, version = checked(call, self.name, self.kept, None if self.lost else self.history(call))
         if self.original is not None and self.original.payload is raw and not self.lost:
             return self.original
-        return with_history(raw, self.history(call), version)  # type: ignore[arg-type]
+        return with_history(raw, self.history(call), version)
 
     def history(self, call: Call) -> Any:
         node = None if call.node is None else call.node()
@@ -370,7 +372,7 @@ class FunctionNode(Node):
             g = sum_to(g, shape)
         leaf = getattr(self.edges[i][0], "variable", None)  # type: ignore[index]
         if g.payload.dtype != dtype and (leaf is None or leaf.extra.grad_dtype is SAME):
-            g = g.astype(dtype)  # type: ignore[attr-defined]
+            g = g.astype(dtype)
         return g if create_graph or g.level else g.payload
 
     def release(self) -> None:

@@ -361,7 +361,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         node = ctx._autograd_call.node()
         twice = "trying to differentiate twice a function that was marked with @once_differentiable"
         error = Error(twice, node.edges, outputs=len(gs))
-        refused = []
+        refused: list[Any] = []
         for k, g in enumerate(gs):
             refused.append(g if g is None else new_tensor(g.payload))
             if g is not None:

@@ -71,7 +71,8 @@ def generated(function: type[Function], in_dims: tuple[int | None, ...], outer: 
         return [x if d is None or not isinstance(x, Tensor) else level.input(x) for x, d in zip(xs, dims)]
 
     def unboxed(level: Batch, x: Any) -> Any:
-        return x if not isinstance(x, Tensor) else (x if level.owns(x) else level.lift(x)).value
+        box: Any = x if not isinstance(x, Tensor) or level.owns(x) else level.lift(x)
+        return box.value if isinstance(x, Tensor) else x
 
     def keep(level: Batch, ctx: Any, inner: Call) -> None:
         backward, forward = inner.to_save, inner.to_save_forward

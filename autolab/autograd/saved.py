@@ -22,7 +22,7 @@ def with_history(raw: Any, edge: Any, version: list[int]) -> Tensor:
     """A saved value as a user gets it: a leaf as itself, anything else as a tensor over the same numbers."""
     leaf = None if edge is None else getattr(edge[0], "variable", None)
     if leaf is not None and leaf.level == 0 and leaf.payload is raw:
-        return leaf  # type: ignore[no-any-return]
+        return leaf
     t = new_tensor(raw)
     t.edge, t.version = edge, version
     return t

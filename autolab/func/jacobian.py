@@ -84,7 +84,8 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         wanted, replaced = selected(argnums, args)
         xs, form = flatten(wanted)
-        columns, seen = [], []
+        columns: list[Any] = []
+        seen: list[Any] = []
         for k, x in enumerate(xs):
 
             def column(e: Tensor, k: int = k) -> Any:

@@ -21,7 +21,7 @@ __all__ = [
 
 def _written(method: str, tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     with recording(False):
-        return getattr(tensor, method)(*args, **kwargs)  # type: ignore[no-any-return]
+        return getattr(tensor, method)(*args, **kwargs)
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
@@ -46,13 +46,13 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     low, high = (math.erf((end - mean) / std / math.sqrt(2)) for end in (a, b))
     with recording(False):
         if high - low > 1:  # half of the draws or more are inside
-            tensor.normal_(mean, std, generator=generator)  # type: ignore[attr-defined]
-            while (outside := (tensor < a) | (tensor > b)).any():  # type: ignore[operator]
-                again = tensor[outside]  # type: ignore[index]
-                tensor[outside] = again.normal_(mean, std, generator=generator)  # type: ignore[index]
+            tensor.normal_(mean, std, generator=generator)
+            while (outside := (tensor < a) | (tensor > b)).any():
+                again = tensor[outside]
+                tensor[outside] = again.normal_(mean, std, generator=generator)
             return tensor
-        tensor.uniform_(low, high, generator=generator).erfinv_()  # type: ignore[attr-defined]
-        return tensor.mul_(std * math.sqrt(2)).add_(mean).clamp_(min=a, max=b)  # type: ignore[attr-defined,no-any-return]
+        tensor.uniform_(low, high, generator=generator).erfinv_()
+        return tensor.mul_(std * math.sqrt(2)).add_(mean).clamp_(min=a, max=b)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
@@ -202,7 +202,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     normal_(tensor, 0.0, std, generator)
     with recording(False):
         for col in range(cols):
-            tensor[randperm(rows, generator=generator)[:zeros], col] = 0  # type: ignore[index]
+            tensor[randperm(rows, generator=generator)[:zeros], col] = 0
     return tensor
 
 

@@ -32,7 +32,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> relu(tensor([-2., 0., 1.]))
     tensor([0., 0., 1.])
     """
-    return activated(elementwise.relu, input, True) if inplace else elementwise.relu.run(input)  # type: ignore[no-any-return]
+    return activated(elementwise.relu, input, True) if inplace else elementwise.relu.run(input)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
@@ -78,10 +78,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
                 f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {weight.shape[0]} and channel size = "
                 f"{channels}."
             )
-        weight = weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))  # type: ignore[attr-defined]
+        weight = weight.reshape(-1, *(1,) * max(input.ndim - 2, 0))
     elif weight.ndim == 1 and input.ndim == 0:
-        weight = weight.reshape(())  # type: ignore[attr-defined]
-    return apply(rows.prelu, (input, weight), {})  # type: ignore[no-any-return]
+        weight = weight.reshape(())
+    return apply(rows.prelu, (input, weight), {})
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
@@ -100,7 +100,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
     if not is_floating(input):
         raise not_implemented("rrelu_with_noise_out_cpu", input)
     noise = lower + (upper - lower) * rand_like(input)
-    return written(input, apply(rows.rrelu, (input, noise), {}), inplace)  # type: ignore[no-any-return]
+    return written(input, apply(rows.rrelu, (input, noise), {}), inplace)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -229,7 +229,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
-    return apply(rows.gelu if approximate == "none" else rows.gelu_tanh, (input,), {})  # type: ignore[no-any-return]
+    return apply(rows.gelu if approximate == "none" else rows.gelu_tanh, (input,), {})
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -284,7 +284,7 @@ def softsign(input: Tensor) -> Tensor:
     >>> softsign(tensor([-2., 0., 1.]))
     tensor([-0.6667,  0.0000,  0.5000])
     """
-    return input / (pointwise.abs(input) + 1)  # type: ignore[operator,no-any-return]
+    return input / (pointwise.abs(input) + 1)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
@@ -295,7 +295,7 @@ def tanhshrink(input: Tensor) -> Tensor:
     >>> tanhshrink(tensor([-2., 0., 1.]))
     tensor([-1.0360,  0.0000,  0.2384])
     """
-    return input - tanh(input)  # type: ignore[operator,no-any-return]
+    return input - tanh(input)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -315,8 +315,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
         raise RuntimeError(f"Halving dimension must be even, but dimension {axis % input.ndim} is size {n}")
     if not is_floating(input):
         raise not_implemented("glu_cpu", input)
-    a, b = input.split(n // 2, axis)  # type: ignore[attr-defined]
-    return a * sigmoid(b)  # type: ignore[no-any-return]
+    a, b = input.split(n // 2, axis)
+    return a * sigmoid(b)
 
 
 # -- probabilities ---------------------------------------------------------------------------------
@@ -342,7 +342,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     >>> softmin(tensor([0., 0., 1.]), dim=0)
     tensor([0.4223, 0.4223, 0.1554])
     """
-    return _softmax(-input, _implicit(input, dim, "softmin"), dtype=dtype)  # type: ignore[operator]
+    return _softmax(-input, _implicit(input, dim, "softmin"), dtype=dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
@@ -382,9 +382,9 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     soft = _softmax((logits + _gumbel_like(logits)) / tau, dim)
     if not hard:
         return soft
-    index = soft.max(dim, keepdim=True)[1]  # type: ignore[attr-defined]
+    index = soft.max(dim, keepdim=True)[1]
     sharp = index == np.expand_dims(np.arange(soft.shape[dim]), tuple(range(1, -(dim if dim < 0 else dim - soft.ndim))))
-    return sharp.to(soft.dtype) - soft.detach() + soft  # type: ignore[attr-defined,no-any-return]
+    return sharp.to(soft.dtype) - soft.detach() + soft
 
 
 # -- written into the input ------------------------------------------------------------------------
@@ -407,7 +407,7 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """`threshold`, written into the input."""
-    return activated(rows.threshold, input, True, {"threshold": threshold, "value": value})  # type: ignore[no-any-return]
+    return activated(rows.threshold, input, True, {"threshold": threshold, "value": value})
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:

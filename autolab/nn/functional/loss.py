@@ -23,7 +23,7 @@ from autolab.torch_api.shape import broadcast_tensors, movedim
 # -- numbers -----------------------------------------------------------------------------------------
 
 
-def _alike(input: Tensor, target: Tensor) -> tuple[Any, Any]:
+def _alike(input: Tensor, target: Tensor) -> tuple[Any, ...]:
     """Both in one shape; a warning if they were not. Raises TypeError for what is no tensor."""
     if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
         function = sys._getframe(1).f_code.co_name
@@ -63,8 +63,8 @@ def mse_loss(
     if input.payload.dtype not in dtypes.FLOATING:
         raise not_implemented("mse_cpu", input)
     if weight is not None:
-        return _weighted(apply(nn.mse_loss, (input, target), {"reduction": "none"}), weight, reduction)  # type: ignore[no-any-return]
-    return nn.mse_loss.run(input, target, settings={"reduction": reduction})  # type: ignore[no-any-return]
+        return _weighted(apply(nn.mse_loss, (input, target), {"reduction": "none"}), weight, reduction)
+    return nn.mse_loss.run(input, target, settings={"reduction": reduction})
 
 
 def _joined(*tensors: Any) -> tuple[Any, ...]:
@@ -87,8 +87,8 @@ def l1_loss(
         input, target = modes.autocast.cast("l1_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
     input, target = _alike(input, target)
-    loss = pointwise.abs(input - target)  # type: ignore[operator]
-    return reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)  # type: ignore[no-any-return]
+    loss = pointwise.abs(input - target)
+    return reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)
 
 
 def smooth_l1_loss(
@@ -106,7 +106,7 @@ def smooth_l1_loss(
     if not (is_floating(input) or is_floating(target)):
         raise not_implemented("smooth_l1_cpu", input)
     loss = apply(nn.huber_loss, (input, target), {"delta": beta})
-    return reduced(loss if beta == 1 else loss / beta, reduction)  # type: ignore[no-any-return]
+    return reduced(loss if beta == 1 else loss / beta, reduction)
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
@@ -120,7 +120,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     if not (is_floating(input) or is_floating(target)):
         raise not_implemented("huber_cpu", input)
     loss = apply(nn.huber_loss, (input, target), {"delta": delta})
-    return reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)  # type: ignore[no-any-return]
+    return reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)
 
 
 # -- classes -----------------------------------------------------------------------------------------
@@ -177,9 +177,9 @@ def nll_loss(
         raise not_implemented("nll_loss_out_frame", input)
     if weight is not None and weight.payload.dtype != input.payload.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}: convert the weight")
-    w = np.ones(classes, input.payload.dtype) if weight is None else weight.detach()  # type: ignore[attr-defined]
+    w = np.ones(classes, input.payload.dtype) if weight is None else weight.detach()
     settings = {"reduction": reduction, "ignore_index": ignore_index, "axis": min(1 - input.ndim, -1)}
-    return apply(nn.nll_loss, (input, target, w), settings)  # type: ignore[no-any-return]
+    return apply(nn.nll_loss, (input, target, w), settings)
 
 
 def cross_entropy(
@@ -200,7 +200,7 @@ def cross_entropy(
     if reduction not in ("mean", "sum", "none") or size_average is not None or reduce is not None:
         reduction = reduction_of(reduction, size_average, reduce)
     if weight is None and not label_smoothing and is_usual(input.payload, target, ignore_index):
-        return nn.cross_entropy.run(input, target, settings={"reduction": reduction})  # type: ignore[no-any-return]
+        return nn.cross_entropy.run(input, target, settings={"reduction": reduction})
     if input.payload.ndim == 0:
         raise RuntimeError("cross_entropy: expected scores of at least one dim (C,), got a 0-d tensor")
     dim = 0 if input.payload.ndim == 1 else 1
@@ -218,7 +218,7 @@ def cross_entropy(
         if _check_classes(input, target, weight, input.payload.shape[dim], ignore_index) is not False:
             i = target.all_numbers()
             if not i.size or i.min() >= 0:
-                return apply(nn.cross_entropy, (input, target), {"reduction": reduction})  # type: ignore[no-any-return]
+                return apply(nn.cross_entropy, (input, target), {"reduction": reduction})
     return nll_loss(_log_softmax(input, dim), target, weight, ignore_index=ignore_index, reduction=reduction)
 
 
@@ -247,8 +247,8 @@ def linear_cross_entropy(
     """
     _check_linear(input, linear_weight, linear_bias, target, ignore_index)
     width = linear_weight.shape[-1]
-    scores = linear(input, linear_weight.reshape(-1, width), None if linear_bias is None else linear_bias.reshape(-1))  # type: ignore[attr-defined]
-    scores = scores.reshape(*input.shape[:-1], *linear_weight.shape[:-1])  # type: ignore[attr-defined]
+    scores = linear(input, linear_weight.reshape(-1, width), None if linear_bias is None else linear_bias.reshape(-1))
+    scores = scores.reshape(*input.shape[:-1], *linear_weight.shape[:-1])
     ignored = -100 if ignore_index is None else ignore_index
     return cross_entropy(scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing)
 
@@ -298,18 +298,18 @@ def _soft_cross_entropy(input: Tensor, target: Tensor, weight: Any, ignore_index
     logp = movedim(_log_softmax(input, dim), dim, -1)
     w = 1.0 if weight is None else weight
     if soft_target:
-        soft = movedim(target, dim, -1) * (1 - smoothing) + smoothing / classes  # type: ignore[operator]
+        soft = movedim(target, dim, -1) * (1 - smoothing) + smoothing / classes
         loss = -(soft * logp * w).sum(-1)
         return loss if reduction == "none" else loss.sum() / (loss.numel() if reduction == "mean" else 1)
     kept = nll_loss(_log_softmax(input, dim), target, weight, ignore_index=ignore_index, reduction=reduction)
-    used = (target != ignore_index).to(input.dtype)  # type: ignore[attr-defined]
-    smooth = -(logp * w).sum(-1) * used  # type: ignore[operator]
+    used = (target != ignore_index).to(input.dtype)
+    smooth = -(logp * w).sum(-1) * used
     if reduction == "mean":
-        norm = used.sum() if weight is None else (weight[target.clamp(0)] * used).sum()  # type: ignore[attr-defined]
+        norm = used.sum() if weight is None else (weight[target.clamp(0)] * used).sum()
         smooth = smooth.sum() / norm
     elif reduction == "sum":
         smooth = smooth.sum()
-    return (1 - smoothing) * kept + smoothing / classes * smooth  # type: ignore[operator]
+    return (1 - smoothing) * kept + smoothing / classes * smooth
 
 
 def binary_cross_entropy_with_logits(
@@ -326,7 +326,7 @@ def binary_cross_entropy_with_logits(
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     one = np.ones((), input.payload.dtype)[()]
     args = (input, target, one if weight is None else weight, one if pos_weight is None else pos_weight)
-    return apply(nn.bce_with_logits, args, {"reduction": reduction})  # type: ignore[no-any-return]
+    return apply(nn.bce_with_logits, args, {"reduction": reduction})
 
 
 def binary_cross_entropy(
@@ -351,7 +351,7 @@ def binary_cross_entropy(
     if x.size and not (x.min() >= 0 and x.max() <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = apply(nn.bce, (input, target), {})
-    return reduced(loss if weight is None else loss * weight, reduction)  # type: ignore[no-any-return]
+    return reduced(loss if weight is None else loss * weight, reduction)
 
 
 # -- distributions -----------------------------------------------------------------------------------
@@ -371,17 +371,17 @@ def kl_div(
         input, target = modes.autocast.cast("kl_div", (input, target))
     if reduction == "batchmean":
         total = kl_div(input, target, reduction="sum", log_target=log_target)
-        return total / input.shape[0] if input.ndim else total  # type: ignore[operator,no-any-return]
+        return total / input.shape[0] if input.ndim else total
     if reduction == "mean":
         warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
              "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
              "'mean' will be changed to behave the same as 'batchmean' in the next major release.")  # fmt: skip
     reduction = reduction_of(reduction, size_average, reduce)
     if log_target:
-        loss = pointwise.exp(target) * (target - input)  # type: ignore[operator]
+        loss = pointwise.exp(target) * (target - input)
     else:
-        loss = apply(smooth.xlogy, (target, target), {}) - target * input  # type: ignore[operator]
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+        loss = apply(smooth.xlogy, (target, target), {}) - target * input
+    return reduced(loss, reduction)
 
 
 def poisson_nll_loss(
@@ -396,14 +396,14 @@ def poisson_nll_loss(
         input, target = modes.autocast.cast("poisson_nll_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
     if log_input:
-        loss = pointwise.exp(input) - target * input  # type: ignore[operator]
+        loss = pointwise.exp(input) - target * input
     else:
-        loss = input - target * pointwise.log(input + eps)  # type: ignore[operator]
+        loss = input - target * pointwise.log(input + eps)
     if full:
         large = pointwise.clamp(target, min=1)
-        stirling = large * pointwise.log(large) - large + 0.5 * pointwise.log(large * (2 * math.pi))  # type: ignore[operator]
-        loss = loss + pointwise.where(target > 1, stirling, 0.0)  # type: ignore[operator]
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+        stirling = large * pointwise.log(large) - large + 0.5 * pointwise.log(large * (2 * math.pi))
+        loss = loss + pointwise.where(target > 1, stirling, 0.0)
+    return reduced(loss, reduction)
 
 
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Tensor:
@@ -431,11 +431,11 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
     # The bound is no function of the variance: all of the gradient goes through.
     low = pointwise.clamp(var.detach(), min=eps)
     var = var + (low - var.detach())
-    difference = input - target  # type: ignore[operator]
+    difference = input - target
     loss = 0.5 * (pointwise.log(var) + difference * difference / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
 
 
 # -- sequences ---------------------------------------------------------------------------------------
@@ -453,7 +453,7 @@ def ctc_loss(
     """
     reduction = reduction_of(reduction)
     alone = log_probs.ndim == 2
-    x = log_probs.unsqueeze(1) if alone else log_probs  # type: ignore[attr-defined]
+    x = log_probs.unsqueeze(1) if alone else log_probs
     lengths, own = (_lengths(t) for t in (input_lengths, target_lengths))
     steps, batch, classes = x.shape
     if not is_floating(x) or x.dtype.itemsize < 4:
@@ -486,10 +486,10 @@ def ctc_loss(
     labels = labels[:, : int(own.max(initial=0))].astype(np.int64)
     loss = apply(ctc.ctc_loss, (x, labels, lengths, own), {"blank": blank, "zero_infinity": zero_infinity})
     if reduction == "mean":
-        return (loss / new_tensor(np.maximum(own, 1).astype(x.payload.dtype))).mean()  # type: ignore[no-any-return]
+        return (loss / new_tensor(np.maximum(own, 1).astype(x.payload.dtype))).mean()
     if reduction == "sum":
-        return loss.sum()  # type: ignore[no-any-return]
-    return loss.squeeze(0) if alone else loss  # type: ignore[no-any-return]
+        return loss.sum()
+    return loss.squeeze(0) if alone else loss
 
 
 def _lengths(given: Any) -> Any:

@@ -78,7 +78,7 @@ class Numbered(Module):
         """Take out the module with that number."""
         module = self[key]
         del self[key]
-        return module  # type: ignore[no-any-return]
+        return module
 
 
 class Sequential(Numbered):
@@ -116,7 +116,7 @@ class Sequential(Numbered):
     def __iadd__(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
             raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
-        return self.extend(other)  # type: ignore[no-any-return]
+        return self.extend(other)
 
     def __mul__(self, times: int) -> Sequential:
         return Sequential(*self._repeated(times))
@@ -124,7 +124,7 @@ class Sequential(Numbered):
     __rmul__ = __mul__
 
     def __imul__(self, times: int) -> Sequential:
-        return self.extend(self._repeated(times)[len(self) :])  # type: ignore[no-any-return]
+        return self.extend(self._repeated(times)[len(self) :])
 
     def _repeated(self, times: int) -> list[Module]:
         if not isinstance(times, int):

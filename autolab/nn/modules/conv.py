@@ -88,7 +88,7 @@ class _Conv(_ConvNd):
             if self.padding == "same":
                 sides.append((total // 2, total - total // 2))
             else:
-                sides.append((0, 0) if self.padding == "valid" else (self.padding[k], self.padding[k]))  # type: ignore[arg-type]
+                sides.append((0, 0) if self.padding == "valid" else (self.padding[k], self.padding[k]))
         return [m for side in reversed(sides) for m in side]
 
     def forward(self, input: Tensor) -> Tensor:
@@ -99,9 +99,7 @@ class _Conv(_ConvNd):
         padding = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._around(), mode=self.padding_mode), (0,) * self.n
-        return getattr(F, f"conv{self.n}d")(  # type: ignore[no-any-return]
-            input, weight, bias, self.stride, padding, self.dilation, self.groups
-        )
+        return getattr(F, f"conv{self.n}d")(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Conv):
@@ -165,9 +163,7 @@ class _ConvTransposeNd(_ConvNd):
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         """`functional.conv_transpose1d` and so on. output_size: which of the sizes that a stride joins is meant."""
         extra = self.output_padding if output_size is None else self._output_padding(input, output_size)
-        return getattr(F, f"conv_transpose{self.n}d")(  # type: ignore[no-any-return]
-            input, *affine(self), self.stride, self.padding, extra, self.groups, self.dilation
-        )
+        return getattr(F, f"conv_transpose{self.n}d")(input, *affine(self), self.stride, self.padding, extra, self.groups, self.dilation)
 
 
 class ConvTranspose1d(_ConvTransposeNd):

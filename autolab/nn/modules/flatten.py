@@ -17,7 +17,7 @@ class Flatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """`Tensor.flatten`."""
-        return input.flatten(self.start_dim, self.end_dim)  # type: ignore[attr-defined,no-any-return]
+        return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         """The dims."""
@@ -40,7 +40,7 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """`Tensor.unflatten`."""
-        return input.unflatten(self.dim, self.unflattened_size)  # type: ignore[attr-defined,no-any-return]
+        return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         """The dim and its sizes."""

@@ -201,7 +201,7 @@ class Module(Hooks, Tree, State):
             if set_to_none or p._grad is None:
                 p.grad = None
             else:
-                p._grad.detach_().zero_()  # type: ignore[attr-defined]
+                p._grad.detach_().zero_()
 
     # -- conversion --------------------------------------------------------------------------------------
 
