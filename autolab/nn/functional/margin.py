@@ -223,13 +223,6 @@ def triplet_margin_loss(
     """
     if modes.autocast is not None:
         anchor, positive, negative = modes.autocast.cast("triplet_margin_loss", (anchor, positive, negative))
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
-        )
     distance = lambda a, b: pairwise_distance(a, b, p, eps)
     return _triplet(anchor, positive, negative, distance, margin, swap, reduction_of(reduction, size_average, reduce))
 
@@ -239,17 +232,17 @@ def triplet_margin_with_distance_loss(
     swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """`triplet_margin_loss` with any distance; the Euclidean one by default."""
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
-        )
     return _triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction_of(reduction))
 
 
 def _triplet(anchor: Any, near: Any, far: Any, distance: Any, margin: float, swap: bool, reduction: str) -> Any:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == near.ndim == far.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {near.ndim}D, and negative {far.ndim}D inputs"
+        )
     to_far = distance(anchor, far)
     if swap:
         to_far = pointwise.minimum(to_far, distance(near, far))

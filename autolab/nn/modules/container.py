@@ -214,7 +214,7 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Take out all."""
+        """Take out everything, in place."""
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
@@ -222,15 +222,15 @@ class ModuleDict(Module):
         return self._modules.pop(key)
 
     def keys(self) -> Any:
-        """The keys."""
+        """The keys, in the order they were added."""
         return self._modules.keys()
 
     def values(self) -> Any:
-        """The modules."""
+        """The modules, in the order of their keys."""
         return self._modules.values()
 
     def items(self) -> Any:
-        """Keys and modules."""
+        """Pairs of a key and its module."""
         return self._modules.items()
 
     def update(self, modules: Any) -> None:
@@ -358,7 +358,7 @@ class ParameterDict(_Holder):
         return self[key]
 
     def clear(self) -> None:
-        """Take out all."""
+        """Take out everything, in place."""
         for key in list(self._keys):
             del self[key]
 
@@ -383,15 +383,15 @@ class ParameterDict(_Holder):
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> Any:
-        """The keys."""
+        """The keys, in the order they were added."""
         return self._keys.keys()
 
     def items(self) -> Any:
-        """Keys and parameters."""
+        """Pairs of a key and its parameter."""
         return [(key, self[key]) for key in self._keys]
 
     def values(self) -> Any:
-        """The parameters."""
+        """The parameters, in the order of their keys."""
         return [self[key] for key in self._keys]
 
     def update(self, parameters: Any) -> None:

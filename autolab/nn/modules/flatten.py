@@ -9,7 +9,13 @@ from autolab.nn.modules.module import Module
 
 
 class Flatten(Module):
-    """Joins the dims from start_dim to end_dim."""
+    """Joins the dims from start_dim to end_dim into one.
+
+    Shapes: (N, ...) -> (N, product of the rest) by default.
+
+    >>> Flatten()(ones(2, 3, 4)).shape
+    torch.Size([2, 12])
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()

@@ -171,7 +171,7 @@ class Module(Hooks, Tree, State):
         self._modules[name] = module
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """`add_module`."""
+        """Another name of `add_module`: a module that this one holds under a name."""
         self.add_module(name, module)
 
     # -- modes -----------------------------------------------------------------------------------------

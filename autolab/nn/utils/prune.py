@@ -53,7 +53,7 @@ class BasePruningMethod(ABC):
         """The mask for scores t, on top of the one that is there."""
 
     def apply_mask(self, module: Any) -> Any:
-        """The pruned tensor."""
+        """The original tensor times the mask: what the module computes with."""
         original = getattr(module, self._tensor_name + "_orig")
         return getattr(module, self._tensor_name + "_mask").to(dtype=original.dtype) * original
 
@@ -232,7 +232,7 @@ class LnStructured(_Channels):
 
 
 class CustomFromMask(BasePruningMethod):
-    """A given mask."""
+    """Keeps the entries where a mask that you give is 1."""
 
     PRUNING_TYPE = "global"
 
@@ -240,7 +240,7 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Both masks."""
+        """The product of this mask and the one that is there. Raises AssertionError for another shape."""
         if default_mask.shape != self.mask.shape:
             raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}")
         return default_mask * self.mask.to(dtype=default_mask.dtype)

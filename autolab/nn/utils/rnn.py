@@ -51,11 +51,11 @@ class PackedSequence(_Packed):
         return self
 
     def double(self) -> PackedSequence:
-        """In float64."""
+        """The same sequences in float64."""
         return self.to(dtypes.float64)
 
     def float(self) -> PackedSequence:
-        """In float32."""
+        """The same sequences in float32."""
         return self.to(dtypes.float32)
 
     is_cuda = False
