@@ -197,6 +197,11 @@ def linear(x, weight, bias, batched, size):
     return np.reshape(out, (size, *lead, out.shape[-1]))
 
 
+@batch(linalg.addmm)
+def addmm(bias, x, y, batched, size):
+    return linalg.matmul(x, y) + (np.expand_dims(bias, -2) if batched[0] else bias)
+
+
 @batch(linalg.einsum)
 def einsum(xs, equation, batched):
     """One letter more, for the samples."""
