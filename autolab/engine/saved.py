@@ -101,9 +101,10 @@ def checked(node: Any, name: str, saved: Any, edge: Any = None) -> tuple[Any, li
         return bring_back(raw), [0]
     if version[0] != expected:
         source = f", which is output {edge[1]} of {edge[0].name()}," if edge is not None and edge[0].edges else ""  # no leaf
+        dtype = raw.dtype if isinstance(raw, Tensor) else of(raw.dtype)
         raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[torch.{of(raw.dtype).title}Tensor {list(raw.shape)}]{source} is at version {version[0]}; "
+            f"[torch.{dtype.title}Tensor {list(raw.shape)}]{source} is at version {version[0]}; "
             f"expected version {expected} instead.\n"
             f"It was saved as `{name}` of {node.name()}, {raw.dtype} of shape {list(raw.shape)}. "
             "Use the out-of-place form (`y = y * 2` instead of `y.mul_(2)`), or clone before modifying. "
