@@ -88,7 +88,7 @@ _MATRICES = (
     "slogdet svd triangular_solve"
 )
 _LAZY_NAMES |= dict.fromkeys([*_MATRICES.split(), "lu_unpack"], "autolab.linalg.older")
-_LAZY_NAMES |= dict.fromkeys(_OF_NN.split(), "autolab.nn.functional") | dict.fromkeys(_LIKE_NN.split(), "autolab.nn.functional.top")
+_LAZY_NAMES |= dict.fromkeys(_OF_NN.split(), "autolab.nn.functional") | dict.fromkeys(_LIKE_NN.split(), "autolab.nn.functional.torch_names")
 _bind_later("autolab.nn.functional", "hardshrink prelu")
 _LAZY_NAMES |= dict.fromkeys(["svd_lowrank", "pca_lowrank", "lobpcg"], "autolab.linalg.lowrank")
 _bind_later("autolab.linalg.older", _MATRICES)

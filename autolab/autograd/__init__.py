@@ -2,7 +2,17 @@
 
 import importlib as _importlib
 
-from autolab.autograd import anomaly_mode, function, functional, grad_mode, graph
+from autolab.autograd import (
+    anomaly_mode,
+    function,
+    function_in_grad,
+    function_in_jvp,
+    function_in_vmap,
+    functional,
+    fused,
+    grad_mode,
+    graph,
+)
 from autolab.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from autolab.autograd.api import backward, grad
 from autolab.autograd.function import Function, FunctionCtx

@@ -17,6 +17,7 @@ from autolab.engine.node import Edge, Like, edge_of
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.size import Size
 from autolab.torch_api import overriding
+from autolab.transforms.batched import Batch
 
 Tensors = Tensor | GradientEdge | Sequence[Tensor | GradientEdge]
 ONES = {np.float32: np.float32(1), np.float64: np.float64(1)}
@@ -43,7 +44,7 @@ def like_of(out: Any) -> Like | None:
     """The shape and dtype of a root; None for an edge that does not say."""
     if isinstance(out, Tensor):
         return Like(out.payload.shape, out.payload.dtype)
-    return out.like  # type: ignore[no-any-return]
+    return out.like
 
 
 def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], create_graph: bool) -> list[Any]:
@@ -80,7 +81,7 @@ def starting_gradients(outputs: tuple[Tensor, ...], given: tuple[Any, ...], crea
                 f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {Size(like.shape)}."
             )
         if like is not None and g.payload.dtype != like.dtype and like.dtype in FLOATING:
-            g = g.to(of(like.dtype))  # type: ignore[attr-defined]
+            g = g.to(of(like.dtype))
         found.append(g if create_graph or g.level else g.payload)
     return found
 
@@ -225,7 +226,7 @@ def grad(
         options = {"allow_unused": allow_unused, "materialize_grads": materialize_grads}
         if is_grads_batched:
             return grad_of_each(outputs, wanted, grad_outputs, retain_graph, create_graph, options)
-        from autolab.autograd import forward_ad
+        from autolab.autograd import forward_ad  # heavy, and most programs never use it
 
         if any(isinstance(t, forward_ad.Carried) for t in (*outputs, *wanted)):
             return forward_ad.gradients_of_duals(grad, outputs, wanted, grad_outputs, retain_graph, create_graph, options)
@@ -268,8 +269,7 @@ def grad(
 
 def grad_of_each(outputs: Any, wanted: Any, grad_outputs: Any, retain_graph: Any, create_graph: bool, options: Any) -> tuple[Any, ...]:
     """`grad` for many grad_outputs at once, stacked along their first dim: one pass, inside vmap."""
-    from autolab.rules import batch  # noqa: F401 - gives the rows their batching rules
-    from autolab.transforms.batched import Batch
+    from autolab.rules import batch  # noqa: F401 - heavy: gives the rows their batching rules
 
     given = as_tuple(grad_outputs)
     for i, (out, g) in enumerate(zip(outputs, given)):
@@ -314,4 +314,4 @@ def tensor_backward(
 # What a `__torch_function__` is told that they are.
 tensor_backward.__name__, tensor_backward.__qualname__ = "backward", "Tensor.backward"
 backward.known_as, grad.known_as = "torch.autograd.backward", "torch.autograd.grad"  # type: ignore[attr-defined]
-Tensor.backward = tensor_backward  # type: ignore[attr-defined]
+Tensor.backward = tensor_backward  # type: ignore[assignment,method-assign]

@@ -11,7 +11,7 @@ import inspect
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,7 @@ class Call:
         self.node: weakref.ref[FunctionNode] | None = None
         self.to_save: tuple[Any, ...] = ()
         self.to_save_forward: tuple[Any, ...] = ()
-        self.saved: list[Remembered] | None = []
+        self.saved: list[Any] | None = []
         self.token = object()  # marks what this call's forward computed from the inputs, without a cycle
         self.shown = False  # whether backward has asked for the saved tensors
         self.non_differentiable: tuple[Tensor, ...] = ()
@@ -73,7 +73,7 @@ def signature(forward: Callable[..., Any]) -> inspect.Signature:
 def parameters(function: type[Function]) -> dict[str, inspect.Parameter]:
     """The parameters of forward, without ctx."""
     named = dict(signature(function.forward).parameters)
-    if not function.sets_up_apart():
+    if not function.has_setup_context():
         named.pop(next(iter(named), ""), None)
     return named
 
@@ -83,6 +83,8 @@ class Derived(list[int]):
 
     __slots__ = ("token",)
 
+    token: object
+
 
 def derive(call: Call, needs: tuple[bool, ...], args: tuple[Any, ...]) -> Callable[[Any, list[int]], list[int]]:
     """Gives `Derived` counters to what is computed from the inputs that need a gradient, or from anything else that does."""
@@ -91,9 +93,9 @@ def derive(call: Call, needs: tuple[bool, ...], args: tuple[Any, ...]) -> Callab
     def counter(operands: Any, ordinary: list[int]) -> list[int]:
         for a in operands:
             if isinstance(a, Tensor) and (id(a) in inputs or a.edge is not None or a.wants_grad or comes_from(a, call)):
-                ordinary = Derived(ordinary)
-                ordinary.token = call.token  # type: ignore[attr-defined]
-                break
+                derived = Derived(ordinary)
+                derived.token = call.token
+                return derived
         return ordinary
 
     return counter
@@ -120,7 +122,7 @@ class Error(Node):
         raise RuntimeError(self.message)
 
 
-class Remembered:
+class CtxTensor:
     """A tensor given to save_for_backward: its numbers, the version they had, and where its history leads."""
 
     __slots__ = ("edge", "kept", "lost", "name", "original")
@@ -138,10 +140,12 @@ class Remembered:
     def tensor(self, call: Call) -> Any:
         if type(self.kept[0]) is Packed and self.edge is None and not self.lost:
             return self.kept[0].tensor()  # what a saved-tensor hook brings back
-        raw, version = checked(call, self.name, self.kept) if self.kept[0] is not None else (None, None)
-        if raw is None or (self.original is not None and self.original.payload is raw and not self.lost):
+        if self.kept[0] is None:
             return self.original
-        return with_history(raw, self.history(call), version)  # type: ignore[arg-type]
+        raw, version = checked(call, self.name, self.kept, None if self.lost else self.history(call))
+        if self.original is not None and self.original.payload is raw and not self.lost:
+            return self.original
+        return with_history(raw, self.history(call), version)
 
     def history(self, call: Call) -> Any:
         node = None if call.node is None else call.node()
@@ -155,6 +159,32 @@ class Remembered:
             "backward; or return it from forward as an output, and take its gradient in backward.",
             node.edges,
         )
+
+
+class CheckedTensor:
+    """A tensor of the levels below, saved for backward with the version it had."""
+
+    __slots__ = ("name", "saved")
+
+    def __init__(self, name: str, tensor: Tensor) -> None:
+        self.name, self.saved = name, (tensor, tensor.version, tensor.version[0])
+
+    def tensor(self, call: Call) -> Any:
+        return checked(call, self.name, self.saved)[0]
+
+
+class UncheckedTensor(NamedTuple):
+    """A tensor that comes back to a method of the Function as it is."""
+
+    value: Any
+
+    def tensor(self, call: Call) -> Any:
+        return self.value
+
+
+def output_tuple(outputs: Any) -> tuple[Any, ...]:
+    """What a Function returned, as a tuple."""
+    return tuple(outputs) if isinstance(outputs, tuple | list) else (outputs,)
 
 
 class FunctionCtx:
@@ -342,7 +372,7 @@ class FunctionNode(Node):
             g = sum_to(g, shape)
         leaf = getattr(self.edges[i][0], "variable", None)  # type: ignore[index]
         if g.payload.dtype != dtype and (leaf is None or leaf.extra.grad_dtype is SAME):
-            g = g.astype(dtype)  # type: ignore[attr-defined]
+            g = g.astype(dtype)
         return g if create_graph or g.level else g.payload
 
     def release(self) -> None:
@@ -363,7 +393,7 @@ class FunctionNode(Node):
             raise RuntimeError(FREED)
         return tuple(self._handle(one) for one in self.call.saved)
 
-    def _handle(self, one: Remembered) -> SavedTensor:
+    def _handle(self, one: CtxTensor) -> SavedTensor:
         def read() -> Any:
             return None if self.call.saved is None else one.kept
 

@@ -81,18 +81,18 @@ class Carried(Dual):
     grad = property(lambda self: self.value.grad)
     _version = property(lambda self: self.value._version)
 
-    def backward(self, *args: Any, **kwargs: Any) -> None:
+    def backward(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
         """Run reverse mode from the value: `.grad` of leaves gets gradients without tangents."""
         self.value.backward(*args, **kwargs)
 
-    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:  # type: ignore[override]
         self.value.requires_grad_(requires_grad)
         return self
 
     def register_hook(self, hook: Any) -> Any:
         return self.value.register_hook(hook)
 
-    def retain_grad(self) -> None:
+    def retain_grad(self) -> None:  # type: ignore[override]
         self.value.retain_grad()
 
     def numpy(self, *, force: bool = False) -> Any:
@@ -118,7 +118,7 @@ class Forward(ForwardMode):
     def __init__(self) -> None:
         self.boxes: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         # By node of the values: the tangents of what it was made from, and of its results.
-        self.along: weakref.WeakKeyDictionary[Any, tuple[list[Moving], list[Moving]]] = weakref.WeakKeyDictionary()
+        self.along: weakref.WeakKeyDictionary[Any, tuple[list[Moving | None], list[Moving | None]]] = weakref.WeakKeyDictionary()
 
     def put(self, value: Any) -> Any:
         box = super().put(value)
@@ -218,7 +218,7 @@ def alike(a: Any, b: Any) -> bool:
 def laid_out_as(like: Any, t: Tensor) -> Tensor:
     """A copy of t that lies in memory as `like` does, so that views of one show what the same views of the other show."""
     if like.level or t.level:
-        return TABLE["clone"](t)  # type: ignore[no-any-return]
+        return TABLE["clone"](t)
     x = like.writable_array()
     memory, start = owned(x)
     return copy_(new_tensor(window(np.zeros(memory.size, x.dtype), x.shape, layout_of(x), start)), t)
@@ -295,7 +295,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     check_tangent(tensor, tangent)
     primal, tangent = open_level.take(tensor), open_level.take(tangent)
     if not modes.forward:  # as in inference mode
-        return TABLE["alias"](primal)  # type: ignore[return-value]
+        return TABLE["alias"](primal)
     return open_level.input(TABLE["alias"](primal), tangent if alike(primal, tangent) else laid_out_as(primal, tangent))
 
 
@@ -403,5 +403,5 @@ def gradients_of_duals(
 
 def without_history(level: Forward, g: Tensor) -> Tensor:
     if not isinstance(g, Carried):
-        return g.detach()  # type: ignore[attr-defined,no-any-return]
+        return g.detach()
     return level.input(g.value.detach(), None if g.tangent is None else g.tangent.detach())

@@ -11,12 +11,13 @@ from typing import Any
 from autolab.autograd.context import (
     BackwardCFunction,
     Call,
+    CtxTensor,
     Error,
     FunctionCtx,
     FunctionNode,
-    Remembered,
     comes_from,
     derive,
+    output_tuple,
     parameters,
     signature,
 )
@@ -121,7 +122,7 @@ class Function:
         )
 
     @classmethod
-    def sets_up_apart(cls) -> bool:
+    def has_setup_context(cls) -> bool:
         """True if there is a setup_context of its own."""
         return cls.setup_context is not Function.setup_context
 
@@ -139,7 +140,7 @@ class Function:
         """Run forward, and record a node whose rule is `backward` if an argument requires grad."""
         if modes.tracer is not None:
             modes.tracer.leave(f"{cls.__name__} is a rule that a user wrote")
-        apart = cls.sets_up_apart()
+        apart = cls.has_setup_context()
         if kwargs or apart:
             args = positional(cls, args, kwargs)
         if modes.levels:
@@ -147,9 +148,8 @@ class Function:
                 raise needs_setup_context(cls)
             top: Any = max((a for a in args if isinstance(a, Tensor)), key=attrgetter("level"), default=Tensor)
             if top.level:
-                from autolab.autograd.inside import apply_inside
-
-                return apply_inside(cls, top.home, args)
+                top.home.check_active()
+                return apply_at(top.home, cls, args)
         call = Call(cls, args)
         results = cls.recorded(FunctionCtx(call, ()), args)
         call.forget_marks()
@@ -158,7 +158,7 @@ class Function:
     @classmethod
     def recorded(cls, ctx: FunctionCtx, args: tuple[Any, ...]) -> Any:
         """The outputs with their history, on ordinary tensors; ctx is filled."""
-        call, apart = ctx._autograd_call, cls.sets_up_apart()
+        call, apart = ctx._autograd_call, cls.has_setup_context()
         edges = tuple([edge_of(a) if isinstance(a, Tensor) else None for a in args])
         needs = tuple([e is not None for e in edges])
         ctx.needs_input_grad = ctx.needs_input_grad or needs
@@ -166,8 +166,7 @@ class Function:
             outputs = cls.forward(*args) if apart else cls.forward(ctx, *args)
             if apart:
                 cls.setup_context(ctx, args, outputs)
-        several = isinstance(outputs, tuple | list)
-        outs = tuple(outputs) if several else (outputs,)
+        outs = output_tuple(outputs)
         if apart:
             check_saved(call, args, outs)
         check_dirty(call, args, outs, any(needs))
@@ -176,7 +175,13 @@ class Function:
             connect(cls._node_class(ctx, edges, results), args, outs, results)
         else:
             results = [without_history(result, out, args) for result, out in zip(results, outs)]
-        return tuple(results) if several else results[0]
+        return tuple(results) if isinstance(outputs, tuple | list) else results[0]
+
+
+@functools.singledispatch
+def apply_at(level: Any, function: type[Function], args: tuple[Any, ...]) -> Any:
+    """What `apply` does when its highest argument is of a level of a transform. A kind of level registers it in a file `function_in_*`."""
+    raise NotImplementedError(type(level).__name__)
 
 
 def needs_setup_context(function: type[Function]) -> RuntimeError:
@@ -189,7 +194,7 @@ def needs_setup_context(function: type[Function]) -> RuntimeError:
 
 def positional(function: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """The arguments of forward in its order, with its defaults: one place for one gradient."""
-    apart = function.sets_up_apart()
+    apart = function.has_setup_context()
     try:
         bound = signature(function.forward).bind(*(args if apart else (None, *args)), **kwargs)
     except TypeError as error:
@@ -321,19 +326,19 @@ def connect(node: FunctionNode, args: tuple[Any, ...], outs: tuple[Any, ...], re
 
 def remembered(
     i: int, t: Tensor | None, call: Call, edges: tuple[Edge | None, ...], args: tuple[Any, ...], outs: tuple[Any, ...]
-) -> Remembered:
+) -> CtxTensor:
     """A tensor to save with its history: that of an argument, of an output of this very node, or its own."""
     if t is None:
-        return Remembered("None", None, None)
+        return CtxTensor("None", None, None)
     for k, a in enumerate(args):
         if t is a and not is_in(t, call.dirty):
-            return Remembered(call.argument(k), t, edges[k])
+            return CtxTensor(call.argument(k), t, edges[k])
     for k, out in enumerate(outs):
         if t is out and not is_in(t, call.non_differentiable):
-            return Remembered("out" if len(outs) == 1 else f"output {k}", t, k)
+            return CtxTensor("out" if len(outs) == 1 else f"output {k}", t, k)
     inputs = [a for a, edge in zip(args, edges) if edge is not None]
     lost = comes_from(t, call) or (t.view_info is not None and any(t.version is a.version for a in inputs))
-    return Remembered(f"saved_tensors[{i}]", t, edge_of(t), lost and t.payload.dtype in FLOATING and not is_in(t, outs))
+    return CtxTensor(f"saved_tensors[{i}]", t, edge_of(t), lost and t.payload.dtype in FLOATING and not is_in(t, outs))
 
 
 class InplaceFunction(Function):
@@ -356,7 +361,7 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
         node = ctx._autograd_call.node()
         twice = "trying to differentiate twice a function that was marked with @once_differentiable"
         error = Error(twice, node.edges, outputs=len(gs))
-        refused = []
+        refused: list[Any] = []
         for k, g in enumerate(gs):
             refused.append(g if g is None else new_tensor(g.payload))
             if g is not None:

@@ -49,10 +49,7 @@ def as_tuple(given: Any, what: str, where: str) -> tuple[bool, tuple[Tensor, ...
 
 def ready(inputs: tuple[Tensor, ...], keep_history: bool) -> tuple[Tensor, ...]:
     """The inputs as tensors to differentiate by: with their history if the result is to have one, else leaves of their own."""
-    return tuple(
-        shape.view_as(t, t) if keep_history and t.requires_grad else t.detach().requires_grad_()  # type: ignore[attr-defined]
-        for t in inputs
-    )
+    return tuple(shape.view_as(t, t) if keep_history and t.requires_grad else t.detach().requires_grad_() for t in inputs)
 
 
 def given_back(found: Any, keep_history: bool) -> Any:
@@ -257,7 +254,7 @@ def jacobian(
         must_depend(outputs, "outputs", strict)
         rows = at_once if vectorize else one_by_one
         found = tuple(
-            tuple(block.reshape(tuple(out.shape) + tuple(x.shape)) for block, x in zip(rows(i, out, inputs, create_graph, strict), inputs))  # type: ignore[attr-defined]
+            tuple(block.reshape(tuple(out.shape) + tuple(x.shape)) for block, x in zip(rows(i, out, inputs, create_graph, strict), inputs))
             for i, out in enumerate(outputs)
         )
         found = given_back(found, create_graph)
@@ -267,7 +264,7 @@ def jacobian(
 def one_by_one(i: int, out: Tensor, inputs: tuple[Tensor, ...], create_graph: bool, strict: bool) -> tuple[Tensor, ...]:
     """The rows for one output: a backward pass for each of its entries. Shapes: for each input (out.numel(), *input.shape)."""
     columns: list[list[Tensor]] = [[] for _ in inputs]
-    flat = out.reshape(-1)  # type: ignore[attr-defined]
+    flat = out.reshape(-1)
     independent = f"Output {i} of the user-provided function is independent of input {{i}}. This is not allowed in strict mode."
     for k in range(out.shape.numel()):
         found = pull((flat[k],), inputs, create_graph=create_graph)
@@ -283,7 +280,7 @@ def at_once(i: int, out: Tensor, inputs: tuple[Tensor, ...], create_graph: bool,
     none = (None,) * len(inputs)
     found: Any = none
     if out.requires_grad and n:
-        basis = creation.eye(n, dtype=out.dtype).reshape((n, *out.shape))  # type: ignore[attr-defined]
+        basis = creation.eye(n, dtype=out.dtype).reshape((n, *out.shape))
         found = grad((out,), inputs, (basis,), allow_unused=True, create_graph=create_graph, retain_graph=True, is_grads_batched=True)
     return tuple(creation.zeros((n, *x.shape), dtype=x.dtype) if g is None else g for g, x in zip(found, inputs))
 
@@ -291,17 +288,17 @@ def at_once(i: int, out: Tensor, inputs: tuple[Tensor, ...], create_graph: bool,
 def _construct_standard_basis_for(tensors: tuple[Tensor, ...], tensor_numels: tuple[int, ...]) -> tuple[Tensor, ...]:
     """The unit vectors of all entries of the tensors together, a row each, cut to the tensors. Shapes: (entries of all, entries of one)."""
     whole = creation.eye(sum(tensor_numels))
-    return tuple(part.to(t.dtype) for t, part in zip(tensors, shape.split(whole, list(tensor_numels), 1)))  # type: ignore[attr-defined]
+    return tuple(part.to(t.dtype) for t, part in zip(tensors, shape.split(whole, list(tensor_numels), 1)))
 
 
 def by_columns(func: Function, inputs: tuple[Tensor, ...], several: bool, create_graph: bool) -> Any:
     """The Jacobian by products with unit vectors, one for each entry of the inputs, in forward mode."""
-    from autolab.autograd import forward_ad
+    from autolab.autograd import forward_ad  # heavy, and most programs never use it
 
     counts = tuple(x.shape.numel() for x in inputs)
     columns: list[Any] = []
     for rows in zip(*_construct_standard_basis_for(inputs, counts)):
-        v = tuple(row.reshape(tuple(x.shape)) for row, x in zip(rows, inputs))  # type: ignore[attr-defined]
+        v = tuple(row.reshape(tuple(x.shape)) for row, x in zip(rows, inputs))
         with enable_grad(), forward_ad.dual_level():
             duals = tuple(forward_ad.make_dual(x, t) for x, t in zip(ready(inputs, create_graph), v))
             several_outputs, outputs = as_tuple(func(*duals), "outputs of the user-provided function", "jacobian")
@@ -311,7 +308,7 @@ def by_columns(func: Function, inputs: tuple[Tensor, ...], several: bool, create
     found = []
     for blocks in zip(*columns):
         parts = shape.split(shape.stack(blocks, -1), list(counts), -1)
-        found.append(one_or_all(several, tuple(p.reshape((*p.shape[:-1], *x.shape)) for p, x in zip(parts, inputs))))  # type: ignore[attr-defined]
+        found.append(one_or_all(several, tuple(p.reshape((*p.shape[:-1], *x.shape)) for p, x in zip(parts, inputs))))
     return one_or_all(several_outputs, tuple(found))
 
 
@@ -336,14 +333,14 @@ def hessian(
     def number(*x: Tensor) -> Tensor:
         out = scalar_of(func, x, "hessian")
         must_depend(out, "outputs", strict)
-        return out[0].reshape(())  # type: ignore[attr-defined,no-any-return]
+        return out[0].reshape(())
 
     def slope(*x: Tensor) -> tuple[Tensor, ...]:
         if outer_jacobian_strategy == "forward-mode":
             x = tuple(t if t.requires_grad else t.requires_grad_() for t in x)
         found = jacobian(number, x, create_graph=True)
         must_depend(found, "jacobian", strict)
-        return found  # type: ignore[no-any-return]
+        return found
 
     found = jacobian(slope, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)
     return found if several else found[0][0]

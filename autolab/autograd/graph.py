@@ -115,7 +115,7 @@ class save_on_cpu(saved_tensors_hooks):
     """Within it, saved tensors are moved to the CPU, where they are already: each is kept as a copy."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
-        super().__init__(lambda t: t.detach().clone(), lambda t: t)  # type: ignore[attr-defined]
+        super().__init__(lambda t: t.detach().clone(), lambda t: t)
 
 
 @contextmanager

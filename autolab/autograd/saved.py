@@ -22,7 +22,7 @@ def with_history(raw: Any, edge: Any, version: list[int]) -> Tensor:
     """A saved value as a user gets it: a leaf as itself, anything else as a tensor over the same numbers."""
     leaf = None if edge is None else getattr(edge[0], "variable", None)
     if leaf is not None and leaf.level == 0 and leaf.payload is raw:
-        return leaf  # type: ignore[no-any-return]
+        return leaf
     t = new_tensor(raw)
     t.edge, t.version = edge, version
     return t
@@ -86,7 +86,7 @@ class SavedTensor:
             raise RuntimeError(FREED)
         if kept[0] is None:
             return None
-        raw, version = checked(self.node, self.name, kept)
+        raw, version = checked(self.node, self.name, kept, self.edge)
         if version is NEVER:  # no tensor: a number as it is, an array that stands for what nobody gave as None
             return raw if isinstance(raw, int | float | bool) else None
         own_result = self.edge is not None and self.edge[0] is self.node
@@ -101,7 +101,8 @@ PYTORCHS_NAMES = {
     "axes": "dims", "keepdims": "keepdim", "axis1": "dim1", "axis2": "dim2", "k": "diagonal", "src": "source",
 }  # fmt: skip
 OF_ONE_ROW = {
-    ("mm", "y"): "mat2", ("bmm", "y"): "mat2", ("mv", "y"): "vec", ("dot", "y"): "tensor", ("mse_loss", "y"): "target",
+    ("mm", "y"): "mat2", ("addmm", "x"): "mat1", ("addmm", "y"): "mat2",
+    ("bmm", "y"): "mat2", ("mv", "y"): "vec", ("dot", "y"): "tensor", ("mse_loss", "y"): "target",
     ("embedding", "index"): "indices", ("index", "key"): "indices", ("index_put", "key"): "indices",
     ("swapaxes", "axis1"): "dim0", ("swapaxes", "axis2"): "dim1", ("split", "out_1"): "out_1",
 }  # fmt: skip

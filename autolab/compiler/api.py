@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autolab.autograd import grad
 from autolab.compiler.emit import Group, OutOfRange, Source, function, useful
 from autolab.compiler.guards import Guards
 from autolab.compiler.program import Accumulate, Again, Builder, CannotCompile
@@ -18,6 +19,7 @@ from autolab.engine.modes import modes
 from autolab.engine.node import Node, edge_of, next_number
 from autolab.engine.saved import FREED
 from autolab.engine.tensor import Tensor, new_tensor
+from autolab.nn.modules.module import Module
 
 MOST_PROGRAMS = 8
 
@@ -54,8 +56,6 @@ class CompiledFunctionBackward(Node):
 
     def recorded(self, gs: Any) -> Any:
         """The gradients with a history of their own: from the function itself, run again in eager mode."""
-        from autolab.autograd import grad
-
         function, args, kwargs, tensors = self.again
         outputs = [t for t in tensors_in(function(*args, **kwargs)) if t.edge is not None]
         wanted = [t for t in tensors if edge_of(t) is not None]
@@ -283,7 +283,7 @@ def chains(backend: Any) -> Any:
     """How a backend runs chains of elementwise steps: None for blocks of NumPy calls."""
     if backend != "numba":
         return None
-    from autolab.compiler.machine import Machine
+    from autolab.compiler.machine import Machine  # needs numba, which is optional
 
     return Machine
 
@@ -319,8 +319,6 @@ def compile(
         raise TypeError(f"torch.compile expects a function, a method or a Module, but got {type(model).__name__}")
     if disable:
         return model
-    from autolab.nn import Module
-
     if isinstance(model, Module):
         return OptimizedModule(model, fullgraph, backend)
     compiled = Compiled(model, fullgraph, backend)

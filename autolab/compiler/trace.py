@@ -7,6 +7,7 @@ say everything, though. What cannot be read off it (numbers that Python looked a
 
 from __future__ import annotations
 
+import linecache
 import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -351,8 +352,6 @@ def reached(roots: list[Any]) -> list[Tensor] | None:
 
 def where() -> str:
     """The line of the user's code that runs, for a reason: " (train.py:12: if loss > 1:)"."""
-    import linecache
-
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "autolab":
         frame = frame.f_back

@@ -115,7 +115,7 @@ class Groups:
         runs = [(path, list(run)) for path, run in groupby(operations, lambda op: self.paths[op][: depth + 1])]
         members = []
         for path, run in runs:
-            if len(path) <= depth or len(run) == 1:
+            if len(path) <= depth or len(run) <= 2:  # a product and its transposed weight need no group of their own
                 members += run
             elif len(runs) == 1:
                 return self._modules(run, depth + 1)

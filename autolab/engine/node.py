@@ -65,7 +65,11 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        return tuple((None, 0) if edge is None else (edge[0], edge[1]) for edge in self.seen(self.edges))
+        return tuple((None, 0) if edge is None else (edge[0].in_parts(), edge[1]) for edge in self.in_parts().seen(self.edges))
+
+    def in_parts(self) -> Node:
+        """This node, for those who look: as PyTorch has it, if it computes in one go what is several nodes there."""
+        return self
 
     def seen(self, of_each: Any) -> Any:
         """Of what there is one of for each edge, those that users see."""
@@ -93,7 +97,7 @@ class Node:
         return tuple(like and Like(Size(like[0]), dtype_of(like[1])) for like in likes)
 
     def _sequence_nr(self) -> int:
-        return self.seq
+        return int(self.seq)
 
     def _set_sequence_nr(self, number: int) -> None:
         """Among the nodes that could run next, the one with the highest number does."""
@@ -195,6 +199,13 @@ class OpNode(Node):
         if self.narrow:
             out = [downcast(gi, narrow_dtype) if one is None else gi for gi, one in zip(out, like)]
         return out
+
+    def in_parts(self) -> Node:
+        """A backward pass that runs knows its nodes already, and so does a call that is compiled."""
+        assert self.op is not None
+        if self.op.parts is not None and not modes.passes and modes.tracer is None:
+            self.op.parts(self)
+        return self
 
     def unpack(self, create_graph: bool) -> list[Any]:
         """The values that the rules ask for: raw arrays, or Tensors that know their history if the rule is to be recorded."""

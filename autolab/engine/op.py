@@ -96,6 +96,7 @@ class Op:
         self.jvp, self.batch, self.refuse = jvp, batch, refuse
         self.mask = ~0 if self.variadic else sum(1 << i for i, n in enumerate(self.inputs) if n in self.rules)
         self.plans: dict[int, Plan] = {}
+        self.parts: Callable[[OpNode], None] | None = None  # makes a node several, where PyTorch has several (autolab.autograd.fused)
         self.namer = node if callable(node) else None
         self.number = number or {}
         self.node_name = node if isinstance(node, str) else "".join(w.capitalize() for w in name.split("_")) + "Backward0"
@@ -318,7 +319,7 @@ class Value(Slot):
         return save(args[self.index], raw[self.index])
 
     def unpack(self, node: OpNode, create_graph: bool) -> Any:
-        raw, version = checked(node, self.name, self.kept(node))
+        raw, version = checked(node, self.name, self.kept(node), node.edges[self.index])
         if not create_graph or version is NEVER:
             return raw
         return with_history(raw, node.edges[self.index], version)
@@ -338,8 +339,9 @@ class Out(Slot):
         return save(result, result.value if result.level else result.payload, is_result=True)
 
     def unpack(self, node: OpNode, create_graph: bool) -> Any:
-        raw, version = checked(node, self.name, self.kept(node))
-        return with_history(raw, (node, self.index) if self.index else node, version) if create_graph else raw
+        edge = (node, self.index) if self.index else node
+        raw, version = checked(node, self.name, self.kept(node), edge)
+        return with_history(raw, edge, version) if create_graph else raw
 
     def show(self, node: OpNode) -> Saved:
         return show_value(self.name, self.kept(node))
@@ -354,7 +356,7 @@ class Values(Slot):
         return (tuple(save(a, r) for a, r in zip(args, raw)),)
 
     def unpack(self, node: OpNode, create_graph: bool) -> Any:
-        found = [checked(node, self.name, one) for one in self.kept(node)[0]]
+        found = [checked(node, self.name, one, edge) for one, edge in zip(self.kept(node)[0], node.edges)]
         if not create_graph:
             return [raw for raw, _ in found]
         return [raw if version is NEVER else with_history(raw, e, version) for (raw, version), e in zip(found, node.edges)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from autolab.dtypes import FLOATING
+from autolab.dtypes import FLOATING, of
 from autolab.engine.modes import modes, recording
 from autolab.engine.tensor import Tensor, new_tensor
 
@@ -94,16 +94,19 @@ def show_value(name: str, saved: tuple[Any, ...]) -> Saved:
     return Saved(name, bring_back(raw), version[0] == (~expected if expected < 0 else expected))
 
 
-def checked(node: Any, name: str, saved: Any) -> tuple[Any, list[int]]:
-    """The numbers of a saved value, if nobody wrote over them since; and their version counter."""
+def checked(node: Any, name: str, saved: Any, edge: Any = None) -> tuple[Any, list[int]]:
+    """The numbers of a saved value, if nobody wrote over them since; and their version counter. `edge`: where its gradient goes."""
     raw, version, expected = saved
     if expected < 0:  # what a hook took away cannot have been written over; what it brings back has a counter of its own
         return bring_back(raw), [0]
     if version[0] != expected:
+        source = f", which is output {edge[1]} of {edge[0].name()}," if edge is not None and edge[0].edges else ""  # no leaf
+        dtype = raw.dtype if isinstance(raw, Tensor) else of(raw.dtype)
         raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"`{name}` of {node.name()}, {raw.dtype} of shape {list(raw.shape)}, is at version {version[0]}; "
+            f"[torch.{dtype.title}Tensor {list(raw.shape)}]{source} is at version {version[0]}; "
             f"expected version {expected} instead.\n"
+            f"It was saved as `{name}` of {node.name()}, {raw.dtype} of shape {list(raw.shape)}. "
             "Use the out-of-place form (`y = y * 2` instead of `y.mul_(2)`), or clone before modifying. "
             "torch.autograd.set_detect_anomaly(True) shows the line that computed it."
         )

@@ -127,7 +127,7 @@ class Tensor(TensorMethods):
         if edge is None or type(edge) is tuple:
             return edge and edge[0]
         edge.result_like = (self.payload.shape, self.payload.dtype)  # for node._input_metadata
-        return edge
+        return edge.in_parts()
 
     @property
     def is_leaf(self) -> bool:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from autolab.autograd.pytree import mapped
 from autolab.dtypes import FLOATING
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.func.tree import mapped
 from autolab.transforms.level import Level, TransformTensor
 
 Argnums = int | tuple[int, ...]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from autolab.autograd.pytree import flatten, unflatten
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import differentiable, leave, only_tensors, split_aux, zeros_like
-from autolab.func.tree import flatten, unflatten
 from autolab.transforms.dual import ForwardMode
 
 
@@ -62,4 +62,4 @@ def direction(x: Tensor, t: Tensor) -> Tensor:
             "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. "
             f"Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(t.shape)}."
         )
-    return t if t.dtype == x.dtype else t.astype(x.payload.dtype)  # type: ignore[attr-defined,no-any-return]
+    return t if t.dtype == x.dtype else t.astype(x.payload.dtype)

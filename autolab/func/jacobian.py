@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from autolab.autograd.pytree import flatten, unflatten
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.func.arguments import Argnums, on_top, only_tensors, selected, zeros_like
 from autolab.func.forward import jvp
 from autolab.func.mapped import vmap
 from autolab.func.reverse import vjp
-from autolab.func.tree import flatten, unflatten
 from autolab.torch_api.shape import reshape, stack
 
 
@@ -84,7 +84,8 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         wanted, replaced = selected(argnums, args)
         xs, form = flatten(wanted)
-        columns, seen = [], []
+        columns: list[Any] = []
+        seen: list[Any] = []
         for k, x in enumerate(xs):
 
             def column(e: Tensor, k: int = k) -> Any:

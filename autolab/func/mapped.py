@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from autolab.autograd.pytree import Form, arguments, flatten, mapped, spread, unflatten
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import name_of
-from autolab.func.tree import Form, arguments, flatten, mapped, spread, unflatten
 from autolab.rules import batch as _  # noqa: F401 - gives the rows their batching rules
 from autolab.torch_api.generator import get_rng_state, set_rng_state
 from autolab.torch_api.index import narrow

@@ -128,7 +128,7 @@ def stacked_leaf(tensors: list[Tensor], name: str) -> Tensor:
     asking = {t.requires_grad for t in tensors}
     if len(asking) > 1:
         raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
-    return stack([t.detach() for t in tensors]).requires_grad_(asking.pop())  # type: ignore[attr-defined]
+    return stack([t.detach() for t in tensors]).requires_grad_(asking.pop())
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from autolab.autograd.pytree import flatten, unflatten
 from autolab.dtypes import FLOATING
 from autolab.engine.modes import modes
 from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.func.arguments import Argnums, differentiable, leave, on_top, only_tensors, selected, split_aux, zeros_like
-from autolab.func.tree import flatten, unflatten
 from autolab.transforms.taped import Tape
 
 HOOKS = (

@@ -11,6 +11,7 @@ import numpy as np
 
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor, new_tensor
+from autolab.torch_api.random import randperm
 
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_", "sparse_",
@@ -20,16 +21,16 @@ __all__ = [
 
 def _written(method: str, tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     with recording(False):
-        return getattr(tensor, method)(*args, **kwargs)  # type: ignore[no-any-return]
+        return getattr(tensor, method)(*args, **kwargs)
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform in [a, b)."""
+    """Draw every entry uniformly from [a, b), in place. Returns the tensor."""
     return _written("uniform_", tensor, a, b, generator=generator)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal."""
+    """Draw every entry from a normal distribution with this mean and standard deviation, in place. Returns the tensor."""
     return _written("normal_", tensor, mean, std, generator=generator)
 
 
@@ -45,27 +46,39 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     low, high = (math.erf((end - mean) / std / math.sqrt(2)) for end in (a, b))
     with recording(False):
         if high - low > 1:  # half of the draws or more are inside
-            tensor.normal_(mean, std, generator=generator)  # type: ignore[attr-defined]
-            while (outside := (tensor < a) | (tensor > b)).any():  # type: ignore[operator]
-                again = tensor[outside]  # type: ignore[index]
-                tensor[outside] = again.normal_(mean, std, generator=generator)  # type: ignore[index]
+            tensor.normal_(mean, std, generator=generator)
+            while (outside := (tensor < a) | (tensor > b)).any():
+                again = tensor[outside]
+                tensor[outside] = again.normal_(mean, std, generator=generator)
             return tensor
-        tensor.uniform_(low, high, generator=generator).erfinv_()  # type: ignore[attr-defined]
-        return tensor.mul_(std * math.sqrt(2)).add_(mean).clamp_(min=a, max=b)  # type: ignore[attr-defined,no-any-return]
+        tensor.uniform_(low, high, generator=generator).erfinv_()
+        return tensor.mul_(std * math.sqrt(2)).add_(mean).clamp_(min=a, max=b)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One number everywhere."""
+    """Write one number into every entry, in place. Returns the tensor.
+
+    >>> constant_(zeros(2), 0.5)
+    tensor([0.5000, 0.5000])
+    """
     return _written("fill_", tensor, val)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Zeros."""
+    """Write 0 into every entry, in place. Returns the tensor.
+
+    >>> zeros_(ones(2))
+    tensor([0., 0.])
+    """
     return constant_(tensor, 0.0)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Ones."""
+    """Write 1 into every entry, in place. Returns the tensor.
+
+    >>> ones_(zeros(2))
+    tensor([1., 1.])
+    """
     return constant_(tensor, 1.0)
 
 
@@ -182,8 +195,6 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Normal, with that part of each column of a matrix set to zero. Source: Martens 2010."""
-    from autolab.torch_api.random import randperm
-
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, cols = tensor.shape
@@ -191,7 +202,7 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any =
     normal_(tensor, 0.0, std, generator)
     with recording(False):
         for col in range(cols):
-            tensor[randperm(rows, generator=generator)[:zeros], col] = 0  # type: ignore[index]
+            tensor[randperm(rows, generator=generator)[:zeros], col] = 0
     return tensor
 
 

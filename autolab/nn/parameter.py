@@ -26,13 +26,13 @@ class Parameter(Tensor, metaclass=ParameterType):
     for integers with requires_grad=True, AttributeError (as PyTorch does) for what is no tensor.
     """
 
-    __torch_function__ = _disabled_torch_function_impl  # what is computed with it is an ordinary tensor
+    __torch_function__: Any = _disabled_torch_function_impl  # what is computed with it is an ordinary tensor
 
     def __new__(cls, data: Any = (), requires_grad: bool = True) -> Any:
         if not isinstance(data, Tensor) and not (isinstance(data, tuple) and not data):
             raise AttributeError(f"'{type(data).__name__}' object has no attribute 'detach': a Parameter is made of a tensor")
         if overrides(data):
-            t = data.detach().requires_grad_(requires_grad)
+            t: Any = data.detach().requires_grad_(requires_grad)  # type: ignore[union-attr]
             t._is_param = True
             return t
         t = super().__new__(cls, data)
@@ -50,7 +50,7 @@ class Buffer(Tensor):
     persistent: whether state_dict has it.
     """
 
-    __torch_function__ = _disabled_torch_function_impl
+    __torch_function__: Any = _disabled_torch_function_impl
     persistent: bool
 
     def __new__(cls, data: Any = (), *, persistent: bool = True) -> Any:

@@ -3,14 +3,14 @@
 import importlib as _importlib
 import sys as _sys
 
+from autolab.optim.adagrad_family import Adadelta, Adagrad, RMSprop
 from autolab.optim.adam import Adam, AdamW
-from autolab.optim.adam_kin import Adamax, NAdam, RAdam
+from autolab.optim.adam_variants import Adamax, NAdam, RAdam
 from autolab.optim.lbfgs import LBFGS
-from autolab.optim.matrices import Adafactor, Muon
+from autolab.optim.matrix_optimizers import Adafactor, Muon
 from autolab.optim.optimizer import Optimizer
 from autolab.optim.rprop import Rprop
 from autolab.optim.sgd import ASGD, SGD
-from autolab.optim.squares import Adadelta, Adagrad, RMSprop
 from autolab.torch_api.absent import watch as _watch
 
 __all__ = [

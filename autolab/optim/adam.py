@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.tensor import Tensor
-from autolab.optim.moving import toward, toward_square
 from autolab.optim.optimizer import Optimizer
+from autolab.optim.running_averages import toward, toward_square
 from autolab.optim.settings import settings
 
 

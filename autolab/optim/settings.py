@@ -41,5 +41,5 @@ def settings(given: dict[str, Any], unchecked: tuple[str, ...] = ()) -> dict[str
 
 def require_one_element(lr: Any) -> None:
     """A learning rate may be a tensor, which others hold and change, of one number."""
-    if isinstance(lr, Tensor) and lr.numel() != 1:  # type: ignore[attr-defined]
+    if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError(f"Tensor lr must be 1-element; this one has shape {list(lr.shape)}")

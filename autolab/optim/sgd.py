@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.optim.moving import add_scaled, toward
 from autolab.optim.optimizer import Optimizer
+from autolab.optim.running_averages import add_scaled, toward
 from autolab.optim.settings import settings
 
 SMALL = 1 << 12  # entries: up to here fresh memory costs less than to look for some that was used before

@@ -45,7 +45,7 @@ def on_lists(average: Callable[..., Any]) -> Callable[..., None]:
     @no_grad()
     def update(averages: list[Tensor], parameters: list[Tensor], averaged: Any) -> None:
         for old, new in zip(averages, parameters, strict=True):
-            old.copy_(average(old, new, averaged))  # type: ignore[attr-defined]
+            old.copy_(average(old, new, averaged))
 
     return update
 

@@ -68,12 +68,13 @@ freeze = prediction(
 
 freeze_plain = prediction(
     "Frozen encoder, head, mean; the inputs require no gradient. How many nodes has the graph, accumulators included?",
-    4,
-    why="The mean, the layer, and the accumulators of its weight and its bias. Nothing in the encoder requires a gradient, so nothing there is recorded.",
+    5,
+    why="The mean, the layer, the transpose of its weight, and the accumulators of weight and bias. Nothing in the encoder requires a gradient, so nothing there is recorded.",
     wrong={
-        8: "That was so with inputs that require a gradient: then the way through the encoder is recorded.",
-        2: "The head's weight and bias have an accumulator each.",
-        12: "That is everything trained.",
+        9: "That was so with inputs that require a gradient: then the way through the encoder is recorded.",
+        3: "The head's weight and bias have an accumulator each.",
+        4: "The layer multiplies with the transposed weight: the transpose is a node, too.",
+        15: "That is everything trained.",
     },
 )
 

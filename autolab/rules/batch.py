@@ -197,6 +197,11 @@ def linear(x, weight, bias, batched, size):
     return np.reshape(out, (size, *lead, out.shape[-1]))
 
 
+@batch(linalg.addmm)
+def addmm(bias, x, y, batched, size):
+    return linalg.matmul(x, y) + (np.expand_dims(bias, -2) if batched[0] else bias)
+
+
 @batch(linalg.einsum)
 def einsum(xs, equation, batched):
     """One letter more, for the samples."""
@@ -327,11 +332,11 @@ def mse_loss(x, y, reduction):
 
 
 @batch(nn.nll_loss)
-def nll_loss(x, target, weight, reduction, ignore_index, batched, size):
+def nll_loss(x, target, weight, reduction, ignore_index, axis, batched, size):
     """The samples are one axis of observations more; the mean divides by each sample's own weights."""
     x, target = (z if own else np.broadcast_to(z, (size, *z.shape)) for z, own in zip((x, target), batched))
-    same = np.ones(x.shape[-1], x.dtype) if batched[2] else weight
-    loss = nn.nll_loss(x, target, same, reduction="none", ignore_index=ignore_index)
+    same = np.ones(x.shape[axis], x.dtype) if batched[2] else weight
+    loss = nn.nll_loss(x, target, same, reduction="none", ignore_index=ignore_index, axis=axis)
     used = target != ignore_index
     classes = np.where(used, target, 0)
     own = embedding(weight, classes, (batched[2], True), size) * used

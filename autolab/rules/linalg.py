@@ -56,6 +56,13 @@ linear = op(
 )  # fmt: skip
 
 
+# What a node of `linear` becomes for those who look (autolab.autograd.fused): PyTorch's operation, with its order of inputs.
+addmm = op(
+    "addmm", lambda bias, x, y: x @ y + bias, GENERAL, products=True,
+    bias=lambda g: column_sums(flat(g)), x=lambda g, y: g @ y.mT, y=lambda g, x: x.mT @ g,
+)  # fmt: skip
+
+
 def einsum_rule(g, xs, equation):
     """The gradient of operand i is the einsum of g and all the others onto i's letters."""
     letters, result = equation.split("->")

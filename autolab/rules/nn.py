@@ -115,21 +115,24 @@ def class_weights(target, weight, ignore_index):
     return classes, np.where(used, embedding(weight, classes), 0)
 
 
-def nll_values(x, target, weight, *, reduction, ignore_index):
+def nll_values(x, target, weight, *, reduction, ignore_index, axis=-1):
     classes, w = class_weights(target, weight, ignore_index)
-    chosen = np.take_along_axis(x, np.expand_dims(classes, -1), axis=-1)[..., 0]
+    chosen = np.squeeze(np.take_along_axis(x, np.expand_dims(classes, axis), axis=axis), axis)
     loss = np.where(target != ignore_index, -chosen * w, 0)
     return np.sum(loss) / np.sum(w) if reduction == "mean" else reduced(loss, reduction)
 
 
-def nll_rule(g, x_shape, target, weight, reduction, ignore_index):
+def nll_rule(g, x_shape, target, weight, reduction, ignore_index, axis):
     classes, w = class_weights(target, weight, ignore_index)
     share = -g * (np.where(target != ignore_index, w / np.sum(w), 0) if reduction == "mean" else w)
-    return put_along_axis(np.expand_dims(share, -1), np.expand_dims(classes, -1), shape=x_shape, axis=-1)
+    return put_along_axis(np.expand_dims(share, axis), np.expand_dims(classes, axis), shape=x_shape, axis=axis)
 
 
-# x: (..., C) log-probabilities, target: (...) integers, weight: (C,).
-nll_loss = op("nll_loss", nll_values, GENERAL, x=nll_rule)
+# x: (..., C, ...) log-probabilities with the classes along `axis`, target: (...) integers, weight: (C,).
+nll_loss = op(
+    "nll_loss", nll_values, GENERAL, x=nll_rule,
+    node=lambda x, target, weight, **settings: "NllLossBackward0" if target.ndim < 2 else "NllLoss2DBackward0",
+)  # fmt: skip
 
 
 def cross_entropy_values(x, target, *, reduction):

@@ -62,7 +62,7 @@ def nodes_below(loss: Tensor) -> dict[Node, tuple]:
     while stack:
         node = stack.pop()
         if node not in found:
-            found[node] = tuple((None, 0) if edge is None else tuple(edge) for edge in node.edges)
+            found[node] = tuple((None, 0) if edge is None else tuple(edge) for edge in node.in_parts().edges)
             stack.extend(child for child, _ in found[node] if child is not None)
     ops = sorted([n for n in found if not is_leaf(n)], key=attrgetter("seq"), reverse=True)
     leaves = {child: None for node in ops for child, _ in found[node] if child is not None and is_leaf(child)}

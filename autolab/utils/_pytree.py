@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autolab.func.tree import Form as TreeSpec
-from autolab.func.tree import flatten, unflatten
+from autolab.autograd.pytree import Form as TreeSpec
+from autolab.autograd.pytree import flatten, unflatten
 
 __all__ = ["TreeSpec", "tree_all", "tree_any", "tree_flatten", "tree_leaves", "tree_map", "tree_map_", "tree_map_only", "tree_structure",
            "tree_unflatten"]  # fmt: skip

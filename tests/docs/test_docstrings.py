@@ -30,10 +30,6 @@ SHORT = {
     "autolab.cuda": "device_count is_initialized max_memory_allocated max_memory_reserved memory_allocated memory_reserved",
     "autolab.jit": """
         Attribute annotate export freeze is_scripting is_tracing optimize_for_inference script_if_tracing script_method unused wait""",
-    "autolab.nn": "L1Loss MSELoss ReLU SiLU Softmin Tanh Tanhshrink UpsamplingNearest2d",
-    "autolab.nn.functional": "silu softmin tanhshrink",
-    "autolab.nn.init": "constant_ normal_ ones_ zeros_",
-    "autolab.nn.utils.prune": "CustomFromMask",
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import autolab
 from autolab import func
-from autolab.func.tree import flatten, spread, unflatten
+from autolab.autograd.pytree import flatten, spread, unflatten
 
 # PyTorch's own linearize warns of itself.
 pytestmark = [

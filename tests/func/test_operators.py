@@ -10,7 +10,7 @@ import pytest
 
 import autolab
 from autolab import func
-from autolab.func.tree import flatten, unflatten
+from autolab.autograd.pytree import flatten, unflatten
 from autolab.transforms.batched import loops
 
 from ..oracle.compare import RANDOM, here, leaves, operators, ours

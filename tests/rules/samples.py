@@ -320,7 +320,8 @@ PRODUCTS = [
     Sample("matmul", lambda T, x, y: x @ y, "4 243; 234 4; 4 43", named="PyTorch expands, multiplies and reshapes"),
     Sample("linear", lambda T, x, w, b: T.nn.functional.linear(x, w, b), "34 24 2; 11 11 1"),
     Sample("linear", lambda T, x, w, b: T.nn.functional.linear(x, w, b), "4 24 2; 234 24 2",
-           named="PyTorch reshapes around an addmm"),
+           ours=row("linear"), named="PyTorch reshapes around an addmm"),
+    Sample("addmm", lambda T, b, x, y: T.addmm(b, x, y), "2 34 42; 1 11 11", ours=row("addmm")),
     *(Sample("einsum", lambda T, x, y, e=e: T.einsum(e, x, y), cases, named="PyTorch takes it apart")
       for e, cases in {
           "ij,jk->ik": "34 42", "ij,ij": "34 34", "i,j->ij": "3 2", "ij,k->k": "34 2",
@@ -341,7 +342,7 @@ NETWORKS = [
     Sample("nll_loss", lambda T, x: T.nn.functional.nll_loss(x, T.tensor(1)), "3"),
     Sample("nll_loss", lambda T, x, w: T.nn.functional.nll_loss(x, T.tensor(SOME), w, ignore_index=0), "34 4",
            (normal, weights)),
-    Sample("nll_loss", lambda T, x: T.nn.functional.nll_loss(x, T.tensor(ONE)), "242", named="PyTorch's has a kernel for images"),
+    Sample("nll_loss", lambda T, x: T.nn.functional.nll_loss(x, T.tensor(ONE)), "242"),
     *(Sample("binary_cross_entropy_with_logits",
              lambda T, x, y, r=r: T.nn.functional.binary_cross_entropy_with_logits(x, y, reduction=r), "34 34; . .")
       for r in ("mean", "sum", "none")),

@@ -7,6 +7,7 @@ import pytest
 
 import autolab
 from autolab.autograd import grad, gradcheck, gradgradcheck
+from autolab.engine.node import edge_of
 from autolab.rules import TABLE
 
 from .samples import SAMPLES, Sample
@@ -57,13 +58,13 @@ def agree(ours, theirs, rtol, atol):
 
 
 def rows_of(tensor):
-    """The rows of the table that made a result, from its graph."""
-    stack, rows = [tensor.grad_fn], set()
+    """The rows of the table that made a result, from its graph. Its edges are walked, for `next_functions` shows PyTorch's nodes."""
+    stack, rows = [edge_of(tensor)], set()
     while stack:
-        node = stack.pop()
-        if node is not None:
-            rows.add(node.op and node.op.name)
-            stack += [child for child, _ in node.next_functions]
+        edge = stack.pop()
+        if edge is not None:
+            rows.add(edge[0].op and edge[0].op.name)
+            stack += edge[0].edges
     return rows
 
 

@@ -12,8 +12,8 @@ FAMILIES = {
     ),
     "attention": "multi_head_attention_forward scaled_dot_product_attention",
     "conv": "bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d fold linear unfold",
-    "dropping": "alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout",
-    "lookup": "embedding embedding_bag one_hot",
+    "dropouts": "alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout",
+    "embeddings": "embedding embedding_bag one_hot",
     "loss": (
         "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy ctc_loss gaussian_nll_loss huber_loss kl_div l1_loss "
         "linear_cross_entropy mse_loss nll_loss poisson_nll_loss smooth_l1_loss"

@@ -11,7 +11,7 @@ from autolab.dtypes import NARROW
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.conv import linear
-from autolab.nn.functional.dropping import dropout
+from autolab.nn.functional.dropouts import dropout
 from autolab.nn.functional.padding import pad
 from autolab.rules import nn as rows
 from autolab.torch_api.dims import evened_out
@@ -32,14 +32,14 @@ def scaled_dot_product_attention(
     """
     _check(query, key, value, attn_mask, is_causal)
     if query.payload.dtype in NARROW:  # in float32, and rounded once
-        mask = attn_mask if attn_mask is None or attn_mask.payload.dtype == bool else attn_mask.float()  # type: ignore[attr-defined]
-        q, k, v = query.float(), key.float(), value.float()  # type: ignore[attr-defined]
+        mask = attn_mask if attn_mask is None or attn_mask.payload.dtype == bool else attn_mask.float()
+        q, k, v = query.float(), key.float(), value.float()
         wide = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal, scale, enable_gqa)
-        return wide.to(query.dtype)  # type: ignore[attr-defined,no-any-return]
+        return wide.to(query.dtype)
     if enable_gqa:
         key, value = (_shared(t, query) for t in (key, value))
     scale = 1 / math.sqrt(query.shape[-1]) if scale is None and query.shape[-1] else 1.0 if scale is None else scale
-    scores = matmul(query, key.mT)  # type: ignore[attr-defined]
+    scores = matmul(query, key.mT)
     settings = {"scale": scale, "causal": bool(is_causal)}
     weights = apply(rows.attention_weights, (scores, attn_mask), settings)
     if dropout_p:
@@ -102,8 +102,8 @@ def multi_head_attention_forward(
     alone = query.ndim == 2
     _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)
     if alone:
-        query, key, value = (t.unsqueeze(1) for t in (query, key, value))  # type: ignore[attr-defined]
-        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)  # type: ignore[attr-defined]
+        query, key, value = (t.unsqueeze(1) for t in (query, key, value))
+        key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     length, batch, width = query.shape
     if width != embed_dim_to_check:
         raise AssertionError(f"was expecting embedding dimension of {embed_dim_to_check}, but got {width}")
@@ -124,14 +124,14 @@ def multi_head_attention_forward(
     else:
         if in_proj_weight is None:
             raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-        projections = in_proj_weight.chunk(3)  # type: ignore[attr-defined]
-    biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)  # type: ignore[attr-defined]
+        projections = in_proj_weight.chunk(3)
+    biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
     q, k, v = (linear(t, w, b) for t, w, b in zip((query, key, value), projections, biases))
 
     mask = _added(attn_mask, q)
     padding = _added(key_padding_mask, q)
     if bias_k is not None and bias_v is not None:
-        k, v = (cat([t, b.expand(1, batch, width)]) for t, b in ((k, bias_k), (v, bias_v)))  # type: ignore[attr-defined]
+        k, v = (cat([t, b.expand(1, batch, width)]) for t, b in ((k, bias_k), (v, bias_v)))
         mask, padding = _longer(mask), _longer(padding)
     split = lambda t: t.reshape(t.shape[0], batch * num_heads, head).transpose(0, 1)
     q = split(q)
@@ -153,16 +153,16 @@ def multi_head_attention_forward(
         out = scaled_dot_product_attention(q, k, v, mask, dropped, is_causal)
         weights = None
     else:
-        weights = apply(rows.attention_weights, (matmul(q * math.sqrt(1 / head), k.mT), mask), {"scale": 1.0, "causal": False})  # type: ignore[attr-defined]
+        weights = apply(rows.attention_weights, (matmul(q * math.sqrt(1 / head), k.mT), mask), {"scale": 1.0, "causal": False})
         if dropped:
             weights = dropout(weights, dropped)
         out = matmul(weights, v)
-    out = linear(out.permute(2, 0, 1, 3).reshape(length * batch, width), out_proj_weight, out_proj_bias)  # type: ignore[attr-defined]
-    out = out.reshape(length, batch, -1)  # type: ignore[attr-defined]
+    out = linear(out.permute(2, 0, 1, 3).reshape(length * batch, width), out_proj_weight, out_proj_bias)
+    out = out.reshape(length, batch, -1)
     if weights is not None and average_attn_weights:
         weights = weights.mean(1)
     if alone:
-        out = out.squeeze(1)  # type: ignore[attr-defined]
+        out = out.squeeze(1)
         weights = None if weights is None else weights.squeeze(0)
     return out, weights
 

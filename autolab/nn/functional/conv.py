@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from autolab.engine.apply import apply
+from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
 from autolab.nn.functional.common import same_dtype, several
 from autolab.nn.functional.padding import constant
@@ -13,7 +14,7 @@ from autolab.rules import conv as rows
 from autolab.rules import linalg
 from autolab.torch_api.dims import evened_out, require_tensor
 from autolab.torch_api.linalg import einsum, matmul
-from autolab.torch_api.shape import expand
+from autolab.torch_api.shape import expand, reshape
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -33,17 +34,21 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         )
     if bias is None:
         check_dims(input, weight)
-        return matmul(input, weight.t())  # type: ignore[attr-defined]
+        return matmul(input, weight.t())
     if matrix.ndim < 2:
         check_dims(input, weight)
         if input.ndim == 2:
             raise RuntimeError("mat2 must be a matrix, got 1-D tensor")
-        return matmul(input, weight) + bias  # type: ignore[operator,no-any-return]
+        return matmul(input, weight) + bias
     if bias.payload.shape != matrix.shape[:1]:  # a bias that is stretched
-        out = matmul(input, weight.t())  # type: ignore[attr-defined]
-        return out + expand(bias, out.shape)  # type: ignore[no-any-return]
+        out = matmul(input, weight.t())
+        return out + expand(bias, out.shape)
+    shape = input.payload.shape
     try:
-        return linalg.linear.run(input, weight, bias)  # type: ignore[no-any-return]
+        if len(shape) == 2 or not modes.grad or input.level + weight.level + bias.level:
+            return linalg.linear.run(input, weight, bias)
+        out = linalg.linear.run(reshape(input, (math.prod(shape[:-1]), shape[-1])), weight, bias)  # the nodes that PyTorch has
+        return reshape(out, (*shape[:-1], len(matrix)))
     except (ValueError, IndexError):
         check_dims(input, weight)
         a, w = list(input.shape), list(weight.shape)
@@ -73,7 +78,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         raise RuntimeError(f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}")
     first = einsum("...i,kij->...kj", input1, weight)
     out = einsum("...kj,...j->...k", first, input2)
-    return out if bias is None else out + bias  # type: ignore[operator,no-any-return]
+    return out if bias is None else out + bias
 
 
 # -- convolutions ----------------------------------------------------------------------------------
@@ -98,8 +103,8 @@ def _check(function: str, input: Tensor, weight: Tensor, bias: Any, n: int, grou
         )
     shape, channels = list(weight.shape), input.shape[-n - 1]
     if shape[0] % groups or shape[0] < groups:
-        wanted = f"at least {groups}" if shape[0] < groups else f"divisible by {groups}"
-        raise RuntimeError(f"Given groups={groups}, expected weight to be {wanted} at dimension 0, but got weight of size {shape} instead")
+        rule = f"at least {groups}" if shape[0] < groups else f"divisible by {groups}"
+        raise RuntimeError(f"Given groups={groups}, expected weight to be {rule} at dimension 0, but got weight of size {shape} instead")
     wanted = shape[0] if transposed else shape[1] * groups
     if channels != wanted:
         what = "Given transposed=True" if transposed else f"Given groups={groups}"
@@ -152,9 +157,9 @@ def _convolution(n: int, letters: str) -> Any:
         padding = _settings(n, function, padding=padding)["padding"]
         _fits(input.shape[-n:], kernel, padding, dilation)
         alone = input.ndim == n + 1
-        x = input[None] if alone else input  # type: ignore[index]
+        x = input[None] if alone else input
         out = apply(rows.conv, (x, weight, bias), {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups})
-        return out[0] if alone else out  # type: ignore[no-any-return]
+        return out[0] if alone else out
 
     conv.__name__ = conv.__qualname__ = function
     conv.__doc__ = f"""Cross-correlation of the input with the kernels in weight: each place sums what it sees, times the kernel.
@@ -204,23 +209,23 @@ def _transposed(n: int, letters: str) -> Any:
         groups: int = 1, dilation: Any = 1,
     ) -> Tensor:  # fmt: skip
         made = _settings(n, function, stride=stride, padding=padding, output_padding=output_padding, dilation=dilation)
-        stride, padding, extra, dilation = made.values()  # type: ignore[assignment]
+        stride, padding, extra, dilation = made.values()
         _positive(stride, dilation, padding)
         _check(function, input, weight, bias, n, groups, True)
-        if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation)):  # type: ignore[arg-type]
+        if any(e >= s and e >= d for e, s, d in zip(extra, stride, dilation)):
             raise RuntimeError(
-                f"output padding must be smaller than either stride or dilation, but got output_padding={list(extra)}, "  # type: ignore[call-overload]
+                f"output padding must be smaller than either stride or dilation, but got output_padding={list(extra)}, "
                 f"stride={list(stride)}, dilation={list(dilation)}"
             )
         alone = input.ndim == n + 1
-        x = input[None] if alone else input  # type: ignore[index]
-        each = zip(x.shape[2:], weight.shape[2:], stride, padding, dilation, extra)  # type: ignore[arg-type]
+        x = input[None] if alone else input
+        each = zip(x.shape[2:], weight.shape[2:], stride, padding, dilation, extra)
         shape = tuple((m - 1) * s - 2 * p + d * (k - 1) + e + 1 for m, k, s, p, d, e in each)
         settings = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
         out = apply(rows.conv_input, (x, weight), {"shape": shape, **settings})
         if bias is not None:
-            out = out + bias.reshape(-1, *(1,) * n)  # type: ignore[attr-defined]
-        return out[0] if alone else out  # type: ignore[no-any-return]
+            out = out + bias.reshape(-1, *(1,) * n)
+        return out[0] if alone else out
 
     conv_transpose.__name__ = conv_transpose.__qualname__ = function
     conv_transpose.__doc__ = f"""The transpose of conv{n}d: each entry of the input adds its kernel to the result, `stride` apart.
@@ -267,9 +272,7 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
             f"padding={padding}, calculated shape of the array of sliding blocks as ({size[0]}, {size[1]}), but its components must be at "
             "least one."
         )
-    return apply(  # type: ignore[no-any-return]
-        rows.unfold, (input,), {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
-    )
+    return apply(rows.unfold, (input,), {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation})
 
 
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
@@ -294,6 +297,4 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
             f"input's dimension 2 to match the calculated number of sliding blocks {size[0]} * {size[1]} = {math.prod(size)}, but got "
             f"input.size(2)={input.shape[-1]}."
         )
-    return apply(  # type: ignore[no-any-return]
-        rows.fold, (input,), {"shape": shape, "kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
-    )
+    return apply(rows.fold, (input,), {"shape": shape, "kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation})

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.dtypes import FLOATING
+from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, new_tensor
@@ -23,7 +23,7 @@ from autolab.torch_api.shape import broadcast_tensors, movedim
 # -- numbers -----------------------------------------------------------------------------------------
 
 
-def _alike(input: Tensor, target: Tensor) -> tuple[Any, Any]:
+def _alike(input: Tensor, target: Tensor) -> tuple[Any, ...]:
     """Both in one shape; a warning if they were not. Raises TypeError for what is no tensor."""
     if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
         function = sys._getframe(1).f_code.co_name
@@ -49,24 +49,26 @@ def _weighted(loss: Any, weight: Any, reduction: str) -> Any:
 def mse_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Tensor | None = None
 ) -> Tensor:
-    """(input - target)**2, averaged over all entries (or summed, or left). Shapes: two of the same shape, and the weight's too."""
+    """(input - target)**2, averaged over all entries (or summed, or left). Shapes: two of the same shape, and the weight's too.
+
+    >>> mse_loss(tensor([1., 2.]), tensor([0., 4.]))
+    tensor(2.5000)
+    """
     if isinstance(size_average, str):  # the third argument was the reduction
         size_average, reduction = None, size_average
     reduction = reduction_of(reduction, size_average, reduce)
     input, target = _alike(input, target)
     if input.payload.dtype is not target.payload.dtype:
         input, target = _joined(input, target)
-    if input.payload.dtype not in FLOATING:
+    if input.payload.dtype not in dtypes.FLOATING:
         raise not_implemented("mse_cpu", input)
     if weight is not None:
-        return _weighted(apply(nn.mse_loss, (input, target), {"reduction": "none"}), weight, reduction)  # type: ignore[no-any-return]
-    return nn.mse_loss.run(input, target, settings={"reduction": reduction})  # type: ignore[no-any-return]
+        return _weighted(apply(nn.mse_loss, (input, target), {"reduction": "none"}), weight, reduction)
+    return nn.mse_loss.run(input, target, settings={"reduction": reduction})
 
 
 def _joined(*tensors: Any) -> tuple[Any, ...]:
     """All in the dtype that they are computed in together."""
-    from autolab import dtypes
-
     d = dtypes.result_type([t.payload for t in tensors])
     return tuple(t.to(dtypes.of(d)) for t in tensors)
 
@@ -74,13 +76,19 @@ def _joined(*tensors: Any) -> tuple[Any, ...]:
 def l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", weight: Tensor | None = None
 ) -> Tensor:
-    """|input - target|, averaged over all entries (or summed, or left)."""
+    """|input - target|, averaged over all entries (or summed, or left): the absolute error.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> l1_loss(tensor([1., 2.]), tensor([0., 4.]))
+    tensor(1.5000)
+    """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("l1_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
     input, target = _alike(input, target)
-    loss = pointwise.abs(input - target)  # type: ignore[operator]
-    return reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)  # type: ignore[no-any-return]
+    loss = pointwise.abs(input - target)
+    return reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)
 
 
 def smooth_l1_loss(
@@ -98,7 +106,7 @@ def smooth_l1_loss(
     if not (is_floating(input) or is_floating(target)):
         raise not_implemented("smooth_l1_cpu", input)
     loss = apply(nn.huber_loss, (input, target), {"delta": beta})
-    return reduced(loss if beta == 1 else loss / beta, reduction)  # type: ignore[no-any-return]
+    return reduced(loss if beta == 1 else loss / beta, reduction)
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
@@ -112,7 +120,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     if not (is_floating(input) or is_floating(target)):
         raise not_implemented("huber_cpu", input)
     loss = apply(nn.huber_loss, (input, target), {"delta": delta})
-    return reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)  # type: ignore[no-any-return]
+    return reduced(loss, reduction) if weight is None else _weighted(loss, weight, reduction)
 
 
 # -- classes -----------------------------------------------------------------------------------------
@@ -156,6 +164,9 @@ def nll_loss(
 
     Shapes: input (N, C), (C,) or (N, C, ...) log-probabilities; target (N,), () or (N, ...) integers in [0, C); weight (C,).
     "mean" divides by the sum of the weights of the targets. Raises IndexError for a target outside [0, C).
+
+    >>> nll_loss(tensor([[-0.5, -1.0]]), tensor([1]))
+    tensor(1.)
     """
     reduction = reduction_of(reduction, size_average, reduce)
     if input.ndim == 0:
@@ -166,10 +177,9 @@ def nll_loss(
         raise not_implemented("nll_loss_out_frame", input)
     if weight is not None and weight.payload.dtype != input.payload.dtype:
         raise RuntimeError(f"expected scalar type {input.dtype.title} but found {weight.dtype.title}: convert the weight")
-    w = np.ones(classes, input.payload.dtype) if weight is None else weight.detach()  # type: ignore[attr-defined]
-    if input.ndim > 2:
-        input = movedim(input, 1, -1)
-    return apply(nn.nll_loss, (input, target, w), {"reduction": reduction, "ignore_index": ignore_index})  # type: ignore[no-any-return]
+    w = np.ones(classes, input.payload.dtype) if weight is None else weight.detach()
+    settings = {"reduction": reduction, "ignore_index": ignore_index, "axis": min(1 - input.ndim, -1)}
+    return apply(nn.nll_loss, (input, target, w), settings)
 
 
 def cross_entropy(
@@ -190,7 +200,7 @@ def cross_entropy(
     if reduction not in ("mean", "sum", "none") or size_average is not None or reduce is not None:
         reduction = reduction_of(reduction, size_average, reduce)
     if weight is None and not label_smoothing and is_usual(input.payload, target, ignore_index):
-        return nn.cross_entropy.run(input, target, settings={"reduction": reduction})  # type: ignore[no-any-return]
+        return nn.cross_entropy.run(input, target, settings={"reduction": reduction})
     if input.payload.ndim == 0:
         raise RuntimeError("cross_entropy: expected scores of at least one dim (C,), got a 0-d tensor")
     dim = 0 if input.payload.ndim == 1 else 1
@@ -208,7 +218,7 @@ def cross_entropy(
         if _check_classes(input, target, weight, input.payload.shape[dim], ignore_index) is not False:
             i = target.all_numbers()
             if not i.size or i.min() >= 0:
-                return apply(nn.cross_entropy, (input, target), {"reduction": reduction})  # type: ignore[no-any-return]
+                return apply(nn.cross_entropy, (input, target), {"reduction": reduction})
     return nll_loss(_log_softmax(input, dim), target, weight, ignore_index=ignore_index, reduction=reduction)
 
 
@@ -217,7 +227,7 @@ def is_usual(scores: Any, target: Tensor, ignore_index: int) -> bool:
     classes = target.payload
     if not (scores.ndim == 2 or (scores.ndim == 1 and target.level)) or classes.dtype != np.int64:
         return False
-    if classes.shape != scores.shape[:-1] or scores.dtype not in FLOATING:
+    if classes.shape != scores.shape[:-1] or scores.dtype not in dtypes.FLOATING:
         return False
     n = scores.shape[-1]
     i = target.all_numbers(0, None if 0 <= ignore_index < n else n) if target.level or modes.tracer is not None else classes
@@ -237,8 +247,8 @@ def linear_cross_entropy(
     """
     _check_linear(input, linear_weight, linear_bias, target, ignore_index)
     width = linear_weight.shape[-1]
-    scores = linear(input, linear_weight.reshape(-1, width), None if linear_bias is None else linear_bias.reshape(-1))  # type: ignore[attr-defined]
-    scores = scores.reshape(*input.shape[:-1], *linear_weight.shape[:-1])  # type: ignore[attr-defined]
+    scores = linear(input, linear_weight.reshape(-1, width), None if linear_bias is None else linear_bias.reshape(-1))
+    scores = scores.reshape(*input.shape[:-1], *linear_weight.shape[:-1])
     ignored = -100 if ignore_index is None else ignore_index
     return cross_entropy(scores, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing)
 
@@ -288,31 +298,35 @@ def _soft_cross_entropy(input: Tensor, target: Tensor, weight: Any, ignore_index
     logp = movedim(_log_softmax(input, dim), dim, -1)
     w = 1.0 if weight is None else weight
     if soft_target:
-        soft = movedim(target, dim, -1) * (1 - smoothing) + smoothing / classes  # type: ignore[operator]
+        soft = movedim(target, dim, -1) * (1 - smoothing) + smoothing / classes
         loss = -(soft * logp * w).sum(-1)
         return loss if reduction == "none" else loss.sum() / (loss.numel() if reduction == "mean" else 1)
     kept = nll_loss(_log_softmax(input, dim), target, weight, ignore_index=ignore_index, reduction=reduction)
-    used = (target != ignore_index).to(input.dtype)  # type: ignore[attr-defined]
-    smooth = -(logp * w).sum(-1) * used  # type: ignore[operator]
+    used = (target != ignore_index).to(input.dtype)
+    smooth = -(logp * w).sum(-1) * used
     if reduction == "mean":
-        norm = used.sum() if weight is None else (weight[target.clamp(0)] * used).sum()  # type: ignore[attr-defined]
+        norm = used.sum() if weight is None else (weight[target.clamp(0)] * used).sum()
         smooth = smooth.sum() / norm
     elif reduction == "sum":
         smooth = smooth.sum()
-    return (1 - smoothing) * kept + smoothing / classes * smooth  # type: ignore[operator]
+    return (1 - smoothing) * kept + smoothing / classes * smooth
 
 
 def binary_cross_entropy_with_logits(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
     reduction: str = "mean", pos_weight: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    """Binary cross-entropy of sigmoid(input) against target in [0, 1], from raw scores, without overflow. Equal shapes."""
+    """Binary cross-entropy of sigmoid(input) against target in [0, 1], from raw scores, without overflow. Equal shapes.
+
+    >>> binary_cross_entropy_with_logits(tensor([0., 2.]), tensor([1., 1.]))
+    tensor(0.4100)
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
     one = np.ones((), input.payload.dtype)[()]
     args = (input, target, one if weight is None else weight, one if pos_weight is None else pos_weight)
-    return apply(nn.bce_with_logits, args, {"reduction": reduction})  # type: ignore[no-any-return]
+    return apply(nn.bce_with_logits, args, {"reduction": reduction})
 
 
 def binary_cross_entropy(
@@ -321,6 +335,9 @@ def binary_cross_entropy(
     """-(target * log(input) + (1 - target) * log(1 - input)), with logarithms of at least -100.
 
     Shapes: two of the same shape; weight broadcasts to it. Raises RuntimeError for an input outside [0, 1].
+
+    >>> binary_cross_entropy(tensor([0.5, 0.9]), tensor([1., 1.]))
+    tensor(0.3993)
     """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("binary_cross_entropy", (input, target))
@@ -334,7 +351,7 @@ def binary_cross_entropy(
     if x.size and not (x.min() >= 0 and x.max() <= 1):
         raise RuntimeError("all elements of input should be between 0 and 1")
     loss = apply(nn.bce, (input, target), {})
-    return reduced(loss if weight is None else loss * weight, reduction)  # type: ignore[no-any-return]
+    return reduced(loss if weight is None else loss * weight, reduction)
 
 
 # -- distributions -----------------------------------------------------------------------------------
@@ -346,22 +363,25 @@ def kl_div(
     """target * (log(target) - input): how far the log-probabilities of the input are from the target's probabilities.
 
     log_target: the target holds logarithms too. "batchmean" divides the sum by the length of dim 0, as the mathematics has it.
+
+    >>> kl_div(tensor([0.5, 0.5]).log(), tensor([0.75, 0.25]), reduction="sum")
+    tensor(0.1308)
     """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("kl_div", (input, target))
     if reduction == "batchmean":
         total = kl_div(input, target, reduction="sum", log_target=log_target)
-        return total / input.shape[0] if input.ndim else total  # type: ignore[operator,no-any-return]
+        return total / input.shape[0] if input.ndim else total
     if reduction == "mean":
         warn("reduction: 'mean' divides the total loss by both the batch size and the support size."
              "'batchmean' divides only by the batch size, and aligns with the KL div math definition."
              "'mean' will be changed to behave the same as 'batchmean' in the next major release.")  # fmt: skip
     reduction = reduction_of(reduction, size_average, reduce)
     if log_target:
-        loss = pointwise.exp(target) * (target - input)  # type: ignore[operator]
+        loss = pointwise.exp(target) * (target - input)
     else:
-        loss = apply(smooth.xlogy, (target, target), {}) - target * input  # type: ignore[operator]
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+        loss = apply(smooth.xlogy, (target, target), {}) - target * input
+    return reduced(loss, reduction)
 
 
 def poisson_nll_loss(
@@ -376,14 +396,14 @@ def poisson_nll_loss(
         input, target = modes.autocast.cast("poisson_nll_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
     if log_input:
-        loss = pointwise.exp(input) - target * input  # type: ignore[operator]
+        loss = pointwise.exp(input) - target * input
     else:
-        loss = input - target * pointwise.log(input + eps)  # type: ignore[operator]
+        loss = input - target * pointwise.log(input + eps)
     if full:
         large = pointwise.clamp(target, min=1)
-        stirling = large * pointwise.log(large) - large + 0.5 * pointwise.log(large * (2 * math.pi))  # type: ignore[operator]
-        loss = loss + pointwise.where(target > 1, stirling, 0.0)  # type: ignore[operator]
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+        stirling = large * pointwise.log(large) - large + 0.5 * pointwise.log(large * (2 * math.pi))
+        loss = loss + pointwise.where(target > 1, stirling, 0.0)
+    return reduced(loss, reduction)
 
 
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Tensor:
@@ -391,6 +411,9 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
 
     var: of the shape of input, or without its last dim, or with a last dim of 1; at least eps is used. full: with the constant too.
     Raises ValueError for a negative variance.
+
+    >>> gaussian_nll_loss(tensor([1.]), tensor([3.]), tensor([1.]))
+    tensor(2.)
     """
     if isinstance(var, int | float):
         if var < 0:
@@ -408,11 +431,11 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Any, full: bool = Fals
     # The bound is no function of the variance: all of the gradient goes through.
     low = pointwise.clamp(var.detach(), min=eps)
     var = var + (low - var.detach())
-    difference = input - target  # type: ignore[operator]
+    difference = input - target
     loss = 0.5 * (pointwise.log(var) + difference * difference / var)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
-    return reduced(loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss, reduction)
 
 
 # -- sequences ---------------------------------------------------------------------------------------
@@ -430,7 +453,7 @@ def ctc_loss(
     """
     reduction = reduction_of(reduction)
     alone = log_probs.ndim == 2
-    x = log_probs.unsqueeze(1) if alone else log_probs  # type: ignore[attr-defined]
+    x = log_probs.unsqueeze(1) if alone else log_probs
     lengths, own = (_lengths(t) for t in (input_lengths, target_lengths))
     steps, batch, classes = x.shape
     if not is_floating(x) or x.dtype.itemsize < 4:
@@ -463,10 +486,10 @@ def ctc_loss(
     labels = labels[:, : int(own.max(initial=0))].astype(np.int64)
     loss = apply(ctc.ctc_loss, (x, labels, lengths, own), {"blank": blank, "zero_infinity": zero_infinity})
     if reduction == "mean":
-        return (loss / new_tensor(np.maximum(own, 1).astype(x.payload.dtype))).mean()  # type: ignore[no-any-return]
+        return (loss / new_tensor(np.maximum(own, 1).astype(x.payload.dtype))).mean()
     if reduction == "sum":
-        return loss.sum()  # type: ignore[no-any-return]
-    return loss.squeeze(0) if alone else loss  # type: ignore[no-any-return]
+        return loss.sum()
+    return loss.squeeze(0) if alone else loss
 
 
 def _lengths(given: Any) -> Any:

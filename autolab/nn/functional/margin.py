@@ -32,21 +32,21 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if not (is_floating(x1) and is_floating(x2)):
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {x1.dtype.title}")
     shape = common_shape(x1, x2)
-    x1, x2 = (t if tuple(t.shape) == shape else t.expand(shape) for t in (x1, x2))  # type: ignore[attr-defined]
+    x1, x2 = (t if tuple(t.shape) == shape else t.expand(shape) for t in (x1, x2))
     x1, x2 = (_unit(t, dim, eps) for t in (x1, x2))
-    return (x1 * x2).sum(dim)  # type: ignore[attr-defined,operator,no-any-return]
+    return (x1 * x2).sum(dim)
 
 
 def _unit(x: Any, dim: int, eps: float) -> Any:
     """The vectors along dim divided by their lengths; the bound on these is no function of them."""
     size = reduce.norm(x, 2, dim, keepdim=True)
-    bounded = pointwise.clamp(size.detach(), min=eps)  # type: ignore[attr-defined]
-    return x / (size + (bounded - size.detach()))  # type: ignore[attr-defined,operator]
+    bounded = pointwise.clamp(size.detach(), min=eps)
+    return x / (size + (bounded - size.detach()))
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """The p-norm of x1 - x2 + eps over the last dim. Shapes: (..., D) twice, broadcast; result (...)."""
-    return reduce.norm(x1 - x2 + eps, p, -1, keepdim)  # type: ignore[operator]
+    return reduce.norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 # -- losses ------------------------------------------------------------------------------------------
@@ -72,29 +72,39 @@ def cosine_embedding_loss(
         )
     eps = 1e-12
     dim = target.ndim
-    dot = (input1 * input2).sum(dim)  # type: ignore[operator]
-    squares = ((input1 * input1).sum(dim) + eps) * ((input2 * input2).sum(dim) + eps)  # type: ignore[operator]
+    dot = (input1 * input2).sum(dim)
+    squares = ((input1 * input1).sum(dim) + eps) * ((input2 * input2).sum(dim) + eps)
     cosine = dot / pointwise.sqrt(squares)
     zero = pointwise.where(target == 1, 1 - cosine, 0.0)
-    return reduced(zero + pointwise.where(target == -1, hinge(cosine - margin), 0.0), reduction)  # type: ignore[no-any-return]
+    return reduced(zero + pointwise.where(target == -1, hinge(cosine - margin), 0.0), reduction)
 
 
 def hinge_embedding_loss(
     input: Tensor, target: Tensor, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
-    """input where target is 1, max(0, margin - input) where it is -1."""
+    """input where target is 1, max(0, margin - input) where it is -1.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> hinge_embedding_loss(tensor([0.5, 0.5]), tensor([1., -1.]))
+    tensor(0.5000)
+    """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("hinge_embedding_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
-    far = pointwise.where(target != 1, hinge(margin - input), 0.0)  # type: ignore[operator]
+    far = pointwise.where(target != 1, hinge(margin - input), 0.0)
     near = pointwise.where(target != -1, input, 0.0)
-    return reduced(far + near, reduction)  # type: ignore[no-any-return,operator]
+    return reduced(far + near, reduction)
 
 
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
-    """max(0, -target * (input1 - input2) + margin): target 1 asks for a larger input1, -1 for a larger input2."""
+    """max(0, -target * (input1 - input2) + margin): target 1 asks for a larger input1, -1 for a larger input2.
+
+    >>> margin_ranking_loss(tensor([1.]), tensor([2.]), tensor([1.]))
+    tensor(1.)
+    """
     if modes.autocast is not None:
         input1, input2, target = modes.autocast.cast("margin_ranking_loss", (input1, input2, target))
     reduction = reduction_of(reduction, size_average, reduce)
@@ -103,15 +113,21 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
             f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduced(hinge(-target * (input1 - input2) + margin), reduction)  # type: ignore[no-any-return,operator]
+    return reduced(hinge(-target * (input1 - input2) + margin), reduction)
 
 
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
-    """log(1 + exp(-target * input)) for targets of 1 and -1."""
+    """log(1 + exp(-target * input)) for targets of 1 and -1.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> soft_margin_loss(tensor([0., 2.]), tensor([1., -1.]))
+    tensor(1.4100)
+    """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("soft_margin_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
-    return reduced(softplus(-input * target, threshold=float("inf")), reduction)  # type: ignore[no-any-return,operator]
+    return reduced(softplus(-input * target, threshold=float("inf")), reduction)
 
 
 def multi_margin_loss(
@@ -135,8 +151,8 @@ def multi_margin_loss(
             raise ValueError("weight must be one-dimensional")
         raise RuntimeError(f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     alone = input.ndim < 2
-    x = input.reshape(1, -1) if alone else input  # type: ignore[attr-defined]
-    y = target.reshape(-1)  # type: ignore[attr-defined]
+    x = input.reshape(1, -1) if alone else input
+    y = target.reshape(-1)
     if y.shape[0] != x.shape[0] or target.ndim > 1:
         raise RuntimeError(
             "multi_margin_loss: The size of the target tensor should be 1-D with size equal to the batch: target tensor should be "
@@ -152,10 +168,10 @@ def multi_margin_loss(
     slack = hinge(margin - gather(x, 1, chosen) + x)
     slack = slack * slack if p == 2 else slack
     if weight is not None:
-        slack = slack * weight[chosen]  # type: ignore[index]
+        slack = slack * weight[chosen]
     others = (chosen != new_tensor(np.arange(classes))).to(x.dtype)
     loss = (slack * others).sum(1) / classes
-    return reduced(loss[0] if alone and reduction == "none" else loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss[0] if alone and reduction == "none" else loss, reduction)
 
 
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Tensor:
@@ -172,8 +188,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = No
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}")
     alone = input.ndim < 2
     classes = input.shape[-1] if input.ndim else 1
-    x = input.reshape(-1, classes)  # type: ignore[attr-defined]
-    labels, seen = target.reshape(-1, classes), target.all_numbers()  # type: ignore[attr-defined]
+    x = input.reshape(-1, classes)
+    labels, seen = target.reshape(-1, classes), target.all_numbers()
     if seen.size and seen.min() < -1:
         raise RuntimeError("target out of range: classes are numbered from 0, and -1 ends the list")
     if seen.size and seen.max() >= classes:
@@ -181,10 +197,10 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = No
     listed = (labels >= 0).long().cumprod(1) > 0
     safe = pointwise.where(listed, labels, 0)
     right = ((safe.unsqueeze(-1) == new_tensor(np.arange(classes))) & listed.unsqueeze(-1)).any(1)
-    of_right = gather(x, 1, safe).unsqueeze(-1)  # type: ignore[attr-defined]
+    of_right = gather(x, 1, safe).unsqueeze(-1)
     counts = (listed.unsqueeze(-1) & ~right.unsqueeze(1)).to(x.dtype)
     loss = (hinge(1 - of_right + x.unsqueeze(1)) * counts).sum((1, 2)) / classes
-    return reduced(loss[0] if alone and reduction == "none" else loss, reduction)  # type: ignore[no-any-return]
+    return reduced(loss[0] if alone and reduction == "none" else loss, reduction)
 
 
 def multilabel_soft_margin_loss(
@@ -192,9 +208,9 @@ def multilabel_soft_margin_loss(
 ) -> Tensor:
     """The mean over the classes of the binary cross-entropy of sigmoid(input). Shapes: (N, C) twice, weight (C,); result () or (N,)."""
     reduction = reduction_of(reduction, size_average, reduce)
-    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))  # type: ignore[operator]
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     loss = loss if weight is None else loss * weight
-    return reduced(loss.sum(-1) / input.shape[-1], reduction)  # type: ignore[no-any-return]
+    return reduced(loss.sum(-1) / input.shape[-1], reduction)
 
 
 def triplet_margin_loss(
@@ -207,13 +223,6 @@ def triplet_margin_loss(
     """
     if modes.autocast is not None:
         anchor, positive, negative = modes.autocast.cast("triplet_margin_loss", (anchor, positive, negative))
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
-        )
     distance = lambda a, b: pairwise_distance(a, b, p, eps)
     return _triplet(anchor, positive, negative, distance, margin, swap, reduction_of(reduction, size_average, reduce))
 
@@ -223,17 +232,17 @@ def triplet_margin_with_distance_loss(
     swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
     """`triplet_margin_loss` with any distance; the Euclidean one by default."""
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {anchor.ndim}D, positive {positive.ndim}D, and negative {negative.ndim}D inputs"
-        )
     return _triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction_of(reduction))
 
 
 def _triplet(anchor: Any, near: Any, far: Any, distance: Any, margin: float, swap: bool, reduction: str) -> Any:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if not anchor.ndim == near.ndim == far.ndim:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {anchor.ndim}D, positive {near.ndim}D, and negative {far.ndim}D inputs"
+        )
     to_far = distance(anchor, far)
     if swap:
         to_far = pointwise.minimum(to_far, distance(near, far))

@@ -13,6 +13,7 @@ from autolab.engine.modes import modes, recording
 from autolab.engine.tensor import Tensor
 from autolab.nn.functional.common import not_implemented
 from autolab.nn.functional.padding import constant
+from autolab.nn.functional.pool import avg_pool1d
 from autolab.rules import nn as rows
 from autolab.torch_api import pointwise, reduce
 from autolab.torch_api.dims import require_tensor
@@ -68,7 +69,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     if eps is None:
         eps = _spacing(input)
     w: Any = np.ones((), input.payload.dtype)[()] if weight is None else weight
-    return apply(rows.rms_norm, (input, w), {"axes": tuple(range(-len(shape), 0)), "eps": eps})  # type: ignore[no-any-return]
+    return apply(rows.rms_norm, (input, w), {"axes": tuple(range(-len(shape), 0)), "eps": eps})
 
 
 def _spacing(t: Tensor) -> float:
@@ -80,7 +81,7 @@ def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, o
     if modes.autocast is not None:
         (input,) = modes.autocast.cast("normalize", (input,))
     size = pointwise.clamp(reduce.norm(input, p, dim, keepdim=True), min=eps)
-    return input / size  # type: ignore[operator,no-any-return]
+    return input / size
 
 
 # -- by channel ------------------------------------------------------------------------------------
@@ -101,7 +102,7 @@ def batch_norm(
     running variance is the unbiased one); otherwise the running ones are used. Source: Ioffe and Szegedy 2015.
     """
     if input.ndim < 2 and not math.prod(input.shape):
-        return input * 1  # type: ignore[operator,no-any-return]
+        return input * 1
     if input.ndim < 2:
         raise RuntimeError(f"batch_norm(): expected an input of at least 2 dims (N, C, ...), but got {list(input.shape)}")
     channels, count = input.shape[1], math.prod(input.shape) // max(input.shape[1], 1)
@@ -110,7 +111,7 @@ def batch_norm(
     if training and count == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
     if not count:
-        return input * 1  # type: ignore[operator,no-any-return]
+        return input * 1
     for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
         if t is not None and math.prod(t.shape) != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {math.prod(t.shape)}")
@@ -120,14 +121,14 @@ def batch_norm(
         w, b = _channels(weight, input.ndim), _channels(bias, input.ndim)
         mean, scale = _channels(running_mean, input.ndim), pointwise.rsqrt(_channels(running_var, input.ndim) + eps)
         out = (input - mean) * (scale if w is None else scale * w)
-        return out if b is None else out + b  # type: ignore[no-any-return]
+        return out if b is None else out + b
     if input.payload.dtype.kind in "iub":
         raise not_implemented("batch_norm", input)
     w, b = (np.full(channels, usual, input.payload.dtype) if t is None else t for t, usual in ((weight, 1), (bias, 0)))
     out, mean, var = apply(rows.batch_norm, (input, w, b), {"eps": eps})
     if running_mean is not None and running_var is not None:
         _follow(running_mean, running_var, mean, var, momentum, count)
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 def _follow(running_mean: Tensor, running_var: Tensor, mean: Any, var: Any, momentum: float, count: int) -> None:
@@ -143,7 +144,7 @@ def _follow(running_mean: Tensor, running_var: Tensor, mean: Any, var: Any, mome
             running.version[0] += 1
         else:
             with recording(False):
-                running.mul_(1 - momentum).add_(now.to(running.dtype) * momentum)  # type: ignore[attr-defined]
+                running.mul_(1 - momentum).add_(now.to(running.dtype) * momentum)
 
 
 def unseen() -> bool:
@@ -165,11 +166,9 @@ def instance_norm(
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     axes = tuple(range(2 - input.ndim, 0))
     if running_mean is not None and running_var is not None:
-        mean, var = input.detach().mean(axes), input.detach().var(axes, correction=0)  # type: ignore[attr-defined]
+        mean, var = input.detach().mean(axes), input.detach().var(axes, correction=0)
         _follow(running_mean, running_var, mean, var, momentum, count)
-    return _normalised(  # type: ignore[no-any-return]
-        input, axes, _channels(weight, input.ndim), _channels(bias, input.ndim), eps, "Batch"
-    )
+    return _normalised(input, axes, _channels(weight, input.ndim), _channels(bias, input.ndim), eps, "Batch")
 
 
 @gives_its_own
@@ -197,11 +196,11 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
                 f"{list(t.shape)} and "
                 f"input of shape {list(input.shape)}"
             )
-    grouped = input.reshape(n, num_groups, math.prod(input.shape[1:]) // num_groups)  # type: ignore[attr-defined]
+    grouped = input.reshape(n, num_groups, math.prod(input.shape[1:]) // num_groups)
     out = _normalised(grouped, (-1,), None, None, eps, "Group").reshape(*input.shape)
     if weight is not None:
         out = out * _channels(weight, input.ndim)
-    return out if bias is None else out + _channels(bias, input.ndim)  # type: ignore[no-any-return]
+    return out if bias is None else out + _channels(bias, input.ndim)
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
@@ -210,10 +209,8 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)")
     if input.shape[1] == 0 or 0 in input.shape:
         return input
-    from autolab.nn.functional.pool import avg_pool1d
-
-    square = (input * input).movedim(1, -1)  # type: ignore[operator]
+    square = (input * input).movedim(1, -1)
     lead = tuple(square.shape)
     padded = constant(square.reshape(1, -1, lead[-1]), [size // 2, (size - 1) // 2], 0)
-    mean = avg_pool1d(padded, size, 1).reshape(*lead).movedim(-1, 1)  # type: ignore[attr-defined]
-    return input / (mean * alpha + k) ** beta  # type: ignore[no-any-return]
+    mean = avg_pool1d(padded, size, 1).reshape(*lead).movedim(-1, 1)
+    return input / (mean * alpha + k) ** beta

@@ -45,7 +45,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         before, after = pad[2 * k : 2 * k + 2]
         if before or after:
             out = _along(out, -1 - k, before, after, mode, input, pad)
-    return out if any(pad) else input.clone()  # type: ignore[attr-defined,no-any-return]
+    return out if any(pad) else input.clone()
 
 
 def constant(input: Tensor, pad: Sequence[int], value: Any) -> Tensor:
@@ -59,7 +59,7 @@ def constant(input: Tensor, pad: Sequence[int], value: Any) -> Tensor:
                 f"The input size {n}, plus negative padding {before} and {after} resulted in a negative output size, which is invalid. "
                 f"Check dimension {d} of your input."
             )
-    return apply(rows.pad, (input,), {"widths": tuple(reversed(widths)), "value": value})  # type: ignore[no-any-return]
+    return apply(rows.pad, (input,), {"widths": tuple(reversed(widths)), "value": value})
 
 
 def _along(x: Tensor, axis: int, before: int, after: int, mode: str, input: Tensor, pad: Sequence[int]) -> Tensor:
@@ -88,4 +88,4 @@ def _along(x: Tensor, axis: int, before: int, after: int, mode: str, input: Tens
                 f"({before}, {after}) at dimension {d} of input {list(input.shape)}"
             )
         index = n - 1 - np.abs(n - 1 - np.abs(places)) if n > 1 else np.zeros_like(places)
-    return apply(index_rows.index_select, (x, new_tensor(index)), {"axis": axis})  # type: ignore[no-any-return]
+    return apply(index_rows.index_select, (x, new_tensor(index)), {"axis": axis})

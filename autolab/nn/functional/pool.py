@@ -10,7 +10,6 @@ import numpy as np
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.common import several
-from autolab.nn.functional.resize import averages
 from autolab.rules import index as index_rows
 from autolab.rules import pool as rows
 from autolab.rules import reduce, resize
@@ -112,14 +111,14 @@ def _max_pool(n: int) -> Any:
 
 def _picked(input: Tensor, windows: Any) -> tuple[Tensor, Tensor]:
     """The largest entry of each window and its place."""
-    index = apply(rows.window_argmax, (input.detach(),), {"windows": windows})  # type: ignore[attr-defined]
+    index = apply(rows.window_argmax, (input.detach(),), {"windows": windows})
     return _at(input, index, len(windows)), index
 
 
 def _at(input: Tensor, index: Any, n: int) -> Tensor:
     """The entries at places counted over the last n dims."""
-    flat, places = (t.reshape(*t.shape[:-n], math.prod(t.shape[-n:])) for t in (input, index))  # type: ignore[attr-defined]
-    return apply(index_rows.gather, (flat, places), {"axis": -1}).reshape(*index.shape)  # type: ignore[no-any-return]
+    flat, places = (t.reshape(*t.shape[:-n], math.prod(t.shape[-n:])) for t in (input, index))
+    return apply(index_rows.gather, (flat, places), {"axis": -1}).reshape(*index.shape)
 
 
 max_pool1d, max_pool1d_with_indices = _max_pool(1)
@@ -155,9 +154,9 @@ def _max_unpool(n: int) -> Any:
         if i.size and not (0 <= i.min() and i.max() < math.prod(size)):
             raise RuntimeError(f"Found an invalid max index: {int(i.max())} (output volumes are of size {'x'.join(map(str, size))})")
         lead = tuple(input.shape[:-n])
-        flat, places = (t.reshape(*lead, -1) for t in (input, indices))  # type: ignore[attr-defined]
+        flat, places = (t.reshape(*lead, -1) for t in (input, indices))
         out = apply(reduce.put_along_axis, (flat, places), {"shape": (*lead, math.prod(size)), "axis": -1})
-        return out.reshape(*lead, *size)  # type: ignore[no-any-return]
+        return out.reshape(*lead, *size)
 
     max_unpool.__name__ = max_unpool.__qualname__ = function
     max_unpool.__doc__ = f"""The entries of a pooled input where `max_pool{n}d(return_indices=True)` found them, zeros elsewhere.
@@ -185,7 +184,7 @@ def avg_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
 ) -> Tensor:
     """The mean of each window. Shapes: (N, C, L) or (C, L). count_include_pad: zeros beyond the edge count as entries."""
-    return _average("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)  # type: ignore[no-any-return]
+    return _average("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
 def avg_pool2d(
@@ -193,7 +192,7 @@ def avg_pool2d(
     divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean of each window; `divisor_override` instead of the number of entries. Shapes: (N, C, H, W) or (C, H, W)."""
-    return _average("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)  # type: ignore[no-any-return]
+    return _average("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 def avg_pool3d(
@@ -201,16 +200,16 @@ def avg_pool3d(
     divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
     """The mean of each window; `divisor_override` instead of the number of entries. Shapes: (N, C, D, H, W) or (C, D, H, W)."""
-    return _average("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)  # type: ignore[no-any-return]
+    return _average("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
 def _lp_pool(n: int) -> Any:
     averaged = (avg_pool1d, avg_pool2d, avg_pool3d)[n - 1]
 
     def lp_pool(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
-        mean = averaged(input**norm_type, kernel_size, stride, 0, ceil_mode)  # type: ignore[operator]
+        mean = averaged(input**norm_type, kernel_size, stride, 0, ceil_mode)
         total = pointwise.sign(mean) * pointwise.relu(pointwise.abs(mean)) * math.prod(several(kernel_size, n))
-        return total ** (1.0 / norm_type)  # type: ignore[no-any-return]
+        return total ** (1.0 / norm_type)
 
     lp_pool.__name__ = lp_pool.__qualname__ = f"lp_pool{n}d"
     lp_pool.__doc__ = f"""(sum of input**norm_type over each window)**(1 / norm_type). Shapes: (N, C, {LETTERS[n]}) or (C, {LETTERS[n]}).
@@ -255,6 +254,13 @@ def _edges(n: int, size: int) -> tuple[Any, Any]:
     return k * n // size, -((-(k + 1) * n) // size)
 
 
+def _averages(n: int, start: Any, stop: Any) -> Any:
+    """The matrix of means from start to stop."""
+    j = np.arange(n)
+    inside = (j >= start[:, None]) & (j < stop[:, None])
+    return inside / np.maximum(stop - start, 1)[:, None]
+
+
 def _adaptive_avg_pool(n: int) -> Any:
     function = f"adaptive_avg_pool{n}d"
 
@@ -263,11 +269,11 @@ def _adaptive_avg_pool(n: int) -> Any:
         shape = input.shape[-n:]
         if all(size) and not any(m % k for m, k in zip(shape, size)):
             kernel = tuple(m // k for m, k in zip(shape, size))
-            return _average(function, n, input, kernel, None, 0, False, True, None)  # type: ignore[no-any-return]
+            return _average(function, n, input, kernel, None, 0, False, True, None)
         out: Any = input
         for a, (m, k) in enumerate(zip(shape, size)):
-            out = apply(resize.resample, (out,), {"matrix": averages(m, *_edges(m, k)), "axis": a - n})
-        return out  # type: ignore[no-any-return]
+            out = apply(resize.resample, (out,), {"matrix": _averages(m, *_edges(m, k)), "axis": a - n})
+        return out
 
     adaptive_avg_pool.__name__ = adaptive_avg_pool.__qualname__ = function
     adaptive_avg_pool.__doc__ = f"""The means of so many windows that the last dims get the lengths output_size (None: as they are).

@@ -11,6 +11,7 @@ import numpy as np
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.nn.functional.common import is_floating, not_implemented, several, warn
+from autolab.nn.functional.pool import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from autolab.rules import activations, resize
 from autolab.rules import index as index_rows
 from autolab.torch_api import pointwise
@@ -58,9 +59,7 @@ def interpolate(
             f"({', '.join(map(str, size))}): non-empty {input.ndim}D data tensor expected"
         )
     if mode == "area":
-        from autolab.nn.functional import pool
-
-        return (pool.adaptive_avg_pool1d, pool.adaptive_avg_pool2d, pool.adaptive_avg_pool3d)[n - 1](input, size)
+        return (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)[n - 1](input, size)
     if mode not in ("nearest", "nearest-exact") and not is_floating(input) and input.dtype.name != "uint8":
         raise not_implemented("compute_indices_weights_" + mode, input)
     out: Any = input
@@ -72,7 +71,7 @@ def interpolate(
         else:
             matrix = weights(m, k, scale, mode, bool(align_corners), antialias)
             out = apply(resize.resample, (out,), {"matrix": matrix, "axis": axis})
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 def _wanted(lengths: tuple[int, ...], size: Any, scale_factor: Any, recompute: Any) -> tuple[Any, Any]:
@@ -159,13 +158,6 @@ def _covering(n: int, size: int, step: float, cubic: bool) -> Any:
     return w / w.sum(1, keepdims=True)
 
 
-def averages(n: int, start: Any, stop: Any) -> Any:
-    """The matrix of means from start to stop."""
-    j = np.arange(n)
-    inside = (j >= start[:, None]) & (j < stop[:, None])
-    return inside / np.maximum(stop - start, 1)[:, None]
-
-
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None) -> Tensor:
     """`interpolate` under its old name."""
     warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
@@ -213,8 +205,8 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
         lines.append(line if align_corners else line * (m - 1) / m)
     mesh = np.meshgrid(*reversed(lines), indexing="ij")[::-1]
     base = np.stack([*mesh, np.ones(mesh[0].shape)], -1).reshape(-1, n + 1).astype(theta.payload.dtype)
-    out = matmul(new_tensor(base), theta.transpose(1, 2))  # type: ignore[attr-defined]
-    return out.reshape(size[0], *size[2:], n)  # type: ignore[attr-defined,no-any-return]
+    out = matmul(new_tensor(base), theta.transpose(1, 2))
+    return out.reshape(size[0], *size[2:], n)
 
 
 def grid_sample(
@@ -238,11 +230,8 @@ def grid_sample(
              "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details.")  # fmt: skip
     _check_grid(input, grid, n, mode)
     lead, lengths, points = tuple(input.shape[:2]), tuple(input.shape[2:]), tuple(grid.shape[1:-1])
-    flat = input.reshape(*lead, math.prod(lengths))  # type: ignore[attr-defined]
-    axes = [
-        _looked_up(grid[..., n - 1 - a], m, mode, padding_mode, bool(align_corners))  # type: ignore[index]
-        for a, m in enumerate(lengths)
-    ]
+    flat = input.reshape(*lead, math.prod(lengths))
+    axes = [_looked_up(grid[..., n - 1 - a], m, mode, padding_mode, bool(align_corners)) for a, m in enumerate(lengths)]
     total: Any = None
     for chosen in itertools.product(*axes):
         index: Any = 0
@@ -253,7 +242,7 @@ def grid_sample(
         index = index.reshape(lead[0], 1, -1).expand(*lead, math.prod(points))
         part = apply(index_rows.gather, (flat, index), {"axis": -1}) * weight.reshape(lead[0], 1, -1)
         total = part if total is None else total + part
-    return total.reshape(*lead, *points)  # type: ignore[no-any-return]
+    return total.reshape(*lead, *points)
 
 
 def _check_grid(input: Tensor, grid: Tensor, n: int, mode: str) -> None:
@@ -343,8 +332,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
             f"is not divisible by {r * r}"
         )
     n = len(lead)
-    out = input.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)  # type: ignore[attr-defined]
-    return out.reshape(*lead, c // (r * r), h * r, w * r)  # type: ignore[no-any-return]
+    out = input.reshape(*lead, c // (r * r), r, r, h, w).permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return out.reshape(*lead, c // (r * r), h * r, w * r)
 
 
 @gives_its_own
@@ -364,8 +353,8 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
                 f"not divisible by {r}"
             )
     n = len(lead)
-    out = input.reshape(*lead, c, h // r, r, w // r, r).permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)  # type: ignore[attr-defined]
-    return out.reshape(*lead, c * r * r, h // r, w // r)  # type: ignore[no-any-return]
+    out = input.reshape(*lead, c, h // r, r, w // r, r).permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return out.reshape(*lead, c * r * r, h // r, w // r)
 
 
 @gives_its_own
@@ -381,7 +370,7 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     n, c, *rest = input.shape
     if c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
-    return input.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(n, c, *rest)  # type: ignore[attr-defined,no-any-return]
+    return input.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(n, c, *rest)
 
 
 native_channel_shuffle = channel_shuffle

@@ -18,7 +18,7 @@ def __getattr__(name: str) -> _Any:
         return _import_module(f"{__name__}.{name}")
     import autolab.nn as nn
 
-    if name in nn._HOMES:
+    if name in nn._HOMES:  # type: ignore[attr-defined]
         return getattr(nn, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
@@ -26,4 +26,4 @@ def __getattr__(name: str) -> _Any:
 def __dir__() -> list[str]:
     import autolab.nn as nn
 
-    return sorted([*nn._HOMES, "Module"])
+    return sorted([*nn._HOMES, "Module"])  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 from autolab.engine.tensor import Tensor
@@ -18,7 +19,13 @@ _IN_PLACE = {"inplace": False}
 
 
 class ReLU(Configured):
-    """max(x, 0)."""
+    """max(x, 0). The gradient at 0 is 0.
+
+    Shapes: any; the result is like the input.
+
+    >>> ReLU()(tensor([-2., 0., 1.]))
+    tensor([0., 0., 1.])
+    """
 
     settings = _IN_PLACE
 
@@ -28,7 +35,13 @@ class ReLU(Configured):
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)): any number becomes one between 0 and 1.
+
+    Shapes: any; the result is like the input.
+
+    >>> Sigmoid()(tensor([-2., 0., 1.]))
+    tensor([0.1192, 0.5000, 0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """`torch.sigmoid`."""
@@ -36,7 +49,13 @@ class Sigmoid(Module):
 
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent: any number becomes one between -1 and 1.
+
+    Shapes: any; the result is like the input.
+
+    >>> Tanh()(tensor([-2., 0., 1.]))
+    tensor([-0.9640,  0.0000,  0.7616])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """`torch.tanh`."""
@@ -44,7 +63,13 @@ class Tanh(Module):
 
 
 class GELU(Configured):
-    """x * Phi(x), with the distribution function of the normal distribution, or its tanh approximation. Source: Hendrycks, Gimpel 2016."""
+    """x * Phi(x), with the distribution function of the normal distribution, or its tanh approximation. Source: Hendrycks, Gimpel 2016.
+
+    Shapes: any; the result is like the input.
+
+    >>> GELU()(tensor([-2., 0., 1.]))
+    tensor([-0.0455,  0.0000,  0.8413])
+    """
 
     settings: ClassVar = {"approximate": "none"}
 
@@ -61,31 +86,61 @@ class GELU(Configured):
 
 
 class CELU(Configured):
-    """x where positive, alpha * (exp(x / alpha) - 1) elsewhere. Source: Barron 2017."""
+    """x where positive, alpha * (exp(x / alpha) - 1) elsewhere. Source: Barron 2017.
+
+    Shapes: any; the result is like the input.
+
+    >>> CELU()(tensor([-2., 0., 1.]))
+    tensor([-0.8647,  0.0000,  1.0000])
+    """
 
     function, settings = "celu", {"alpha": 1.0, **_IN_PLACE}
 
 
 class ELU(Configured):
-    """x where positive, alpha * (exp(x) - 1) elsewhere. Source: Clevert, Unterthiner and Hochreiter 2015."""
+    """x where positive, alpha * (exp(x) - 1) elsewhere. Source: Clevert, Unterthiner and Hochreiter 2015.
+
+    Shapes: any; the result is like the input.
+
+    >>> ELU()(tensor([-2., 0., 1.]))
+    tensor([-0.8647,  0.0000,  1.0000])
+    """
 
     function, settings = "elu", {"alpha": 1.0, **_IN_PLACE}
 
 
 class GLU(Configured):
-    """The first half along dim, times the sigmoid of the second. Source: Dauphin et al. 2016."""
+    """The first half along dim, times the sigmoid of the second. Source: Dauphin et al. 2016.
+
+    Shapes: any with an even length 2n along dim; n in the result.
+
+    >>> GLU()(tensor([1., 2., 0., 0.]))
+    tensor([0.5000, 1.0000])
+    """
 
     function, settings = "glu", {"dim": -1}
 
 
 class Hardshrink(Configured):
-    """x where abs(x) > lambd, 0 elsewhere."""
+    """x where abs(x) > lambd, 0 elsewhere.
+
+    Shapes: any; the result is like the input.
+
+    >>> Hardshrink()(tensor([-2., 0., 1.]))
+    tensor([-2.,  0.,  1.])
+    """
 
     function, settings, bare = "hardshrink", {"lambd": 0.5}, True
 
 
 class Hardsigmoid(Configured):
-    """x / 6 + 1 / 2, within 0 and 1."""
+    """x / 6 + 1 / 2, within 0 and 1.
+
+    Shapes: any; the result is like the input.
+
+    >>> Hardsigmoid()(tensor([-2., 0., 1.]))
+    tensor([0.1667, 0.5000, 0.6667])
+    """
 
     function, settings = "hardsigmoid", _IN_PLACE
 
@@ -95,7 +150,13 @@ class Hardsigmoid(Configured):
 
 
 class Hardswish(Configured):
-    """x * hardsigmoid(x). Source: Howard et al. 2019."""
+    """x * hardsigmoid(x). Source: Howard et al. 2019.
+
+    Shapes: any; the result is like the input.
+
+    >>> Hardswish()(tensor([-2., 0., 1.]))
+    tensor([-0.3333,  0.0000,  0.6667])
+    """
 
     function, settings = "hardswish", _IN_PLACE
 
@@ -105,7 +166,13 @@ class Hardswish(Configured):
 
 
 class Hardtanh(Configured):
-    """x, within min_val and max_val. Raises AssertionError unless max_val > min_val."""
+    """x, within min_val and max_val. Raises AssertionError unless max_val > min_val.
+
+    Shapes: any; the result is like the input.
+
+    >>> Hardtanh()(tensor([-2., 0., 1.]))
+    tensor([-1.,  0.,  1.])
+    """
 
     function, settings = "hardtanh", {"min_val": -1.0, "max_val": 1.0, **_IN_PLACE}
 
@@ -113,8 +180,6 @@ class Hardtanh(Configured):
         self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
         max_value: float | None = None,
     ) -> None:  # fmt: skip
-        import warnings
-
         for old, name, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if value is not None:
                 warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{name}`", FutureWarning, stacklevel=2)
@@ -126,7 +191,13 @@ class Hardtanh(Configured):
 
 
 class ReLU6(Hardtanh):
-    """x, within 0 and 6."""
+    """x, within 0 and 6.
+
+    Shapes: any; the result is like the input.
+
+    >>> ReLU6()(tensor([-2., 0., 1.]))
+    tensor([0., 0., 1.])
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -137,13 +208,25 @@ class ReLU6(Hardtanh):
 
 
 class LeakyReLU(Configured):
-    """x where positive, negative_slope * x elsewhere."""
+    """x where positive, negative_slope * x elsewhere.
+
+    Shapes: any; the result is like the input.
+
+    >>> LeakyReLU()(tensor([-2., 0., 1.]))
+    tensor([-0.0200,  0.0000,  1.0000])
+    """
 
     function, settings = "leaky_relu", {"negative_slope": 0.01, **_IN_PLACE}
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x)), without loss where that is near 0."""
+    """log(sigmoid(x)), without loss where that is near 0.
+
+    Shapes: any; the result is like the input.
+
+    >>> LogSigmoid()(tensor([-2., 0., 1.]))
+    tensor([-2.1269, -0.6931, -0.3133])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """`functional.logsigmoid`."""
@@ -151,7 +234,13 @@ class LogSigmoid(Module):
 
 
 class Mish(Configured):
-    """x * tanh(softplus(x)). Source: Misra 2019."""
+    """x * tanh(softplus(x)). Source: Misra 2019.
+
+    Shapes: any; the result is like the input.
+
+    >>> Mish()(tensor([-2., 0., 1.]))
+    tensor([-0.2525,  0.0000,  0.8651])
+    """
 
     function, settings = "mish", _IN_PLACE
 
@@ -192,13 +281,25 @@ class RReLU(Configured):
 
 
 class SELU(Configured):
-    """scale * elu(x, alpha), with the constants that keep mean 0 and variance 1. Source: Klambauer et al. 2017."""
+    """scale * elu(x, alpha), with the constants that keep mean 0 and variance 1. Source: Klambauer et al. 2017.
+
+    Shapes: any; the result is like the input.
+
+    >>> SELU()(tensor([-2., 0., 1.]))
+    tensor([-1.5202,  0.0000,  1.0507])
+    """
 
     function, settings = "selu", _IN_PLACE
 
 
 class SiLU(Configured):
-    """x * sigmoid(x)."""
+    """x * sigmoid(x), also called swish. Source: Elfwing et al. 2017.
+
+    Shapes: any; the result is like the input.
+
+    >>> SiLU()(tensor([-2., 0., 1.]))
+    tensor([-0.2384,  0.0000,  0.7311])
+    """
 
     settings = _IN_PLACE
 
@@ -208,19 +309,37 @@ class SiLU(Configured):
 
 
 class Softplus(Configured):
-    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold."""
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold.
+
+    Shapes: any; the result is like the input.
+
+    >>> Softplus()(tensor([-2., 0., 1.]))
+    tensor([0.1269, 0.6931, 1.3133])
+    """
 
     function, settings = "softplus", {"beta": 1.0, "threshold": 20.0}
 
 
 class Softshrink(Configured):
-    """x, moved towards 0 by lambd, and 0 within it."""
+    """x, moved towards 0 by lambd, and 0 within it.
+
+    Shapes: any; the result is like the input.
+
+    >>> Softshrink()(tensor([-2., 0., 1.]))
+    tensor([-1.5000,  0.0000,  0.5000])
+    """
 
     function, settings, bare = "softshrink", {"lambd": 0.5}, True
 
 
 class Softsign(Module):
-    """x / (1 + abs(x))."""
+    """x / (1 + abs(x)).
+
+    Shapes: any; the result is like the input.
+
+    >>> Softsign()(tensor([-2., 0., 1.]))
+    tensor([-0.6667,  0.0000,  0.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """`functional.softsign`."""
@@ -228,7 +347,13 @@ class Softsign(Module):
 
 
 class Tanhshrink(Module):
-    """x - tanh(x)."""
+    """x - tanh(x): close to 0 for small numbers.
+
+    Shapes: any; the result is like the input.
+
+    >>> Tanhshrink()(tensor([-2., 0., 1.]))
+    tensor([-1.0360,  0.0000,  0.2384])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """`functional.tanhshrink`."""
@@ -236,7 +361,13 @@ class Tanhshrink(Module):
 
 
 class Threshold(Configured):
-    """x where x > threshold, `value` elsewhere."""
+    """x where x > threshold, `value` elsewhere.
+
+    Shapes: any; the result is like the input.
+
+    >>> Threshold(0.5, 9.0)(tensor([-2., 0., 1.]))
+    tensor([9., 9., 1.])
+    """
 
     function, settings = "threshold", {"threshold": REQUIRED, "value": REQUIRED, **_IN_PLACE}
 
@@ -245,19 +376,37 @@ class Threshold(Configured):
 
 
 class Softmax(Configured):
-    """exp(x), scaled to add up to 1 along dim."""
+    """exp(x), scaled to add up to 1 along dim.
+
+    Shapes: any; the result is like the input.
+
+    >>> Softmax(dim=0)(tensor([0., 0., 1.]))
+    tensor([0.2119, 0.2119, 0.5761])
+    """
 
     function, settings = "softmax", {"dim": None}
 
 
 class LogSoftmax(Configured):
-    """log(softmax(x)), without loss for small probabilities."""
+    """log(softmax(x)), without loss for small probabilities.
+
+    Shapes: any; the result is like the input.
+
+    >>> LogSoftmax(dim=0)(tensor([0., 0., 1.]))
+    tensor([-1.5514, -1.5514, -0.5514])
+    """
 
     function, settings = "log_softmax", {"dim": None}
 
 
 class Softmin(Configured):
-    """softmax(-x)."""
+    """softmax(-x) along dim: the smallest score gets the largest probability.
+
+    Shapes: any; the result is like the input.
+
+    >>> Softmin(dim=0)(tensor([0., 0., 1.]))
+    tensor([0.4223, 0.4223, 0.1554])
+    """
 
     function, settings = "softmin", {"dim": None}
 

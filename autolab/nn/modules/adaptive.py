@@ -65,7 +65,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if target_.ndim > 1:
             raise RuntimeError(f"0D or 1D target tensor expected, multi-target not supported; found size {target_.shape}")
         alone = input_.ndim == 1
-        x, target = (input_.unsqueeze(0), target_.unsqueeze(0)) if alone else (input_, target_)  # type: ignore[attr-defined]
+        x, target = (input_.unsqueeze(0), target_.unsqueeze(0)) if alone else (input_, target_)
         if x.shape[0] != target.shape[0]:
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
         ids = target.detach().all_numbers()
@@ -73,7 +73,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             raise RuntimeError(
                 f"Target values should be in [0, {self.n_classes - 1}], but values in range [{ids.min()}, {ids.max()}] were found. "
             )
-        output = self.log_prob(x).gather(1, target.unsqueeze(1)).squeeze(1)  # type: ignore[attr-defined]
+        output = self.log_prob(x).gather(1, target.unsqueeze(1)).squeeze(1)
         loss = (-output).mean()
         return _ASMoutput(output.squeeze(0) if alone else output, loss)
 
@@ -88,4 +88,4 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     def predict(self, input: Tensor) -> Tensor:
         """The most probable class of each row."""
-        return self.log_prob(input).argmax(1)  # type: ignore[attr-defined,no-any-return]
+        return self.log_prob(input).argmax(1)

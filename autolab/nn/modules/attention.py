@@ -75,7 +75,7 @@ class MultiheadAttention(Module):
         """
         turned = self.batch_first and query.ndim == 3
         if turned:
-            query, key, value = (t.transpose(0, 1) for t in (query, key, value))  # type: ignore[attr-defined]
+            query, key, value = (t.transpose(0, 1) for t in (query, key, value))
         apart = not self._qkv_same_embed_dim
         weights = {}
         if apart:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from autolab import dtypes
@@ -81,7 +82,7 @@ class _BatchNorm(_NormBase):
                 self.num_batches_tracked.writable_array()[...] += 1
                 self.num_batches_tracked.version[0] += 1
             else:
-                self.num_batches_tracked.add_(1)  # type: ignore[attr-defined]
+                self.num_batches_tracked.add_(1)
             if self.momentum is None:  # the plain mean over all batches
                 momentum = 1.0 / float(self.num_batches_tracked)
         running = (self.running_mean, self.running_var) if follow else (None, None)
@@ -157,14 +158,12 @@ class _InstanceNorm(_NormBase):
         if input.shape[dim] != self.num_features and not is_lazy(self.weight):
             self._warn_or_raise(dim, input.shape[dim])
         out = F.instance_norm(
-            input.unsqueeze(0) if alone else input, self.running_mean, self.running_var, *affine(self),  # type: ignore[attr-defined]
+            input.unsqueeze(0) if alone else input, self.running_mean, self.running_var, *affine(self),
             self.training or not self.track_running_stats, self.momentum or 0.0, self.eps,
         )  # fmt: skip
-        return out.squeeze(0) if alone else out  # type: ignore[attr-defined,no-any-return]
+        return out.squeeze(0) if alone else out
 
     def _warn_or_raise(self, dim: int, found: int) -> None:
-        import warnings
-
         if self.affine:
             raise ValueError(f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: {found}.")
         warnings.warn(

@@ -78,7 +78,7 @@ class Numbered(Module):
         """Take out the module with that number."""
         module = self[key]
         del self[key]
-        return module  # type: ignore[no-any-return]
+        return module
 
 
 class Sequential(Numbered):
@@ -116,7 +116,7 @@ class Sequential(Numbered):
     def __iadd__(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
             raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
-        return self.extend(other)  # type: ignore[no-any-return]
+        return self.extend(other)
 
     def __mul__(self, times: int) -> Sequential:
         return Sequential(*self._repeated(times))
@@ -124,7 +124,7 @@ class Sequential(Numbered):
     __rmul__ = __mul__
 
     def __imul__(self, times: int) -> Sequential:
-        return self.extend(self._repeated(times)[len(self) :])  # type: ignore[no-any-return]
+        return self.extend(self._repeated(times)[len(self) :])
 
     def _repeated(self, times: int) -> list[Module]:
         if not isinstance(times, int):
@@ -214,7 +214,7 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Take out all."""
+        """Take out everything, in place."""
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
@@ -222,15 +222,15 @@ class ModuleDict(Module):
         return self._modules.pop(key)
 
     def keys(self) -> Any:
-        """The keys."""
+        """The keys, in the order they were added."""
         return self._modules.keys()
 
     def values(self) -> Any:
-        """The modules."""
+        """The modules, in the order of their keys."""
         return self._modules.values()
 
     def items(self) -> Any:
-        """Keys and modules."""
+        """Pairs of a key and its module."""
         return self._modules.items()
 
     def update(self, modules: Any) -> None:
@@ -358,7 +358,7 @@ class ParameterDict(_Holder):
         return self[key]
 
     def clear(self) -> None:
-        """Take out all."""
+        """Take out everything, in place."""
         for key in list(self._keys):
             del self[key]
 
@@ -383,15 +383,15 @@ class ParameterDict(_Holder):
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> Any:
-        """The keys."""
+        """The keys, in the order they were added."""
         return self._keys.keys()
 
     def items(self) -> Any:
-        """Keys and parameters."""
+        """Pairs of a key and its parameter."""
         return [(key, self[key]) for key in self._keys]
 
     def values(self) -> Any:
-        """The parameters."""
+        """The parameters, in the order of their keys."""
         return [self[key] for key in self._keys]
 
     def update(self, parameters: Any) -> None:

@@ -36,10 +36,7 @@ class _ConvNd(Module):
         self._check()
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         self.weight = Parameter(empty((first, second // groups, *self.kernel_size), device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(empty(out_channels, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def _check(self) -> None:
@@ -88,7 +85,7 @@ class _Conv(_ConvNd):
             if self.padding == "same":
                 sides.append((total // 2, total - total // 2))
             else:
-                sides.append((0, 0) if self.padding == "valid" else (self.padding[k], self.padding[k]))  # type: ignore[arg-type]
+                sides.append((0, 0) if self.padding == "valid" else (self.padding[k], self.padding[k]))
         return [m for side in reversed(sides) for m in side]
 
     def forward(self, input: Tensor) -> Tensor:
@@ -99,9 +96,7 @@ class _Conv(_ConvNd):
         padding = self.padding
         if self.padding_mode != "zeros":
             input, padding = F.pad(input, self._around(), mode=self.padding_mode), (0,) * self.n
-        return getattr(F, f"conv{self.n}d")(  # type: ignore[no-any-return]
-            input, weight, bias, self.stride, padding, self.dilation, self.groups
-        )
+        return getattr(F, f"conv{self.n}d")(input, weight, bias, self.stride, padding, self.dilation, self.groups)
 
 
 class Conv1d(_Conv):
@@ -165,9 +160,7 @@ class _ConvTransposeNd(_ConvNd):
     def forward(self, input: Tensor, output_size: Any = None) -> Tensor:
         """`functional.conv_transpose1d` and so on. output_size: which of the sizes that a stride joins is meant."""
         extra = self.output_padding if output_size is None else self._output_padding(input, output_size)
-        return getattr(F, f"conv_transpose{self.n}d")(  # type: ignore[no-any-return]
-            input, *affine(self), self.stride, self.padding, extra, self.groups, self.dilation
-        )
+        return getattr(F, f"conv_transpose{self.n}d")(input, *affine(self), self.stride, self.padding, extra, self.groups, self.dilation)
 
 
 class ConvTranspose1d(_ConvTransposeNd):

@@ -20,7 +20,13 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between x1 and x2 along dim."""
+    """The cosine of the angle between x1 and x2 along dim.
+
+    Shapes: x1 and x2 of the same shape; the result is without dim.
+
+    >>> CosineSimilarity(dim=0)(tensor([1., 0.]), tensor([1., 1.]))
+    tensor(0.7071)
+    """
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

@@ -20,7 +20,7 @@ class _DropoutNd(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """The function of the same name."""
-        return getattr(F, self.function)(input, self.p, self.training, self.inplace)  # type: ignore[no-any-return]
+        return getattr(F, self.function)(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
         """Both settings."""

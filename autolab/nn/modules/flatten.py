@@ -9,7 +9,13 @@ from autolab.nn.modules.module import Module
 
 
 class Flatten(Module):
-    """Joins the dims from start_dim to end_dim."""
+    """Joins the dims from start_dim to end_dim into one.
+
+    Shapes: (N, ...) -> (N, product of the rest) by default.
+
+    >>> Flatten()(ones(2, 3, 4)).shape
+    torch.Size([2, 12])
+    """
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         super().__init__()
@@ -17,7 +23,7 @@ class Flatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """`Tensor.flatten`."""
-        return input.flatten(self.start_dim, self.end_dim)  # type: ignore[attr-defined,no-any-return]
+        return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
         """The dims."""
@@ -40,7 +46,7 @@ class Unflatten(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """`Tensor.unflatten`."""
-        return input.unflatten(self.dim, self.unflattened_size)  # type: ignore[attr-defined,no-any-return]
+        return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:
         """The dim and its sizes."""

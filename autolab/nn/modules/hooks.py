@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autolab.engine.tensor import RemovableHandle, Tensor
+from autolab.nn.modules._functions import BackwardHook
 
 # Hooks for every module, by number: (kind, hook). One dict of all kinds, for a call asks first whether there is any.
 everywhere: dict[int, tuple[str, Callable[..., Any]]] = {}
@@ -71,8 +72,6 @@ class Hooks:
             full += list(self._backward_hooks.values()) if self._is_full_backward_hook else []
             ends = None
             if full or pre:
-                from autolab.nn.modules._functions import BackwardHook
-
                 ends = BackwardHook(self, full, pre)
                 args = ends.setup_input_hook(args)
             out = self.forward(*args, **kwargs)

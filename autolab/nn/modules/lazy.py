@@ -49,7 +49,7 @@ class LazyModuleMixin(Module):
             t = getattr(self, name)
             if is_lazy(t):
                 t.materialize(shape)
-        self.reset_parameters()  # type: ignore[operator]
+        self.reset_parameters()
 
     def _first_input(self, module: Any, args: Any, kwargs: Any) -> None:
         self.initialize_parameters(*args, **kwargs)
@@ -71,7 +71,7 @@ class LazyModuleMixin(Module):
         )
 
     def _size_of(self, input: Any) -> int:
-        return input.shape[self.size_dim]  # type: ignore[no-any-return]
+        return input.shape[self.size_dim]
 
     def _shapes(self, size: int) -> dict[str, tuple[int, ...]]:
         raise NotImplementedError
@@ -96,7 +96,7 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
 
     def __init__(self, out_channels: int, *args: Any, **kwargs: Any) -> None:
         groups = kwargs.get("groups", args[5 if self.transposed else 4] if len(args) > (5 if self.transposed else 4) else 1)
-        super().__init__(groups, out_channels, *args, **kwargs)  # type: ignore[call-arg]
+        super().__init__(groups, out_channels, *args, **kwargs)
         self.in_channels = 0
         self._wait()
 
@@ -106,7 +106,7 @@ class _LazyConv(LazyModuleMixin, _ConvNd):
                 f"Expected {self.n + 1}D (unbatched) or {self.n + 2}D (batched) input to {type(self).__name__}, but got input of size: "
                 f"{list(input.shape)}"
             )
-        return input.shape[1 if input.ndim == self.n + 2 else 0]  # type: ignore[no-any-return]
+        return input.shape[1 if input.ndim == self.n + 2 else 0]
 
     def _shapes(self, size: int) -> dict[str, tuple[int, ...]]:
         if size % self.groups:
@@ -119,13 +119,13 @@ class _LazyNorm(LazyModuleMixin, _NormBase):
     size_name = "num_features"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(0, *args, **kwargs)  # type: ignore[misc]
+        super().__init__(0, *args, **kwargs)
         self._wait()
 
     def _size_of(self, input: Any) -> int:
         self._check_input_dim(input)
         alone = isinstance(self, _InstanceNorm) and input.ndim == self.dims[0]
-        return input.shape[0 if alone else 1]  # type: ignore[no-any-return]
+        return input.shape[0 if alone else 1]
 
     def _shapes(self, size: int) -> dict[str, tuple[int, ...]]:
         return dict.fromkeys(_WEIGHTS, (size,))

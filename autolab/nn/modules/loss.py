@@ -14,7 +14,7 @@ from autolab.nn.modules.distance import PairwiseDistance
 from autolab.nn.modules.linear import Linear
 from autolab.nn.modules.module import Module
 
-_OLD = {"size_average": None, "reduce": None, "reduction": "mean"}  # the two that `reduction` replaced come first
+_OLD: dict[str, Any] = {"size_average": None, "reduce": None, "reduction": "mean"}  # the two that `reduction` replaced come first
 _WEIGHTS = ("weight", "pos_weight")
 
 
@@ -38,9 +38,9 @@ class _Loss(Configured):
 
     def _of(self, *inputs: Tensor) -> Tensor:
         kept = {name: getattr(self, name) for name in self.settings if name not in ("size_average", "reduce")}
-        return getattr(F, self.function)(*inputs, **kept)  # type: ignore[no-any-return]
+        return getattr(F, self.function)(*inputs, **kept)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         """The function of the same name."""
         return self._of(input, target)
 
@@ -57,13 +57,25 @@ class _WeightedLoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """abs(input - target)."""
+    """The mean of |input - target|: the absolute error.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> L1Loss()(tensor([1., 2.]), tensor([0., 4.]))
+    tensor(1.5000)
+    """
 
     function = "l1_loss"
 
 
 class MSELoss(_Loss):
-    """(input - target)**2."""
+    """The mean of (input - target)**2: the squared error.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> MSELoss()(tensor([1., 2.]), tensor([0., 4.]))
+    tensor(2.5000)
+    """
 
     function = "mse_loss"
 
@@ -91,7 +103,7 @@ class PoissonNLLLoss(_Loss):
     function = "poisson_nll_loss"
     settings: ClassVar = {"log_input": True, "full": False, "size_average": None, "eps": 1e-8, "reduce": None, "reduction": "mean"}
 
-    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         """`functional.poisson_nll_loss`."""
         kept = {"log_input": self.log_input, "full": self.full, "eps": self.eps, "reduction": self.reduction}
         return F.poisson_nll_loss(log_input, target, **kept)
@@ -127,7 +139,7 @@ class CrossEntropyLoss(_WeightedLoss):
         "weight": None, "size_average": None, "ignore_index": -100, "reduce": None, "reduction": "mean", "label_smoothing": 0.0,
     }  # fmt: skip
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         """`functional.cross_entropy`."""
         return F.cross_entropy(
             input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing
@@ -151,12 +163,12 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         self.label_smoothing, self.options = label_smoothing, options
         self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device, dtype=dtype)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         """`functional.linear_cross_entropy`."""
         shape, bias = (self.num_classes, *self.out_features), self.linear.bias
         return F.linear_cross_entropy(
-            input, self.linear.weight.reshape(*shape, self.linear.in_features), target,  # type: ignore[attr-defined]
-            linear_bias=None if bias is None else bias.reshape(shape), weight=self.weight, reduction=self.reduction,  # type: ignore[attr-defined]
+            input, self.linear.weight.reshape(*shape, self.linear.in_features), target,
+            linear_bias=None if bias is None else bias.reshape(shape), weight=self.weight, reduction=self.reduction,
             ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, options=self.options,
         )  # fmt: skip
 
@@ -179,13 +191,25 @@ class NLLLoss2d(NLLLoss):
 
 
 class BCELoss(_WeightedLoss):
-    """Binary cross-entropy from probabilities."""
+    """Binary cross-entropy of probabilities: -(target * log(input) + (1 - target) * log(1 - input)), averaged.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none". Entries of input lie in [0, 1].
+
+    >>> BCELoss()(tensor([0.5, 0.9]), tensor([1., 1.]))
+    tensor(0.3993)
+    """
 
     function = "binary_cross_entropy"
 
 
 class BCEWithLogitsLoss(_Loss):
-    """Binary cross-entropy from raw scores."""
+    """Binary cross-entropy from raw scores: BCELoss of sigmoid(input), without overflow.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> BCEWithLogitsLoss()(tensor([0., 2.]), tensor([1., 1.]))
+    tensor(0.4100)
+    """
 
     function, settings = "binary_cross_entropy_with_logits", {"weight": None, **_OLD, "pos_weight": None}
 
@@ -217,7 +241,13 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target * input)), targets 1 and -1."""
+    """log(1 + exp(-target * input)), targets 1 and -1.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> SoftMarginLoss()(tensor([0., 2.]), tensor([1., -1.]))
+    tensor(1.4100)
+    """
 
     function = "soft_margin_loss"
 

@@ -18,6 +18,7 @@ from autolab.nn.modules.hooks import (
 from autolab.nn.modules.state import State
 from autolab.nn.modules.tree import Tree
 from autolab.nn.parameter import Buffer, Parameter
+from autolab.torch_api.creation import empty_like
 
 __all__ = [
     "Module", "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
@@ -170,7 +171,7 @@ class Module(Hooks, Tree, State):
         self._modules[name] = module
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """`add_module`."""
+        """Another name of `add_module`: a module that this one holds under a name."""
         self.add_module(name, module)
 
     # -- modes -----------------------------------------------------------------------------------------
@@ -200,7 +201,7 @@ class Module(Hooks, Tree, State):
             if set_to_none or p._grad is None:
                 p.grad = None
             else:
-                p._grad.detach_().zero_()  # type: ignore[attr-defined]
+                p._grad.detach_().zero_()
 
     # -- conversion --------------------------------------------------------------------------------------
 
@@ -273,8 +274,6 @@ class Module(Hooks, Tree, State):
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
         """The same shapes, in memory in which nothing in particular stands."""
-        from autolab.torch_api.creation import empty_like
-
         return self._apply(lambda t: empty_like(t, device=device), recurse=recurse)
 
     def share_memory(self) -> Any:

@@ -62,25 +62,51 @@ class _ReplicationPadNd(_Pad):
 
 
 class ConstantPad1d(_ConstantPadNd):
-    """One number around the last dim."""
+    """One number, `value`, around the last dim.
+
+    Shapes: (N, C, L) or (C, L); padding is one number, or two for each dim, the last dim first.
+
+    >>> ConstantPad1d(1, 0.5)(tensor([[1., 2.]]))
+    tensor([[0.5000, 1.0000, 2.0000, 0.5000]])
+    """
 
     n = 1
 
 
 class ConstantPad2d(_ConstantPadNd):
-    """One number around the last two dims."""
+    """One number, `value`, around the last two dims.
+
+    Shapes: (N, C, H, W) or (C, H, W); padding is one number, or two for each dim, the last dim first.
+
+    >>> ConstantPad2d(1, 0.5)(tensor([[[1.]]]))
+    tensor([[[0.5000, 0.5000, 0.5000],
+             [0.5000, 1.0000, 0.5000],
+             [0.5000, 0.5000, 0.5000]]])
+    """
 
     n = 2
 
 
 class ConstantPad3d(_ConstantPadNd):
-    """One number around the last three dims."""
+    """One number, `value`, around the last three dims.
+
+    Shapes: (N, C, D, H, W) or (C, D, H, W); padding is one number, or two for each dim, the last dim first.
+
+    >>> ConstantPad3d(1, 0.5)(ones(1, 1, 1, 1)).shape
+    torch.Size([1, 3, 3, 3])
+    """
 
     n = 3
 
 
 class ZeroPad1d(ConstantPad1d):
-    """Zeros around the last dim."""
+    """Zeros around the last dim.
+
+    Shapes: (N, C, L) or (C, L); padding is one number, or two for each dim, the last dim first.
+
+    >>> ZeroPad1d(1)(tensor([[1., 2.]]))
+    tensor([[0., 1., 2., 0.]])
+    """
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
@@ -89,7 +115,15 @@ class ZeroPad1d(ConstantPad1d):
 
 
 class ZeroPad2d(ConstantPad2d):
-    """Zeros around the last two dims."""
+    """Zeros around the last two dims.
+
+    Shapes: (N, C, H, W) or (C, H, W); padding is one number, or two for each dim, the last dim first.
+
+    >>> ZeroPad2d(1)(tensor([[[1.]]]))
+    tensor([[[0., 0., 0.],
+             [0., 1., 0.],
+             [0., 0., 0.]]])
+    """
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)
@@ -98,7 +132,13 @@ class ZeroPad2d(ConstantPad2d):
 
 
 class ZeroPad3d(ConstantPad3d):
-    """Zeros around the last three dims."""
+    """Zeros around the last three dims.
+
+    Shapes: (N, C, D, H, W) or (C, D, H, W); padding is one number, or two for each dim, the last dim first.
+
+    >>> ZeroPad3d(1)(ones(1, 1, 1, 1)).shape
+    torch.Size([1, 3, 3, 3])
+    """
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)

@@ -63,9 +63,7 @@ class _MaxUnpoolNd(_Pool):
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:  # type: ignore[override]
         """Each number where the index says, zeros elsewhere. output_size: which of the sizes that a stride joins is meant."""
-        return getattr(F, self.function)(  # type: ignore[no-any-return]
-            input, indices, self.kernel_size, self.stride, self.padding, output_size
-        )
+        return getattr(F, self.function)(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
 class MaxUnpool1d(_MaxUnpoolNd):

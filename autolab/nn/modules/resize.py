@@ -37,14 +37,26 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Each place repeated."""
+    """Enlarges pictures by repeating each entry: `Upsample` with mode "nearest".
+
+    Shapes: (N, C, H, W) -> (N, C, *size), or scale_factor times as long.
+
+    >>> UpsamplingNearest2d(scale_factor=2)(ones(1, 1, 2, 2)).shape
+    torch.Size([1, 1, 4, 4])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Straight lines between places, the corners where they were."""
+    """Enlarges pictures along straight lines between entries, the corners where they were.
+
+    Shapes: (N, C, H, W) -> (N, C, *size), or scale_factor times as long.
+
+    >>> UpsamplingBilinear2d(size=(1, 3))(tensor([[[[0., 1.]]]]))
+    tensor([[[[0.0000, 0.5000, 1.0000]]]])
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)

@@ -121,7 +121,7 @@ class RNNBase(Module):
         self._all_weights = []
         for layer in range(num_layers):
             inputs = input_size if layer == 0 else out * (2 if bidirectional else 1)
-            shapes = {"weight_ih": (gates, inputs), "weight_hh": (gates, out)}
+            shapes: dict[str, tuple[int, ...]] = {"weight_ih": (gates, inputs), "weight_hh": (gates, out)}
             shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)} if bias else {}
             shapes |= {"weight_hr": (proj_size, hidden_size)} if proj_size else {}
             for suffix in (f"_l{layer}", f"_l{layer}_reverse")[: 2 if bidirectional else 1]:
@@ -373,7 +373,7 @@ class RNNCellBase(Module):
             if s.ndim not in (1, 2):
                 raise ValueError(f"{name}: Expected {f'hx[{k}]' if pair else 'hidden'} to be 1D or 2D, got {s.ndim}D instead")
         alone = input.ndim == 1
-        x = input.unsqueeze(0) if alone else input  # type: ignore[attr-defined]
+        x = input.unsqueeze(0) if alone else input
         if x.shape[1] != self.input_size:
             raise RuntimeError(f"input has inconsistent input_size: got {x.shape[1]} expected {self.input_size}")
         if state is None:
@@ -402,7 +402,7 @@ class RNNCell(RNNCellBase):
         """The next state."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        return self._stepped(STEPS[f"RNN_{self.nonlinearity.upper()}"], input, hx if hx is None else (hx,))[0]  # type: ignore[no-any-return]
+        return self._stepped(STEPS[f"RNN_{self.nonlinearity.upper()}"], input, hx if hx is None else (hx,))[0]
 
 
 class LSTMCell(RNNCellBase):
@@ -413,7 +413,7 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """The next (h, c)."""
-        return self._stepped(lstm_step, input, hx, pair=True)  # type: ignore[no-any-return]
+        return self._stepped(lstm_step, input, hx, pair=True)
 
 
 class GRUCell(RNNCellBase):
@@ -424,4 +424,4 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """The next state."""
-        return self._stepped(gru_step, input, hx if hx is None else (hx,))[0]  # type: ignore[no-any-return]
+        return self._stepped(gru_step, input, hx if hx is None else (hx,))[0]

@@ -45,7 +45,7 @@ class _Table(Module):
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with recording(False):
-                self.weight[self.padding_idx].fill_(0)  # type: ignore[index]
+                self.weight[self.padding_idx].fill_(0)
 
     def extra_repr(self) -> str:
         """The sizes; the rest where it is not usual."""
@@ -59,7 +59,7 @@ class _Table(Module):
         if embeddings.ndim != 2:
             raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
         rows, cols = embeddings.shape
-        made = cls(rows, cols, _weight=embeddings, **settings)  # type: ignore[call-arg]
+        made = cls(rows, cols, _weight=embeddings, **settings)
         made.weight.requires_grad = not freeze
         return made
 

@@ -25,7 +25,8 @@ class IncompatibleKeys(NamedTuple):
             return "<All keys matched successfully>"
         return f"_IncompatibleKeys(missing_keys={self.missing_keys}, unexpected_keys={self.unexpected_keys})"
 
-    __str__ = __repr__
+    def __str__(self) -> str:
+        return repr(self)
 
 
 class State:
@@ -48,7 +49,8 @@ class State:
         if args:
             warnings.warn("Positional args are being deprecated, use kwargs instead: destination, prefix, keep_vars.", FutureWarning,
                           stacklevel=2)  # fmt: skip
-            destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
+            rest: tuple[Any, ...] = (destination, prefix, keep_vars)
+            destination, prefix, keep_vars = (*args, *rest[len(args) :])
         if destination is None:
             destination = OrderedDict()
             destination._metadata = OrderedDict()
@@ -190,7 +192,7 @@ class State:
                 if not is_lazy(t) and t.ndim == 0 and tuple(value.shape) == (1,):
                     value = value[0]
                 if not assign:
-                    t.copy_(value)  # type: ignore[attr-defined]
+                    t.copy_(value)
                     return
                 if isinstance(t, Parameter):
                     kept = t.requires_grad

@@ -20,10 +20,10 @@ from autolab.torch_api.creation import full
 
 def _activation(activation: Any) -> Callable[[Tensor], Tensor]:
     if not isinstance(activation, str):
-        return activation  # type: ignore[no-any-return]
+        return activation
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
-    return getattr(F, activation)  # type: ignore[no-any-return]
+    return getattr(F, activation)
 
 
 def _clones(module: Module, n: int) -> ModuleList:
@@ -34,7 +34,7 @@ def _is_causal(mask: Tensor | None, hint: bool | None, length: int) -> bool:
     """Whether a mask leaves out just what lies ahead; only compared if nobody says."""
     if hint is not None or mask is None:
         return bool(hint)
-    causal = Transformer.generate_square_subsequent_mask(length, dtype=mask.dtype if mask.is_floating_point() else None)  # type: ignore[attr-defined]
+    causal = Transformer.generate_square_subsequent_mask(length, dtype=mask.dtype if mask.is_floating_point() else None)
     return tuple(mask.shape[-2:]) == (length, length) and mask.ndim == 2 and bool((mask == causal).all())
 
 
@@ -66,10 +66,10 @@ class _Layer(Module):
 
     def _sa_block(self, x: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Tensor:
         settings = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal, "need_weights": False}
-        return self.dropout1(self.self_attn(x, x, x, **settings)[0])  # type: ignore[no-any-return]
+        return self.dropout1(self.self_attn(x, x, x, **settings)[0])
 
     def _feed(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))  # type: ignore[no-any-return]
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
 class TransformerEncoderLayer(_Layer):
@@ -96,12 +96,12 @@ class TransformerEncoderLayer(_Layer):
         mask = src_mask, src_key_padding_mask, is_causal
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), *mask)
-            return x + self._ff_block(self.norm2(x))  # type: ignore[no-any-return]
+            return x + self._ff_block(self.norm2(x))
         x = self.norm1(x + self._sa_block(x, *mask))
-        return self.norm2(x + self._ff_block(x))  # type: ignore[no-any-return]
+        return self.norm2(x + self._ff_block(x))
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        return self.dropout2(self._feed(x))  # type: ignore[no-any-return]
+        return self.dropout2(self._feed(x))
 
 
 class TransformerDecoderLayer(_Layer):
@@ -128,17 +128,17 @@ class TransformerDecoderLayer(_Layer):
         if self.norm_first:
             x = x + self._sa_block(self.norm1(x), *own)
             x = x + self._mha_block(self.norm2(x), *other)
-            return x + self._ff_block(self.norm3(x))  # type: ignore[no-any-return]
+            return x + self._ff_block(self.norm3(x))
         x = self.norm1(x + self._sa_block(x, *own))
         x = self.norm2(x + self._mha_block(x, *other))
-        return self.norm3(x + self._ff_block(x))  # type: ignore[no-any-return]
+        return self.norm3(x + self._ff_block(x))
 
     def _mha_block(self, x: Tensor, mem: Tensor, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Tensor:
         settings = {"attn_mask": attn_mask, "key_padding_mask": key_padding_mask, "is_causal": is_causal, "need_weights": False}
-        return self.dropout2(self.multihead_attn(x, mem, mem, **settings)[0])  # type: ignore[no-any-return]
+        return self.dropout2(self.multihead_attn(x, mem, mem, **settings)[0])
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        return self.dropout3(self._feed(x))  # type: ignore[no-any-return]
+        return self.dropout3(self._feed(x))
 
 
 class TransformerEncoder(Module):
@@ -231,7 +231,7 @@ class Transformer(Module):
                 f"the feature number of src and tgt must be equal to d_model: {src.shape[-1]} and {tgt.shape[-1]} against {self.d_model}"
             )
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(  # type: ignore[no-any-return]
+        return self.decoder(
             tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, tgt_key_padding_mask=tgt_key_padding_mask,
             memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal,
         )  # fmt: skip
@@ -239,4 +239,4 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """(sz, sz) with -inf where a place would look ahead, 0 elsewhere."""
-        return full((sz, sz), float("-inf"), device=device, dtype=dtype).triu(diagonal=1)  # type: ignore[attr-defined,no-any-return]
+        return full((sz, sz), float("-inf"), device=device, dtype=dtype).triu(diagonal=1)

@@ -90,7 +90,7 @@ class Tree:
             module = getattr(module, name)
             if not isinstance(module, Tree):
                 raise AttributeError(f"`{name}` is not an nn.Module")
-        return module  # type: ignore[no-any-return]
+        return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
         """Put a module in place of the one of that dotted name; with strict=True there must be one.
@@ -120,13 +120,11 @@ class Tree:
 
     def get_parameter(self, target: str) -> Parameter:
         """The parameter of that dotted name. Raises AttributeError if there is none."""
-        return self._get_member(  # type: ignore[no-any-return]
-            target, "an nn.Parameter", lambda m, name: isinstance(getattr(m, name), Parameter)
-        )
+        return self._get_member(target, "an nn.Parameter", lambda m, name: isinstance(getattr(m, name), Parameter))
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer of that dotted name. Raises AttributeError if there is none."""
-        return self._get_member(target, "a buffer", lambda m, name: name in m._buffers)  # type: ignore[no-any-return]
+        return self._get_member(target, "a buffer", lambda m, name: name in m._buffers)
 
     def apply(self, fn: Callable[[Any], Any]) -> Any:
         """Call fn on every module below, then on this one."""

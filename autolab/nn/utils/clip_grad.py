@@ -34,16 +34,16 @@ def get_total_norm(
             f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
             "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
-    return total  # type: ignore[no-any-return]
+    return total
 
 
 def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
     """Scale all gradients, in place, by max_norm / total_norm if that is below 1."""
     with recording(False):
-        scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)  # type: ignore[operator]
+        scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
         for p in _list(parameters):
             if p.grad is not None:
-                p.grad.mul_(scale)  # type: ignore[attr-defined]
+                p.grad.mul_(scale)
 
 
 def clip_grad_norm_(
@@ -75,4 +75,4 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
     with recording(False):
         for p in _list(parameters):
             if p.grad is not None:
-                p.grad.clamp_(-float(clip_value), float(clip_value))  # type: ignore[attr-defined]
+                p.grad.clamp_(-float(clip_value), float(clip_value))

@@ -13,7 +13,7 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """The parameters one after another, as one vector; gradients flow through it."""
-    return cat([p.view(-1) for p in parameters])  # type: ignore[attr-defined]
+    return cat([p.view(-1) for p in parameters])
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
@@ -22,6 +22,6 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         raise TypeError(f"expected torch.Tensor, but got: {torch_name(vec)}")
     start = 0
     for p in parameters:
-        n = p.numel()  # type: ignore[attr-defined]
-        p.data = vec[start : start + n].view_as(p).data  # type: ignore[index]
+        n = p.numel()
+        p.data = vec[start : start + n].view_as(p).data
         start += n

@@ -17,13 +17,13 @@ def fuse_conv_bn_weights(
     transpose: bool = False,
 ) -> tuple[Parameter, Parameter]:  # fmt: skip
     """The weight and bias of a convolution that does the normalisation, too."""
-    scale = (ones_like(bn_rm) if bn_w is None else bn_w) * (bn_rv + bn_eps).rsqrt()  # type: ignore[operator]
+    scale = (ones_like(bn_rm) if bn_w is None else bn_w) * (bn_rv + bn_eps).rsqrt()
     shape = [1] * conv_w.ndim
     shape[1 if transpose else 0] = -1
-    shift = (zeros_like(bn_rm) if conv_b is None else conv_b) - bn_rm  # type: ignore[operator]
+    shift = (zeros_like(bn_rm) if conv_b is None else conv_b) - bn_rm
     bias = shift * scale + (zeros_like(bn_rm) if bn_b is None else bn_b)
     w_grad, b_grad = conv_w.requires_grad, conv_w.requires_grad if conv_b is None else conv_b.requires_grad
-    return Parameter((conv_w * scale.reshape(shape)).detach(), w_grad), Parameter(bias.detach(), b_grad)  # type: ignore[operator]
+    return Parameter((conv_w * scale.reshape(shape)).detach(), w_grad), Parameter(bias.detach(), b_grad)
 
 
 def fuse_linear_bn_weights(

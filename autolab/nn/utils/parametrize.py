@@ -63,7 +63,7 @@ class ParametrizationList(ModuleList):
         if not modules:
             raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
-        self.unsafe, before = unsafe, original.detach()  # type: ignore[attr-defined]
+        self.unsafe, before = unsafe, original.detach()
         new: Any = original
         with recording(False):
             for module in reversed(list(self)):
@@ -83,7 +83,7 @@ class ParametrizationList(ModuleList):
                     f"original.dtype: {original.dtype}\nright_inverse(original).dtype: {new.dtype}"
                 )
             if new is not original:
-                original.data = new.detach()  # type: ignore[attr-defined]
+                original.data = new.detach()
             _register(self, "original", original)
         else:
             for i, t in enumerate(new):
@@ -92,7 +92,7 @@ class ParametrizationList(ModuleList):
                         "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element "
                         f"{i} of the sequence with type {type(t).__name__}."
                     )
-                t = Parameter(t.detach(), original.requires_grad) if isinstance(original, Parameter) else t  # type: ignore[attr-defined]
+                t = Parameter(t.detach(), original.requires_grad) if isinstance(original, Parameter) else t
                 _register(self, f"original{i}", t)
         if not unsafe:
             _check("A parametrization", "unparametrized", before, "parametrized", self(), _MAY_NOT)
@@ -153,7 +153,7 @@ def _make_class(module: Any) -> None:
     base = type(module)
     own = {"__getstate__": _getstate, "__module__": base.__module__}
     if not hasattr(base, "__deepcopy__"):
-        own["__deepcopy__"] = _deepcopy  # type: ignore[assignment]
+        own["__deepcopy__"] = _deepcopy
     module.__class__ = type(f"Parametrized{base.__name__}", (base,), own)
 
 

@@ -23,13 +23,13 @@ __all__ = [
 def _check_amount(amount: Any) -> None:
     if not isinstance(amount, numbers.Real):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    if amount < 0 or (not isinstance(amount, numbers.Integral) and amount > 1.0):
+    if float(amount) < 0 or (not isinstance(amount, numbers.Integral) and float(amount) > 1):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
 def _count(amount: Any, size: int) -> int:
     """How many of `size` to set to zero. Raises ValueError for more than there are."""
-    if isinstance(amount, numbers.Integral) and amount > size:
+    if isinstance(amount, numbers.Integral) and int(amount) > size:
         raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
     return int(amount) if isinstance(amount, numbers.Integral) else round(amount * size)
 
@@ -53,7 +53,7 @@ class BasePruningMethod(ABC):
         """The mask for scores t, on top of the one that is there."""
 
     def apply_mask(self, module: Any) -> Any:
-        """The pruned tensor."""
+        """The original tensor times the mask: what the module computes with."""
         original = getattr(module, self._tensor_name + "_orig")
         return getattr(module, self._tensor_name + "_mask").to(dtype=original.dtype) * original
 
@@ -209,8 +209,8 @@ class _Channels(BasePruningMethod):
             return default_mask
         mask = zeros_like(t)
         kept = self._scores(t).topk(size - n, largest=True).indices
-        mask[(slice(None),) * (self.dim % t.ndim) + (kept,)] = 1  # type: ignore[index]
-        return mask * default_mask.to(dtype=mask.dtype)  # type: ignore[operator]
+        mask[(slice(None),) * (self.dim % t.ndim) + (kept,)] = 1
+        return mask * default_mask.to(dtype=mask.dtype)
 
 
 class RandomStructured(_Channels):
@@ -232,7 +232,7 @@ class LnStructured(_Channels):
 
 
 class CustomFromMask(BasePruningMethod):
-    """A given mask."""
+    """Keeps the entries where a mask that you give is 1."""
 
     PRUNING_TYPE = "global"
 
@@ -240,7 +240,7 @@ class CustomFromMask(BasePruningMethod):
         self.mask = mask
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        """Both masks."""
+        """The product of this mask and the one that is there. Raises AssertionError for another shape."""
         if default_mask.shape != self.mask.shape:
             raise AssertionError(f"default_mask shape {default_mask.shape} must match self.mask shape {self.mask.shape}")
         return default_mask * self.mask.to(dtype=default_mask.dtype)
@@ -300,7 +300,7 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
     t = parameters_to_vector([scores.get(pair, own).detach() for pair, own in zip(pairs, tensors)])
     mask = parameters_to_vector([getattr(m, n + "_mask", ones_like(own)) for (m, n), own in zip(pairs, tensors)])
     method._tensor_name = "all"
-    final = PruningContainer(method).compute_mask(t, mask.detach())  # type: ignore[attr-defined]
+    final = PruningContainer(method).compute_mask(t, mask.detach())
     start = 0
     for (module, name), own in zip(pairs, tensors):
         custom_from_mask(module, name, final[start : start + own.numel()].view_as(own))

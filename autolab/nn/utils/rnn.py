@@ -51,11 +51,11 @@ class PackedSequence(_Packed):
         return self
 
     def double(self) -> PackedSequence:
-        """In float64."""
+        """The same sequences in float64."""
         return self.to(dtypes.float64)
 
     def float(self) -> PackedSequence:
-        """In float32."""
+        """The same sequences in float32."""
         return self.to(dtypes.float32)
 
     is_cuda = False
@@ -63,7 +63,7 @@ class PackedSequence(_Packed):
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes one."""
-    return None if permutation is None else permutation.argsort()  # type: ignore[attr-defined,no-any-return]
+    return None if permutation is None else permutation.argsort()
 
 
 def _places(lengths: Any) -> Any:
@@ -76,13 +76,13 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
 
     Raises RuntimeError for lengths that are not sorted (unless told), not positive, or not one for each sequence.
     """
-    lengths = as_tensor(lengths, dtype=dtypes.int64) if not isinstance(lengths, Tensor) else lengths.to(dtypes.int64)  # type: ignore[attr-defined]
+    lengths = as_tensor(lengths, dtype=dtypes.int64) if not isinstance(lengths, Tensor) else lengths.to(dtypes.int64)
     order = None
     if not enforce_sorted:
         lengths, order = lengths.sort(descending=True)
-        input = input.index_select(0 if batch_first else 1, order)  # type: ignore[attr-defined]
+        input = input.index_select(0 if batch_first else 1, order)
     if batch_first:
-        input = input.transpose(0, 1)  # type: ignore[attr-defined]
+        input = input.transpose(0, 1)
     n = lengths.numpy()
     if len(n) != input.shape[1]:
         raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {len(n)} (batch_size={input.shape[1]})")
@@ -96,7 +96,7 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     if n.max() > input.shape[0]:
         raise RuntimeError(f"Expected lengths of at most {input.shape[0]}, the padded length, but got {n.max()}")
     there = _places(n)
-    flat = input.reshape(-1, *input.shape[2:])  # type: ignore[attr-defined]
+    flat = input.reshape(-1, *input.shape[2:])
     t, b = np.nonzero(there)
     return PackedSequence(flat[tensor(t * input.shape[1] + b)], tensor(there.sum(1)), order, None)
 
@@ -125,7 +125,7 @@ def pad_packed_sequence(
         padded = padded.transpose(0, 1)
     if sequence.unsorted_indices is not None:
         padded = padded.index_select(0 if batch_first else 1, sequence.unsorted_indices)
-        lengths = lengths[sequence.unsorted_indices]  # type: ignore[index]
+        lengths = lengths[sequence.unsorted_indices]
     return padded, lengths
 
 
@@ -151,8 +151,8 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """The sequences without their padding."""
-    rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)  # type: ignore[attr-defined]
-    return [row[:n] for row, n in zip(rows, lengths.tolist(), strict=True)]  # type: ignore[attr-defined]
+    rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    return [row[:n] for row, n in zip(rows, lengths.tolist(), strict=True)]
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:

@@ -15,13 +15,13 @@ __all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
 def as_matrix(weight: Tensor, dim: int) -> Tensor:
     """The weight as (size of dim, everything else)."""
     if dim:
-        weight = weight.permute(dim, *(d for d in range(weight.ndim) if d != dim))  # type: ignore[attr-defined]
-    return weight.reshape(weight.shape[0], -1)  # type: ignore[attr-defined,no-any-return]
+        weight = weight.permute(dim, *(d for d in range(weight.ndim) if d != dim))
+    return weight.reshape(weight.shape[0], -1)
 
 
 def start(weight: Tensor, n: int, eps: float) -> Tensor:
     """A random vector of length 1."""
-    return F.normalize(weight.new_empty(n).normal_(0, 1), dim=0, eps=eps)  # type: ignore[attr-defined]
+    return F.normalize(weight.new_empty(n).normal_(0, 1), dim=0, eps=eps)
 
 
 class SpectralNorm:
@@ -41,10 +41,10 @@ class SpectralNorm:
         if do_power_iteration:
             with recording(False):
                 for _ in range(self.n_power_iterations):
-                    v.copy_(F.normalize(matrix.t() @ u, dim=0, eps=self.eps))  # type: ignore[attr-defined]
-                    u.copy_(F.normalize(matrix @ v, dim=0, eps=self.eps))  # type: ignore[operator]
+                    v.copy_(F.normalize(matrix.t() @ u, dim=0, eps=self.eps))
+                    u.copy_(F.normalize(matrix @ v, dim=0, eps=self.eps))
             u, v = u.clone(), v.clone()  # the buffers are written again before this step's backward, perhaps
-        return weight / u.dot(matrix @ v)  # type: ignore[operator]
+        return weight / u.dot(matrix @ v)
 
     def __call__(self, module: Any, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, do_power_iteration=module.training))

@@ -14,8 +14,8 @@ __all__ = ["WeightNorm", "norm_except_dim", "remove_weight_norm", "weight_norm"]
 def norm_except_dim(v: Tensor, dim: int) -> Tensor:
     """The 2-norm over all dims but one, which stay as length 1; over all with dim=-1, of shape ()."""
     if dim == -1:
-        return v.norm()  # type: ignore[attr-defined,no-any-return]
-    return v.norm(2, [d for d in range(v.ndim) if d != dim], keepdim=True)  # type: ignore[attr-defined,no-any-return]
+        return v.norm()
+    return v.norm(2, [d for d in range(v.ndim) if d != dim], keepdim=True)
 
 
 class WeightNorm:

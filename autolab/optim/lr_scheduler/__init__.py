@@ -2,6 +2,7 @@
 
 from autolab.optim.lr_scheduler.base import LRScheduler
 from autolab.optim.lr_scheduler.combined import ChainedScheduler, SequentialLR
+from autolab.optim.lr_scheduler.cyclic import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from autolab.optim.lr_scheduler.factors import (
     ConstantLR,
     ExponentialLR,
@@ -13,7 +14,6 @@ from autolab.optim.lr_scheduler.factors import (
     StepLR,
 )
 from autolab.optim.lr_scheduler.plateau import ReduceLROnPlateau
-from autolab.optim.lr_scheduler.waves import CosineAnnealingLR, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 
 _LRScheduler = LRScheduler  # its name in programs from before PyTorch 2.0
 

@@ -138,7 +138,7 @@ def watch_steps(optimizer: Optimizer) -> None:
 
 
 def copied(value: Any) -> Any:
-    return value.clone() if isinstance(value, Tensor) else value  # type: ignore[attr-defined]
+    return value.clone() if isinstance(value, Tensor) else value
 
 
 def values(optimizer: Optimizer, key: str) -> list[Any]:

@@ -117,7 +117,7 @@ class LinearLR(Factors):
 
 
 class ExponentialLR(Factors):
-    """Times gamma every epoch."""
+    """Multiplies the learning rate by gamma every epoch: lr = initial_lr * gamma**epoch."""
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -188,7 +188,7 @@ class LambdaLR(Lambdas):
 
 
 class MultiplicativeLR(Lambdas):
-    """The last learning rate times lr_lambda(epoch)."""
+    """Multiplies the last learning rate by lr_lambda(epoch) every epoch."""
 
     def get_lr(self) -> list[Any]:
         self._asked()

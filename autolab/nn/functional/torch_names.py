@@ -46,7 +46,7 @@ def native_group_norm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """`group_norm` of N samples of C channels of HxW places, and the mean and 1 / standard deviation of each group: shapes (N, group)."""
     out = F.group_norm(input, group, weight, bias, eps)
-    return out, *_statistics(input.reshape(N, group, C // group * HxW), -1, eps, False)  # type: ignore[attr-defined]
+    return out, *_statistics(input.reshape(N, group, C // group * HxW), -1, eps, False)
 
 
 def native_batch_norm(
@@ -56,7 +56,7 @@ def native_batch_norm(
     """`batch_norm`, and the mean and 1 / standard deviation of the batch: shapes (C,); empty ones where the running ones are used."""
     out = F.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
     if not training:
-        return out, input.new_empty(0), input.new_empty(0)  # type: ignore[attr-defined]
+        return out, input.new_empty(0), input.new_empty(0)
     return out, *_statistics(input.detach(), (0, *range(2, input.ndim)), eps, False)
 
 

@@ -55,14 +55,16 @@ class CosineAnnealingWarmRestarts(LRScheduler):
             raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
         if not isinstance(eta_min, float | int):
             raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
-        self.T_0, self.T_i, self.T_mult, self.eta_min, self.T_cur = T_0, T_0, T_mult, eta_min, last_epoch
+        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
+        self.T_i: float = T_0
+        self.T_cur: float = last_epoch
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
         self._asked()
         return [half_wave(base, self.eta_min, self.T_cur / self.T_i) for base in self.base_lrs]
 
-    def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
+    def step(self, epoch: float | None = None) -> None:
         """Go to the next epoch, or to `epoch`, which may lie between two."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
@@ -204,7 +206,7 @@ class OneCycleLR(MomentumCycle):
                 (end, "initial_lr", "min_lr", "max", "max")]  # fmt: skip
         if not three_phase:
             ways[1:] = [(end, "max_lr", "min_lr", "base", "max")]
-        self._schedule_phases = [
+        self._schedule_phases: list[dict[str, Any]] = [
             {"end_step": step, "start_lr": a, "end_lr": b, "start_momentum": f"{c}_momentum", "end_momentum": f"{d}_momentum"}
             for step, a, b, c, d in ways
         ]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autolab.autograd.api import as_tuple, grad
-from autolab.autograd.mismatch import GradcheckError
+from autolab.autograd.gradcheck.mismatch import GradcheckError
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
 
@@ -52,7 +52,7 @@ def gradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_backward_ad to be True")
     if check_batched_forward_grad and not check_forward_ad:
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
-    from autolab.autograd.checks import Options, check
+    from autolab.autograd.gradcheck.comparison import Options, check  # heavy, and only tests use it
 
     options = Options(
         eps, atol, rtol, nondet_tol, check_undefined_grad, check_grad_dtypes, check_batched_grad, check_batched_forward_grad,
@@ -100,7 +100,8 @@ def gradgradcheck(
     for name, asked in (("check_undefined_grad", check_undefined_grad), ("check_batched_grad", check_batched_grad)):
         if asked and not check_rev_over_rev:
             raise AssertionError(f"Setting {name}=True requires check_rev_over_rev to be True")
-    from autolab.autograd.checks import differentiable, random_weights, results
+    from autolab.autograd.gradcheck.comparison import random_weights
+    from autolab.autograd.gradcheck.finite_differences import differentiable, results
 
     inputs = as_tuple(inputs)
     outputs = results(func, inputs)
@@ -140,7 +141,7 @@ def gradgradcheck(
 
 def __getattr__(name: str) -> Any:
     if name in ("get_analytical_jacobian", "get_numerical_jacobian"):  # where PyTorch keeps them
-        from autolab.autograd import jacobians
+        from autolab.autograd.gradcheck import jacobians
 
         return getattr(jacobians, name)
     raise AttributeError(f"module 'autolab.autograd.gradcheck' has no attribute '{name}'")

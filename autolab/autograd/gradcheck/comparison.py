@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autolab.autograd.api import grad
-from autolab.autograd.differences import Moved, check_constant, checked_inputs, differentiable, results
-from autolab.autograd.incoming import (
+from autolab.autograd.gradcheck.finite_differences import Moved, check_constant, checked_inputs, differentiable, results
+from autolab.autograd.gradcheck.mismatch import GradcheckError, Jacobian, Pair
+from autolab.autograd.gradcheck.options import (
     check_batched,
     check_batched_forward,
     check_missing_gradients,
@@ -18,7 +19,6 @@ from autolab.autograd.incoming import (
     direction,
     run_forward,
 )
-from autolab.autograd.mismatch import GradcheckError, Jacobian, Pair
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor, new_tensor
 

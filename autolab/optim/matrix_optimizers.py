@@ -10,12 +10,12 @@ import ml_dtypes
 import numpy as np
 
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.optim.moving import add_scaled, toward
 from autolab.optim.optimizer import Optimizer
+from autolab.optim.running_averages import add_scaled, toward
 from autolab.optim.settings import require_one_element, settings
 
 
-def refuse(checks: Iterable[tuple[bool, str]]) -> None:
+def refuse(checks: Iterable[tuple[Any, str]]) -> None:
     """Raise ValueError with the first message whose check fails."""
     for fine, message in checks:
         if not fine:

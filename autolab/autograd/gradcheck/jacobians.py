@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autolab.autograd.api import as_tuple, grad
-from autolab.autograd.differences import Moved
+from autolab.autograd.gradcheck.finite_differences import Moved
 from autolab.engine.tensor import Tensor, new_tensor
 
 

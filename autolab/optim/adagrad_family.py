@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.optim.moving import add_scaled, toward, toward_square
 from autolab.optim.optimizer import Optimizer, scalar
+from autolab.optim.running_averages import add_scaled, toward, toward_square
 from autolab.optim.settings import settings
 
 

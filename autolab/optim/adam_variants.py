@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from autolab.engine.tensor import Tensor
-from autolab.optim.moving import add_scaled, toward, toward_square
 from autolab.optim.optimizer import Optimizer
+from autolab.optim.running_averages import add_scaled, toward, toward_square
 from autolab.optim.settings import settings
 
 

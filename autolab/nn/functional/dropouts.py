@@ -45,7 +45,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     Source: Srivastava et al. 2014.
     """
     _check(p)
-    return _dropped(require_tensor(input, "dropout"), p, training, inplace)  # type: ignore[no-any-return]
+    return _dropped(require_tensor(input, "dropout"), p, training, inplace)
 
 
 def _channelwise(n: int, letters: str) -> Any:
@@ -70,10 +70,10 @@ def _channelwise(n: int, letters: str) -> Any:
                 "switch to using dropout1d instead."
             )
         alone = input.ndim == n + 1 and n != 2
-        x = input.unsqueeze(0) if alone else input  # type: ignore[attr-defined]
+        x = input.unsqueeze(0) if alone else input
         out = _dropped(x, p, training, False, whole_channels=True)
         out = out.squeeze(0) if alone else out
-        return input if not training or p == 0 else written(input, out, inplace)  # type: ignore[no-any-return]
+        return input if not training or p == 0 else written(input, out, inplace)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""Zero whole channels with probability p and divide the others by 1 - p; nothing unless training.
@@ -107,9 +107,9 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 
     Source: Klambauer et al. 2017.
     """
-    return _alpha(input, p, training, inplace, False)  # type: ignore[no-any-return]
+    return _alpha(input, p, training, inplace, False)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """`alpha_dropout` of whole channels. Shapes: (N, C, ...)."""
-    return _alpha(input, p, training, inplace, True)  # type: ignore[no-any-return]
+    return _alpha(input, p, training, inplace, True)

@@ -11,8 +11,10 @@ from autolab.engine.apply import apply
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as rows
+from autolab.torch_api.creation import zeros
 from autolab.torch_api.dims import require_tensor
 from autolab.torch_api.pointwise import where
+from autolab.torch_api.shape import stack
 
 
 def embedding(
@@ -43,16 +45,16 @@ def embedding(
     if max_norm is not None:
         shorten(weight, input.numbers(), max_norm, norm_type)
     if padding_idx is not None:
-        keep = new_tensor(np.arange(rows_there) != padding_idx).unsqueeze(-1)  # type: ignore[attr-defined]
-        weight = where(keep, weight, weight.detach())  # type: ignore[attr-defined]
+        keep = new_tensor(np.arange(rows_there) != padding_idx).unsqueeze(-1)
+        weight = where(keep, weight, weight.detach())
     vectors = apply(rows.embedding, (weight, input), {})
     if not scale_grad_by_freq:
-        return vectors  # type: ignore[no-any-return]
+        return vectors
     i = input.numbers()
     share = 1 / np.bincount(i.reshape(-1), minlength=rows_there)[i][..., None]
     kept = vectors.detach()
     # The difference is 0, and its gradient is what is scaled.
-    return kept + (vectors - kept) * new_tensor(share.astype(weight.payload.dtype))  # type: ignore[no-any-return]
+    return kept + (vectors - kept) * new_tensor(share.astype(weight.payload.dtype))
 
 
 def shorten(weight: Tensor, index: Any, max_norm: float, norm_type: float) -> None:
@@ -99,16 +101,16 @@ def embedding_bag(
         counted = input.numbers() != padding_idx % weight.shape[0]
     vectors = embedding(input, weight, padding_idx, scale_grad_by_freq=scale_grad_by_freq)
     if weight.payload.dtype in NARROW:  # in float32, and rounded once
-        vectors = vectors.float()  # type: ignore[attr-defined]
+        vectors = vectors.float()
     if per_sample_weights is not None:
-        vectors = vectors * per_sample_weights.unsqueeze(-1)  # type: ignore[attr-defined,operator]
+        vectors = vectors * per_sample_weights.unsqueeze(-1)
     if mode == "max":
-        return _largest(vectors, starts, stops, counted).to(weight.dtype)  # type: ignore[no-any-return]
+        return _largest(vectors, starts, stops, counted).to(weight.dtype)
     membership = np.zeros((bags, n), vectors.payload.dtype)
     membership[owner, np.arange(len(owner))] = counted[: len(owner)]
     if mode == "mean":
         membership /= np.maximum(membership.sum(1, keepdims=True), 1)
-    return (new_tensor(membership) @ vectors).to(weight.dtype)  # type: ignore[operator,no-any-return]
+    return (new_tensor(membership) @ vectors).to(weight.dtype)
 
 
 def _bags(input: Tensor, offsets: Any, weights: Any, table: Tensor) -> tuple[Any, Any, Any]:
@@ -133,7 +135,7 @@ def _bags(input: Tensor, offsets: Any, weights: Any, table: Tensor) -> tuple[Any
             )
         rows_there, length = input.shape
         made = new_tensor(np.arange(rows_there) * length)
-        return input.reshape(-1), made, None if weights is None else weights.reshape(-1)  # type: ignore[attr-defined]
+        return input.reshape(-1), made, None if weights is None else weights.reshape(-1)
     if input.ndim != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     if offsets is None:
@@ -156,9 +158,6 @@ def _check_offsets(starts: Any, input: Tensor, include_last: bool) -> None:
 
 def _largest(vectors: Any, starts: Any, stops: Any, counted: Any) -> Any:
     """The largest of each bag, entry by entry; zeros for an empty one."""
-    from autolab.torch_api.creation import zeros
-    from autolab.torch_api.shape import stack
-
     parts = []
     for a, b in zip(starts.tolist(), stops.tolist()):
         inside = np.arange(a, b)[counted[a:b]]
@@ -182,4 +181,4 @@ def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
         raise RuntimeError("num_classes should be positive")
     if i.size and i.max() >= n:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return (input.unsqueeze(-1) == new_tensor(np.arange(n))).long()  # type: ignore[attr-defined,no-any-return]
+    return (input.unsqueeze(-1) == new_tensor(np.arange(n))).long()
