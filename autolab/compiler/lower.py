@@ -32,6 +32,7 @@ PLAIN_OPERATORS: dict[type, Callable[..., Any]] = {
     ast.LtE: lambda a, b: a <= b, ast.Gt: lambda a, b: a > b, ast.GtE: lambda a, b: a >= b, ast.Is: lambda a, b: a is b,
     ast.IsNot: lambda a, b: a is not b, ast.In: lambda a, b: a in b, ast.NotIn: lambda a, b: a not in b,
 }  # fmt: skip
+FLOATS = np.dtype(np.float32), np.dtype(np.float64)
 POWERS = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
 
 
@@ -106,6 +107,13 @@ class Lowering:
         key = (number, type(number), dtype, scalar)
         if key not in self.constants:
             self.constants[key] = self.constant(np.array(number, dtype)[()] if scalar else np.array(number, dtype))
+        return self.constants[key]
+
+    def ones(self, like: Value) -> Value:
+        """A vector of ones as long as an array, whose product with the array sums its rows."""
+        key = ("ones", len(like.sample), like.sample.dtype)
+        if key not in self.constants:
+            self.constants[key] = self.constant(np.ones(len(like.sample), like.sample.dtype))
         return self.constants[key]
 
     def emit(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, elementwise: bool = False) -> Any:
@@ -377,6 +385,10 @@ class Formula:
             kwargs.update(self.value(k.value) if k.arg is None else {k.arg: self.value(k.value)})
         if not has_values((args, kwargs)):
             return function(*args, **kwargs)
+        if function is np.sum and kwargs == {"axis": (-2,)} and args[0].sample.ndim == 2 and args[0].sample.dtype in FLOATS:
+            return self.to.emit(np.dot, (self.to.ones(args[0]), args[0]))
+        if function is np.sum and not kwargs.keys() - {"axis", "keepdims"} and len(args) == 1:
+            function, args, kwargs = np.add.reduce, (args[0], kwargs.get("axis"), None, None, kwargs.get("keepdims", False)), {}
         if function is np.swapaxes and args[0].sample.ndim == 2 and set(args[1:]) == {-1, -2}:
             return self.to.emit(np.transpose, (args[0],))
         if isinstance(function, Op):
@@ -391,6 +403,8 @@ class Formula:
         assert isinstance(node.func, ast.Attribute)
         args = tuple(self.items(node.args))
         kwargs = {k.arg: self.value(k.value) for k in node.keywords if k.arg is not None}
+        if node.func.attr == "sum" and not args and not kwargs:
+            return self.to.emit(np.add.reduce, (owner, None, None, None, False))
         return self.to.emit(Method(node.func.attr), (owner, *args), kwargs, self.elementwise and node.func.attr == "astype")
 
     def unsure(self) -> Any:

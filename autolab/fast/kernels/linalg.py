@@ -24,8 +24,7 @@ def over_rows(g: Any) -> Any:
     return column_sums(g) if g.ndim == 2 else g if g.ndim == 1 else column_sums(g.reshape(-1, g.shape[-1]))
 
 
-kernel(rows.linear, linear, fuse=True)
-kernel(rows.linear, bias=over_rows)
+kernel(rows.linear, linear, fuse=True, bias=over_rows)
 
 
 def einsum(*xs: Any, equation: Any) -> Any:

@@ -10,7 +10,7 @@ from autolab.engine.node import ones, sum_to
 from autolab.fast.blocks import clip
 from autolab.fast.kernel import block_kernel, kernel
 from autolab.rules import nn as rows
-from autolab.rules.reduce import count
+from autolab.rules.reduce import channel_sums, count
 
 add_reduce: Any = np.add.reduce  # np.sum and np.max without their wrappers
 max_reduce: Any = np.maximum.reduce
@@ -254,6 +254,8 @@ kernel(
 
 def by_channel(x: Any, y: Any = None) -> Any:
     """The sum of x (N, C, ...), or of x * y, for each channel."""
+    if type(x) is not np.ndarray or type(y) not in (np.ndarray, type(None)):  # one of several results may be in a transform, another not
+        return channel_sums(x if y is None else x * y)
     if x.ndim == 2:
         return ones(len(x), x.dtype).dot(x) if y is None else np.einsum("ij,ij->j", x, y)
     lines = x.reshape(x.shape[0] * x.shape[1], math.prod(x.shape[2:]))
