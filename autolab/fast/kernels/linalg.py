@@ -12,7 +12,7 @@ from autolab.rules import linalg as rows
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:
     """All leading axes of x as one: one large product is faster than many small ones."""
-    if x.ndim <= 2:
+    if 1 <= x.ndim <= 2:
         out = x.dot(weight.T)
     else:
         out = x.reshape(-1, x.shape[-1]).dot(weight.T).reshape(*x.shape[:-1], len(weight))
