@@ -59,7 +59,7 @@ linear = op(
 # What a node of `linear` becomes for those who look (autolab.autograd.fused): PyTorch's operation, with its order of inputs.
 addmm = op(
     "addmm", lambda bias, x, y: x @ y + bias, GENERAL, products=True,
-    bias=lambda g: column_sums(flat(g)), x=lambda g, y: g @ y.mT, y=lambda g, x: x.mT @ g,
+    bias=lambda g: over_rows(g), x=lambda g, y: g @ y.mT, y=lambda g, x: x.mT @ g,
 )  # fmt: skip
 
 
