@@ -22,14 +22,14 @@ from autolab.dtypes import bfloat16, bool_ as bool, dtype, float16, float32, flo
 from autolab.autograd.grad_mode import is_grad_enabled, is_inference_mode_enabled
 from autolab.engine.tensor import Tensor
 from autolab.size import Size
-from autolab.torch_api.absent import Absent as _Absent, bind_absent as _bind_absent, watch as _watch
+from autolab.torch_api.missing import MissingName as _MissingName, bind_missing as _bind_absent, explain_missing as _explain_missing
 from autolab.torch_api.creation import (
     arange, as_tensor, device, empty, empty_like, eye, from_dlpack, from_numpy, full, full_like, get_default_dtype, is_tensor,
     linspace, logspace, ones, ones_like, set_default_dtype, tensor, zeros, zeros_like,
 )  # fmt: skip
 from autolab.torch_api.generator import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from autolab.torch_api import inplace as _inplace
-from autolab.torch_api.later import bind_later as _bind_later
+from autolab.torch_api.lazy import bind_lazy_methods as _bind_later
 from autolab.torch_api.methods import MODULES as _MODULES
 from autolab.torch_api.numpy_names import with_numpy_names as _with_numpy_names
 from autolab.torch_api.out import with_out as _with_out
@@ -98,7 +98,7 @@ __all__ = [name for name in [*dir(), *_LAZY, *_LAZY_NAMES] if not name.startswit
 
 def __getattr__(name: str) -> object:
     if name in _LAZY:
-        return _watch(_importlib.import_module(_LAZY[name]))
+        return _explain_missing(_importlib.import_module(_LAZY[name]))
     if name.startswith("_foreach_"):
         from autolab.torch_api.foreach import TABLE as _TABLE
 
@@ -106,7 +106,7 @@ def __getattr__(name: str) -> object:
             return _TABLE[name]
     if name in _LAZY_NAMES:
         return getattr(_importlib.import_module(_LAZY_NAMES[name]), name)
-    raise _Absent(f"module 'autolab' has no attribute '{name}'", name, lambda: __all__)
+    raise _MissingName(f"module 'autolab' has no attribute '{name}'", name, lambda: __all__)
 
 
 def __dir__() -> list[str]:
@@ -114,7 +114,7 @@ def __dir__() -> list[str]:
 
 
 _bind_absent()
-_watch(autograd)
+_explain_missing(autograd)
 
 if _sys.modules.get("IPython"):
     from autolab.utils.tracebacks import shorten as _shorten

@@ -24,7 +24,7 @@ from typing import Any
 
 import autolab
 from autolab.torch_api import products
-from autolab.torch_api.absent import sentence, watch
+from autolab.torch_api.missing import explain_missing, sentence
 from autolab.version import __version__
 
 __all__ = ["Handle", "install", "is_installed", "uninstall"]
@@ -124,16 +124,16 @@ class Finder(MetaPathFinder, Loader):
         mine = module.__spec__.name if module.__spec__ is not None else ""
         if mine in self.specs:
             module.__spec__ = self.specs.pop(mine)
-            watch_once(module)
+            explain_once(module)
 
 
 _watched: set[str] = set()
 
 
-def watch_once(module: ModuleType) -> None:
+def explain_once(module: ModuleType) -> None:
     if module.__name__ not in _watched and "__getattr__" not in module.__dict__:
         _watched.add(module.__name__)
-        watch(module)
+        explain_missing(module)
 
 
 _finder = Finder()

@@ -7,7 +7,7 @@ from typing import Any as _Any
 from autolab.nn import functional
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
-from autolab.torch_api.absent import watch as _watch
+from autolab.torch_api.missing import explain_missing as _explain_missing
 
 _FAMILIES = {
     "modules.activation": (
@@ -57,7 +57,7 @@ __all__ = sorted(["Module", "Parameter", "functional", "init", "parallel", "para
 
 def __getattr__(name: str) -> _Any:
     if name in _SUBPACKAGES:
-        return _watch(_import_module(f"{__name__}.{name}"))
+        return _explain_missing(_import_module(f"{__name__}.{name}"))
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = globals()[name] = getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
@@ -68,4 +68,4 @@ def __dir__() -> list[str]:
     return __all__
 
 
-_watch(_sys.modules[__name__])  # also where it is imported by its whole name
+_explain_missing(_sys.modules[__name__])  # also where it is imported by its whole name

@@ -11,7 +11,7 @@ from autolab.optim.matrix_optimizers import Adafactor, Muon
 from autolab.optim.optimizer import Optimizer
 from autolab.optim.rprop import Rprop
 from autolab.optim.sgd import ASGD, SGD
-from autolab.torch_api.absent import watch as _watch
+from autolab.torch_api.missing import explain_missing as _explain_missing
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer", "RAdam",
@@ -24,8 +24,8 @@ _LAZY = ("lr_scheduler", "swa_utils")  # loaded when first used
 
 def __getattr__(name: str) -> object:
     if name in _LAZY:
-        return _watch(_importlib.import_module(f"{__name__}.{name}"))
+        return _explain_missing(_importlib.import_module(f"{__name__}.{name}"))
     raise AttributeError(f"module 'autolab.optim' has no attribute '{name}'")
 
 
-_watch(_sys.modules[__name__])  # also where it is imported by its whole name
+_explain_missing(_sys.modules[__name__])  # also where it is imported by its whole name

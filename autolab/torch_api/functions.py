@@ -16,10 +16,10 @@ from autolab.rules import arithmetic, smooth
 from autolab.rules import elementwise as rows
 from autolab.torch_api import pointwise as p
 from autolab.torch_api.dims import require_floats, require_tensor, to_floats
-from autolab.torch_api.inplace import renamed
+from autolab.torch_api.inplace import rename_node
+from autolab.torch_api.named_results import named
 from autolab.torch_api.out import C_NAMES
 from autolab.torch_api.pointwise import NONE, binary, unary
-from autolab.torch_api.results import named
 
 UNARY: dict[str, tuple[Op, str]] = {
     "acos": (smooth.acos, "The angle whose cosine it is; nan outside of [-1, 1]."),
@@ -218,7 +218,7 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     scaled = input if alpha == 1 else input * alpha  # type: ignore[operator]
     result: Tensor = apply(rows.rsub, (scaled, other), NONE)
     if isinstance(other, Tensor):
-        renamed(result.edge, "RsubBackward0")
+        rename_node(result.edge, "RsubBackward0")
     return result
 
 

@@ -12,7 +12,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as rows
 from autolab.rules import strided
 from autolab.torch_api.dims import axis_of, require_tensor, whole
-from autolab.torch_api.layout import own
+from autolab.torch_api.layout import forget_base
 from autolab.torch_api.shape import common_shape, expand, reshape, unsqueeze
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
@@ -234,7 +234,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if max(index.ndim, 1) != max(input.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     if input.ndim and not index.ndim:
-        return own(reshape(gather(input, dim, reshape(index, 1)), ()))  # type: ignore[no-any-return]
+        return forget_base(reshape(gather(input, dim, reshape(index, 1)), ()))  # type: ignore[no-any-return]
     axis = axis_of(dim, input.ndim)
     for a in range(-input.ndim, 0):
         if a != axis and index.shape[a] > input.shape[a]:

@@ -43,14 +43,14 @@ def may_write(self: Tensor) -> None:
         raise RuntimeError("the memory of this tensor is read-only: clone() it before writing to it.")
 
 
-def apart(self: Tensor, args: tuple[Any, ...]) -> None:
+def check_no_overlap(self: Tensor, args: tuple[Any, ...]) -> None:
     """Raise RuntimeError if an argument without gaps shares some places of memory with this tensor, but not one by one."""
     a = self.payload
     for other in args:
         if not isinstance(other, Tensor) or other.version is not self.version or other is self:
             continue
         b = other.payload
-        if all(type(x) is np.ndarray and x.size and (x.size - 1) * x.itemsize == reach(x) for x in (a, b)):
+        if all(type(x) is np.ndarray and x.size and (x.size - 1) * x.itemsize == byte_span(x) for x in (a, b)):
             if (address(a), a.strides) != (address(b), b.strides) and np.may_share_memory(a, b):
                 raise RuntimeError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
@@ -58,26 +58,26 @@ def apart(self: Tensor, args: tuple[Any, ...]) -> None:
                 )
 
 
-def reach(a: np.ndarray[Any, Any]) -> int:
+def byte_span(a: np.ndarray[Any, Any]) -> int:
     """How many bytes lie between the first and the last entry."""
     return sum((n - 1) * step for n, step in zip(a.shape, a.strides))
 
 
-def twin(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def inplace_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place form of a function: a name that a module lists in IN_PLACE gets one."""
 
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         may_write(self)
-        apart(self, args)
+        check_no_overlap(self, args)
         start = next_number() if modes.grad else 0
         if self.level:  # a rule, or a tangent's, may remember what is about to be overwritten, on any level
             return overwrite(self, function(elementwise.clone(self), *args, **kwargs))
-        result = function(overwritten(self) if modes.saved_hooks else self, *args, **kwargs)
+        result = function(target_before_write(self) if modes.saved_hooks else self, *args, **kwargs)
         if result.edge is not None:
-            keep_for_composites(result.edge[0], self, start)
+            save_target_of_composites(result.edge[0], self, start)
         elif modes.grad and self.requires_grad:  # a comparison, say: the old values are gone
             result = elementwise.copy(self, result)
-            renamed(result.edge, f"{name.title().replace('_', '')}Backward{1 if args and isinstance(args[0], Tensor) else 0}")
+            rename_node(result.edge, f"{name.title().replace('_', '')}Backward{1 if args and isinstance(args[0], Tensor) else 0}")
         return overwrite(self, result)
 
     in_place.__name__ = in_place.__qualname__ = f"{name}_"
@@ -85,14 +85,14 @@ def twin(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return in_place
 
 
-def overwritten(target: Tensor) -> Tensor:
+def target_before_write(target: Tensor) -> Tensor:
     """The target as it is before the write, for saved-tensor hooks: they may keep the very tensor that they are given."""
     t = new_tensor(target.payload.copy())
     t.edge = edge_of(target)
     return t
 
 
-def keep_for_composites(node: Any, target: Tensor, start: int) -> None:
+def save_target_of_composites(node: Any, target: Tensor, start: int) -> None:
     """Where a function is made of several rows, those before the last may have saved the target too: they keep a copy of it."""
     below = [edge[0] for edge in node.edges if edge is not None and edge[0].seq > start]
     while below:
@@ -106,7 +106,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Write the entries of src, broadcast and cast, into this tensor."""
     require_tensor(src, "copy_", "other")
     may_write(self)
-    apart(self, (src,))
+    check_no_overlap(self, (src,))
     if src.shape != self.shape:
         common = shape.common_shape(self, src)
         if common != tuple(self.shape):
@@ -130,11 +130,11 @@ def zero_(self: Tensor) -> Tensor:
     """Write zeros into every entry."""
     may_write(self)
     result = elementwise.fill(self, 0)
-    renamed(result.edge, "ZeroBackward0")
+    rename_node(result.edge, "ZeroBackward0")
     return overwrite(self, result)
 
 
-def renamed(edge: Any, name: str) -> None:
+def rename_node(edge: Any, name: str) -> None:
     """PyTorch counts in-place forms as functions of their own: TBackward1 is t_, where TBackward0 is t."""
     if edge is not None and edge[0].op is not None:
         node = edge[0]
@@ -181,9 +181,9 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     overwrite(self, result)
 
 
-def augmented(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def augmented_assignment(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """`x += y` and its kin."""
-    write = twin(name, function)
+    write = inplace_form(name, function)
 
     def operator(self: Tensor, other: Any) -> Any:
         return write(self, other) if isinstance(other, Tensor | int | float | np.generic | np.ndarray) else NotImplemented

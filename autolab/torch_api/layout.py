@@ -26,14 +26,14 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     return self if is_contiguous(self, memory_format) else apply(rows.clone, (self,), {"order": "C"})  # type: ignore[no-any-return]
 
 
-def own(result: Any, *inputs: Any) -> Any:
+def forget_base(result: Any, *inputs: Any) -> Any:
     """A result whose last step was to look at a temporary in another way: nobody else knows that memory, so it is no view.
 
     If it looks into one of the inputs (a shuffle of a single channel), it is copied.
     """
     if not isinstance(result, Tensor):
         for part in result if isinstance(result, tuple | list) else ():
-            own(part)
+            forget_base(part)
         return result
     if result.level or result.view_info is None:
         return result
@@ -44,12 +44,12 @@ def own(result: Any, *inputs: Any) -> Any:
     return result
 
 
-def gives_its_own(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose result is no view, though the last step makes one: see `own`."""
+def returns_fresh_memory(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose result is no view, though the last step makes one: see `forget_base`."""
 
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        return own(function(*args, **kwargs), *args)
+        return forget_base(function(*args, **kwargs), *args)
 
     return called
 

@@ -11,7 +11,7 @@ from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
 from autolab.rules import linalg as rows
 from autolab.torch_api.dims import evened_out, require_tensor
-from autolab.torch_api.layout import own
+from autolab.torch_api.layout import forget_base
 from autolab.torch_api.shape import permute, reshape, unsqueeze
 from autolab.transforms.batched import in_vmap
 
@@ -50,9 +50,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if a == 0 or b == 0:
             raise _mismatch(input, other)
         if a == 1:
-            return own(matmul(unsqueeze(input, 0), other).squeeze(-2))  # type: ignore[attr-defined,no-any-return]
+            return forget_base(matmul(unsqueeze(input, 0), other).squeeze(-2))  # type: ignore[attr-defined,no-any-return]
         if b == 1:
-            return own(matmul(input, unsqueeze(other, 1)).squeeze(-1))  # type: ignore[attr-defined,no-any-return]
+            return forget_base(matmul(input, unsqueeze(other, 1)).squeeze(-1))  # type: ignore[attr-defined,no-any-return]
         return apply(rows.matmul, (input, other), NONE)  # type: ignore[no-any-return]
     except ValueError:
         raise _mismatch(input, other) from None

@@ -17,16 +17,17 @@ from autolab.engine.tensor import Tensor
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
 from autolab.torch_api import (
-    arrange,
-    copied,
     creation,
+    cumulative,
+    dtype_info,
     functions,
     index,
     inplace,
-    kinds,
+    joining,
     layout,
+    legacy_constructors,
     linalg,
-    order,
+    more_creation,
     overriding,
     pointwise,
     printing,
@@ -34,21 +35,20 @@ from autolab.torch_api import (
     random,
     reduce,
     scatter,
-    series,
     settings,
     shape,
-    sources,
+    sorting,
     special,
     storage,
-    typed,
+    view_copies,
     views,
 )
 from autolab.torch_api.numpy_names import with_numpy_names
 
 # The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
 MODULES: tuple[Any, ...] = (
-    pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, copied, order,
-    series, kinds, settings, typed, sources, special, storage, layout,
+    pointwise, functions, reduce, shape, index, scatter, joining, linalg, products, random, views, view_copies, sorting,
+    cumulative, dtype_info, settings, legacy_constructors, more_creation, special, storage, layout,
 )  # fmt: skip
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
@@ -131,7 +131,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "__lshift__": bits(functions.bitwise_left_shift), "__rlshift__": bits(lambda x, y: functions.bitwise_left_shift(y, x)),
     "__rshift__": bits(functions.bitwise_right_shift), "__rrshift__": bits(lambda x, y: functions.bitwise_right_shift(y, x)),
     "__neg__": pointwise.neg, "__pos__": lambda self: self, "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
-    **{name: inplace.augmented(function.__name__, function) for name, function in AUGMENTED.items()},
+    **{name: inplace.augmented_assignment(function.__name__, function) for name, function in AUGMENTED.items()},
     "__getitem__": index.getitem, "__setitem__": inplace.setitem,
     "__repr__": printing.tensor_repr,
 }  # fmt: skip
@@ -140,7 +140,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 # -- leaving the world of tensors --------------------------------------------------------------------
 
 
-def looked_at(self: Tensor) -> None:
+def tell_tracer(self: Tensor) -> None:
     """Tell a tracer that Python sees the numbers: what it does next may depend on them."""
     if modes.tracer is not None:
         modes.tracer.leave("Python looks at the numbers of a tensor")
@@ -148,7 +148,7 @@ def looked_at(self: Tensor) -> None:
 
 def item(self: Tensor) -> Any:
     """The one number of a one-entry tensor, as a Python number. Raises RuntimeError for more."""
-    looked_at(self)
+    tell_tracer(self)
     if self.payload.size != 1:
         raise RuntimeError(
             f"a Tensor with {self.payload.size} elements cannot be converted to Scalar; this one has shape {list(self.shape)}. "
@@ -162,7 +162,7 @@ def _number(convert: Callable[..., Any]) -> Callable[..., Any]:
     """float(t), which warns of a gradient that gets lost, and int(t), where there is none."""
 
     def number(self: Tensor) -> Any:
-        looked_at(self)
+        tell_tracer(self)
         if convert is builtins.float and self.requires_grad:
             warnings.warn(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
@@ -181,7 +181,7 @@ def _number(convert: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _index(self: Tensor) -> int:
-    looked_at(self)
+    tell_tracer(self)
     if self.payload.size != 1 or self.payload.dtype in dtypes.FLOATING:
         raise TypeError(
             f"only integer tensors of a single element can be converted to an index; this one is {self.dtype} of shape {list(self.shape)}"
@@ -203,7 +203,7 @@ def type_name(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> An
 
 def numpy(self: Tensor, *, force: bool = False) -> Any:
     """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad, unless in no_grad."""
-    looked_at(self)
+    tell_tracer(self)
     if modes.grad and not force and self.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     return self.writable_array()
@@ -211,13 +211,13 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
 def tolist(self: Tensor) -> Any:
     """Nested lists of Python numbers; a number for a 0-d tensor."""
-    looked_at(self)
+    tell_tracer(self)
     a = np.asarray(self.payload)
     return (a.astype(np.float64) if a.dtype in dtypes.FLOATING else a).tolist()
 
 
 def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> Any:
-    looked_at(self)
+    tell_tracer(self)
     if modes.grad and self.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     return np.array(self.writable_array(), dtype=dtype, copy=copy)
@@ -235,7 +235,7 @@ def _dlpack_device(self: Tensor) -> tuple[int, int]:
 
 
 def _bool(self: Tensor) -> bool:
-    looked_at(self)
+    tell_tracer(self)
     if self.payload.size != 1:
         if self.payload.size == 0:
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
@@ -256,7 +256,7 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
 
 
 def _contains(self: Tensor, value: Any) -> bool:
-    looked_at(self)
+    tell_tracer(self)
     return builtins.bool(np.any(np.equal(self.payload, value.payload if isinstance(value, Tensor) else value)))
 
 
@@ -288,7 +288,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _reduce(self: Tensor, protocol: Any) -> Any:
-    typed.warn_if_has_hooks(self)
+    legacy_constructors.warn_if_has_hooks(self)
     return rebuild, (type(self), np.asarray(self.payload), self.requires_grad), self.__dict__ or None
 
 
@@ -317,7 +317,7 @@ SPECIAL: dict[str, Any] = {
     "new_ones": lambda self, *size, **k: creation.new(self, creation.ones, size, k),
     "new_full": lambda self, size, value, **k: creation.new(
         self, lambda size, **k: creation.full(size, value, **k), (tuple(size),), k),
-    "new_empty": lambda self, *size, **k: creation.new(self, creation.empty, size, k), "new_empty_strided": sources.new_empty_strided,
+    "new_empty": lambda self, *size, **k: creation.new(self, creation.empty, size, k), "new_empty_strided": more_creation.new_empty_strided,
     "__array__": _array, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device,
     "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
     "__hash__": lambda self: id(self), "__float__": _number(builtins.float), "__int__": _number(int), "__index__": _index,
@@ -339,14 +339,14 @@ def bind() -> None:
         for name in module.METHODS.split():
             setattr(Tensor, name, with_numpy_names(getattr(module, name)))
         for name in getattr(module, "IN_PLACE", "").split():
-            setattr(Tensor, f"{name}_", inplace.twin(name, getattr(module, name)))
+            setattr(Tensor, f"{name}_", inplace.inplace_form(name, getattr(module, name)))
         for alias, name in getattr(module, "ALIASES", {}).items():
             for ending in ("", "_"):
                 if hasattr(Tensor, name + ending):
                     setattr(Tensor, alias + ending, getattr(Tensor, name + ending))
     for name in inplace.METHODS.split():
         setattr(Tensor, name, getattr(inplace, name))
-    for table in (OPERATORS, SPECIAL, typed.FACTS):
+    for table in (OPERATORS, SPECIAL, legacy_constructors.FACTS):
         for name, function in table.items():
             if isinstance(function, FunctionType) and getattr(Tensor, function.__name__, None) is not function:
                 function.__name__ = function.__qualname__ = name  # unless it has a name already under which Tensor has it

@@ -12,9 +12,9 @@ from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.torch_api import arrange, creation, index, pointwise, reduce, shape
+from autolab.torch_api import creation, index, joining, pointwise, reduce, shape
 from autolab.torch_api.dims import axis_of, require_tensor
-from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import bmm, dot, matmul, mm, mv, outer
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
@@ -153,7 +153,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return shape.reshape(flat, rows + columns)
 
 
-@gives_its_own
+@returns_fresh_memory
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: every entry of input times the whole of other."""
     n = max(require_tensor(input, "kron").ndim, require_tensor(other, "kron", "other", 2).ndim)
@@ -205,7 +205,7 @@ def vector_product(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
 
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of all the matrices, in the cheapest order."""
-    factors = arrange.several("chain_matmul", matrices)
+    factors = joining.tensor_list("chain_matmul", matrices)
     for t in factors:
         if t.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {t.ndim}, expected 2 instead.")

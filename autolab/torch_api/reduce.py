@@ -15,8 +15,8 @@ from autolab.engine.tensor import Tensor
 from autolab.rules import nn as nn_rows
 from autolab.rules import reduce as rows
 from autolab.torch_api.dims import Dims, axes_of, axis_of, require_floats, require_tensor, to_floats, whole
+from autolab.torch_api.named_results import named
 from autolab.torch_api.pointwise import clone, maximum, minimum, to
-from autolab.torch_api.results import named
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
 METHODS = (

@@ -15,8 +15,8 @@ from autolab.rules import scatter as rows
 from autolab.torch_api import creation, pointwise
 from autolab.torch_api.dims import axis_of, require_tensor
 from autolab.torch_api.index import check_key, check_range, check_scatter, expand_key, gather, getitem, index_tensor, scatter_add
-from autolab.torch_api.inplace import renamed
-from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.inplace import rename_node
+from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.shape import common_shape, expand, reshape
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
@@ -42,7 +42,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
         return scatter_reduce(input, dim, index, src, "sum" if reduce == "add" else "prod")
     result = _along(rows.scatter, "scatter", input, dim, index, src)
     if number and index.payload.size:
-        renamed(result.edge, "ScatterBackward1")
+        rename_node(result.edge, "ScatterBackward1")
     return result
 
 
@@ -130,7 +130,7 @@ def check_slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tens
         raise IndexError(f"{name}: index {i.max() if i.max() >= n else i.min()} is out of bounds for dimension {dim} with size {n}")
 
 
-@gives_its_own
+@returns_fresh_memory
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """input with the slices of source in place of those that a 1-d index lists along dim."""
     if require_tensor(index, "index_copy", "index", 3).payload.dtype != np.int64:
@@ -243,14 +243,14 @@ def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return pointwise.where(condition, self, other)
 
 
-@gives_its_own
+@returns_fresh_memory
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The entries at places counted over the flattened tensor, in the shape of index."""
     _places(require_tensor(input, "take"), index, "take")
     return getitem(reshape(input, -1), index if index.ndim else reshape(index, 1)).reshape(index.shape)  # type: ignore[attr-defined,no-any-return]
 
 
-@gives_its_own
+@returns_fresh_memory
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """input with source at places counted over the flattened tensor; accumulate adds it."""
     _places(require_tensor(input, "put"), index, "put_")

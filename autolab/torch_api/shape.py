@@ -16,7 +16,7 @@ from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor
 from autolab.rules import shape as rows
 from autolab.torch_api.dims import axes_of, axis_of, require_tensor, sizes_of
-from autolab.torch_api.layout import as_bits, contiguous, gives_its_own
+from autolab.torch_api.layout import as_bits, contiguous, returns_fresh_memory
 from autolab.transforms.batched import first_sample, memory_owner
 
 # What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
@@ -443,7 +443,7 @@ def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     return apply(rows.flip, (input,), {"axis": axes})  # type: ignore[no-any-return]
 
 
-@gives_its_own
+@returns_fresh_memory
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Shift entries along dims, wrapping around; without dims, over the flattened tensor."""
     shifts = sizes_of((shifts,), "roll", "shifts")

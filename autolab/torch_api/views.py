@@ -16,9 +16,9 @@ from autolab.engine.tensor import Tensor, new_tensor, no_accumulator
 from autolab.rules import strided as rows
 from autolab.torch_api import shape
 from autolab.torch_api.dims import axis_of, require_tensor, sizes_of, whole
-from autolab.torch_api.inplace import copy_, fill_, renamed
+from autolab.torch_api.inplace import copy_, fill_, rename_node
+from autolab.torch_api.not_differentiable import NotImplementedDerivative
 from autolab.torch_api.storage import UntypedStorage
-from autolab.torch_api.underived import Missing
 from autolab.transforms.batched import first_sample
 
 UNSAFE = "unsafe_chunk unsafe_split unsafe_split_with_sizes"
@@ -110,11 +110,11 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return apply(rows.unfold, (self,), {"axis": axis, "size": size, "step": step})  # type: ignore[no-any-return]
 
 
-def untied(pieces: tuple[Tensor, ...], node: str) -> tuple[Tensor, ...]:
+def unlinked_pieces(pieces: tuple[Tensor, ...], node: str) -> tuple[Tensor, ...]:
     """Pieces of a tensor that no longer know it: each may be written to, and the tensor does not hear of it."""
     for piece in pieces:
         piece.view_info, piece.version = None, [0]
-    renamed(pieces[0].edge, node)
+    rename_node(pieces[0].edge, node)
     return pieces
 
 
@@ -123,23 +123,23 @@ def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor,
 
     Nothing notices such a write, so do not use the tensor itself afterwards.
     """
-    return untied(shape.split(tensor, split_size, dim), "UnsafeSplitBackward0")
+    return unlinked_pieces(shape.split(tensor, split_size, dim), "UnsafeSplitBackward0")
 
 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """`split_with_sizes`, whose pieces may be written to: see `unsafe_split`."""
-    return untied(shape.split(input, split_sizes, dim), "UnsafeSplitWithSizesBackward0")
+    return unlinked_pieces(shape.split(input, split_sizes, dim), "UnsafeSplitWithSizesBackward0")
 
 
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk`, whose pieces may be written to: see `unsafe_split`."""
-    return untied(shape.chunk(input, chunks, dim), "UnsafeSplitBackward0")
+    return unlinked_pieces(shape.chunk(input, chunks, dim), "UnsafeSplitBackward0")
 
 
 # -- in place ----------------------------------------------------------------------------------------
 
 
-def looks_anew(name: str, function: Callable[..., Any], node: str | Callable[..., str]) -> Callable[..., Any]:
+def inplace_view(name: str, function: Callable[..., Any], node: str | Callable[..., str]) -> Callable[..., Any]:
     """The in-place form of a function that gives a view: this tensor itself looks in the other way from now on."""
 
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -151,7 +151,7 @@ def looks_anew(name: str, function: Callable[..., Any], node: str | Callable[...
 
             return become_view(self, out)  # type: ignore[no-any-return]
         self.payload = out.payload
-        moved(self, out.edge, node if isinstance(node, str) else node(*args, **kwargs))
+        record_view_change(self, out.edge, node if isinstance(node, str) else node(*args, **kwargs))
         return self
 
     in_place.__name__ = in_place.__qualname__ = f"{name}_"
@@ -159,27 +159,27 @@ def looks_anew(name: str, function: Callable[..., Any], node: str | Callable[...
     return in_place
 
 
-def moved(self: Tensor, edge: Any, node: str) -> None:
+def record_view_change(self: Tensor, edge: Any, node: str) -> None:
     """Count the change and record it. The base of a view is as it was: only the view looks anew."""
     self.version[0] += 1
     if modes.grad:
         change_history(self, edge)
-        renamed(edge, node)
+        rename_node(edge, node)
     if self.view_info is not None:
         self.view_info.seen = self.version[0]
 
 
-def squeezed(dim: Any = None) -> str:
+def squeeze_node_name(dim: Any = None) -> str:
     return "SqueezeBackward3" if dim is None else "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5"
 
 
-as_strided_ = looks_anew("as_strided", as_strided, "AsStridedBackward1")
-squeeze_ = looks_anew("squeeze", shape.squeeze, squeezed)
-swapaxes_ = looks_anew("swapaxes", shape.transpose, "TransposeBackward1")
-swapdims_ = looks_anew("swapdims", shape.transpose, "TransposeBackward1")
-t_ = looks_anew("t", shape.t, "TBackward1")
-transpose_ = looks_anew("transpose", shape.transpose, "TransposeBackward1")
-unsqueeze_ = looks_anew("unsqueeze", shape.unsqueeze, "UnsqueezeBackward1")
+as_strided_ = inplace_view("as_strided", as_strided, "AsStridedBackward1")
+squeeze_ = inplace_view("squeeze", shape.squeeze, squeeze_node_name)
+swapaxes_ = inplace_view("swapaxes", shape.transpose, "TransposeBackward1")
+swapdims_ = inplace_view("swapdims", shape.transpose, "TransposeBackward1")
+t_ = inplace_view("t", shape.t, "TBackward1")
+transpose_ = inplace_view("transpose", shape.transpose, "TransposeBackward1")
+unsqueeze_ = inplace_view("unsqueeze", shape.unsqueeze, "UnsqueezeBackward1")
 
 
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
@@ -204,7 +204,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if self.extra is not None:
         self.extra.accumulator = no_accumulator  # gradients of graphs that were made before are not for these numbers
     if modes.grad:
-        change_history(self, Missing(edges, "set_") if edges != (None, None) else None)
+        change_history(self, NotImplementedDerivative(edges, "set_") if edges != (None, None) else None)
     return self
 
 

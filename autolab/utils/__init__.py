@@ -2,7 +2,7 @@
 
 import importlib as _importlib
 
-from autolab.torch_api.absent import watch as _watch
+from autolab.torch_api.missing import explain_missing as _explain_missing
 
 _LAZY = ("checkpoint", "data")
 
@@ -11,5 +11,5 @@ __all__ = [*_LAZY]
 
 def __getattr__(name: str) -> object:
     if name in _LAZY:
-        return _watch(_importlib.import_module(f"{__name__}.{name}"))
+        return _explain_missing(_importlib.import_module(f"{__name__}.{name}"))
     raise AttributeError(f"module 'autolab.utils' has no attribute '{name}'; it has {', '.join(_LAZY)}")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import autolab
-from autolab.torch_api import generator, inplace, kinds, methods, random, settings, sources, storage, typed
+from autolab.torch_api import dtype_info, generator, inplace, legacy_constructors, methods, more_creation, random, settings, storage
 
 from .test_errors import names
 
@@ -79,18 +79,18 @@ def test_every_public_function_is_called():
         "set_printoptions",
         *generator.__all__,
         *random.FUNCTIONS.split(),
-        *kinds.FUNCTIONS.split(),
+        *dtype_info.FUNCTIONS.split(),
         "from_dlpack",
         *settings.FUNCTIONS.split(),
-        *typed.FUNCTIONS.split(),
-        *sources.FUNCTIONS.split(),
+        *legacy_constructors.FUNCTIONS.split(),
+        *more_creation.FUNCTIONS.split(),
         *storage.FUNCTIONS.split(),
     }
     assert [n for n in functions if not called(n) and n not in told_elsewhere] == []
 
 
 def test_every_method_is_called():
-    modules = [*(m for m in methods.MODULES if m not in (random, typed)), inplace]
+    modules = [*(m for m in methods.MODULES if m not in (random, legacy_constructors)), inplace]
     named = [n for m in modules for n in m.METHODS.split()] + [f"{n}_" for m in modules for n in getattr(m, "IN_PLACE", "").split()]
     public = [*named, *(n for m in modules for n in getattr(m, "ALIASES", {})), *(n for n in methods.SPECIAL if not n.startswith("_"))]
     told_elsewhere = {"astype", "data_ptr", "names", "is_sparse", "detach", "imag", "storage"}

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from autolab.torch_api.absent import Absent
+from autolab.torch_api.missing import MissingName
 
 FAMILIES = {
     "activation": (
@@ -42,7 +42,7 @@ __all__ = sorted(_HOMES)
 
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
-        raise Absent(f"module 'autolab.nn.functional' has no attribute '{name}'", name, lambda: __all__)
+        raise MissingName(f"module 'autolab.nn.functional' has no attribute '{name}'", name, lambda: __all__)
     function = getattr(import_module(f"autolab.nn.functional.{_HOMES[name]}"), name)
     globals()[name] = function
     return function

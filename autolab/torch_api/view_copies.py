@@ -7,8 +7,8 @@ from typing import Any
 
 from autolab.engine.tensor import Tensor
 from autolab.torch_api import index, shape, views
-from autolab.torch_api.arrange import clone, split_with_sizes
 from autolab.torch_api.dims import axis_of, require_tensor
+from autolab.torch_api.joining import clone, split_with_sizes
 from autolab.transforms.level import room_for
 
 # What this module gives: functions of the package, methods of Tensor.

@@ -17,7 +17,7 @@ from autolab.rules import shape as rows
 from autolab.size import Size
 from autolab.torch_api import creation, index, shape
 from autolab.torch_api.dims import axis_of, require_tensor, sizes_of, whole
-from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.layout import returns_fresh_memory
 
 # What this module gives: functions of the package, methods of Tensor.
 FUNCTIONS = (
@@ -33,7 +33,7 @@ OUT = "column_stack diag dstack hstack vstack"
 ALIASES = {"row_stack": "vstack", "swapdims": "transpose"}
 
 
-def several(name: str, given: tuple[Any, ...]) -> list[Tensor]:
+def tensor_list(name: str, given: tuple[Any, ...]) -> list[Tensor]:
     """Tensors given one by one, or as one sequence. Raises TypeError for what is no Tensor."""
     if len(given) == 1 and isinstance(given[0], list | tuple):
         given = tuple(given[0])
@@ -49,7 +49,7 @@ def clone(t: Tensor) -> Tensor:
 
 def _at_least(name: str, raise_dims: Callable[[Tensor], Tensor], doc: str) -> Any:
     def function(*tensors: Any) -> Any:
-        out = tuple(raise_dims(t) for t in several(name, tensors))
+        out = tuple(raise_dims(t) for t in tensor_list(name, tensors))
         return out[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else out
 
     function.__name__ = function.__qualname__ = name
@@ -77,7 +77,7 @@ atleast_3d = _at_least("atleast_3d", _block, "With dims of length 1 around, so t
 
 def _joined(name: str, dim: Callable[[Tensor], int], prepare: Any, doc: str) -> Any:
     def function(tensors: Sequence[Tensor]) -> Tensor:
-        ready = [prepare(t) for t in several(name, (tensors,))]
+        ready = [prepare(t) for t in tensor_list(name, (tensors,))]
         if not ready:
             raise RuntimeError(f"{name} expects a non-empty TensorList")
         return shape.cat(ready, dim(ready[0]))
@@ -97,7 +97,7 @@ column_stack = _joined(
 
 def block_diag(*tensors: Tensor) -> Tensor:
     """The matrices along the diagonal of a larger one, zeros elsewhere; vectors count as rows."""
-    blocks = several("block_diag", tensors)
+    blocks = tensor_list("block_diag", tensors)
     for i, b in enumerate(blocks):
         if b.ndim > 2:
             raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {b.ndim} dimensions")
@@ -114,7 +114,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid: for vectors of lengths n, m, ... one tensor of shape (n, m, ...) each ("ij"), or (m, n, ...) ("xy")."""
-    axes = several("meshgrid", tensors)
+    axes = tensor_list("meshgrid", tensors)
     if not axes:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for t in axes:
@@ -131,7 +131,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All ways to take one entry of each vector, as rows: (n, m, ...) of them; of one vector the vector itself."""
-    vectors = several("cartesian_prod", tensors)
+    vectors = tensor_list("cartesian_prod", tensors)
     for t in vectors:
         if t.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
@@ -303,7 +303,7 @@ def flipud(input: Tensor) -> Tensor:
     return shape.flip(input, 0)
 
 
-@gives_its_own
+@returns_fresh_memory
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by k quarters of a circle in the plane of two dims, from the first towards the second."""
     n, dims = require_tensor(input, "rot90").ndim, list(dims)

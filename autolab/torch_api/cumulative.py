@@ -10,7 +10,7 @@ import numpy as np
 from autolab import dtypes
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.dims import axis_of, require_tensor, to_floats
-from autolab.torch_api.layout import gives_its_own, own
+from autolab.torch_api.layout import forget_base, returns_fresh_memory
 from autolab.torch_api.pointwise import clamp, clone, div, pow, to
 from autolab.torch_api.reduce import cumsum, mean, norm, sum
 from autolab.torch_api.shape import cat, movedim
@@ -54,7 +54,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     return clone(x) if x is input else x  # type: ignore[no-any-return]
 
 
-@gives_its_own
+@returns_fresh_memory
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> list[Tensor]:
     """The derivative along each dim of a function given by samples: central differences inside, one-sided ones at the ends.
 
@@ -140,7 +140,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
 trapz = trapezoid
 
 
-@gives_its_own
+@returns_fresh_memory
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integrals along dim up to each sample but the first, by the trapezoidal rule."""
     axis = axis_of(dim, require_tensor(y, "cumulative_trapezoid", "y").ndim)
@@ -236,4 +236,4 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     if extra < 0 or any(m not in (1, n) for m, n in zip(shape, input.shape[builtins.max(extra, 0) :])):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(input.shape)}}}.")
     dims = [d for d, n in enumerate(input.shape) if d < extra or (shape[d - extra] == 1 and n != 1)]
-    return own(sum(input, dims, True).reshape(shape)) if dims else input  # type: ignore[attr-defined,no-any-return]
+    return forget_base(sum(input, dims, True).reshape(shape)) if dims else input  # type: ignore[attr-defined,no-any-return]

@@ -16,12 +16,12 @@ from autolab.rules import order as rows
 from autolab.torch_api import index as indexing
 from autolab.torch_api.dims import axis_of, require_tensor
 from autolab.torch_api.functions import lerp
-from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.layout import returns_fresh_memory
+from autolab.torch_api.named_results import named
+from autolab.torch_api.not_differentiable import mark_not_differentiable
 from autolab.torch_api.pointwise import clone, isnan
 from autolab.torch_api.reduce import amax, amin
-from autolab.torch_api.results import named
 from autolab.torch_api.sampling import one_by_one
-from autolab.torch_api.underived import underived
 
 # What this module gives: functions of the package, methods of Tensor, functions that take `out=`.
 METHODS = (
@@ -141,7 +141,7 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return results["aminmax"](amin(input, dims, keepdim), amax(input, dims, keepdim))
 
 
-@gives_its_own
+@returns_fresh_memory
 def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
     """The values below which a fraction q (a number or a 1-d tensor) of the entries lies; nan if there is one.
 
@@ -150,7 +150,7 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
 
-@gives_its_own
+@returns_fresh_memory
 def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
     """`quantile` of the entries that are not nan."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
@@ -395,7 +395,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 
 def _without_derivative(made: Any, input: Tensor, function: str, node: str) -> Any:
-    underived(made[0] if isinstance(made, tuple) else made, (input,), function, node)
+    mark_not_differentiable(made[0] if isinstance(made, tuple) else made, (input,), function, node)
     return made
 
 

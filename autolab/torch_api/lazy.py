@@ -20,7 +20,7 @@ class Later:
         return method if instance is None else method.__get__(instance, owner)
 
 
-def bind_later(module: str, names: str) -> None:
+def bind_lazy_methods(module: str, names: str) -> None:
     """Give Tensor methods without loading the module that they stand in."""
     for name in names.split():
         setattr(Tensor, name, Later(module, name))

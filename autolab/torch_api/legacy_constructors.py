@@ -29,7 +29,7 @@ class TypeOfTensor(type):
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
         if device is not None:
             require_cpu(device)
-        return made(args, cls.dtype.numpy, cls.__name__)
+        return from_arguments(args, cls.dtype.numpy, cls.__name__)
 
     def __instancecheck__(cls, thing: Any) -> bool:
         return isinstance(thing, Tensor) and thing.payload.dtype == cls.dtype.numpy
@@ -38,7 +38,7 @@ class TypeOfTensor(type):
         return f"<class 'torch.{cls.__name__}'>"
 
 
-def made(args: tuple[Any, ...], dtype: Any, name: str) -> Tensor:
+def from_arguments(args: tuple[Any, ...], dtype: Any, name: str) -> Tensor:
     """From sizes, uninitialised; or from one sequence, array or tensor, its numbers."""
     if all(isinstance(a, int) and not isinstance(a, bool) for a in args) or (len(args) == 1 and type(args[0]) is Size):
         return finish(np.empty(args[0] if args and type(args[0]) is Size else args or (0,), dtype))
@@ -119,7 +119,7 @@ def typename(obj: Any) -> str:
 
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of the same dtype, from sizes (uninitialised) or from a sequence. `new_tensor` and `new_empty` are the newer ways."""
-    return made(args, self.payload.dtype, "new")
+    return from_arguments(args, self.payload.dtype, "new")
 
 
 def volatile(self: Tensor) -> bool:
