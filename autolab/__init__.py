@@ -24,29 +24,25 @@ from autolab.engine.tensor import Tensor
 from autolab.size import Size
 from autolab.torch_api.missing import MissingName as _MissingName, bind_missing as _bind_absent, explain_missing as _explain_missing
 from autolab.torch_api.creation import (
-    arange, as_tensor, device, empty, empty_like, eye, from_dlpack, from_numpy, full, full_like, get_default_dtype, is_tensor,
-    linspace, logspace, ones, ones_like, set_default_dtype, tensor, zeros, zeros_like,
+    as_tensor, device, empty_like, from_dlpack, from_numpy, full_like, get_default_dtype, is_tensor, ones_like, set_default_dtype, tensor,
+    zeros_like,
 )  # fmt: skip
 from autolab.torch_api.generator import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from autolab.torch_api import inplace as _inplace
 from autolab.torch_api.lazy import bind_lazy_methods as _bind_later
-from autolab.torch_api.methods import MODULES as _MODULES
-from autolab.torch_api.numpy_names import with_numpy_names as _with_numpy_names
-from autolab.torch_api.out import with_out as _with_out
+from autolab.torch_api.public import functions as _functions
+from autolab.torch_api.settings import (
+    channels_last, channels_last_3d, contiguous_format, e, inf, nan, newaxis, pi, preserve_format, strided,
+)  # fmt: skip
 from autolab.torch_api.printing import set_printoptions
 from autolab.version import __version__
 
 float, double, half = float32, float64, float16
 int, long, short = int32, int64, int16
-_CREATING = "arange empty eye full linspace logspace ones zeros"
-globals().update({_name: _with_out(globals()[_name], creates=True) for _name in _CREATING.split()})
-for _module in _MODULES:  # PyTorch's functions, a module a family
-    globals().update({_name: _with_numpy_names(getattr(_module, _name)) for _name in _module.FUNCTIONS.split()})
-    globals().update({_name: _with_out(getattr(_module, _name)) for _name in getattr(_module, "OUT", "").split()})
-    globals().update({_name: _with_out(getattr(_module, _name), creates=True) for _name in getattr(_module, "CREATE", "").split()})
-    globals().update({_alias: globals()[_name] for _alias, _name in getattr(_module, "ALIASES", {}).items()})
-
-globals().update({_name: getattr(Tensor, _name) for _name in _inplace.AS_FUNCTIONS.split()})
+for _name, _function in _functions():  # each is declared at its definition, in a file a family
+    setattr(_sys.modules[__name__], _name, _function)
+for _name in _inplace.FUNCTIONS.split():
+    setattr(_sys.modules[__name__], _name, getattr(Tensor, _name))
 
 # What PyTorch has here too, with the same arguments.
 _OF_NN = (

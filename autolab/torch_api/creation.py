@@ -17,6 +17,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.device import CPU, device, require_cpu
 from autolab.torch_api.dims import lengths_of, require_tensor, whole
 from autolab.torch_api.generator import generator, manual_seed
+from autolab.torch_api.public import public
 from autolab.transforms.level import created, shaped
 
 __all__ = ["CPU", "device", "generator", "manual_seed"]
@@ -213,21 +214,25 @@ def _floating(dtype: Any) -> Any:
     return dtypes.default.floating if dtype is None else numpy_dtype(dtype, "tensor")
 
 
+@public(creates=True)
 def empty(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Uninitialised memory of the given sizes."""
     return finish(np.empty(lengths_of(sizes, "empty", size), _floating(dtype)), requires_grad, device)
 
 
+@public(creates=True)
 def zeros(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Zeros of the given sizes."""
     return finish(np.zeros(lengths_of(sizes, "zeros", size), _floating(dtype)), requires_grad, device)
 
 
+@public(creates=True)
 def ones(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones of the given sizes."""
     return finish(np.ones(lengths_of(sizes, "ones", size), _floating(dtype)), requires_grad, device)
 
 
+@public(creates=True)
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of `size` filled with one number; its dtype follows the number unless given."""
     if not isinstance(size, list | tuple):
@@ -245,6 +250,7 @@ def _number(value: Any, what: str) -> Any:
     return value
 
 
+@public(creates=True)
 def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
            requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Numbers from `start` (default 0) up to, not including, `end`."""
@@ -270,11 +276,13 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
     return finish((start + np.arange(count) * step).astype(numpy_dtype(dtype, "arange")), requires_grad, device)
 
 
+@public(creates=True)
 def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """`steps` evenly spaced numbers, both ends included."""
     return finish(_spaced("linspace", start, end, steps, _floating(dtype)), requires_grad, device)
 
 
+@public(creates=True)
 def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:  # fmt: skip
     """`steps` numbers from base**start to base**end, with evenly spaced logarithms."""
@@ -302,6 +310,7 @@ def _spaced(name: str, start: Any, end: Any, steps: int, made: Any) -> Any:
     return np.where(k < steps // 2, low + gap * k, high - gap * (steps - 1 - k) if steps > 1 else low).astype(made)
 
 
+@public(creates=True)
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Ones on the diagonal, zeros elsewhere: shape (n, m)."""
     for name, length in (("n", n), ("m", 0 if m is None else m)):

@@ -12,14 +12,9 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.dims import axis_of, require_tensor, to_floats
 from autolab.torch_api.layout import forget_base, returns_fresh_memory
 from autolab.torch_api.pointwise import clamp, clone, div, pow, to
+from autolab.torch_api.public import method, public
 from autolab.torch_api.reduce import cumsum, mean, norm, sum
 from autolab.torch_api.shape import cat, movedim
-
-# What this module gives: functions of the package, methods of Tensor, functions that take `out=`.
-FUNCTIONS = "corrcoef cov cumulative_trapezoid diff dist gradient renorm trapezoid trapz"
-METHODS = "corrcoef cov diff dist renorm sum_to_size"
-IN_PLACE = "renorm"
-OUT = "diff dist renorm"
 
 
 def _narrowed(x: Tensor, axis: int, start: int, stop: int | None) -> Tensor:
@@ -27,6 +22,7 @@ def _narrowed(x: Tensor, axis: int, start: int, stop: int | None) -> Tensor:
     return x[(slice(None),) * (axis % x.ndim) + (slice(start, stop),)]  # type: ignore[index,no-any-return]
 
 
+@public(method=True, out=True)
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """The differences between neighbours along dim, n times over; of bools, whether they differ."""
     axis = axis_of(dim, require_tensor(input, "diff").ndim)
@@ -54,6 +50,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     return clone(x) if x is input else x  # type: ignore[no-any-return]
 
 
+@public
 @returns_fresh_memory
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> list[Tensor]:
     """The derivative along each dim of a function given by samples: central differences inside, one-sided ones at the ends.
@@ -131,15 +128,14 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
     return heights * (at[..., 1:] - at[..., :-1]) / 2
 
 
+@public(aliases="trapz")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integral along dim by the trapezoidal rule; samples stand dx apart (default 1), or at x."""
     areas = _areas("trapezoid", y, x, 1 if dx is None else dx, dim)
     return sum(areas, -1)
 
 
-trapz = trapezoid
-
-
+@public
 @returns_fresh_memory
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integrals along dim up to each sample but the first, by the trapezoidal rule."""
@@ -148,6 +144,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
     return movedim(cumsum(areas, -1), -1, axis)
 
 
+@public(method=True)
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariance matrix of variables (rows) over observations (columns), weighted by how often and how much they count."""
     x: Any = require_tensor(input, "cov")
@@ -195,6 +192,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     return out.reshape(()) if x.shape[0] == 1 else out  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def corrcoef(input: Tensor) -> Tensor:
     """The matrix of correlation coefficients of variables (rows) over observations (columns), within [-1, 1]."""
     if require_tensor(input, "corrcoef").ndim > 2:
@@ -206,12 +204,14 @@ def corrcoef(input: Tensor) -> Tensor:
     return clamp(c / spread.reshape(-1, 1) / spread, -1, 1)  # type: ignore[attr-defined]
 
 
+@public(method=True, out=True)
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of input - other."""
     require_tensor(other, "dist", "other", 2)
     return norm(require_tensor(input, "dist") - other, p)  # type: ignore[operator]
 
 
+@public(method=True, inplace=True, out=True)
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Slices along dim whose p-norm exceeds maxnorm, scaled down to it."""
     x: Any = require_tensor(input, "renorm")
@@ -227,6 +227,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     return x * (maxnorm / (size + 1e-7)).where(too_long, new_tensor(np.ones((), x.payload.dtype)[()]))  # type: ignore[no-any-return]
 
 
+@method
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """The sum over the dims along which a tensor of this size would have been stretched to the input's shape."""
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)

@@ -13,13 +13,8 @@ from autolab.rules import index as rows
 from autolab.rules import strided
 from autolab.torch_api.dims import axis_of, require_tensor, whole
 from autolab.torch_api.layout import forget_base
+from autolab.torch_api.public import public
 from autolab.torch_api.shape import common_shape, expand, reshape, unsqueeze
-
-# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-FUNCTIONS = "gather index_add index_select masked_select narrow nonzero scatter_add select"
-METHODS = "index_add index_select gather masked_select narrow nonzero scatter_add select"
-IN_PLACE = "index_add scatter_add"
-OUT = "gather index_add index_select masked_select nonzero scatter_add"
 
 Key = tuple[Any, ...]
 SEVERAL = (list, tuple, slice, Tensor)
@@ -129,6 +124,7 @@ def from_the_end(ndim: int, dim: int, item: Any) -> Key:
     return (..., item, *ALL[: ndim - dim - 1])
 
 
+@public(method=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The slice at one index of a dim, which disappears: a view. Raises IndexError out of bounds."""
     axis = axis_of(dim, require_tensor(input, "select").ndim)
@@ -164,6 +160,7 @@ def _plain(end: Any) -> bool:
     return end is None or type(end) is int
 
 
+@public(method=True)
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries of a dim from `start` on: a view."""
     axis = axis_of(dim, require_tensor(input, "narrow").ndim)
@@ -221,6 +218,7 @@ def index_tensor(index: Any, name: str) -> Tensor:
     return index  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """out[i][j] = input[index[i][j]][j] for dim 0, and so on: one entry picked along dim for each entry of index.
 
@@ -277,6 +275,7 @@ def check_scatter(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor
     return index, cut(src, 0, slice(0, index.payload.size)) if src.ndim else src
 
 
+@public(method=True, inplace=True, out=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """input with each entry of src added where index says along dim: the transpose of gather."""
     index_tensor(index, "scatter")
@@ -287,6 +286,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return apply(rows.scatter_add, (input, index, src), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of a dim that a 1-d index lists, in its order."""
     index_tensor(index, "index_select")
@@ -302,6 +302,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return apply(rows.index_select, (input, index if index.ndim else unsqueeze(index, 0)), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
 
 
+@public(method=True, inplace=True, out=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """input with the slices of source added where a 1-d index says along dim."""
     index_tensor(index, "index_add_")
@@ -330,6 +331,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return apply(rows.index_add, (input, index, source), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The entries where the boolean mask holds, in one dim."""
     if require_tensor(mask, "masked_select", "mask", 2).payload.dtype != np.bool_:
@@ -348,6 +350,7 @@ def one_shape_for_all(input: Tensor, name: str) -> Tensor:
     return input
 
 
+@public(method=True, out=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the entries that are not zero: (count, ndim), or one index tensor for each dim."""
     found = np.nonzero(np.atleast_1d(one_shape_for_all(input, "nonzero").payload))

@@ -16,10 +16,11 @@ from autolab.rules import index as index_rows
 from autolab.torch_api import pointwise, shape
 from autolab.torch_api.dims import require_tensor
 from autolab.torch_api.index import check_key, expand_key, getitem
+from autolab.torch_api.node_names import rename_node
+from autolab.torch_api.public import method
 
-METHODS = "copy_ fill_ zero_"
 # Methods that PyTorch also has as functions: torch.relu_(x).
-AS_FUNCTIONS = (
+FUNCTIONS = (
     "abs_ acos_ acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ "
     "clamp_min_ clip_ cos_ cosh_ deg2rad_ erf_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ "
     "log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ "
@@ -102,6 +103,7 @@ def save_target_of_composites(node: Any, target: Tensor, start: int) -> None:
         below += [edge[0] for edge in node.edges if edge is not None and edge[0].seq > start]
 
 
+@method
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Write the entries of src, broadcast and cast, into this tensor."""
     require_tensor(src, "copy_", "other")
@@ -114,6 +116,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     return overwrite(self, elementwise.copy(self, src))
 
 
+@method
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one number into every entry."""
     may_write(self)
@@ -126,19 +129,13 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return overwrite(self, elementwise.fill(self, value))
 
 
+@method
 def zero_(self: Tensor) -> Tensor:
     """Write zeros into every entry."""
     may_write(self)
     result = elementwise.fill(self, 0)
     rename_node(result.edge, "ZeroBackward0")
     return overwrite(self, result)
-
-
-def rename_node(edge: Any, name: str) -> None:
-    """PyTorch counts in-place forms as functions of their own: TBackward1 is t_, where TBackward0 is t."""
-    if edge is not None and edge[0].op is not None:
-        node = edge[0]
-        node.__class__ = node.op.node_class(sum(1 << i for i, e in enumerate(node.edges) if e is not None), name)
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:

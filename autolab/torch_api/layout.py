@@ -13,14 +13,13 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import elementwise as rows
 from autolab.rules.strided import owned
 from autolab.torch_api.dims import axis_of
+from autolab.torch_api.public import method
 from autolab.transforms.batched import in_vmap
-
-FUNCTIONS = ""
-METHODS = "contiguous is_contiguous stride"
 
 CHANNELS_LAST = {"torch.channels_last": (0, 2, 3, 1), "torch.channels_last_3d": (0, 2, 3, 4, 1)}
 
 
+@method
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """Itself if its memory is in order, else a copy."""
     return self if is_contiguous(self, memory_format) else apply(rows.clone, (self,), {"order": "C"})  # type: ignore[no-any-return]
@@ -54,6 +53,7 @@ def returns_fresh_memory(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
+@method
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether the entries lie in order without gaps: row by row, or as the memory format says."""
     order = CHANNELS_LAST.get(repr(memory_format))
@@ -66,6 +66,7 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     return len(order) == self.ndim and bool(self.payload.transpose(order).flags.c_contiguous)
 
 
+@method
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Steps between neighbours along each dim, counted in entries."""
     steps = layout_of(self.payload)

@@ -13,12 +13,8 @@ from autolab.engine.tensor import SAME, Tensor, new_tensor
 from autolab.size import Size
 from autolab.torch_api.creation import as_array, finish
 from autolab.torch_api.device import require_cpu
+from autolab.torch_api.public import method, public
 from autolab.torch_api.settings import strided
-
-TITLES = [f"{d.title}Tensor" for d in dtypes.ALL]
-# What this module gives: functions of the package, methods of Tensor.
-FUNCTIONS = " ".join(["get_device is_same_size is_signed typename", *TITLES])
-METHODS = "cuda get_device is_pinned is_same_size is_set_to is_shared is_signed new pin_memory xpu"
 
 
 class TypeOfTensor(type):
@@ -53,62 +49,75 @@ def from_arguments(args: tuple[Any, ...], dtype: Any, name: str) -> Tensor:
 
 def _typed(d: dtypes.dtype) -> Any:
     doc = f"A tensor of {d.name}, from sizes (uninitialised) or from a sequence; `torch.tensor(..., dtype={d!r})` is the newer way."
-    return TypeOfTensor(f"{d.title}Tensor", (), {"dtype": d, "__doc__": doc, "__module__": __name__})
+    return public(TypeOfTensor(f"{d.title}Tensor", (), {"dtype": d, "__doc__": doc, "__module__": __name__}))
 
 
-globals().update(zip(TITLES, map(_typed, dtypes.ALL)))
+HalfTensor, BFloat16Tensor = _typed(dtypes.float16), _typed(dtypes.bfloat16)
+FloatTensor, DoubleTensor = _typed(dtypes.float32), _typed(dtypes.float64)
+ByteTensor, CharTensor, ShortTensor = _typed(dtypes.uint8), _typed(dtypes.int8), _typed(dtypes.int16)
+IntTensor, LongTensor, BoolTensor = _typed(dtypes.int32), _typed(dtypes.int64), _typed(dtypes.bool_)
 
 
 # -- facts -----------------------------------------------------------------------------------------------
 
 
+@method
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """Raises AssertionError: there is no such device."""
     require_cpu("cuda")
     return self
 
 
+@method
 def xpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """Raises AssertionError: there is no such device."""
     raise AssertionError("Torch not compiled with XPU enabled: autolab computes on the CPU.")
 
 
+@method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Raises RuntimeError: memory is pinned for a device, and there is none."""
     raise RuntimeError("Cannot access accelerator device when none is available. autolab computes on the CPU: leave pin_memory out.")
 
 
+@public(method=True)
 def get_device(input: Tensor) -> int:
     """-1: the number of the CPU."""
     return -1
 
 
+@method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
     """False."""
     return False
 
 
+@method
 def is_shared(self: Tensor) -> bool:
     """False: memory belongs to one process."""
     return False
 
 
+@public(method=True)
 def is_signed(self: Tensor) -> bool:
     """Whether the dtype holds negative numbers."""
     return self.dtype.is_signed  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether the two have one shape."""
     return self.shape == other.shape
 
 
+@method
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether the two look at the same entries of the same memory."""
     a, b = self.writable_array(), tensor.writable_array()
     return bool(a.__array_interface__ == b.__array_interface__)
 
 
+@public
 def typename(obj: Any) -> str:
     """The name of the type of a thing: `torch.FloatTensor` for a tensor of float32."""
     if isinstance(obj, Tensor):
@@ -117,6 +126,7 @@ def typename(obj: Any) -> str:
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
+@method
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of the same dtype, from sizes (uninitialised) or from a sequence. `new_tensor` and `new_empty` are the newer ways."""
     return from_arguments(args, self.payload.dtype, "new")

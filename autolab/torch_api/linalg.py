@@ -12,13 +12,9 @@ from autolab.engine.tensor import Tensor
 from autolab.rules import linalg as rows
 from autolab.torch_api.dims import evened_out, require_tensor
 from autolab.torch_api.layout import forget_base
+from autolab.torch_api.public import public
 from autolab.torch_api.shape import permute, reshape, unsqueeze
 from autolab.transforms.batched import in_vmap
-
-# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-FUNCTIONS = "bmm dot einsum matmul mm mv outer"
-METHODS = "bmm dot matmul mm mv outer"
-OUT = "bmm dot matmul mm mv outer"
 
 NONE: dict[str, Any] = {}
 # The names of dtypes in C++, which PyTorch uses in one message.
@@ -26,6 +22,7 @@ CPP = {"Float": "float", "Double": "double", "Half": "c10::Half", "BFloat16": "c
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+@public(method=True, out=True)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product; vectors are taken as a row on the left, a column on the right; leading dims broadcast.
 
@@ -119,7 +116,7 @@ def _of_rank(name: str, row: Op, ranks: tuple[int, int], messages: tuple[str, st
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return function
+    return public(function, method=True, out=True)
 
 
 mm = _of_rank("mm", rows.mm, (2, 2), ("self must be a matrix", "mat2 must be a matrix"), "Matrix times matrix.")
@@ -137,6 +134,7 @@ bmm = _of_rank(
 )  # fmt: skip
 
 
+@public(method=True, out=True, aliases="ger")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
     for name, t in (("self", require_tensor(input, "outer")), ("vec2", require_tensor(vec2, "outer", "vec2", 2))):
@@ -145,6 +143,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return reshape(input, -1, 1) * vec2  # type: ignore[operator,no-any-return]
 
 
+@public
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Sums of products named by letters: einsum("ij,jk->ik", a, b) is a @ b. "..." stands for leading dims.
 

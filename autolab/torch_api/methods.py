@@ -16,40 +16,10 @@ from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
-from autolab.torch_api import (
-    creation,
-    cumulative,
-    dtype_info,
-    functions,
-    index,
-    inplace,
-    joining,
-    layout,
-    legacy_constructors,
-    linalg,
-    more_creation,
-    overriding,
-    pointwise,
-    printing,
-    products,
-    random,
-    reduce,
-    scatter,
-    settings,
-    shape,
-    sorting,
-    special,
-    storage,
-    view_copies,
-    views,
-)
+from autolab.torch_api import creation, index, inplace, legacy_constructors, linalg, more_creation, overriding, pointwise, printing, shape
 from autolab.torch_api.numpy_names import with_numpy_names
+from autolab.torch_api.public import DECLARED
 
-# The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
-MODULES: tuple[Any, ...] = (
-    pointwise, functions, reduce, shape, index, scatter, joining, linalg, products, random, views, view_copies, sorting,
-    cumulative, dtype_info, settings, legacy_constructors, more_creation, special, storage, layout,
-)  # fmt: skip
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 
@@ -119,7 +89,7 @@ AUGMENTED = {
     "__iadd__": pointwise.add, "__isub__": pointwise.sub, "__imul__": pointwise.mul, "__itruediv__": pointwise.div,
     "__ipow__": pointwise.pow, "__ifloordiv__": pointwise.floor_divide, "__imod__": pointwise.remainder,
     "__iand__": pointwise.bitwise_and, "__ior__": pointwise.bitwise_or, "__ixor__": pointwise.bitwise_xor,
-    "__ilshift__": functions.bitwise_left_shift, "__irshift__": functions.bitwise_right_shift,
+    "__ilshift__": pointwise.bitwise_left_shift, "__irshift__": pointwise.bitwise_right_shift,
 }  # fmt: skip
 OPERATORS: dict[str, Callable[..., Any]] = {
     **{name: operator(name, row) for name, row in ROWS.items()},
@@ -128,8 +98,8 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "__pow__": _pow, "__rpow__": reflected(rows.pow), "__matmul__": _matmul_first, "__rmatmul__": _rmatmul,
     "__and__": bits(pointwise.bitwise_and), "__rand__": bits(pointwise.bitwise_and), "__or__": bits(pointwise.bitwise_or),
     "__ror__": bits(pointwise.bitwise_or), "__xor__": bits(pointwise.bitwise_xor), "__rxor__": bits(pointwise.bitwise_xor),
-    "__lshift__": bits(functions.bitwise_left_shift), "__rlshift__": bits(lambda x, y: functions.bitwise_left_shift(y, x)),
-    "__rshift__": bits(functions.bitwise_right_shift), "__rrshift__": bits(lambda x, y: functions.bitwise_right_shift(y, x)),
+    "__lshift__": bits(pointwise.bitwise_left_shift), "__rlshift__": bits(lambda x, y: pointwise.bitwise_left_shift(y, x)),
+    "__rshift__": bits(pointwise.bitwise_right_shift), "__rrshift__": bits(lambda x, y: pointwise.bitwise_right_shift(y, x)),
     "__neg__": pointwise.neg, "__pos__": lambda self: self, "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
     **{name: inplace.augmented_assignment(function.__name__, function) for name, function in AUGMENTED.items()},
     "__getitem__": index.getitem, "__setitem__": inplace.setitem,
@@ -307,7 +277,6 @@ def _as_type(d: dtypes.dtype) -> Callable[..., Any]:
 
 SPECIAL: dict[str, Any] = {
     "item": item, "numpy": numpy, "tolist": tolist, "dim": lambda self: self.ndim, "ndimension": lambda self: self.ndim,
-    "is_floating_point": lambda self: self.payload.dtype in dtypes.FLOATING,
     "where": lambda self, condition, other: pointwise.where(condition, self, other),
     "nelement": lambda self: shape.numel(self), "type_as": lambda self, other: pointwise.to(self, other),
     "element_size": lambda self: self.payload.dtype.itemsize, "cpu": lambda self: self,
@@ -328,30 +297,25 @@ SPECIAL: dict[str, Any] = {
     "bool": _as_type(dtypes.bool_), "type": type_name,
     "real": property(lambda self: self), "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.H), "mH": property(shape.mH),
     "device": property(lambda self: creation.CPU),
-    "imag": property(functions.imag), "is_cuda": False, "is_sparse": False, "names": None,
+    "imag": property(pointwise.imag), "is_cuda": False, "is_sparse": False, "names": None,
     "itemsize": property(lambda self: self.payload.dtype.itemsize), "nbytes": property(lambda self: self.payload.nbytes),
 }  # fmt: skip
 
 
 def bind() -> None:
-    """Give Tensor what the modules name in METHODS, IN_PLACE and ALIASES, and everything in the tables above."""
-    for module in MODULES:
-        for name in module.METHODS.split():
-            setattr(Tensor, name, with_numpy_names(getattr(module, name)))
-        for name in getattr(module, "IN_PLACE", "").split():
-            setattr(Tensor, f"{name}_", inplace.inplace_form(name, getattr(module, name)))
-        for alias, name in getattr(module, "ALIASES", {}).items():
-            for ending in ("", "_"):
-                if hasattr(Tensor, name + ending):
-                    setattr(Tensor, alias + ending, getattr(Tensor, name + ending))
-    for name in inplace.METHODS.split():
-        setattr(Tensor, name, getattr(inplace, name))
+    """Give Tensor the methods declared where they are defined, and everything in the tables above."""
+    for declared in DECLARED:
+        if declared.method:
+            function = with_numpy_names(declared.function)
+            for name in declared.names:
+                setattr(Tensor, name, function)
+        if declared.inplace:
+            write = inplace.inplace_form(declared.names[0], declared.function)
+            for name in declared.names:
+                setattr(Tensor, f"{name}_", write)
     for table in (OPERATORS, SPECIAL, legacy_constructors.FACTS):
         for name, function in table.items():
             if isinstance(function, FunctionType) and getattr(Tensor, function.__name__, None) is not function:
                 function.__name__ = function.__qualname__ = name  # unless it has a name already under which Tensor has it
             setattr(Tensor, name, function)
     overriding.bind()
-
-
-bind()

@@ -16,14 +16,7 @@ from autolab.torch_api import creation, index, joining, pointwise, reduce, shape
 from autolab.torch_api.dims import axis_of, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import bmm, dot, matmul, mm, mv, outer
-
-# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-FUNCTIONS = "addbmm addmm addmv addr baddbmm cdist chain_matmul cross inner kron pdist tensordot vander vdot"
-METHODS = "addbmm addmm addmv addr baddbmm cross inner kron trace vdot"
-IN_PLACE = "addbmm addmm addmv addr baddbmm"
-OUT = "addbmm addmm addmv addr baddbmm chain_matmul cross inner kron tensordot vdot"
-ALIASES = {"ger": "outer"}
-
+from autolab.torch_api.public import method, public
 
 # -- something plus a product --------------------------------------------------------------------
 
@@ -68,7 +61,7 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return function
+    return public(function, method=True, inplace=True, out=True)
 
 
 def check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
@@ -100,11 +93,13 @@ addbmm = _plus("addbmm", _sum_of_products, ("batch1", "batch2"), "beta * input +
 # -- along chosen dims ---------------------------------------------------------------------------
 
 
+@public(method=True, out=True)
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """The sum of the products of two vectors (dot, where there are no complex numbers)."""
     return dot(input, other)
 
 
+@public(method=True, out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products along the last dims: (..., k), (..., k) -> (..., ...). With a number, the product."""
     require_tensor(input, "inner")
@@ -119,6 +114,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, ([-1], [-1]))
 
 
+@public(out=True)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sums of products over pairs of dims: the last `dims` of a with the first of b, or the two lists of dims."""
     require_tensor(a, "tensordot", "a")
@@ -153,6 +149,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return shape.reshape(flat, rows + columns)
 
 
+@public(method=True, out=True)
 @returns_fresh_memory
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: every entry of input times the whole of other."""
@@ -162,6 +159,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return shape.reshape(apart, *(m * k for m, k in zip(a, b)))
 
 
+@method
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if modes.autocast is not None:
@@ -171,6 +169,7 @@ def trace(input: Tensor) -> Tensor:
     return reduce.sum(shape.diagonal(input))
 
 
+@public(method=True, out=True)
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along a dim of length 3 (the first such dim, if none is named)."""
     require_tensor(input, "cross")
@@ -203,6 +202,7 @@ def vector_product(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
 # -- of many -------------------------------------------------------------------------------------
 
 
+@public(out=True)
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of all the matrices, in the cheapest order."""
     factors = joining.tensor_list("chain_matmul", matrices)
@@ -231,6 +231,7 @@ def multiply(factors: Sequence[Tensor]) -> Tensor:
     return product(0, n - 1)
 
 
+@public
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Powers of the entries of a vector as columns, the highest first unless `increasing`."""
     if require_tensor(x, "vander", "x").ndim != 1:
@@ -258,6 +259,7 @@ def powers(x: Tensor, n: int) -> Tensor:
 # -- distances -----------------------------------------------------------------------------------
 
 
+@public
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The p-distances between all rows of two matrices: (..., n, k), (..., m, k) -> (..., n, m).
 
@@ -290,6 +292,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     return reduce.norm(shape.unsqueeze(x1, -2) - shape.unsqueeze(x2, -3), p, -1)  # type: ignore[operator]
 
 
+@public
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-distances between all pairs of rows of a matrix, in one dim: (n, k) -> (n * (n - 1) / 2,)."""
     if require_tensor(input, "pdist").ndim != 2:

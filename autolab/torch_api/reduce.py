@@ -17,15 +17,7 @@ from autolab.rules import reduce as rows
 from autolab.torch_api.dims import Dims, axes_of, axis_of, require_floats, require_tensor, to_floats, whole
 from autolab.torch_api.named_results import named
 from autolab.torch_api.pointwise import clone, maximum, minimum, to
-
-# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-METHODS = (
-    "all amax amin any argmax argmin count_nonzero cumprod cumsum log_softmax logcumsumexp logsumexp max mean min nanmean nansum norm "
-    "prod softmax std sum var"
-)
-FUNCTIONS = f"{METHODS} std_mean var_mean"
-IN_PLACE = "cumprod cumsum"
-OUT = METHODS  # what takes `out=`
+from autolab.torch_api.public import public
 
 
 def _reduce(row: Op, input: Tensor, dim: Any, keepdim: bool, **settings: Any) -> Tensor:
@@ -36,6 +28,7 @@ def _reduce(row: Op, input: Tensor, dim: Any, keepdim: bool, **settings: Any) ->
     return apply(row, (input,), {"axis": axis, "keepdims": keepdim, **settings})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of all entries, or along dim(s). Integers and bools are summed as int64.
 
@@ -50,6 +43,7 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
     return _reduce(rows.sum, input, dim, keepdim)
 
 
+@public(method=True, out=True)
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of all entries, or along dim(s). Raises RuntimeError for integers."""
     require_tensor(input, "mean")
@@ -93,7 +87,8 @@ def _spread(row: Op, name: str, doc: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return function
+    single = name in ("var", "std")
+    return public(function, method=single, out=single)
 
 
 var = _spread(rows.var, "var", "Variance over all entries or along dim(s), divided by n - correction (default 1).")
@@ -102,6 +97,7 @@ var_mean = _spread(rows.var_mean, "var_mean", "(var, mean), of all entries or al
 std_mean = _spread(rows.std_mean, "std_mean", "(std, mean), of all entries or along dim(s); arguments as for `std`.")
 
 
+@public(method=True, out=True)
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The product of all entries, or along one dim. Its gradient is right at zeros too."""
     require_tensor(input, "prod")
@@ -130,7 +126,7 @@ def _extreme(name: str, of_all: Op, along: Op, pairwise: Any, result: Any) -> An
         return result(*apply(along, (input,), {"axis": axis, "keepdims": keepdim}))
 
     function.__name__ = function.__qualname__ = name
-    return function
+    return public(function, method=True, out=True)
 
 
 def _need_entries(name: str, input: Tensor, axis: Any, error: type[Exception] = RuntimeError) -> None:
@@ -158,12 +154,14 @@ min.__doc__ = """The smallest entry; or along one dim (values, indices), the fir
 Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all."""
 
 
+@public(method=True, out=True)
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """The largest entries along dim(s); ties share the gradient."""
     _need_entries("amax", require_tensor(input, "amax"), axes_of(dim, input.ndim))
     return _reduce(rows.amax, input, dim, keepdim)
 
 
+@public(method=True, out=True)
 def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """The smallest entries along dim(s); ties share the gradient."""
     _need_entries("amin", require_tensor(input, "amin"), axes_of(dim, input.ndim))
@@ -178,18 +176,20 @@ def _where_is(row: Op, name: str, doc: str) -> Any:
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return function
+    return public(function, method=True, out=True)
 
 
 argmax = _where_is(rows.argmax, "argmax", "The index of the largest entry (of the flattened tensor, or along dim); int64.")
 argmin = _where_is(rows.argmin, "argmin", "The index of the smallest entry (of the flattened tensor, or along dim); int64.")
 
 
+@public(method=True, out=True)
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether every entry is nonzero (as uint8 for uint8)."""
     return _truth(rows.all, input, dim, keepdim)
 
 
+@public(method=True, out=True)
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether some entry is nonzero (as uint8 for uint8)."""
     return _truth(rows.any, input, dim, keepdim)
@@ -203,6 +203,7 @@ def _truth(row: Op, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return to(result, dtypes.uint8) if input.payload.dtype == np.uint8 else result
 
 
+@public(method=True, out=True)
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the entries that are not nan. Integers and bools are summed as int64."""
     require_tensor(input, "nansum")
@@ -213,6 +214,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any
     return _reduce(rows.nansum, input, dim, keepdim)
 
 
+@public(method=True, out=True)
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of the entries that are not nan. Raises RuntimeError for integers."""
     if require_tensor(input, "nanmean").payload.dtype not in dtypes.FLOATING:
@@ -220,11 +222,13 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: An
     return nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)  # type: ignore[operator,no-any-return]
 
 
+@public(method=True, out=True)
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """log(sum(exp(input))) along dim(s), without overflow."""
     return _reduce(rows.logsumexp, to_floats(require_tensor(input, "logsumexp")), dim, keepdim)
 
 
+@public(method=True, inplace=True, out=True)
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running sums along dim."""
     require_tensor(input, "cumsum")
@@ -235,6 +239,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return apply(rows.cumsum, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
 
 
+@public(method=True, inplace=True, out=True)
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running products along dim. The gradient is right at zeros too."""
     require_tensor(input, "cumprod")
@@ -246,6 +251,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return clone(input) if axis is None else apply(rows.cumprod, (input,), {"axis": axis})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """log of the running sums of exp(input) along dim, without overflow."""
     require_floats(require_tensor(input, "logcumsumexp"), "logcumsumexp_out_cpu")
@@ -253,6 +259,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     return clone(input) if axis is None else apply(rows.logcumsumexp, (input,), {"axis": axis})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """exp(input) scaled to add up to 1 along dim."""
     input = require_tensor(input, "softmax") if dtype is None else to(input, dtype)
@@ -260,6 +267,7 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return apply(nn_rows.softmax, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """log(softmax(input)) along dim, without losing small probabilities."""
     input = require_tensor(input, "log_softmax") if dtype is None else to(input, dtype)
@@ -267,6 +275,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return apply(nn_rows.log_softmax, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def norm(input: Tensor, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The p-norm of all entries, or along dim(s): p is a number, inf, -inf, "fro" (2), or "nuc" for matrices.
 
@@ -301,6 +310,7 @@ def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return values
 
 
+@public(method=True, out=True)
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """How many entries are not zero."""
     return sum(input != 0, dim)

@@ -17,23 +17,11 @@ from autolab.engine.tensor import Tensor
 from autolab.rules import shape as rows
 from autolab.torch_api.dims import axes_of, axis_of, require_tensor, sizes_of
 from autolab.torch_api.layout import as_bits, contiguous, returns_fresh_memory
+from autolab.torch_api.public import method, public
 from autolab.transforms.batched import first_sample, memory_owner
 
-# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-FUNCTIONS = (
-    "adjoint broadcast_tensors broadcast_to cat chunk diagonal flatten flip movedim numel permute ravel reshape "
-    "roll split squeeze stack t tile transpose tril triu unbind unflatten unsqueeze"
-)
-METHODS = (
-    "adjoint broadcast_to chunk diagonal expand expand_as flatten flip movedim numel "
-    "permute ravel repeat reshape reshape_as roll size split squeeze t tile transpose tril triu "
-    "unbind unflatten unsqueeze view view_as"
-)
-IN_PLACE = "tril triu"
-OUT = "cat stack tril triu"
-ALIASES = {"concat": "cat", "concatenate": "cat", "swapaxes": "transpose", "moveaxis": "movedim"}
 
-
+@method
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or the length of one dim."""
     if dim is None:
@@ -45,6 +33,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     return shape[axis]
 
 
+@public(method=True)
 def numel(self: Tensor) -> int:
     """The number of entries."""
     return self.shape.numel()
@@ -68,11 +57,13 @@ def _complete(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
     return tuple(n // known if s == -1 else s for s in shape)
 
 
+@public(method=True)
 def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     """The same entries in another shape; one length may be -1. Shares memory where it can, copies where it must."""
     return apply(rows.reshape, (input,), {"shape": _complete(sizes_of(sizes, "reshape", "shape", shape), math.prod(input.payload.shape))})  # type: ignore[no-any-return]
 
 
+@method
 def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
     """The same memory in another shape, or read as another dtype. Raises RuntimeError if that needs a copy: then use reshape()."""
     if len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
@@ -95,16 +86,19 @@ def needs_copy(self: Tensor, shape: tuple[int, ...]) -> bool:
     return not np.may_share_memory(np.reshape(sample, shape), base)
 
 
+@method
 def view_as(self: Tensor, other: Tensor) -> Tensor:
     """view(other.shape)."""
     return view(self, require_tensor(other, "view_as", "other").shape)
 
 
+@method
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
     """reshape(other.shape)."""
     return reshape(self, require_tensor(other, "reshape_as", "other").shape)
 
 
+@public(method=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Join the dims from start_dim to end_dim into one."""
     n = input.ndim
@@ -120,11 +114,13 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return apply(rows.reshape, (input,), {"shape": (*s[:start], math.prod(s[start : end + 1]), *s[end + 1 :])})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def ravel(input: Tensor) -> Tensor:
     """All entries in one dim, one behind the other: a view if they lie so already, else a copy."""
     return reshape(contiguous(input), (-1,)) if input.ndim != 1 else view(contiguous(input), (-1,))
 
 
+@public(method=True)
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """Split one dim into several; one of the sizes may be -1."""
     axis = axis_of(dim, input.ndim)
@@ -138,6 +134,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return reshape(input, (*input.shape[:d], *_complete(wanted, n), *input.shape[d + 1 :]))
 
 
+@public(method=True)
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Drop all dims of length 1, or the named ones that have it."""
     if dim is None:
@@ -148,12 +145,14 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     return apply(rows.squeeze, (input,), {"axis": tuple(a for a in axes if input.shape[a] == 1)})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """Insert a dim of length 1."""
     n = input.ndim + 1
     return apply(rows.expand_dims, (input,), {"axis": axis_of(dim, n)})  # type: ignore[no-any-return]
 
 
+@public(method=True, aliases="swapaxes swapdims")
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Swap two dims."""
     n = len(input.payload.shape)
@@ -163,6 +162,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return apply(rows.swapaxes, (input,), {"axis1": a, "axis2": b})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def t(input: Tensor) -> Tensor:
     """The transpose of a matrix. Raises RuntimeError for more than two dims."""
     if input.ndim > 2:
@@ -170,6 +170,7 @@ def t(input: Tensor) -> Tensor:
     return rows.t.run(input, settings={})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The dims in another order."""
     if not order and dims is None:
@@ -187,6 +188,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     return apply(rows.transpose, (input,), {"axes": axes})  # type: ignore[no-any-return]
 
 
+@public(method=True, aliases="moveaxis")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Move dims to other positions."""
     n = input.ndim
@@ -269,6 +271,7 @@ def H(self: Tensor) -> Tensor:
     return permute(self, tuple(range(-1, -self.ndim - 1, -1)))
 
 
+@public(method=True)
 def adjoint(input: Tensor) -> Tensor:
     """The last two dims swapped (and conjugated, were there complex numbers)."""
     if input.ndim < 2:
@@ -276,6 +279,7 @@ def adjoint(input: Tensor) -> Tensor:
     return transpose(input, -2, -1)
 
 
+@method
 def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """Repeat dims of length 1 without copying; -1 keeps a length, and new dims may be put in front."""
     wanted, lengths = sizes_of(sizes, "expand", named=size), self.payload.shape
@@ -297,16 +301,19 @@ def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     return apply(rows.expand, (self,), {"shape": shape})  # type: ignore[no-any-return]
 
 
+@method
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
     """expand(other.shape)."""
     return expand(self, require_tensor(other, "expand_as", "other").shape)
 
 
+@public(method=True)
 def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """expand(size)."""
     return expand(input, *sizes_of(sizes, "broadcast_to", named=size))
 
 
+@public
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """All tensors expanded to their common shape."""
     shape = common_shape(*tensors)
@@ -328,6 +335,7 @@ def common_shape(*tensors: Tensor) -> tuple[int, ...]:
     return shape
 
 
+@public(out=True, aliases="concat concatenate")
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along a dim they already have; the other lengths must agree."""
     tensors = _several("cat", tensors)
@@ -360,6 +368,7 @@ def _do_not_join(tensors: Sequence[Tensor], axis: int | None, dim: int) -> Runti
     return RuntimeError(f"cat(): the shapes {[list(x.shape) for x in tensors]} cannot be joined along dim {dim}")
 
 
+@public(out=True)
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors of one shape along a new dim."""
     tensors = _several("stack", tensors)
@@ -392,6 +401,7 @@ def _several(name: str, tensors: Any) -> list[Tensor]:
     return [to(x, common) for x in tensors]
 
 
+@public(method=True)
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut along a dim into pieces of one length (the last may be shorter), or of the lengths listed."""
     axis = axis_of(dim, tensor.ndim)
@@ -418,6 +428,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     return apply(row, (tensor,), {"sizes": tuple(sizes), "axis": axis})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut along a dim into at most so many pieces of equal length (the last may be shorter)."""
     if chunks <= 0:
@@ -429,6 +440,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, [0] * chunks, dim) if n == 0 else split(input, -(-n // chunks), dim)
 
 
+@public(method=True)
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along a dim, which disappears."""
     axis = axis_of(dim, input.ndim)
@@ -437,12 +449,14 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return apply(rows.unbind, (input,), {"axis": axis})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """Reverse the order along dims (a copy)."""
     axes = axes_of(sizes_of(order, "flip", "dims", dims), input.ndim) or ()
     return apply(rows.flip, (input,), {"axis": axes})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 @returns_fresh_memory
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Shift entries along dims, wrapping around; without dims, over the flattened tensor."""
@@ -462,6 +476,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     return apply(rows.roll, (input,), {"shift": shifts, "axis": axes})  # type: ignore[no-any-return]
 
 
+@method
 def repeat(self: Tensor, *times: Any, repeats: Any = None) -> Tensor:
     """Copies of the whole tensor side by side, so many along each dim; more numbers than dims put new dims in front."""
     times = sizes_of(times, "repeat", "repeats", repeats)
@@ -475,12 +490,14 @@ def repeat(self: Tensor, *times: Any, repeats: Any = None) -> Tensor:
     return apply(rows.repeat, (self,), {"repeats": times})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def tile(input: Tensor, *times: Any, dims: Any = None) -> Tensor:
     """`repeat` that puts ones in front when there are fewer numbers than dims."""
     times = sizes_of(times, "tile", "dims", dims)
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
 
 
+@public(method=True)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The diagonal along two dims, as the last dim of a view."""
     settings = {"offset": offset, "axis1": axis_of(dim1, input.ndim), "axis2": axis_of(dim2, input.ndim)}
@@ -489,6 +506,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return apply(rows.diagonal, (input,), settings)  # type: ignore[no-any-return]
 
 
+@public(method=True, inplace=True, out=True)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle of the matrices, zeros above."""
     _need_matrix("tril", input)
@@ -500,6 +518,7 @@ def _need_matrix(name: str, input: Tensor) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, but it has shape {list(input.shape)}")
 
 
+@public(method=True, inplace=True, out=True)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of the matrices, zeros below."""
     _need_matrix("triu", input)

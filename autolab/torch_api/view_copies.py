@@ -9,21 +9,8 @@ from autolab.engine.tensor import Tensor
 from autolab.torch_api import index, shape, views
 from autolab.torch_api.dims import axis_of, require_tensor
 from autolab.torch_api.joining import clone, split_with_sizes
+from autolab.torch_api.public import public
 from autolab.transforms.level import room_for
-
-# What this module gives: functions of the package, methods of Tensor.
-FUNCTIONS = (
-    "diagonal_scatter select_scatter slice_scatter alias_copy diagonal_copy expand_copy narrow_copy permute_copy "
-    "select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy "
-    "unsqueeze_copy view_copy as_strided_copy unfold_copy"
-)
-METHODS = "diagonal_scatter select_scatter slice_scatter narrow_copy"
-OUT = (
-    "alias_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy slice_copy split_copy "
-    "split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unsqueeze_copy view_copy as_strided_copy "
-    "unfold_copy"
-)
-
 
 # -- written into a copy -------------------------------------------------------------------------
 
@@ -40,11 +27,13 @@ def _scattered(input: Tensor, src: Tensor, name: str, look: Callable[[Tensor], T
     return out
 
 
+@public(method=True)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """input with src on the diagonal of two dims."""
     return _scattered(input, src, "diagonal_scatter", lambda t: shape.diagonal(t, offset, dim1, dim2))
 
 
+@public(method=True)
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """input with src as the slice at one index of a dim."""
     return _scattered(input, src, "select_scatter", lambda t: select(t, dim, index))
@@ -57,6 +46,7 @@ def sliced_dim(input: Tensor, dim: int) -> int:
     return axis + input.ndim
 
 
+@public(method=True)
 def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
     """input with src in place of input[start:end:step] along a dim."""
     d = sliced_dim(input, dim)
@@ -78,7 +68,7 @@ def _copy_of(function: Callable[..., Any], name: str) -> Any:
 
     copied.__name__ = copied.__qualname__ = name
     copied.__doc__ = f"A copy of what `{name.removesuffix('_copy')}` shows."
-    return copied
+    return public(copied, out=True)
 
 
 def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
@@ -91,6 +81,7 @@ diagonal_copy = _copy_of(shape.diagonal, "diagonal_copy")
 expand_copy = _copy_of(shape.expand, "expand_copy")
 
 
+@public(method=True, out=True)
 def narrow_copy(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """A copy of what `narrow` shows."""
     if input.ndim and dim >= input.ndim:

@@ -16,20 +16,15 @@ from autolab.engine.tensor import Tensor, new_tensor, no_accumulator
 from autolab.rules import strided as rows
 from autolab.torch_api import shape
 from autolab.torch_api.dims import axis_of, require_tensor, sizes_of, whole
-from autolab.torch_api.inplace import copy_, fill_, rename_node
+from autolab.torch_api.inplace import copy_, fill_
+from autolab.torch_api.node_names import rename_node
 from autolab.torch_api.not_differentiable import NotImplementedDerivative
+from autolab.torch_api.public import method, public
 from autolab.torch_api.storage import UntypedStorage
 from autolab.transforms.batched import first_sample
 
-UNSAFE = "unsafe_chunk unsafe_split unsafe_split_with_sizes"
-FUNCTIONS = f"as_strided as_strided_scatter detach detach_ {UNSAFE}"
-METHODS = (
-    f"{UNSAFE} "
-    "apply_ as_strided as_strided_ as_strided_scatter detach detach_ fill_diagonal_ map_ resize_ resize_as_ set_ share_memory_ squeeze_ "
-    "storage_offset swapaxes_ swapdims_ t_ transpose_ unfold unsqueeze_"
-)
 
-
+@method
 def storage_offset(self: Tensor) -> int:
     """How many entries lie before this tensor's first one in the memory that it looks into."""
     return rows.owned(np.asarray(first_sample(self)) if self.level else self.writable_array())[1]
@@ -70,6 +65,7 @@ def part(input: Tensor, size: Any, stride: Any, offset: Any, name: str) -> Part:
     return Part(lengths, steps, begin - start, layout_of(input.payload))
 
 
+@public(method=True)
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """A view of the memory: entry [i, j] lies at storage_offset + i * stride[0] + j * stride[1], counted in entries.
 
@@ -83,6 +79,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return apply(rows.as_strided, (input,), {"part": where})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """A copy of input with src where as_strided(input, size, stride, storage_offset) looks. src has the shape `size`."""
     where = part(require_tensor(input, "as_strided_scatter"), size, stride, storage_offset, "as_strided_scatter")
@@ -93,6 +90,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: 
     return apply(rows.as_strided_scatter, (input, src.to(input.dtype)), {"part": where})  # type: ignore[attr-defined,no-any-return]
 
 
+@method
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` entries of one dim, `step` apart, in a new last dim: a view.
 
@@ -118,6 +116,7 @@ def unlinked_pieces(pieces: tuple[Tensor, ...], node: str) -> tuple[Tensor, ...]
     return pieces
 
 
+@public(method=True)
 def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`split`, whose pieces may be written to: they count as tensors of their own, though they lie in the same memory.
 
@@ -126,11 +125,13 @@ def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor,
     return unlinked_pieces(shape.split(tensor, split_size, dim), "UnsafeSplitBackward0")
 
 
+@public(method=True)
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """`split_with_sizes`, whose pieces may be written to: see `unsafe_split`."""
     return unlinked_pieces(shape.split(input, split_sizes, dim), "UnsafeSplitWithSizesBackward0")
 
 
+@public(method=True)
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk`, whose pieces may be written to: see `unsafe_split`."""
     return unlinked_pieces(shape.chunk(input, chunks, dim), "UnsafeSplitBackward0")
@@ -156,7 +157,7 @@ def inplace_view(name: str, function: Callable[..., Any], node: str | Callable[.
 
     in_place.__name__ = in_place.__qualname__ = f"{name}_"
     in_place.__doc__ = f"`{name}`, of this tensor itself. Raises RuntimeError for a leaf that requires grad."
-    return in_place
+    return method(in_place)
 
 
 def record_view_change(self: Tensor, edge: Any, node: str) -> None:
@@ -182,6 +183,7 @@ transpose_ = inplace_view("transpose", shape.transpose, "TransposeBackward1")
 unsqueeze_ = inplace_view("unsqueeze", shape.unsqueeze, "UnsqueezeBackward1")
 
 
+@method
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Look into the memory of `source` from now on (into none without it), and forget the history: nothing can be
     differentiated through it.
@@ -208,6 +210,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     return self
 
 
+@method
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Another size for the same memory; new memory (with zeros behind the old entries) if that is too small.
 
@@ -236,16 +239,19 @@ def check_fits(sizes: tuple[int, ...], itemsize: int) -> None:
             raise RuntimeError(f"{what} calculation overflowed with sizes={list(sizes)}. There is no memory for so many entries.")
 
 
+@method
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
     """resize_(other.shape)."""
     return resize_(self, other.shape)
 
 
+@method
 def share_memory_(self: Tensor) -> Tensor:
     """This tensor. Processes do not share tensors here, so there is nothing to move."""
     return self
 
 
+@method
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Write one number where all indices are equal; with `wrap` again below, where a tall matrix goes on.
 
@@ -263,11 +269,13 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
+@method
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace each number by callable(number), one by one: slow, and not recorded. Raises RuntimeError if this requires grad."""
     return map_entries(self, callable, (self,), "apply_")
 
 
+@method
 def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replace each number by callable(number, number of other), one by one. Raises RuntimeError if this requires grad."""
     return map_entries(self, callable, (self, other), "map_")
@@ -281,6 +289,7 @@ def map_entries(self: Tensor, function: Callable[..., Any], inputs: tuple[Tensor
     return copy_(self, new_tensor(values[()]))
 
 
+@public(method=True)
 def detach(self: Tensor) -> Tensor:
     """The same memory as a tensor without history. Writes through it are counted, so the graph notices them."""
     if self.level:
@@ -290,6 +299,7 @@ def detach(self: Tensor) -> Tensor:
     return t
 
 
+@public(method=True)
 def detach_(self: Tensor) -> Tensor:
     """Forget the history of this tensor: it becomes a leaf that does not require grad. Raises RuntimeError for a view."""
     if self.view_info is not None:
