@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -10,11 +11,13 @@ import numpy as np
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as rows
+from autolab.rules import scatter as scatter_rows
 from autolab.rules import strided
 from autolab.torch_api.dims import axis_of, require_tensor, whole
 from autolab.torch_api.layout import forget_base
+from autolab.torch_api.pointwise import add, clone, mul, where
 from autolab.torch_api.public import public
-from autolab.torch_api.shape import common_shape, expand, reshape, unsqueeze
+from autolab.torch_api.shape import common_shape, expand, movedim, reshape, unsqueeze
 
 Key = tuple[Any, ...]
 SEVERAL = (list, tuple, slice, Tensor)
@@ -51,9 +54,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
             advanced.append(slice(None))
             dim += 1
         elif isinstance(item, Tensor):
-            from autolab.torch_api import index_each
-
-            return index_each.picked(self, items)
+            return pick_each(self, items)
         elif isinstance(item, np.ndarray):
             advanced.append(item)
             dim += item.ndim if item.dtype == np.bool_ else 1
@@ -357,3 +358,79 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     if as_tuple:
         return tuple(new_tensor(i) for i in found)
     return new_tensor(np.stack(found, -1) if input.ndim else np.zeros((len(found[0]), 0), np.int64))
+
+
+# -- x[key] inside vmap, where the key differs between the samples ---------------------------------
+# No view and no array knows such a key. The dims that are indexed are moved to the front and joined into one, and the index tensors
+# become numbers along it.
+
+
+def split_key(items: list[Any]) -> tuple[tuple[Any, ...], list[tuple[int, Any]]]:
+    """The part of a full key that makes a view, and (dim of that view, index) for the rest."""
+    basic: list[Any] = []
+    indices: list[tuple[int, Any]] = []
+    dim = 0
+    for item in items:
+        if isinstance(item, np.ndarray) and item.dtype == np.bool_:
+            for places in np.nonzero(item):
+                indices.append((dim, new_tensor(places)))
+                basic.append(slice(None))
+                dim += 1
+            continue
+        if isinstance(item, Tensor | np.ndarray):
+            if isinstance(item, Tensor) and item.payload.dtype == np.bool_:
+                raise RuntimeError(
+                    "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a "
+                    "boolean mask: each sample would get another number of entries. Use torch.where."
+                )
+            indices.append((dim, item if isinstance(item, Tensor) else new_tensor(item)))
+            item = slice(None)
+        basic.append(item)
+        dim += not isinstance(item, int)
+    return tuple(basic), indices
+
+
+def number_entries(x: Tensor, indices: list[tuple[int, Any]]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+    """x with the indexed dims joined in front, the number along them of each entry picked, and the shape of the index."""
+    lengths = [x.shape[d] for d, _ in indices]
+    front = movedim(x, [d for d, _ in indices], list(range(len(indices))))
+    slices = reshape(front, (math.prod(lengths), *front.shape[len(indices) :]))
+    number: Any = None
+    for (_, index), n in zip(indices, lengths):
+        positive = where(index < 0, index + n, index)
+        number = positive if number is None else add(mul(number, n), positive)
+    return slices, reshape(number, -1), tuple(number.shape)
+
+
+def pick_each(x: Tensor, items: list[Any]) -> Tensor:
+    """x[key] for a full key: first what makes a view, then the index tensors."""
+    basic, indices = split_key(items)
+    x = getitem(x, basic)
+    slices, number, shape = number_entries(x, indices)
+    out = reshape(index_select(slices, 0, number), (*shape, *slices.shape[1:]))
+    dims = [d for d, _ in indices]
+    together = dims == list(range(dims[0], dims[0] + len(dims)))
+    return movedim(out, list(range(len(shape))), [dims[0] + k for k in range(len(shape))]) if together and dims[0] else out
+
+
+def put_each(x: Tensor, indices: list[tuple[int, Any]], value: Tensor, accumulate: bool = False) -> Tensor:
+    """x with value written, or added, at index tensors."""
+    slices, number, shape = number_entries(x, indices)
+    dims = [d for d, _ in indices]
+    rest = slices.shape[1:]
+    if dims == list(range(dims[0], dims[0] + len(dims))) and dims[0]:  # the value has the index's dims where they were in x
+        wanted = (*rest[: dims[0]], *shape, *rest[dims[0] :])
+        value = movedim(expand(value, wanted), [dims[0] + k for k in range(len(shape))], list(range(len(shape))))
+    else:
+        value = expand(value, (*shape, *rest))
+    index = expand(reshape(number, (-1, *(1,) * len(rest))), (math.prod(shape), *rest))
+    value = reshape(value, (math.prod(shape), *rest))
+    if accumulate:
+        written = scatter_add(slices, 0, index, value)
+    elif value.payload.size:
+        check_range(index, slices, -slices.ndim)
+        written = apply(scatter_rows.scatter, (slices, index, value), {"axis": -slices.ndim})
+    else:
+        written = clone(slices)
+    front = [x.shape[d] for d in dims]
+    return movedim(reshape(written, (*front, *rest)), list(range(len(dims))), dims)

@@ -15,7 +15,7 @@ from autolab.rules import elementwise
 from autolab.rules import index as index_rows
 from autolab.torch_api import pointwise, shape
 from autolab.torch_api.dims import require_tensor
-from autolab.torch_api.index import check_key, expand_key, getitem
+from autolab.torch_api.index import check_key, expand_key, getitem, put_each, split_key
 from autolab.torch_api.node_names import rename_node
 from autolab.torch_api.public import method
 
@@ -148,12 +148,10 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         value = new_tensor(np.asarray(value).astype(self.payload.dtype)[()])
     items = expand_key(self, key if type(key) is tuple else (key,))
     if any(isinstance(item, Tensor) for item in items):  # one index for each sample of a vmap
-        from autolab.torch_api import index_each
-
-        basic, indices = index_each.split(items)
+        basic, indices = split_key(items)
         part = getitem(self, basic)
         may_write(part)
-        overwrite(part, index_each.put(part, indices, pointwise.to(value, self.dtype)))
+        overwrite(part, put_each(part, indices, pointwise.to(value, self.dtype)))
         return
     if not any(isinstance(item, np.ndarray) for item in items):
         everything = all(isinstance(item, slice) and item.indices(n) == (0, n, 1) for item, n in zip(items, self.shape))

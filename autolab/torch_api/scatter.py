@@ -14,7 +14,18 @@ from autolab.rules import index as index_rows
 from autolab.rules import scatter as rows
 from autolab.torch_api import creation, pointwise
 from autolab.torch_api.dims import axis_of, require_tensor
-from autolab.torch_api.index import check_key, check_range, check_scatter, expand_key, gather, getitem, index_tensor, scatter_add
+from autolab.torch_api.index import (
+    check_key,
+    check_range,
+    check_scatter,
+    expand_key,
+    gather,
+    getitem,
+    index_tensor,
+    put_each,
+    scatter_add,
+    split_key,
+)
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.node_names import rename_node
 from autolab.torch_api.public import public
@@ -196,9 +207,7 @@ def index_put(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate:
         )
     key = tuple(expand_key(input, tuple(slice(None) if i is None else i for i in indices)))
     if any(isinstance(k, Tensor) for k in key):  # indices that differ between the samples of a vmap
-        from autolab.torch_api import index_each
-
-        return index_each.put(input, index_each.split(list(key))[1], values, accumulate)
+        return put_each(input, split_key(list(key))[1], values, accumulate)
     key = tuple(np.asarray(k) if isinstance(k, int) else k for k in key)
     check_key(input, key)
     if not accumulate:

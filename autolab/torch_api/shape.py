@@ -17,6 +17,7 @@ from autolab.engine.tensor import Tensor
 from autolab.rules import shape as rows
 from autolab.torch_api.dims import axes_of, axis_of, require_tensor, sizes_of
 from autolab.torch_api.layout import as_bits, contiguous, returns_fresh_memory
+from autolab.torch_api.pointwise import to
 from autolab.torch_api.public import method, public
 from autolab.transforms.batched import first_sample, memory_owner
 
@@ -395,8 +396,6 @@ def _several(name: str, tensors: Any) -> list[Tensor]:
     own = [x.payload.dtype for x in tensors]
     if own.count(own[0]) == len(own):
         return tensors
-    from autolab.torch_api.pointwise import to
-
     common = dtypes.of(reduce(dtypes.promote_types, own))
     return [to(x, common) for x in tensors]
 

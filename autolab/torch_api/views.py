@@ -22,6 +22,7 @@ from autolab.torch_api.not_differentiable import NotImplementedDerivative
 from autolab.torch_api.public import method, public
 from autolab.torch_api.storage import UntypedStorage
 from autolab.transforms.batched import first_sample
+from autolab.transforms.level import become_view
 
 
 @method
@@ -148,8 +149,6 @@ def inplace_view(name: str, function: Callable[..., Any], node: str | Callable[.
         check_may_write(self, self.requires_grad)
         out = function(self, *args, **kwargs)
         if self.level:
-            from autolab.transforms.level import become_view
-
             return become_view(self, out)  # type: ignore[no-any-return]
         self.payload = out.payload
         record_view_change(self, out.edge, node if isinstance(node, str) else node(*args, **kwargs))
