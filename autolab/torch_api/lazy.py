@@ -1,15 +1,42 @@
-"""Methods of Tensor that stand in a module which is loaded when one of them is first used."""
+"""What is loaded when it is first used: names of a package, methods of Tensor, modules that a table makes."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from autolab.engine.tensor import Tensor
+from autolab.torch_api.missing import MissingName, explain_missing
 
 
-class Later:
-    """Stands in for a method, and puts the real one in its place when it is asked for."""
+def lazy(package: str, modules: Iterable[str] = (), names: Mapping[str, str] | None = None) -> Callable[[str], Any]:
+    """A `__getattr__` for a package, which loads its modules, and names by the module they are in, when they are first asked for.
+
+        __getattr__ = lazy(__name__, ["init", "utils"], {"Linear": ".modules.linear"})
+
+    It says what was meant by a name that the package does not have.
+    """
+    modules, names = frozenset(modules), names or {}
+
+    def __getattr__(name: str) -> Any:
+        home = sys.modules[package]
+        if name in modules:
+            return explain_missing(import_module(f"{package}.{name}"))
+        if name not in names:
+            raise MissingName(f"module '{package}' has no attribute '{name}'", name, lambda: dir(home))
+        value = getattr(import_module(names[name], package), name)
+        setattr(home, name, value)
+        return value
+
+    __getattr__.says_what_was_meant = True  # type: ignore[attr-defined]
+    return __getattr__
+
+
+class LazyMethod:
+    """A method of Tensor in a module that is loaded when the method is first asked for."""
 
     def __init__(self, module: str, name: str) -> None:
         self.module, self.name = module, name
@@ -21,6 +48,19 @@ class Later:
 
 
 def bind_lazy_methods(module: str, names: str) -> None:
-    """Give Tensor methods without loading the module that they stand in."""
+    """Give Tensor methods without loading the module that they are in."""
     for name in names.split():
-        setattr(Tensor, name, Later(module, name))
+        setattr(Tensor, name, LazyMethod(module, name))
+
+
+class LazyFinder:
+    """Finds modules of a package that nobody else knows, by a finder that is loaded then: `find_spec` of another module."""
+
+    def __init__(self, package: str, finder: str) -> None:
+        self.package, self.finder = package, finder
+
+    def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> Any:
+        """The module's spec, or None. Nothing is loaded for modules of other packages, and for the finder's own."""
+        if not fullname.startswith(f"{self.package}.") or self.finder.startswith(fullname):
+            return None
+        return import_module(self.finder).find_spec(fullname)
