@@ -26,8 +26,6 @@ def refuse(error: type[Exception], text: str) -> Callable[..., Any]:
     return function
 
 
-# -- devices -----------------------------------------------------------------------------------------------
-
 AVAILABLE = {"is_available": ("False: autolab computes on the CPU.", lambda: False)}
 BUILT = {"is_built": ("False: autolab computes on the CPU.", lambda: False)}
 DEVICE = {
@@ -81,8 +79,7 @@ CPU = {
 }
 
 
-# -- kernels of attention: all mean the same sums ------------------------------------------------------------
-
+# Kernels of attention: all mean the same sums.
 attention_kernels = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True}
 
 
@@ -120,9 +117,6 @@ CUDNN = {
     **AVAILABLE, "allow_tf32": False, "benchmark": False, "deterministic": True, "enabled": True,
     "version": ("None: cuDNN is not here.", lambda: None),
 }  # fmt: skip
-
-
-# -- processes and compilers ---------------------------------------------------------------------------------
 
 
 def no_group(name: str) -> dict[str, Any]:
@@ -187,8 +181,6 @@ def wrap(fn_or_name: Any) -> Any:
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
     return fn_or_name
 
-
-# -- the table -----------------------------------------------------------------------------------------------
 
 MODULES: dict[str, Any] = {
     "autolab._C": "autolab.compat.c_module",

@@ -17,7 +17,7 @@ from autolab.torch_api import pointwise, shape
 from autolab.torch_api.dims import require_tensor
 from autolab.torch_api.index import check_key, expand_key, getitem, put_each, split_key
 from autolab.torch_api.node_names import rename_node
-from autolab.torch_api.public import method
+from autolab.torch_api.public import entitle, method
 
 # Methods that PyTorch also has as functions: torch.relu_(x).
 FUNCTIONS = (
@@ -81,9 +81,7 @@ def inplace_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             rename_node(result.edge, f"{name.title().replace('_', '')}Backward{1 if args and isinstance(args[0], Tensor) else 0}")
         return overwrite(self, result)
 
-    in_place.__name__ = in_place.__qualname__ = f"{name}_"
-    in_place.__doc__ = f"`{name}`, written into this tensor. Raises RuntimeError for a leaf that requires grad."
-    return in_place
+    return entitle(in_place, f"{name}_", f"`{name}`, written into this tensor. Raises RuntimeError for a leaf that requires grad.")
 
 
 def target_before_write(target: Tensor) -> Tensor:

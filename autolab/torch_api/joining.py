@@ -32,17 +32,12 @@ def clone(t: Tensor) -> Tensor:
     return apply(copies.clone, (t,), {})  # type: ignore[no-any-return]
 
 
-# -- at least so many dims -----------------------------------------------------------------------
-
-
 def _at_least(name: str, raise_dims: Callable[[Tensor], Tensor], doc: str) -> Any:
     def function(*tensors: Any) -> Any:
         out = tuple(raise_dims(t) for t in tensor_list(name, tensors))
         return out[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else out
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return public(function)
+    return public(function, name, doc)
 
 
 def _matrix(t: Tensor) -> Tensor:
@@ -60,9 +55,6 @@ atleast_2d = _at_least("atleast_2d", _matrix, "With dims of length 1 in front, s
 atleast_3d = _at_least("atleast_3d", _block, "With dims of length 1 around, so that there are three: a vector is (1, n, 1).")
 
 
-# -- joining -------------------------------------------------------------------------------------
-
-
 def _joined(name: str, dim: Callable[[Tensor], int], prepare: Any, doc: str, aliases: str = "") -> Any:
     def function(tensors: Sequence[Tensor]) -> Tensor:
         ready = [prepare(t) for t in tensor_list(name, (tensors,))]
@@ -70,9 +62,7 @@ def _joined(name: str, dim: Callable[[Tensor], int], prepare: Any, doc: str, ali
             raise RuntimeError(f"{name} expects a non-empty TensorList")
         return shape.cat(ready, dim(ready[0]))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return public(function, out=True, aliases=aliases)
+    return public(function, name, doc, out=True, aliases=aliases)
 
 
 hstack = _joined("hstack", lambda t: 0 if t.ndim == 1 else 1, atleast_1d, "Join side by side: along dim 1, vectors along dim 0.")
@@ -167,9 +157,6 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(found)
 
 
-# -- cutting -------------------------------------------------------------------------------------
-
-
 @public(method=True)
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Cut along a dim into pieces of the lengths listed."""
@@ -223,17 +210,12 @@ def _split_along(name: str, dim: int, least: int, doc: str) -> Any:
                 )
         return tensor_split(input, where, along)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return public(function, method=True)
+    return public(function, name, doc, method=True)
 
 
 hsplit = _split_along("hsplit", 1, 1, "Cut side by side: along dim 1, a vector along dim 0.")
 vsplit = _split_along("vsplit", 0, 2, "Cut above and below: along dim 0.")
 dsplit = _split_along("dsplit", 2, 3, "Cut in front and behind: along dim 2.")
-
-
-# -- repeating and turning -----------------------------------------------------------------------
 
 
 @public(method=True)
@@ -313,9 +295,6 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if k % 4 == 2:
         return shape.flip(input, first, second)
     return shape.flip(shape.transpose(input, first, second), second)
-
-
-# -- diagonals -----------------------------------------------------------------------------------
 
 
 @public(method=True, out=True)

@@ -58,9 +58,6 @@ ByteTensor, CharTensor, ShortTensor = _typed(dtypes.uint8), _typed(dtypes.int8),
 IntTensor, LongTensor, BoolTensor = _typed(dtypes.int32), _typed(dtypes.int64), _typed(dtypes.bool_)
 
 
-# -- facts -----------------------------------------------------------------------------------------------
-
-
 @method
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """Raises AssertionError: there is no such device."""
@@ -88,7 +85,7 @@ def get_device(input: Tensor) -> int:
 
 @method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """False."""
+    """False: memory is pinned for a device, and there is none."""
     return False
 
 
@@ -222,11 +219,17 @@ FACTS = {
     "is_cpu": True, "is_mps": False, "is_xpu": False, "is_xla": False, "is_meta": False, "is_quantized": False, "is_nested": False,
     "is_mkldnn": False, "is_sparse_csr": False, "is_ipu": False, "is_maia": False, "is_mtia": False, "is_vulkan": False,
     "data": property(data, _set_data, _delete_data),
-    "output_nr": property(lambda self: 0 if self.edge is None else self.edge[1]),
-    "retains_grad": property(lambda self: self.edge is not None and self.extra is not None and self.extra.retains),
-    "_base": property(lambda self: None if self.view_info is None else self.view_info.base),
-    "layout": property(lambda self: strided), "name": None, "volatile": property(volatile),
+    "output_nr": property(lambda self: 0 if self.edge is None else self.edge[1], doc="Which result of its node this is; 0 for a leaf."),
+    "retains_grad": property(
+        lambda self: self.edge is not None and self.extra is not None and self.extra.retains,
+        doc="Whether `.grad` of this result is kept, which `retain_grad` asks for.",
+    ),
+    "_base": property(
+        lambda self: None if self.view_info is None else self.view_info.base, doc="The tensor whose memory this view looks into, or None."
+    ),
+    "layout": property(lambda self: strided, doc="How entries are stored: `torch.strided`, always."),
+    "name": None, "volatile": property(volatile),
     "grad_dtype": property(_grad_dtype, _set_grad_dtype),
-    "_grad_fn": property(lambda self: self.grad_fn, _set_grad_fn, _cannot_delete("_grad_fn")),
+    "_grad_fn": property(lambda self: self.grad_fn, _set_grad_fn, _cannot_delete("_grad_fn"), "`grad_fn`; None detaches it."),
     "_backward_hooks": property(_backward_hooks, _set_backward_hooks, _cannot_delete("_backward_hooks")),
 }  # fmt: skip

@@ -114,15 +114,19 @@ def _of_rank(name: str, row: Op, ranks: tuple[int, int], messages: tuple[str, st
         except ValueError:
             raise _mismatch(input, other) from None
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return public(function, method=True, out=True)
+    return public(function, name, doc, method=True, out=True)
 
 
-mm = _of_rank("mm", rows.mm, (2, 2), ("self must be a matrix", "mat2 must be a matrix"), "Matrix times matrix.")
+mm = _of_rank(
+    "mm",
+    rows.mm,
+    (2, 2),
+    ("self must be a matrix", "mat2 must be a matrix"),
+    "The product of two matrices. Shapes: (n, k) @ (k, m) -> (n, m).",
+)
 mv = _of_rank(
     "mv", rows.mv, (2, 1), ("vector + matrix @ vector expected, got 1, {0}, {1}", "vector + matrix @ vector expected, got 1, {0}, {1}"),
-    "Matrix times vector.",
+    "The product of a matrix and a vector. Shapes: (n, k) @ (k,) -> (n,).",
 )  # fmt: skip
 dot = _of_rank(
     "dot", rows.dot, (1, 1), ("1D tensors expected, but got {0}D and {1}D tensors", "1D tensors expected, but got {0}D and {1}D tensors"),

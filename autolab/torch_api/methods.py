@@ -107,9 +107,6 @@ OPERATORS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-# -- leaving the world of tensors --------------------------------------------------------------------
-
-
 def tell_tracer(self: Tensor) -> None:
     """Tell a tracer that Python sees the numbers: what it does next may depend on them."""
     if modes.tracer is not None:
@@ -271,34 +268,51 @@ def rebuild(cls: type, array: Any, requires_grad: bool) -> Tensor:
     return t.requires_grad_(requires_grad)
 
 
-def _as_type(d: dtypes.dtype) -> Callable[..., Any]:
-    return lambda self, memory_format=None: pointwise.to(self, d)
+def _as_type(d: dtypes.dtype) -> tuple[str, Callable[..., Any]]:
+    return f"This tensor in {d.name}; itself if it is.", lambda self, memory_format=None: pointwise.to(self, d)
 
 
+def _new(make: Any, what: str) -> tuple[str, Callable[..., Any]]:
+    return f"{what} of these sizes, in this tensor's dtype.", lambda self, *size, **k: creation.new(self, make, size, k)
+
+
+# Methods of a few words, each with what its documentation says; properties; and what Python itself asks for.
 SPECIAL: dict[str, Any] = {
-    "item": item, "numpy": numpy, "tolist": tolist, "dim": lambda self: self.ndim, "ndimension": lambda self: self.ndim,
-    "where": lambda self, condition, other: pointwise.where(condition, self, other),
-    "nelement": lambda self: shape.numel(self), "type_as": lambda self, other: pointwise.to(self, other),
-    "element_size": lambda self: self.payload.dtype.itemsize, "cpu": lambda self: self,
-    "data_ptr": lambda self: self.writable_array().__array_interface__["data"][0], "_is_view": lambda self: self.view_info is not None,
-    "new_tensor": lambda self, data, **k: creation.tensor(data, **{"dtype": self.dtype, **k}),
-    "new_zeros": lambda self, *size, **k: creation.new(self, creation.zeros, size, k),
-    "new_ones": lambda self, *size, **k: creation.new(self, creation.ones, size, k),
-    "new_full": lambda self, size, value, **k: creation.new(
-        self, lambda size, **k: creation.full(size, value, **k), (tuple(size),), k),
-    "new_empty": lambda self, *size, **k: creation.new(self, creation.empty, size, k), "new_empty_strided": more_creation.new_empty_strided,
+    "item": item, "numpy": numpy, "tolist": tolist, "type": type_name, "new_empty_strided": more_creation.new_empty_strided,
+    "dim": ("The number of dims, as `ndim`.", lambda self: self.ndim),
+    "ndimension": ("The number of dims, as `ndim`.", lambda self: self.ndim),
+    "where": (
+        "This tensor where the condition holds, other elsewhere.",
+        lambda self, condition, other: pointwise.where(condition, self, other),
+    ),
+    "nelement": ("The number of entries, as `numel`.", lambda self: shape.numel(self)),
+    "type_as": ("This tensor in the dtype of another.", lambda self, other: pointwise.to(self, other)),
+    "element_size": ("How many bytes an entry takes.", lambda self: self.payload.dtype.itemsize),
+    "cpu": ("This tensor: it is on the CPU.", lambda self: self),
+    "data_ptr": ("The address of the first entry, in bytes.", lambda self: self.writable_array().__array_interface__["data"][0]),
+    "_is_view": ("Whether it looks into the memory of another tensor.", lambda self: self.view_info is not None),
+    "new_tensor": (
+        "`torch.tensor` of data, by default in this tensor's dtype.",
+        lambda self, data, **k: creation.tensor(data, **{"dtype": self.dtype, **k}),
+    ),
+    "new_zeros": _new(creation.zeros, "Zeros"), "new_ones": _new(creation.ones, "Ones"), "new_empty": _new(creation.empty, "Any numbers"),
+    "new_full": (
+        "A tensor of one number, in this tensor's dtype.",
+        lambda self, size, value, **k: creation.new(self, lambda size, **k: creation.full(size, value, **k), (tuple(size),), k),
+    ),
+    "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),
+    "bfloat16": _as_type(dtypes.bfloat16), "long": _as_type(dtypes.int64), "int": _as_type(dtypes.int32),
+    "short": _as_type(dtypes.int16), "char": _as_type(dtypes.int8), "byte": _as_type(dtypes.uint8), "bool": _as_type(dtypes.bool_),
+    "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.H), "mH": property(shape.mH), "imag": property(pointwise.imag),
+    "real": property(lambda self: self, doc="This tensor: all numbers here are real."),
+    "device": property(lambda self: creation.CPU, doc="The place where it is: the CPU."),
+    "itemsize": property(lambda self: self.payload.dtype.itemsize, doc="How many bytes an entry takes."),
+    "nbytes": property(lambda self: self.payload.nbytes, doc="How many bytes all entries take."),
+    "is_cuda": False, "is_sparse": False, "names": None,
     "__array__": _array, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device,
     "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
     "__hash__": lambda self: id(self), "__float__": _number(builtins.float), "__int__": _number(int), "__index__": _index,
     "__format__": _format, "__deepcopy__": _deepcopy, "__reduce_ex__": _reduce,
-    "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),
-    "bfloat16": _as_type(dtypes.bfloat16), "long": _as_type(dtypes.int64), "int": _as_type(dtypes.int32),
-    "short": _as_type(dtypes.int16), "char": _as_type(dtypes.int8), "byte": _as_type(dtypes.uint8),
-    "bool": _as_type(dtypes.bool_), "type": type_name,
-    "real": property(lambda self: self), "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.H), "mH": property(shape.mH),
-    "device": property(lambda self: creation.CPU),
-    "imag": property(pointwise.imag), "is_cuda": False, "is_sparse": False, "names": None,
-    "itemsize": property(lambda self: self.payload.dtype.itemsize), "nbytes": property(lambda self: self.payload.nbytes),
 }  # fmt: skip
 
 
@@ -315,6 +329,9 @@ def bind() -> None:
                 setattr(Tensor, f"{name}_", write)
     for table in (OPERATORS, SPECIAL, legacy_constructors.FACTS):
         for name, function in table.items():
+            if isinstance(function, tuple):
+                doc, function = function
+                function.__doc__ = doc
             if isinstance(function, FunctionType) and getattr(Tensor, function.__name__, None) is not function:
                 function.__name__ = function.__qualname__ = name  # unless it has a name already under which Tensor has it
             setattr(Tensor, name, function)

@@ -160,9 +160,6 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
     return finish(np.asarray(creation._number(s, "scalar_tensor(): argument 's'"), _floating(dtype)), requires_grad, device)
 
 
-# -- windows: weights that fade a signal out at both ends ------------------------------------------------
-
-
 def _window(name: str, length: int, periodic: bool, shape: Any, options: dict[str, Any]) -> Tensor:
     """A symmetric window; a periodic one lacks the last of the entries that one of length + 1 has."""
     n = whole(length, f"{name}(): argument 'window_length'")

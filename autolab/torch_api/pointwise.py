@@ -38,9 +38,7 @@ def unary(row: Op, doc: str, *, name: str = "", inplace: bool = True, **forms: A
             return into(out, function, input)  # type: ignore[no-any-return]
         return row.run(input if type(input) is Tensor else require_tensor(input, name), settings=NONE)  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} Entry by entry; result of the same shape."
-    return public(function, method=True, inplace=inplace, **forms)
+    return public(function, name, f"{doc} Entry by entry; result of the same shape.", method=True, inplace=inplace, **forms)
 
 
 NUMBERS = (int, builtins.float, np.generic, np.ndarray)
@@ -58,36 +56,23 @@ def operands(name: str, input: Any, other: Any, numbers: str = "either") -> None
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
 
-def binary(row: Op, doc: str, numbers: str = "either", *, inplace: bool = True, **forms: Any) -> Any:
-    """PyTorch's function for a row of two inputs that broadcast: also a method, and in place unless told otherwise."""
-    name = row.name
+def binary(row: Op, doc: str, numbers: str = "either", *, inplace: bool = True, bits: bool = False, **forms: Any) -> Any:
+    """PyTorch's function for a row of two inputs that broadcast: also a method, and in place unless told otherwise.
+
+    bits: it is about the bits of integers and bools, and refuses floats.
+    """
+    name, refuse = row.name, floats(f"{row.name}_cpu") if bits else None
 
     def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
         if out is not None:
             return into(out, function, input, other)  # type: ignore[no-any-return]
         operands(name, input, other, numbers)
-        return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} Entry by entry; shapes broadcast, dtypes promote."
-    return public(function, method=True, inplace=inplace, **forms)
-
-
-def bitwise(row: Op, doc: str, numbers: str = "either") -> Any:
-    """PyTorch's function on the bits of integers and bools: also a method, and in place."""
-    name, refuse = row.name, floats(f"{row.name}_cpu")
-
-    def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
-        if out is not None:
-            return into(out, function, input, other)  # type: ignore[no-any-return]
-        operands(name, input, other, numbers)
-        if not builtins.max(getattr(input, "level", 0), getattr(other, "level", 0)):
+        if refuse is not None and not builtins.max(getattr(input, "level", 0), getattr(other, "level", 0)):
             refuse(*(getattr(t, "payload", t) for t in (input, other)))
         return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} Integers and bools only. Entry by entry; shapes broadcast."
-    return public(function, method=True, inplace=True)
+    how = "Integers and bools only. Entry by entry; shapes broadcast." if bits else "Entry by entry; shapes broadcast, dtypes promote."
+    return public(function, name, f"{doc} {how}", method=True, inplace=inplace, **forms)
 
 
 exp = unary(rows.exp, "e to the power of the input.")
@@ -156,13 +141,13 @@ logaddexp2 = binary(smooth.logaddexp2, "log2(2**input + 2**other), without overf
 logical_xor = binary(arithmetic.logical_xor, "Whether exactly one is nonzero.", "none")
 xlogy = binary(smooth.xlogy, "input * log(other), 0 where the input is 0.")
 
-bitwise_and = bitwise(rows.bitwise_and, "Bitwise and.")
-bitwise_or = bitwise(rows.bitwise_or, "Bitwise or.")
-bitwise_xor = bitwise(rows.bitwise_xor, "Bitwise exclusive or.")
-bitwise_left_shift = bitwise(arithmetic.bitwise_left_shift, "input * 2**other, in bits.")
-bitwise_right_shift = bitwise(arithmetic.bitwise_right_shift, "input / 2**other rounded down, in bits.")
-gcd = bitwise(arithmetic.gcd, "Greatest common divisor.", "none")
-lcm = bitwise(arithmetic.lcm, "Least common multiple.", "none")
+bitwise_and = binary(rows.bitwise_and, "Bitwise and.", bits=True)
+bitwise_or = binary(rows.bitwise_or, "Bitwise or.", bits=True)
+bitwise_xor = binary(rows.bitwise_xor, "Bitwise exclusive or.", bits=True)
+bitwise_left_shift = binary(arithmetic.bitwise_left_shift, "input * 2**other, in bits.", bits=True)
+bitwise_right_shift = binary(arithmetic.bitwise_right_shift, "input / 2**other rounded down, in bits.", bits=True)
+gcd = binary(arithmetic.gcd, "Greatest common divisor.", "none", bits=True)
+lcm = binary(arithmetic.lcm, "Least common multiple.", "none", bits=True)
 
 
 @public(method=True, inplace=True, out=True)
@@ -222,7 +207,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def square(input: Tensor) -> Tensor:
-    """input * input."""
+    """input * input. Entry by entry; result of the same shape."""
     return pow(input, 2)
 
 
@@ -416,9 +401,7 @@ def _itself(name: str, **forms: Any) -> Any:
     def function(input: Tensor) -> Tensor:
         return require_tensor(input, name)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "The input itself: all numbers here are real."
-    return public(function, **forms)
+    return public(function, name, "The input itself: all numbers here are real.", **forms)
 
 
 real = _itself("real")
@@ -507,7 +490,7 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 @public(method=True, inplace=True, out=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
-    """`pow` in float64."""
+    """input to the power of exponent, computed in float64 whatever the dtypes are. Shapes broadcast."""
     operands("float_power", input, exponent)
     wide = [to(t, dtypes.float64) if isinstance(t, Tensor) else builtins.float(t) for t in (input, exponent)]
     return pow(*wide)

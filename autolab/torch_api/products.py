@@ -18,8 +18,6 @@ from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import bmm, dot, matmul, mm, mv, outer
 from autolab.torch_api.public import method, public
 
-# -- something plus a product --------------------------------------------------------------------
-
 
 def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[str, str], doc: str) -> Any:
     def function(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
@@ -59,9 +57,7 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
             out = (input if beta == 1 else input * beta) + out  # type: ignore[operator]
         return out if narrow is None else pointwise.to(out, narrow)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return public(function, method=True, inplace=True, out=True)
+    return public(function, name, doc, method=True, inplace=True, out=True)
 
 
 def check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
@@ -88,9 +84,6 @@ addmv = _plus("addmv", mv, ("mat", "vec"), "beta * input + alpha * (mat @ vec)."
 addr = _plus("addr", _outer, ("vec1", "vec2"), "beta * input + alpha * outer(vec1, vec2).")
 baddbmm = _plus("baddbmm", bmm, ("batch1", "batch2"), "beta * input + alpha * bmm(batch1, batch2).")
 addbmm = _plus("addbmm", _sum_of_products, ("batch1", "batch2"), "beta * input + alpha * the sum of all products in two stacks.")
-
-
-# -- along chosen dims ---------------------------------------------------------------------------
 
 
 @public(method=True, out=True)
@@ -199,9 +192,6 @@ def vector_product(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
     return shape.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis)
 
 
-# -- of many -------------------------------------------------------------------------------------
-
-
 @public(out=True)
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of all the matrices, in the cheapest order."""
@@ -254,9 +244,6 @@ def powers(x: Tensor, n: int) -> Tensor:
     for _ in range(n - 1):
         columns.append(columns[-1] * x)  # type: ignore[operator]
     return shape.stack(columns, -1)
-
-
-# -- distances -----------------------------------------------------------------------------------
 
 
 @public

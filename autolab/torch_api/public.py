@@ -29,25 +29,34 @@ DECLARED: list[Declaration] = []
 
 
 def public(
-    function: Any = None, *, package: bool = True, method: bool = False, inplace: bool = False, out: bool = False, creates: bool = False,
-    aliases: str = "",
+    function: Any = None, name: str = "", doc: str = "", *, package: bool = True, method: bool = False, inplace: bool = False,
+    out: bool = False, creates: bool = False, aliases: str = "",
 ) -> Any:  # fmt: skip
-    """Declare a function (or class) public, under its name and its aliases (words), and leave it as it is.
+    """Declare a function (or class) public, under its name and its aliases (words). One made by another function gets its name and doc.
 
     package: `torch.add(x, y)`; method: `x.add(y)`; inplace: `x.add_(y)`; out: `torch.add(x, y, out=z)`; creates: it makes a tensor
     out of nothing, takes `out=`, and then has its dtype.
     """
 
     def declare(function: Any) -> Any:
+        if name:
+            entitle(function, name, doc)
         DECLARED.append(Declaration(function, [function.__name__, *aliases.split()], package, method, inplace, out, creates))
         return function
 
     return declare if function is None else declare(function)
 
 
-def method(function: Callable[..., Any]) -> Any:
+def method(function: Callable[..., Any], name: str = "", doc: str = "") -> Any:
     """Declare a method of Tensor that is no function of the package."""
-    return public(function, package=False, method=True)
+    return public(function, name, doc, package=False, method=True)
+
+
+def entitle(function: Any, name: str, doc: str | None) -> Any:
+    """Give a function that another one made the name and the documentation that it is known by."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
 
 
 def functions() -> Iterator[tuple[str, Any]]:

@@ -16,8 +16,6 @@ from autolab.torch_api.generator import source
 from autolab.torch_api.public import method, public
 from autolab.torch_api.sampling import sampled
 
-# -- new tensors -------------------------------------------------------------------------------------
-
 
 @public(creates=True)
 @sampled
@@ -221,9 +219,6 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     require_floats(require_tensor(input, "_sample_dirichlet"), "dirichlet")
     drawn = source(generator).standard_gamma(input.numbers().astype(np.float64))
     return finish(np.asarray(drawn / drawn.sum(-1, keepdims=True)).astype(input.payload.dtype))
-
-
-# -- into a tensor -----------------------------------------------------------------------------------
 
 
 def _fill(self: Tensor, values: Any) -> Tensor:

@@ -174,9 +174,7 @@ def _where_is(row: Op, name: str, doc: str) -> Any:
         _need_entries(name, input, axis, IndexError)
         return apply(row, (input,), {"axis": axis, "keepdims": keepdim})  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return public(function, method=True, out=True)
+    return public(function, name, doc, method=True, out=True)
 
 
 argmax = _where_is(rows.argmax, "argmax", "The index of the largest entry (of the flattened tensor, or along dim); int64.")

@@ -90,9 +90,6 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     return pointwise.to(total // count, input.dtype)  # type: ignore[operator]
 
 
-# -- one index for whole slices ------------------------------------------------------------------
-
-
 def spread(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """input, index and source of an index_... function as scatter wants them: an index for each entry of source."""
     if index.ndim > 1:
@@ -189,9 +186,6 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     check_slices("index_reduce()", input, dim, index, require_tensor(source, "index_reduce", "source", 4))
     wide, where, what = spread("index_reduce()", input, dim, index, source)
     return reshape(scatter_reduce(wide, dim, where, what, reduce, include_self=include_self), input.shape)
-
-
-# -- several indices, masks, places in the flattened tensor ---------------------------------------
 
 
 @public(method=True, inplace=True)

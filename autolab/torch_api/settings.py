@@ -67,7 +67,7 @@ def get_num_interop_threads() -> int:
 
 @public
 def set_num_interop_threads(num: int) -> None:
-    """Taken and remembered."""
+    """Taken and remembered; operations run one after another. Raises RuntimeError for less than 1."""
     _positive(num, "set_num_interop_threads")
     _set["interop"] = num
 
@@ -118,7 +118,7 @@ def set_warn_always(mode: bool) -> None:
 
 @public
 def is_warn_always_enabled() -> bool:
-    """What set_warn_always said."""
+    """What set_warn_always said last; False at first."""
     return bool(_set.get("warn always"))
 
 
@@ -130,7 +130,7 @@ def set_flush_denormal(mode: bool) -> bool:
 
 @public
 def get_default_device() -> device:
-    """The CPU."""
+    """The device on which tensors are made: the CPU."""
     return CPU
 
 

@@ -89,13 +89,13 @@ def needs_copy(self: Tensor, shape: tuple[int, ...]) -> bool:
 
 @method
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """view(other.shape)."""
+    """The same memory in the shape of another tensor: `view(other.shape)`."""
     return view(self, require_tensor(other, "view_as", "other").shape)
 
 
 @method
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """reshape(other.shape)."""
+    """The same entries in the shape of another tensor: `reshape(other.shape)`."""
     return reshape(self, require_tensor(other, "reshape_as", "other").shape)
 
 
@@ -155,7 +155,10 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 
 @public(method=True, aliases="swapaxes swapdims")
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Swap two dims."""
+    """Swap two dims: a view.
+
+    Shapes: (..., n, ..., m, ...) gives (..., m, ..., n, ...). Raises IndexError for a dim that is not there.
+    """
     n = len(input.payload.shape)
     a, b = axis_of(dim0, n), axis_of(dim1, n)
     if a is None:
@@ -304,13 +307,20 @@ def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
 
 @method
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """expand(other.shape)."""
+    """A view with dims of length 1 repeated to the shape of another tensor: `expand(other.shape)`."""
     return expand(self, require_tensor(other, "expand_as", "other").shape)
 
 
 @public(method=True)
 def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
-    """expand(size)."""
+    """A view of another shape, in which dims of length 1 are repeated: `expand(size)`, as a function.
+
+    Raises RuntimeError if a length other than 1 differs from the one asked for.
+
+    >>> broadcast_to(tensor([1., 2.]), (2, 2))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
     return expand(input, *sizes_of(sizes, "broadcast_to", named=size))
 
 

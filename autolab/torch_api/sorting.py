@@ -45,9 +45,6 @@ def _entries(name: str, input: Tensor, dim: Any) -> None:
         raise IndexError(f"{name}(): Expected reduction dim {axis + input.ndim} to have non-zero size. The shape is {list(input.shape)}.")
 
 
-# -- orders ----------------------------------------------------------------------------------------
-
-
 @public(method=True, out=True)
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """(values, indices) in order along dim; equal entries keep their order, nan is the largest."""
@@ -88,9 +85,6 @@ def cummax(input: Tensor, dim: int) -> Any:
 def cummin(input: Tensor, dim: int) -> Any:
     """The smallest entry so far along dim, and where it is (of equals, the last)."""
     return _along(rows.cummin, input, dim)
-
-
-# -- ranks -----------------------------------------------------------------------------------------
 
 
 @public(method=True, out=True)
@@ -204,9 +198,6 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
         else:
             out = out.unsqueeze(at)
     return out  # type: ignore[no-any-return]
-
-
-# -- finding and counting: no gradient ---------------------------------------------------------------
 
 
 @public(out=True)

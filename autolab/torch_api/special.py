@@ -30,9 +30,7 @@ def _unary(name: str, file: str, doc: str, package: bool = False) -> Any:
         row = row or _row(name, file)
         return row.run(require_tensor(input, name), settings=NONE)  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} Entry by entry; result of the same shape."
-    return public(function, method=True, inplace=True) if package else function
+    return public(function, name, f"{doc} Entry by entry; result of the same shape.", method=True, inplace=True) if package else function
 
 
 def _binary(name: str, file: str, doc: str, numbers: str = "either", package: bool = False) -> Any:
@@ -46,9 +44,7 @@ def _binary(name: str, file: str, doc: str, numbers: str = "either", package: bo
         row = row or _row(name, file)
         return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} Entry by entry; shapes broadcast."
-    return public(function, method=True, inplace=True) if package else function
+    return public(function, name, f"{doc} Entry by entry; shapes broadcast.", method=True, inplace=True) if package else function
 
 
 def _polynomial(name: str) -> Any:

@@ -12,8 +12,6 @@ from autolab.torch_api.joining import clone, split_with_sizes
 from autolab.torch_api.public import public
 from autolab.transforms.level import room_for
 
-# -- written into a copy -------------------------------------------------------------------------
-
 
 def _scattered(input: Tensor, src: Tensor, name: str, look: Callable[[Tensor], Tensor]) -> Tensor:
     """A copy of input in which the part that `look` shows has the entries of src."""
@@ -58,17 +56,12 @@ def select(input: Tensor, dim: int, at: int) -> Tensor:
     return index.select(input, dim, at)
 
 
-# -- copies of what views show -------------------------------------------------------------------
-
-
 def _copy_of(function: Callable[..., Any], name: str) -> Any:
     def copied(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         out = function(require_tensor(input, name), *args, **kwargs)
         return tuple(map(clone, out)) if isinstance(out, tuple) else clone(out)
 
-    copied.__name__ = copied.__qualname__ = name
-    copied.__doc__ = f"A copy of what `{name.removesuffix('_copy')}` shows."
-    return public(copied, out=True)
+    return public(copied, name, f"A copy of what `{name.removesuffix('_copy')}` shows.", out=True)
 
 
 def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:

@@ -138,9 +138,6 @@ def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]
     return unlinked_pieces(shape.chunk(input, chunks, dim), "UnsafeSplitBackward0")
 
 
-# -- in place ----------------------------------------------------------------------------------------
-
-
 def inplace_view(name: str, function: Callable[..., Any], node: str | Callable[..., str]) -> Callable[..., Any]:
     """The in-place form of a function that gives a view: this tensor itself looks in the other way from now on."""
 
@@ -154,9 +151,7 @@ def inplace_view(name: str, function: Callable[..., Any], node: str | Callable[.
         record_view_change(self, out.edge, node if isinstance(node, str) else node(*args, **kwargs))
         return self
 
-    in_place.__name__ = in_place.__qualname__ = f"{name}_"
-    in_place.__doc__ = f"`{name}`, of this tensor itself. Raises RuntimeError for a leaf that requires grad."
-    return method(in_place)
+    return method(in_place, f"{name}_", f"`{name}`, of this tensor itself. Raises RuntimeError for a leaf that requires grad.")
 
 
 def record_view_change(self: Tensor, edge: Any, node: str) -> None:
@@ -240,7 +235,7 @@ def check_fits(sizes: tuple[int, ...], itemsize: int) -> None:
 
 @method
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
-    """resize_(other.shape)."""
+    """Another size for the same memory, that of another tensor: `resize_(other.shape)`."""
     return resize_(self, other.shape)
 
 
