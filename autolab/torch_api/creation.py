@@ -222,19 +222,37 @@ def empty(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, 
 
 @public(creates=True)
 def zeros(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Zeros of the given sizes."""
+    """Zeros of the given sizes.
+
+    Raises RuntimeError for a negative size, TypeError without one: that of a number is ().
+
+    >>> zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
     return finish(np.zeros(lengths_of(sizes, "zeros", size), _floating(dtype)), requires_grad, device)
 
 
 @public(creates=True)
 def ones(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones of the given sizes."""
+    """Ones of the given sizes.
+
+    Raises RuntimeError for a negative size, TypeError without one: that of a number is ().
+
+    >>> ones(2, dtype=torch.int64)
+    tensor([1, 1])
+    """
     return finish(np.ones(lengths_of(sizes, "ones", size), _floating(dtype)), requires_grad, device)
 
 
 @public(creates=True)
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of `size` filled with one number; its dtype follows the number unless given."""
+    """A tensor of `size` filled with one number; its dtype follows the number unless given.
+
+    >>> full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
+    """
     if not isinstance(size, list | tuple):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     value = as_array(_number(fill_value, "full(): argument 'fill_value' (position 2)"), dtype)
@@ -253,7 +271,11 @@ def _number(value: Any, what: str) -> Any:
 @public(creates=True)
 def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
            requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Numbers from `start` (default 0) up to, not including, `end`."""
+    """Numbers from `start` (default 0) up to, not including, `end`.
+
+    >>> arange(0, 1, 0.25)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500])
+    """
     if end is None:
         start, end = 0, start
     if end is None:
@@ -278,7 +300,11 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
 
 @public(creates=True)
 def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """`steps` evenly spaced numbers, both ends included."""
+    """`steps` evenly spaced numbers, both ends included.
+
+    >>> linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     return finish(_spaced("linspace", start, end, steps, _floating(dtype)), requires_grad, device)
 
 
@@ -312,7 +338,12 @@ def _spaced(name: str, start: Any, end: Any, steps: int, made: Any) -> Any:
 
 @public(creates=True)
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones on the diagonal, zeros elsewhere: shape (n, m)."""
+    """Ones on the diagonal, zeros elsewhere: shape (n, m).
+
+    >>> eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     for name, length in (("n", n), ("m", 0 if m is None else m)):
         if whole(length, f"eye(): argument '{name}'") < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")

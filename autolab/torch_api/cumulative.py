@@ -24,7 +24,11 @@ def _narrowed(x: Tensor, axis: int, start: int, stop: int | None) -> Tensor:
 
 @public(method=True, out=True)
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-    """The differences between neighbours along dim, n times over; of bools, whether they differ."""
+    """The differences between neighbours along dim, n times over; of bools, whether they differ.
+
+    >>> diff(tensor([1, 4, 9]))
+    tensor([3, 5])
+    """
     axis = axis_of(dim, require_tensor(input, "diff").ndim)
     if axis is None:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -130,7 +134,11 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
 
 @public(aliases="trapz")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral along dim by the trapezoidal rule; samples stand dx apart (default 1), or at x."""
+    """The integral along dim by the trapezoidal rule; samples stand dx apart (default 1), or at x.
+
+    >>> trapezoid(tensor([0., 1., 2.]))
+    tensor(2.)
+    """
     areas = _areas("trapezoid", y, x, 1 if dx is None else dx, dim)
     return sum(areas, -1)
 
@@ -206,7 +214,13 @@ def corrcoef(input: Tensor) -> Tensor:
 
 @public(method=True, out=True)
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The p-norm of input - other."""
+    """The p-norm of input - other.
+
+    Shapes: both broadcast; the result is a number.
+
+    >>> dist(tensor([0., 0.]), tensor([3., 4.]))
+    tensor(5.)
+    """
     require_tensor(other, "dist", "other", 2)
     return norm(require_tensor(input, "dist") - other, p)  # type: ignore[operator]
 

@@ -163,7 +163,11 @@ def _plain(end: Any) -> bool:
 
 @public(method=True)
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    """`length` entries of a dim from `start` on: a view."""
+    """`length` entries of a dim from `start` on: a view.
+
+    >>> narrow(arange(5), 0, 1, 3)
+    tensor([1, 2, 3])
+    """
     axis = axis_of(dim, require_tensor(input, "narrow").ndim)
     if axis is None:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -224,6 +228,10 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """out[i][j] = input[index[i][j]][j] for dim 0, and so on: one entry picked along dim for each entry of index.
 
     Shapes: index has as many dims as input, and is no longer in the other dims; the result has its shape.
+
+    >>> gather(tensor([[1, 2], [3, 4]]), 1, tensor([[0], [1]]))
+    tensor([[1],
+            [4]])
     """
     index_tensor(index, "gather")
     require_tensor(input, "gather")
@@ -278,7 +286,11 @@ def check_scatter(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor
 
 @public(method=True, inplace=True, out=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """input with each entry of src added where index says along dim: the transpose of gather."""
+    """input with each entry of src added where index says along dim: the transpose of gather.
+
+    >>> scatter_add(zeros(3), 0, tensor([0, 0, 2]), ones(3))
+    tensor([2., 0., 1.])
+    """
     index_tensor(index, "scatter")
     require_tensor(src, "scatter_add", "src", 4)
     index, src = check_scatter("scatter_add", input, dim, index, src)
@@ -289,7 +301,12 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 @public(method=True, out=True)
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices of a dim that a 1-d index lists, in its order."""
+    """The slices of a dim that a 1-d index lists, in its order.
+
+    >>> index_select(tensor([[1, 2], [3, 4]]), 0, tensor([1, 1]))
+    tensor([[3, 4],
+            [3, 4]])
+    """
     index_tensor(index, "index_select")
     require_tensor(input, "index_select")
     if index.ndim > 1:
@@ -334,7 +351,11 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 
 @public(method=True, out=True)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The entries where the boolean mask holds, in one dim."""
+    """The entries where the boolean mask holds, in one dim.
+
+    >>> masked_select(tensor([1, 2, 3]), tensor([True, False, True]))
+    tensor([1, 3])
+    """
     if require_tensor(mask, "masked_select", "mask", 2).payload.dtype != np.bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
     shape = common_shape(input, mask)
@@ -353,7 +374,12 @@ def one_shape_for_all(input: Tensor, name: str) -> Tensor:
 
 @public(method=True, out=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the entries that are not zero: (count, ndim), or one index tensor for each dim."""
+    """The indices of the entries that are not zero: (count, ndim), or one index tensor for each dim.
+
+    >>> nonzero(tensor([0, 5, 7]))
+    tensor([[1],
+            [2]])
+    """
     found = np.nonzero(np.atleast_1d(one_shape_for_all(input, "nonzero").payload))
     if as_tuple:
         return tuple(new_tensor(i) for i in found)

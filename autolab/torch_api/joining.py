@@ -93,7 +93,12 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 @public
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """The coordinates of a grid: for vectors of lengths n, m, ... one tensor of shape (n, m, ...) each ("ij"), or (m, n, ...) ("xy")."""
+    """The coordinates of a grid: for vectors of lengths n, m, ... one tensor of shape (n, m, ...) each ("ij"), or (m, n, ...) ("xy").
+
+    >>> meshgrid(tensor([1, 2]), tensor([3, 4]), indexing="ij")[0]
+    tensor([[1, 1],
+            [2, 2]])
+    """
     axes = tensor_list("meshgrid", tensors)
     if not axes:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
@@ -123,7 +128,13 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 @public
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All ways to choose r entries of a vector, as rows, in the order of itertools.combinations."""
+    """All ways to choose r entries of a vector, as rows, in the order of itertools.combinations.
+
+    >>> combinations(tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
     if require_tensor(input, "combinations").ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:
@@ -167,7 +178,11 @@ def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) ->
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
 ) -> tuple[Tensor, ...]:
-    """Cut along a dim into so many pieces of (almost) equal length, or before each of the indices listed."""
+    """Cut along a dim into so many pieces of (almost) equal length, or before each of the indices listed.
+
+    >>> tensor_split(arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     if require_tensor(input, "tensor_split").ndim == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     where = next(w for w in (indices_or_sections, indices, sections) if w is not None)
@@ -220,7 +235,11 @@ dsplit = _split_along("dsplit", 2, 3, "Cut in front and behind: along dim 2.")
 
 @public(method=True)
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Each entry so many times in a row, along dim or over the flattened tensor; a tensor of counts alone gives the indices."""
+    """Each entry so many times in a row, along dim or over the flattened tensor; a tensor of counts alone gives the indices.
+
+    >>> repeat_interleave(tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
     require_tensor(input, "repeat_interleave")
     if repeats is None:  # the counts themselves
         if input.ndim != 1 or input.payload.dtype.kind != "i":
@@ -299,7 +318,12 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 @public(method=True, out=True)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros."""
+    """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros.
+
+    >>> diag(tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
     n = require_tensor(input, "diag").ndim
     if n not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")

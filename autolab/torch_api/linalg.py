@@ -27,6 +27,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product; vectors are taken as a row on the left, a column on the right; leading dims broadcast.
 
     Shapes: (..., n, k) @ (..., k, m) -> (..., n, m). Raises RuntimeError if the inner lengths differ.
+
+    >>> matmul(tensor([[1., 2.]]), tensor([[3.], [4.]]))
+    tensor([[11.]])
     """
     require_tensor(input, "matmul")
     require_tensor(other, "matmul", "other", 2)
@@ -140,7 +143,12 @@ bmm = _of_rank(
 
 @public(method=True, out=True, aliases="ger")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
+    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m).
+
+    >>> outer(tensor([1., 2.]), tensor([3., 4.]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
     for name, t in (("self", require_tensor(input, "outer")), ("vec2", require_tensor(vec2, "outer", "vec2", 2))):
         if t.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
@@ -154,6 +162,9 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
     Numbers may stand for the letters, in a list behind each operand: einsum(a, [0, 1], b, [1, 2], [0, 2]).
 
     Raises RuntimeError if the letters do not fit the operands.
+
+    >>> einsum("ij,j->i", tensor([[1., 2.], [3., 4.]]), tensor([1., 1.]))
+    tensor([3., 7.])
     """
     if isinstance(equation, Tensor):
         equation, operands = from_sublists((equation, *operands))

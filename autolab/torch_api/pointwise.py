@@ -166,7 +166,11 @@ def bitwise_not(input: Tensor) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """input + alpha * other. Shapes broadcast, dtypes promote."""
+    """input + alpha * other. Shapes broadcast, dtypes promote.
+
+    >>> add(tensor([1., 2.]), 10, alpha=2)
+    tensor([21., 22.])
+    """
     operands("add", input, other)
     return apply(rows.add, (input, other if alpha == 1 else other * alpha), NONE)  # type: ignore[no-any-return]
 
@@ -180,7 +184,11 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
 @public(method=True, inplace=True, out=True, aliases="divide true_divide")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """input / other; integers give the default float. With rounding_mode "floor" or "trunc" an integer, of the operands' dtype."""
+    """input / other; integers give the default float. With rounding_mode "floor" or "trunc" an integer, of the operands' dtype.
+
+    >>> div(tensor([7, -7]), 2, rounding_mode="floor")
+    tensor([ 3, -4])
+    """
     operands("div", input, other)
     if rounding_mode is None:
         return apply(rows.div, (input, other), NONE)  # type: ignore[no-any-return]
@@ -192,7 +200,11 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def pow(input: Any, exponent: Any) -> Tensor:
-    """input to the power of exponent: a number or a tensor, on either side. Raises RuntimeError for integers to negative powers."""
+    """input to the power of exponent: a number or a tensor, on either side. Raises RuntimeError for integers to negative powers.
+
+    >>> pow(tensor([1., 2., 3.]), 2)
+    tensor([1., 4., 9.])
+    """
     if isinstance(exponent, Tensor | np.ndarray):
         return apply(rows.pow, (input, exponent), NONE)  # type: ignore[no-any-return]
     operands("pow", input, exponent)
@@ -213,7 +225,11 @@ def square(input: Tensor) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """The nearest integer (halves to even), or the nearest with so many decimals."""
+    """The nearest integer (halves to even), or the nearest with so many decimals.
+
+    >>> round(tensor([0.5, 1.5, 2.25]), decimals=1)
+    tensor([0.5000, 1.5000, 2.2000])
+    """
     require_tensor(input, "round")
     decimals = whole(decimals, "round(): argument 'decimals'")
     return apply(rows.round, (input,), {"decimals": decimals})  # type: ignore[no-any-return]
@@ -221,7 +237,11 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
 @public(method=True, inplace=True, out=True, aliases="clip")
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """Limit to [min, max]; the gradient is 1 within, ends included, and 0 outside. Bounds are numbers or tensors."""
+    """Limit to [min, max]; the gradient is 1 within, ends included, and 0 outside. Bounds are numbers or tensors.
+
+    >>> clamp(tensor([-2., 0.5, 3.]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     require_tensor(input, "clamp")
@@ -235,7 +255,11 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 
 @public(out=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """input where the condition holds, other elsewhere; all three broadcast. With a condition alone: its nonzero indices."""
+    """input where the condition holds, other elsewhere; all three broadcast. With a condition alone: its nonzero indices.
+
+    >>> where(tensor([True, False]), tensor([1., 2.]), 0.)
+    tensor([1., 0.])
+    """
     if input is None and other is None:
         if in_vmap(condition):
             raise RuntimeError(
@@ -257,7 +281,11 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 @public(method=True, inplace=True, out=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """`value` where the boolean mask holds, the input elsewhere. The mask broadcasts; value is a number or a 0-d tensor."""
+    """`value` where the boolean mask holds, the input elsewhere. The mask broadcasts; value is a number or a 0-d tensor.
+
+    >>> masked_fill(tensor([1., 2.]), tensor([True, False]), 0)
+    tensor([0., 2.])
+    """
     require_tensor(mask, "masked_fill", "mask", 2)
     if isinstance(value, complex):
         raise RuntimeError(f"value cannot be converted to type {input.dtype.name} without overflow: {value} is complex")
@@ -343,7 +371,11 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
 @public(method=True)
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and the same entries."""
+    """Whether two tensors have the same shape and the same entries.
+
+    >>> equal(tensor([1, 2]), tensor([1, 2]))
+    True
+    """
     require_tensor(input, "equal")
     require_tensor(other, "equal", "other", 2)
     if in_vmap(input) or in_vmap(other):
@@ -456,7 +488,13 @@ def isreal(input: Tensor) -> Tensor:
 
 @public(method=True, out=True)
 def isposinf(input: Tensor) -> Tensor:
-    """Whether an entry is inf."""
+    """Whether an entry is inf.
+
+    A bool for each entry.
+
+    >>> isposinf(tensor([inf, -inf]))
+    tensor([ True, False])
+    """
     return require_tensor(input, "isposinf") == math.inf
 
 
@@ -468,7 +506,11 @@ def isneginf(input: Tensor) -> Tensor:
 
 @public(method=True)
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether |input - other| <= atol + rtol * |other|, entry by entry; equal infinities are close."""
+    """Whether |input - other| <= atol + rtol * |other|, entry by entry; equal infinities are close.
+
+    >>> isclose(tensor([1., 2.]), tensor([1. + 1e-7, 2.1]))
+    tensor([ True, False])
+    """
     require_tensor(input, "isclose")
     require_tensor(other, "isclose", "other", 2)
     if input.payload.dtype != other.payload.dtype:
@@ -521,7 +563,11 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
-    """input + weight * (end - input); weight 0 gives the input, 1 the end. Shapes broadcast; one dtype for all."""
+    """input + weight * (end - input); weight 0 gives the input, 1 the end. Shapes broadcast; one dtype for all.
+
+    >>> lerp(tensor([0., 10.]), tensor([1., 20.]), 0.5)
+    tensor([ 0.5000, 15.0000])
+    """
     require_tensor(input, "lerp")
     require_tensor(end, "lerp", "end", 2)
     for name, t in (("end", end), ("weight", weight)):
@@ -559,7 +605,11 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
-    """Numbers in place of nan (0) and infinities (the largest and the lowest number of the dtype)."""
+    """Numbers in place of nan (0) and infinities (the largest and the lowest number of the dtype).
+
+    >>> nan_to_num(tensor([nan, 1.]))
+    tensor([0., 1.])
+    """
     settings = {"nan": 0.0 if nan is None else nan, "posinf": posinf, "neginf": neginf}
     return apply(arithmetic.nan_to_num, (require_tensor(input, "nan_to_num"),), settings)  # type: ignore[no-any-return]
 

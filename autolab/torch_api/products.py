@@ -109,7 +109,11 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 @public(out=True)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Sums of products over pairs of dims: the last `dims` of a with the first of b, or the two lists of dims."""
+    """Sums of products over pairs of dims: the last `dims` of a with the first of b, or the two lists of dims.
+
+    >>> tensordot(ones(2, 3), ones(3, 4), 1).shape
+    torch.Size([2, 4])
+    """
     require_tensor(a, "tensordot", "a")
     require_tensor(b, "tensordot", "b", 2)
     if isinstance(dims, Tensor):
@@ -145,7 +149,11 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 @public(method=True, out=True)
 @returns_fresh_memory
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: every entry of input times the whole of other."""
+    """The Kronecker product: every entry of input times the whole of other.
+
+    >>> kron(tensor([1, 10]), tensor([1, 2]))
+    tensor([ 1,  2, 10, 20])
+    """
     n = max(require_tensor(input, "kron").ndim, require_tensor(other, "kron", "other", 2).ndim)
     a, b = ((1,) * (n - t.ndim) + tuple(t.shape) for t in (input, other))
     apart = shape.reshape(input, *(k for m in a for k in (m, 1))) * shape.reshape(other, *(k for m in b for k in (1, m)))  # type: ignore[operator]
@@ -164,7 +172,11 @@ def trace(input: Tensor) -> Tensor:
 
 @public(method=True, out=True)
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The vector product along a dim of length 3 (the first such dim, if none is named)."""
+    """The vector product along a dim of length 3 (the first such dim, if none is named).
+
+    >>> cross(tensor([1., 0., 0.]), tensor([0., 1., 0.]))
+    tensor([0., 0., 1.])
+    """
     require_tensor(input, "cross")
     if dim is None and input.ndim == require_tensor(other, "cross", "other", 2).ndim:
         found = [d for d, n in enumerate(input.shape) if n == 3]

@@ -45,7 +45,11 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
 
 @public(method=True, out=True)
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean of all entries, or along dim(s). Raises RuntimeError for integers."""
+    """The mean of all entries, or along dim(s). Raises RuntimeError for integers.
+
+    >>> mean(tensor([[1., 2.], [3., 4.]]), dim=1)
+    tensor([1.5000, 3.5000])
+    """
     require_tensor(input, "mean")
     if dtype is not None:
         input = to(input, dtype)
@@ -99,7 +103,11 @@ std_mean = _spread(rows.std_mean, "std_mean", "(std, mean), of all entries or al
 
 @public(method=True, out=True)
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The product of all entries, or along one dim. Its gradient is right at zeros too."""
+    """The product of all entries, or along one dim. Its gradient is right at zeros too.
+
+    >>> prod(tensor([2, 3, 4]))
+    tensor(24)
+    """
     require_tensor(input, "prod")
     dim = None if dim is None else whole(dim, "prod(): argument 'dim'")
     if dtype is not None:
@@ -156,7 +164,11 @@ Over the whole tensor ties share the gradient; along a dim the entry at `indices
 
 @public(method=True, out=True)
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    """The largest entries along dim(s); ties share the gradient."""
+    """The largest entries along dim(s); ties share the gradient.
+
+    >>> amax(tensor([[1., 5.], [3., 2.]]), dim=1)
+    tensor([5., 3.])
+    """
     _need_entries("amax", require_tensor(input, "amax"), axes_of(dim, input.ndim))
     return _reduce(rows.amax, input, dim, keepdim)
 
@@ -183,7 +195,11 @@ argmin = _where_is(rows.argmin, "argmin", "The index of the smallest entry (of t
 
 @public(method=True, out=True)
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether every entry is nonzero (as uint8 for uint8)."""
+    """Whether every entry is nonzero (as uint8 for uint8).
+
+    >>> all(tensor([[True, False], [True, True]]), dim=1)
+    tensor([False,  True])
+    """
     return _truth(rows.all, input, dim, keepdim)
 
 
@@ -222,13 +238,23 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: An
 
 @public(method=True, out=True)
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """log(sum(exp(input))) along dim(s), without overflow."""
+    """log(sum(exp(input))) along dim(s), without overflow.
+
+    >>> logsumexp(tensor([1000., 1000.]), 0)
+    tensor(1000.6932)
+    """
     return _reduce(rows.logsumexp, to_floats(require_tensor(input, "logsumexp")), dim, keepdim)
 
 
 @public(method=True, inplace=True, out=True)
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """Running sums along dim."""
+    """Running sums along dim.
+
+    Shapes: the result has the input's.
+
+    >>> cumsum(tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
     require_tensor(input, "cumsum")
     if dtype is not None:
         input = to(input, dtype)
@@ -259,7 +285,11 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
 
 @public(method=True, out=True)
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """exp(input) scaled to add up to 1 along dim."""
+    """exp(input) scaled to add up to 1 along dim.
+
+    >>> softmax(tensor([0., 0., 0.]), 0)
+    tensor([0.3333, 0.3333, 0.3333])
+    """
     input = require_tensor(input, "softmax") if dtype is None else to(input, dtype)
     require_floats(input, "softmax_lastdim_kernel_impl")
     return apply(nn_rows.softmax, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
@@ -267,7 +297,13 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 @public(method=True, out=True)
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """log(softmax(input)) along dim, without losing small probabilities."""
+    """log(softmax(input)) along dim, without losing small probabilities.
+
+    Shapes: the result has the input's.
+
+    >>> log_softmax(tensor([0., 1000.]), 0)
+    tensor([-1000.,     0.])
+    """
     input = require_tensor(input, "log_softmax") if dtype is None else to(input, dtype)
     require_floats(input, "log_softmax_lastdim_kernel_impl")
     return apply(nn_rows.log_softmax, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
@@ -278,6 +314,9 @@ def norm(input: Tensor, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, 
     """The p-norm of all entries, or along dim(s): p is a number, inf, -inf, "fro" (2), or "nuc" for matrices.
 
     The gradient at 0 is 0. "nuc" is the sum of the singular values; the other norms of matrices are in `linalg`.
+
+    >>> norm(tensor([3., 4.]))
+    tensor(5.)
     """
     if p == "nuc":
         return _nuclear(input if dtype is None else to(input, dtype), dim, keepdim)
@@ -310,5 +349,9 @@ def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 @public(method=True, out=True)
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
-    """How many entries are not zero."""
+    """How many entries are not zero.
+
+    >>> count_nonzero(tensor([[0, 1], [2, 3]]), dim=0)
+    tensor([1, 2])
+    """
     return sum(input != 0, dim)

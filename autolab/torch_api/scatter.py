@@ -37,6 +37,9 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
     """input with each entry of src (or a number) written where index says along dim; reduce "add" or "multiply" combines them.
 
     If several entries go to one place, the last one stays, and each of them gets the gradient of the place.
+
+    >>> scatter(zeros(3), 0, tensor([2, 0]), tensor([5., 7.]))
+    tensor([7., 0., 5.])
     """
     index_tensor(index, "scatter")
     src = value if src is None else src
@@ -246,7 +249,11 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 @public(method=True, out=True)
 @returns_fresh_memory
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """The entries at places counted over the flattened tensor, in the shape of index."""
+    """The entries at places counted over the flattened tensor, in the shape of index.
+
+    >>> take(tensor([[1, 2], [3, 4]]), tensor([3, 0]))
+    tensor([4, 1])
+    """
     _places(require_tensor(input, "take"), index, "take")
     return getitem(reshape(input, -1), index if index.ndim else reshape(index, 1)).reshape(index.shape)  # type: ignore[attr-defined,no-any-return]
 

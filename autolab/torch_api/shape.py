@@ -60,7 +60,12 @@ def _complete(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
 
 @public(method=True)
 def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
-    """The same entries in another shape; one length may be -1. Shares memory where it can, copies where it must."""
+    """The same entries in another shape; one length may be -1. Shares memory where it can, copies where it must.
+
+    >>> reshape(arange(6), 2, -1)
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
     return apply(rows.reshape, (input,), {"shape": _complete(sizes_of(sizes, "reshape", "shape", shape), math.prod(input.payload.shape))})  # type: ignore[no-any-return]
 
 
@@ -101,7 +106,13 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 
 @public(method=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Join the dims from start_dim to end_dim into one."""
+    """Join the dims from start_dim to end_dim into one.
+
+    Shapes: (a, b, c, d) with dims 1 to 2 gives (a, b * c, d).
+
+    >>> flatten(zeros(2, 3, 4), 1).shape
+    torch.Size([2, 12])
+    """
     n = input.ndim
     if n == 0:
         axis_of(start_dim, n), axis_of(end_dim, n)
@@ -123,7 +134,11 @@ def ravel(input: Tensor) -> Tensor:
 
 @public(method=True)
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Split one dim into several; one of the sizes may be -1."""
+    """Split one dim into several; one of the sizes may be -1.
+
+    >>> unflatten(zeros(2, 12), 1, (3, -1)).shape
+    torch.Size([2, 3, 4])
+    """
     axis = axis_of(dim, input.ndim)
     if axis is None:
         raise RuntimeError("unflatten got an unexpected error:\nDimension specified as 0 but tensor has no dimensions")
@@ -137,7 +152,11 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @public(method=True)
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Drop all dims of length 1, or the named ones that have it."""
+    """Drop all dims of length 1, or the named ones that have it.
+
+    >>> squeeze(zeros(1, 3, 1), 0).shape
+    torch.Size([3, 1])
+    """
     if dim is None:
         return apply(rows.squeeze, (input,), {})  # type: ignore[no-any-return]
     axes = axes_of(dim, input.ndim) or ()
@@ -148,7 +167,14 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 @public(method=True)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """Insert a dim of length 1."""
+    """Insert a dim of length 1.
+
+    Shapes: (n, m) with dim 1 gives (n, 1, m). A view.
+
+    >>> unsqueeze(tensor([1, 2]), 1)
+    tensor([[1],
+            [2]])
+    """
     n = input.ndim + 1
     return apply(rows.expand_dims, (input,), {"axis": axis_of(dim, n)})  # type: ignore[no-any-return]
 
@@ -176,7 +202,13 @@ def t(input: Tensor) -> Tensor:
 
 @public(method=True)
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
-    """The dims in another order."""
+    """The dims in another order.
+
+    Shapes: (a, b, c) with dims (2, 0, 1) gives (c, a, b). A view. Raises RuntimeError unless each dim is named once.
+
+    >>> permute(zeros(2, 3, 4), (2, 0, 1)).shape
+    torch.Size([4, 2, 3])
+    """
     if not order and dims is None:
         raise TypeError('permute() missing 1 required positional arguments: "dims"')
     wanted = sizes_of(order, "permute", "dims", dims)
@@ -194,7 +226,13 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 
 @public(method=True, aliases="moveaxis")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Move dims to other positions."""
+    """Move dims to other positions.
+
+    The others keep their order. A view.
+
+    >>> movedim(zeros(2, 3, 4), 0, -1).shape
+    torch.Size([3, 4, 2])
+    """
     n = input.ndim
     sources, destinations = ([axis_of(d, n) for d in _list(dims)] for dims in (source, destination))
     if n and len(sources) == len(destinations):
@@ -285,7 +323,12 @@ def adjoint(input: Tensor) -> Tensor:
 
 @method
 def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
-    """Repeat dims of length 1 without copying; -1 keeps a length, and new dims may be put in front."""
+    """Repeat dims of length 1 without copying; -1 keeps a length, and new dims may be put in front.
+
+    >>> tensor([[1], [2]]).expand(2, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
     wanted, lengths = sizes_of(sizes, "expand", named=size), self.payload.shape
     extra = len(wanted) - len(lengths)
     if extra < 0:
@@ -326,7 +369,13 @@ def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
 
 @public
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """All tensors expanded to their common shape."""
+    """All tensors expanded to their common shape.
+
+    Raises RuntimeError if there is no such shape.
+
+    >>> [t.shape for t in broadcast_tensors(zeros(3, 1), zeros(2))]
+    [torch.Size([3, 2]), torch.Size([3, 2])]
+    """
     shape = common_shape(*tensors)
     return tuple(t if tuple(t.shape) == shape else expand(t, shape) for t in tensors)
 
@@ -348,7 +397,11 @@ def common_shape(*tensors: Tensor) -> tuple[int, ...]:
 
 @public(out=True, aliases="concat concatenate")
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Join tensors along a dim they already have; the other lengths must agree."""
+    """Join tensors along a dim they already have; the other lengths must agree.
+
+    >>> cat([tensor([1, 2]), tensor([3])])
+    tensor([1, 2, 3])
+    """
     tensors = _several("cat", tensors)
     shapes = [x.payload.shape for x in tensors]
     if (0,) in shapes and any(len(s) > 1 for s in shapes):  # PyTorch leaves out empty lists: cat([tensor([]), m]) is m
@@ -381,7 +434,12 @@ def _do_not_join(tensors: Sequence[Tensor], axis: int | None, dim: int) -> Runti
 
 @public(out=True)
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Join tensors of one shape along a new dim."""
+    """Join tensors of one shape along a new dim.
+
+    >>> stack([tensor([1, 2]), tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
     tensors = _several("stack", tensors)
     shape = tensors[0].payload.shape
     for i, x in enumerate(tensors):
@@ -412,7 +470,11 @@ def _several(name: str, tensors: Any) -> list[Tensor]:
 
 @public(method=True)
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Cut along a dim into pieces of one length (the last may be shorter), or of the lengths listed."""
+    """Cut along a dim into pieces of one length (the last may be shorter), or of the lengths listed.
+
+    >>> split(arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     axis = axis_of(dim, tensor.ndim)
     if axis is None:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -439,7 +501,11 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 
 @public(method=True)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Cut along a dim into at most so many pieces of equal length (the last may be shorter)."""
+    """Cut along a dim into at most so many pieces of equal length (the last may be shorter).
+
+    >>> chunk(arange(4), 2)
+    (tensor([0, 1]), tensor([2, 3]))
+    """
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     axis = axis_of(dim, input.ndim)
@@ -451,7 +517,13 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 @public(method=True)
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices along a dim, which disappears."""
+    """The slices along a dim, which disappears.
+
+    Shapes: (n, ...) with dim 0 gives n views (...).
+
+    >>> unbind(tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
     axis = axis_of(dim, input.ndim)
     if axis is None:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
@@ -460,7 +532,13 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 @public(method=True)
 def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
-    """Reverse the order along dims (a copy)."""
+    """Reverse the order along dims (a copy).
+
+    Shapes: the result has the input's.
+
+    >>> flip(tensor([1, 2, 3]), 0)
+    tensor([3, 2, 1])
+    """
     axes = axes_of(sizes_of(order, "flip", "dims", dims), input.ndim) or ()
     return apply(rows.flip, (input,), {"axis": axes})  # type: ignore[no-any-return]
 
@@ -468,7 +546,11 @@ def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 @public(method=True)
 @returns_fresh_memory
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Shift entries along dims, wrapping around; without dims, over the flattened tensor."""
+    """Shift entries along dims, wrapping around; without dims, over the flattened tensor.
+
+    >>> roll(tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
     shifts = sizes_of((shifts,), "roll", "shifts")
     if not shifts:
         raise RuntimeError("`shifts` required: by how many places to shift along each dim")
@@ -508,7 +590,11 @@ def tile(input: Tensor, *times: Any, dims: Any = None) -> Tensor:
 
 @public(method=True)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal along two dims, as the last dim of a view."""
+    """The diagonal along two dims, as the last dim of a view.
+
+    >>> diagonal(tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
     settings = {"offset": offset, "axis1": axis_of(dim1, input.ndim), "axis2": axis_of(dim2, input.ndim)}
     if settings["axis1"] == settings["axis2"]:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -517,7 +603,12 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 @public(method=True, inplace=True, out=True)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangle of the matrices, zeros above."""
+    """The lower triangle of the matrices, zeros above.
+
+    >>> tril(ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
     _need_matrix("tril", input)
     return apply(rows.tril, (input,), {"k": diagonal})  # type: ignore[no-any-return]
 

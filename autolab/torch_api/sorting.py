@@ -47,13 +47,23 @@ def _entries(name: str, input: Tensor, dim: Any) -> None:
 
 @public(method=True, out=True)
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """(values, indices) in order along dim; equal entries keep their order, nan is the largest."""
+    """(values, indices) in order along dim; equal entries keep their order, nan is the largest.
+
+    >>> sort(tensor([3, 1, 2])).indices
+    tensor([1, 2, 0])
+    """
     return _along(rows.sort, input, dim, descending=descending)
 
 
 @public(method=True)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The indices that sort along dim."""
+    """The indices that sort along dim.
+
+    Shapes: the result has the input's; int64.
+
+    >>> argsort(tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
     axis = axis_of(dim, require_tensor(input, "argsort").ndim)
     if axis is None:
         return new_tensor(np.int64(0))
@@ -68,7 +78,11 @@ def msort(input: Tensor) -> Tensor:
 
 @public(method=True, out=True)
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest (or smallest) entries along dim, in order, and where they are."""
+    """The k largest (or smallest) entries along dim, in order, and where they are.
+
+    >>> topk(tensor([3., 1., 2.]), 2).values
+    tensor([3., 2.])
+    """
     axis = axis_of(dim, require_tensor(input, "topk").ndim)
     if not 0 <= k <= (1 if axis is None else input.payload.shape[axis]):
         raise RuntimeError(f"selected index k out of range: k is {k}, and the shape {list(input.shape)}")
@@ -207,6 +221,9 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     """Where the values would have to be inserted to keep the last dim of the sequence in order.
 
     Before equal entries, or behind them if `right`. All dims but the last must match, unless the sequence is 1-d.
+
+    >>> searchsorted(tensor([1, 3, 5]), 4)
+    tensor(2)
     """
     require_tensor(sorted_sequence, "searchsorted", "sorted_sequence")
     values = input if isinstance(input, Tensor) else new_tensor(dtypes.cast(input, sorted_sequence.payload.dtype))
@@ -265,7 +282,11 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 @public(method=True)
 @one_by_one
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each of 0, 1, 2 ... occurs in a 1-d tensor of natural numbers; or the sums of their weights."""
+    """How often each of 0, 1, 2 ... occurs in a 1-d tensor of natural numbers; or the sums of their weights.
+
+    >>> bincount(tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
     a = require_tensor(input, "bincount").numbers()
     if a.dtype in dtypes.FLOATING or a.dtype == np.bool_:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.title}'. It counts integers.")
@@ -366,7 +387,11 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 @public(method=True)
 @one_by_one
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    """The different entries in order, or the different slices along dim; on request where each entry went, and the counts."""
+    """The different entries in order, or the different slices along dim; on request where each entry went, and the counts.
+
+    >>> unique(tensor([3, 1, 3]))
+    tensor([1, 3])
+    """
     a = require_tensor(input, "unique").numbers()
     axis = None if dim is None else axis_of(dim, a.ndim)
     if dim is not None and axis is None:
