@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import warnings
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from types import FunctionType
 from typing import Any
 
@@ -241,8 +242,6 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         )
     if id(self) in memo:
         return memo[id(self)]  # type: ignore[no-any-return]
-    from copy import deepcopy
-
     copy = object.__new__(type(self))
     copy.payload = np.array(self.payload)[()] if self.ndim == 0 else np.array(self.payload)
     copy.edge = copy.view_info = copy.extra = None

@@ -26,11 +26,11 @@ LEFT_ALONE = frozenset(
     "set_printoptions is_grad_enabled is_inference_mode_enabled typename save load vmap compile quiz predict explore".split()
 )
 # What makes up a Tensor, and what Python itself asks for.
-OWN = frozenset(
-    "payload edge flag version window extra level home own _grad _home _level _own own_extra box numbers all_numbers as_subclass "
-    "_make_subclass __new__ __init__ __init_subclass__ __class__ __dict__ __weakref__ __slots__ __doc__ __module__ __hash__ "
-    "__annotations__ __torch_function__ __getattribute__ __setattr__ __dir__ __reduce_ex__ __array_ufunc__ __array_function__ "
-    "__array_priority__ __format__ __firstlineno__ __static_attributes__".split()
+ENGINE_NAMES = frozenset(
+    "payload edge wants_grad version view_info extra level _grad _home _level _own ensure_extra writable_array numbers all_numbers "
+    "as_subclass _make_subclass __new__ __init__ __init_subclass__ __class__ __dict__ __weakref__ __slots__ __doc__ __module__ "
+    "__hash__ __annotations__ __torch_function__ __getattribute__ __setattr__ __dir__ __reduce_ex__ __array_ufunc__ "
+    "__array_function__ __array_priority__ __format__ __firstlineno__ __static_attributes__".split()
 )
 OPERATORS = {
     "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
@@ -197,8 +197,8 @@ def entries(self: Tensor) -> Any:
 @functools.cache
 def methods() -> dict[str, Any]:
     """All that a class with a `__torch_function__` has in place of Tensor's own."""
-    own = {name: m for name, m in vars(Tensor).items() if name not in OWN and isinstance(m, types.FunctionType | property)}
-    return {name: method(name, m) for name, m in own.items()} | {"__iter__": entries}
+    members = {name: m for name, m in vars(Tensor).items() if name not in ENGINE_NAMES and isinstance(m, types.FunctionType | property)}
+    return {name: method(name, m) for name, m in members.items()} | {"__iter__": entries}
 
 
 def init_subclass(cls: Any, **kwargs: Any) -> None:

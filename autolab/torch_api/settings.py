@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 from autolab import dtypes
@@ -47,8 +48,6 @@ _set: dict[str, Any] = {"threads": None, "interop": 1, "precision": "highest", "
 @public
 def get_num_threads() -> int:
     """How many threads were asked for, by default as many as there are processors. NumPy's BLAS decides for itself."""
-    import os
-
     return int(_set["threads"] or os.cpu_count() or 1)
 
 
