@@ -54,7 +54,7 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     return clone(x) if x is input else x  # type: ignore[no-any-return]
 
 
-@public
+@public()
 @returns_fresh_memory
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> list[Tensor]:
     """The derivative along each dim of a function given by samples: central differences inside, one-sided ones at the ends.
@@ -143,7 +143,7 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
     return sum(areas, -1)
 
 
-@public
+@public()
 @returns_fresh_memory
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integrals along dim up to each sample but the first, by the trapezoidal rule."""

@@ -11,7 +11,7 @@ from autolab.engine.tensor import Tensor
 from autolab.torch_api.public import public
 
 
-@public
+@public()
 class finfo:
     """The limits of a floating dtype (by default the default one): bits, eps, max, min, tiny, smallest_normal, resolution.
 
@@ -38,7 +38,7 @@ class finfo:
         return f"finfo({', '.join(f'{n}={getattr(self, n):g}' for n in names)}, dtype={self.dtype})"
 
 
-@public
+@public()
 class iinfo:
     """The limits of an integer dtype: bits, max, min. Raises TypeError for floating dtypes.
 
@@ -65,7 +65,7 @@ def _dtype(type: Any, function: str) -> Any:
     return type
 
 
-@public
+@public()
 def promote_types(type1: Any, type2: Any) -> Any:
     """The smallest dtype that holds both, a float for a float and an integer.
 
@@ -75,13 +75,13 @@ def promote_types(type1: Any, type2: Any) -> Any:
     return dtypes.of(dtypes.promote_types(_dtype(type1, "promote_types").numpy, _dtype(type2, "promote_types").numpy))
 
 
-@public
+@public()
 def result_type(tensor1: Any, tensor2: Any) -> Any:
     """The dtype that an operation on these two (tensors or numbers) computes in."""
     return dtypes.of(dtypes.result_type([t.payload if isinstance(t, Tensor) else t for t in (tensor1, tensor2)]))
 
 
-@public
+@public()
 def can_cast(from_: Any, to: Any) -> bool:
     """Whether a dtype may become another in place: not a float an integer, nor anything else bool."""
     return dtypes.category(_dtype(from_, "can_cast").numpy) <= dtypes.category(_dtype(to, "can_cast").numpy)

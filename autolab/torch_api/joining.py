@@ -18,7 +18,7 @@ from autolab.size import Size
 from autolab.torch_api import creation, index, shape
 from autolab.torch_api.dims import axis_of, require_tensor, sizes_of, whole
 from autolab.torch_api.layout import returns_fresh_memory
-from autolab.torch_api.public import public
+from autolab.torch_api.public import declare, public
 
 
 def tensor_list(name: str, given: tuple[Any, ...]) -> list[Tensor]:
@@ -37,7 +37,7 @@ def _at_least(name: str, raise_dims: Callable[[Tensor], Tensor], doc: str) -> An
         out = tuple(raise_dims(t) for t in tensor_list(name, tensors))
         return out[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else out
 
-    return public(function, name, doc)
+    return declare(function, name, doc)
 
 
 def _matrix(t: Tensor) -> Tensor:
@@ -62,7 +62,7 @@ def _joined(name: str, dim: Callable[[Tensor], int], prepare: Any, doc: str, ali
             raise RuntimeError(f"{name} expects a non-empty TensorList")
         return shape.cat(ready, dim(ready[0]))
 
-    return public(function, name, doc, out=True, aliases=aliases)
+    return declare(function, name, doc, out=True, aliases=aliases)
 
 
 hstack = _joined("hstack", lambda t: 0 if t.ndim == 1 else 1, atleast_1d, "Join side by side: along dim 1, vectors along dim 0.")
@@ -73,7 +73,7 @@ column_stack = _joined(
 )
 
 
-@public
+@public()
 def block_diag(*tensors: Tensor) -> Tensor:
     """The matrices along the diagonal of a larger one, zeros elsewhere; vectors count as rows."""
     blocks = tensor_list("block_diag", tensors)
@@ -91,7 +91,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return shape.cat(out, 0)
 
 
-@public
+@public()
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid: for vectors of lengths n, m, ... one tensor of shape (n, m, ...) each ("ij"), or (m, n, ...) ("xy").
 
@@ -114,7 +114,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     return tuple(shape.transpose(g, 0, 1) if indexing == "xy" and len(grids) > 1 else g for g in grids)
 
 
-@public
+@public()
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All ways to take one entry of each vector, as rows: (n, m, ...) of them; of one vector the vector itself."""
     vectors = tensor_list("cartesian_prod", tensors)
@@ -126,7 +126,7 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return shape.stack([shape.reshape(g, -1) for g in meshgrid(vectors, indexing="ij")], 1)
 
 
-@public
+@public()
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All ways to choose r entries of a vector, as rows, in the order of itertools.combinations.
 
@@ -146,7 +146,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return index.getitem(input, new_tensor(chosen))
 
 
-@public
+@public()
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to. Raises RuntimeError if there is none."""
     for s in shapes:
@@ -225,7 +225,7 @@ def _split_along(name: str, dim: int, least: int, doc: str) -> Any:
                 )
         return tensor_split(input, where, along)
 
-    return public(function, name, doc, method=True)
+    return declare(function, name, doc, method=True)
 
 
 hsplit = _split_along("hsplit", 1, 1, "Cut side by side: along dim 1, a vector along dim 0.")
@@ -351,13 +351,13 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed(shape.reshape(require_tensor(input, "diagflat"), -1), offset)
 
 
-@public
+@public()
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
     """The places of the lower triangle of a (row, col) matrix, as two rows of indices."""
     return _triangle("tril_indices", np.tril, row, col, offset, dtype)
 
 
-@public
+@public()
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
     """The places of the upper triangle of a (row, col) matrix, as two rows of indices."""
     return _triangle("triu_indices", np.triu, row, col, offset, dtype)
@@ -371,7 +371,7 @@ def _triangle(name: str, keep: Any, row: int, col: int, offset: int, dtype: Any)
     return new_tensor(where.astype(np.int64 if dtype is None else dtypes.to_numpy(dtype)))
 
 
-@public
+@public()
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """From places in the flattened tensor to one index for each dim of a tensor of this shape."""
     if require_tensor(indices, "unravel_index", "indices").payload.dtype.kind not in "iu":

@@ -49,7 +49,7 @@ def from_arguments(args: tuple[Any, ...], dtype: Any, name: str) -> Tensor:
 
 def _typed(d: dtypes.dtype) -> Any:
     doc = f"A tensor of {d.name}, from sizes (uninitialised) or from a sequence; `torch.tensor(..., dtype={d!r})` is the newer way."
-    return public(TypeOfTensor(f"{d.title}Tensor", (), {"dtype": d, "__doc__": doc, "__module__": __name__}))
+    return public()(TypeOfTensor(f"{d.title}Tensor", (), {"dtype": d, "__doc__": doc, "__module__": __name__}))
 
 
 HalfTensor, BFloat16Tensor = _typed(dtypes.float16), _typed(dtypes.bfloat16)
@@ -114,7 +114,7 @@ def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     return bool(a.__array_interface__ == b.__array_interface__)
 
 
-@public
+@public()
 def typename(obj: Any) -> str:
     """The name of the type of a thing: `torch.FloatTensor` for a tensor of float32."""
     if isinstance(obj, Tensor):

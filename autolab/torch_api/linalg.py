@@ -12,7 +12,7 @@ from autolab.engine.tensor import Tensor
 from autolab.rules import linalg as rows
 from autolab.torch_api.dims import evened_out, require_tensor
 from autolab.torch_api.layout import forget_base
-from autolab.torch_api.public import public
+from autolab.torch_api.public import declare, public
 from autolab.torch_api.shape import permute, reshape, unsqueeze
 from autolab.transforms.batched import in_vmap
 
@@ -117,7 +117,7 @@ def _of_rank(name: str, row: Op, ranks: tuple[int, int], messages: tuple[str, st
         except ValueError:
             raise _mismatch(input, other) from None
 
-    return public(function, name, doc, method=True, out=True)
+    return declare(function, name, doc, method=True, out=True)
 
 
 mm = _of_rank(
@@ -155,7 +155,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return reshape(input, -1, 1) * vec2  # type: ignore[operator,no-any-return]
 
 
-@public
+@public()
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Sums of products named by letters: einsum("ij,jk->ik", a, b) is a @ b. "..." stands for leading dims.
 

@@ -19,7 +19,7 @@ from autolab.torch_api.public import public
 from autolab.transforms.level import TransformTensor, created
 
 
-@public
+@public()
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
     """A tensor of anything: a tensor, an array, a buffer, a sequence, a number. Shares memory where it can, unless copy=True.
 
@@ -53,7 +53,7 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     return t
 
 
-@public
+@public()
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor over the memory of a buffer (bytes, bytearray, memoryview ...), from `offset` bytes on.
 
@@ -86,7 +86,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     return t.requires_grad_() if requires_grad else t
 
 
-@public
+@public()
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                   layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Uninitialised memory, with a stride in entries for each dim."""
@@ -122,7 +122,7 @@ def extent(size: Any, stride: Any) -> int:
     return 0 if 0 in size else 1 + sum((k - 1) * s for k, s in zip(size, stride))
 
 
-@public
+@public()
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                    layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Uninitialised memory whose dims lie in it in the order physical_layout, the last the densest."""
@@ -154,7 +154,7 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, 
     return finish((start + np.arange(count) * step).astype(_floating(dtype)), requires_grad, device)
 
 
-@public
+@public()
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A 0-d tensor of one number, of the default floating dtype unless given."""
     return finish(np.asarray(creation._number(s, "scalar_tensor(): argument 's'"), _floating(dtype)), requires_grad, device)
@@ -172,19 +172,19 @@ def _window(name: str, length: int, periodic: bool, shape: Any, options: dict[st
     return finish(made.astype(dtype), options.pop("requires_grad", False), options.pop("device", None))
 
 
-@public
+@public()
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """A triangle: 1 in the middle, 0 at the ends."""
     return _window("bartlett_window", window_length, periodic, np.bartlett, options)
 
 
-@public
+@public()
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """0.42 - 0.5 cos(2 pi i / (n - 1)) + 0.08 cos(4 pi i / (n - 1))."""
     return _window("blackman_window", window_length, periodic, np.blackman, options)
 
 
-@public
+@public()
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any) -> Tensor:
     """alpha - beta cos(2 pi i / (n - 1))."""
     return _window(
@@ -192,13 +192,13 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
     )
 
 
-@public
+@public()
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """0.5 - 0.5 cos(2 pi i / (n - 1))."""
     return _window("hann_window", window_length, periodic, np.hanning, options)
 
 
-@public
+@public()
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
     """The window of Kaiser: the larger beta, the narrower."""
     return _window("kaiser_window", window_length, periodic, lambda n: np.kaiser(n, beta), options)

@@ -22,7 +22,7 @@ from autolab.torch_api.layout import CHANNELS_LAST
 from autolab.torch_api.named_results import named
 from autolab.torch_api.node_names import rename_node
 from autolab.torch_api.out import C_NAMES, into
-from autolab.torch_api.public import method, public
+from autolab.torch_api.public import declare, method, public
 from autolab.transforms.batched import in_vmap
 from autolab.transforms.level import created
 
@@ -38,7 +38,7 @@ def unary(row: Op, doc: str, *, name: str = "", inplace: bool = True, **forms: A
             return into(out, function, input)  # type: ignore[no-any-return]
         return row.run(input if type(input) is Tensor else require_tensor(input, name), settings=NONE)  # type: ignore[no-any-return]
 
-    return public(function, name, f"{doc} Entry by entry; result of the same shape.", method=True, inplace=inplace, **forms)
+    return declare(function, name, f"{doc} Entry by entry; result of the same shape.", method=True, inplace=inplace, **forms)
 
 
 NUMBERS = (int, builtins.float, np.generic, np.ndarray)
@@ -72,7 +72,7 @@ def binary(row: Op, doc: str, numbers: str = "either", *, inplace: bool = True, 
         return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
 
     how = "Integers and bools only. Entry by entry; shapes broadcast." if bits else "Entry by entry; shapes broadcast, dtypes promote."
-    return public(function, name, f"{doc} {how}", method=True, inplace=inplace, **forms)
+    return declare(function, name, f"{doc} {how}", method=True, inplace=inplace, **forms)
 
 
 exp = unary(rows.exp, "e to the power of the input.")
@@ -433,7 +433,7 @@ def _itself(name: str, **forms: Any) -> Any:
     def function(input: Tensor) -> Tensor:
         return require_tensor(input, name)
 
-    return public(function, name, "The input itself: all numbers here are real.", **forms)
+    return declare(function, name, "The input itself: all numbers here are real.", **forms)
 
 
 real = _itself("real")
@@ -443,7 +443,7 @@ resolve_conj = _itself("resolve_conj", method=True)
 resolve_neg = _itself("resolve_neg", method=True)
 
 
-@public
+@public()
 def imag(input: Tensor) -> Tensor:
     """Raises RuntimeError: all numbers here are real."""
     raise RuntimeError("imag is not implemented for tensors with non-complex dtypes. autolab has no complex numbers.")
@@ -538,7 +538,7 @@ def float_power(input: Any, exponent: Any) -> Tensor:
     return pow(*wide)
 
 
-@public
+@public()
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """other - alpha * input."""
     operands("rsub", input, other, "second")
@@ -614,7 +614,7 @@ def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = N
     return apply(arithmetic.nan_to_num, (require_tensor(input, "nan_to_num"),), settings)  # type: ignore[no-any-return]
 
 
-@public
+@public()
 def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor like the input, filled with one number (or a 0-d tensor)."""
     if isinstance(value, Tensor) and value.ndim:

@@ -16,7 +16,7 @@ from autolab.torch_api import creation, index, joining, pointwise, reduce, shape
 from autolab.torch_api.dims import axis_of, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import bmm, dot, matmul, mm, mv, outer
-from autolab.torch_api.public import method, public
+from autolab.torch_api.public import declare, method, public
 
 
 def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[str, str], doc: str) -> Any:
@@ -57,7 +57,7 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
             out = (input if beta == 1 else input * beta) + out  # type: ignore[operator]
         return out if narrow is None else pointwise.to(out, narrow)
 
-    return public(function, name, doc, method=True, inplace=True, out=True)
+    return declare(function, name, doc, method=True, inplace=True, out=True)
 
 
 def check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
@@ -233,7 +233,7 @@ def multiply(factors: Sequence[Tensor]) -> Tensor:
     return product(0, n - 1)
 
 
-@public
+@public()
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Powers of the entries of a vector as columns, the highest first unless `increasing`."""
     if require_tensor(x, "vander", "x").ndim != 1:
@@ -258,7 +258,7 @@ def powers(x: Tensor, n: int) -> Tensor:
     return shape.stack(columns, -1)
 
 
-@public
+@public()
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The p-distances between all rows of two matrices: (..., n, k), (..., m, k) -> (..., n, m).
 
@@ -291,7 +291,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     return reduce.norm(shape.unsqueeze(x1, -2) - shape.unsqueeze(x2, -3), p, -1)  # type: ignore[operator]
 
 
-@public
+@public()
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-distances between all pairs of rows of a matrix, in one dim: (n, k) -> (n * (n - 1) / 2,)."""
     if require_tensor(input, "pdist").ndim != 2:

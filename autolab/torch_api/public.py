@@ -9,10 +9,12 @@ gives `torch.add`, `torch.add(..., out=...)`, `Tensor.add` and `Tensor.add_`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from autolab.torch_api.numpy_names import with_numpy_names
 from autolab.torch_api.out import with_out
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Declaration:
@@ -29,30 +31,32 @@ DECLARED: list[Declaration] = []
 
 
 def public(
-    function: Any = None, name: str = "", doc: str = "", *, package: bool = True, method: bool = False, inplace: bool = False,
-    out: bool = False, creates: bool = False, aliases: str = "",
-) -> Any:  # fmt: skip
-    """Declare a function (or class) public, under its name and its aliases (words). One made by another function gets its name and doc.
+    *, package: bool = True, method: bool = False, inplace: bool = False, out: bool = False, creates: bool = False, aliases: str = ""
+) -> Callable[[F], F]:
+    """Declare a function (or class) public, under its name and its aliases (words), and leave it as it is.
 
     package: `torch.add(x, y)`; method: `x.add(y)`; inplace: `x.add_(y)`; out: `torch.add(x, y, out=z)`; creates: it makes a tensor
     out of nothing, takes `out=`, and then has its dtype.
     """
 
-    def declare(function: Any) -> Any:
-        if name:
-            entitle(function, name, doc)
+    def decorate(function: F) -> F:
         DECLARED.append(Declaration(function, [function.__name__, *aliases.split()], package, method, inplace, out, creates))
         return function
 
-    return declare if function is None else declare(function)
+    return decorate
 
 
-def method(function: Callable[..., Any], name: str = "", doc: str = "") -> Any:
+def method(function: F) -> F:
     """Declare a method of Tensor that is no function of the package."""
-    return public(function, name, doc, package=False, method=True)
+    return public(package=False, method=True)(function)
 
 
-def entitle(function: Any, name: str, doc: str | None) -> Any:
+def declare(function: F, name: str, doc: str, **forms: Any) -> F:
+    """`public` for a function that another one made."""
+    return public(**forms)(entitle(function, name, doc))
+
+
+def entitle(function: F, name: str, doc: str | None) -> F:
     """Give a function that another one made the name and the documentation that it is known by."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc

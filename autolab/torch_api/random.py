@@ -75,10 +75,10 @@ def randperm(n: int, *, dtype: Any = None, device: Any = None, requires_grad: bo
     return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randperm")), requires_grad, device)
 
 
-rand_like, randn_like = public(sampled(_like(rand, shared=True))), public(sampled(_like(randn, shared=True)))
+rand_like, randn_like = public()(sampled(_like(rand, shared=True))), public()(sampled(_like(randn, shared=True)))
 
 
-@public
+@public()
 @sampled
 def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None,
                  requires_grad: bool = False, generator: Any = None) -> Tensor:  # fmt: skip
@@ -115,7 +115,7 @@ def _probabilities(p: Tensor) -> Any:
     return chances
 
 
-@public
+@public()
 @sampled
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """How many of `count` tries succeed with probability `prob`, entry by entry. Shapes: two that broadcast."""
@@ -192,7 +192,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     return finish(np.asarray(m + s * source(generator).standard_normal(shape)).astype(kind), requires_grad, device)
 
 
-@public
+@public()
 @sampled
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """How many events come where `input` are expected, entry by entry; of its shape and dtype."""
@@ -203,7 +203,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     return finish(np.asarray(source(generator).poisson(rate)).astype(input.payload.dtype))
 
 
-@public
+@public()
 @sampled
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     """Waiting times for `input` events at a rate of 1, entry by entry; of its shape and dtype. They have no gradient here."""
@@ -212,7 +212,7 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     return finish(np.asarray(np.maximum(drawn, np.finfo(input.payload.dtype).tiny)).astype(input.payload.dtype))
 
 
-@public
+@public()
 @sampled
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     """Shares that add up to 1 along the last dim, for these concentrations; of its shape and dtype. They have no gradient here."""

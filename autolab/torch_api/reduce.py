@@ -17,7 +17,7 @@ from autolab.rules import reduce as rows
 from autolab.torch_api.dims import Dims, axes_of, axis_of, require_floats, require_tensor, to_floats, whole
 from autolab.torch_api.named_results import named
 from autolab.torch_api.pointwise import clone, maximum, minimum, to
-from autolab.torch_api.public import public
+from autolab.torch_api.public import declare, public
 
 
 def _reduce(row: Op, input: Tensor, dim: Any, keepdim: bool, **settings: Any) -> Tensor:
@@ -89,10 +89,8 @@ def _spread(row: Op, name: str, doc: str) -> Any:
             )
         return result
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
     single = name in ("var", "std")
-    return public(function, method=single, out=single)
+    return declare(function, name, doc, method=single, out=single)
 
 
 var = _spread(rows.var, "var", "Variance over all entries or along dim(s), divided by n - correction (default 1).")
@@ -134,7 +132,7 @@ def _extreme(name: str, of_all: Op, along: Op, pairwise: Any, result: Any) -> An
         return result(*apply(along, (input,), {"axis": axis, "keepdims": keepdim}))
 
     function.__name__ = function.__qualname__ = name
-    return public(function, method=True, out=True)
+    return public(method=True, out=True)(function)
 
 
 def _need_entries(name: str, input: Tensor, axis: Any, error: type[Exception] = RuntimeError) -> None:
@@ -186,7 +184,7 @@ def _where_is(row: Op, name: str, doc: str) -> Any:
         _need_entries(name, input, axis, IndexError)
         return apply(row, (input,), {"axis": axis, "keepdims": keepdim})  # type: ignore[no-any-return]
 
-    return public(function, name, doc, method=True, out=True)
+    return declare(function, name, doc, method=True, out=True)
 
 
 argmax = _where_is(rows.argmax, "argmax", "The index of the largest entry (of the flattened tensor, or along dim); int64.")

@@ -367,7 +367,7 @@ def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     return expand(input, *sizes_of(sizes, "broadcast_to", named=size))
 
 
-@public
+@public()
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """All tensors expanded to their common shape.
 

@@ -124,7 +124,7 @@ def _middle(name: str, of_all: Op, along: Op, doc: str) -> Any:
     function.__doc__ = f"""{doc} Of two in the middle the lower one; along one dim (values, indices).
 
 Over the whole tensor equal entries share the gradient; along a dim the entry at `indices` gets it all."""
-    return public(function, method=True)
+    return public(method=True)(function)
 
 
 median = _middle("median", rows.median, rows.median_along, "The entry in the middle, nan if there is one.")
@@ -343,7 +343,7 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
     return results["histogram"](new_tensor(found.astype(a.dtype)), new_tensor(edges.astype(a.dtype)))
 
 
-@public
+@public()
 def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """(hist, list of bin_edges) of points: input (..., D), hist with one dim for each coordinate.
 
@@ -374,7 +374,7 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
     return results["histogramdd"](new_tensor(found.astype(a.dtype)), [new_tensor(e.astype(a.dtype)) for e in edges])
 
 
-@public
+@public()
 @one_by_one
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each of the elements is among the test elements. One of the two may be a number."""

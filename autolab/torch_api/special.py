@@ -12,7 +12,7 @@ from autolab.engine.tensor import Tensor
 from autolab.torch_api.dims import require_tensor, to_floats, whole
 from autolab.torch_api.out import into
 from autolab.torch_api.pointwise import NONE, operands
-from autolab.torch_api.public import public
+from autolab.torch_api.public import entitle, public
 
 
 def _row(name: str, file: str) -> Op:
@@ -30,7 +30,8 @@ def _unary(name: str, file: str, doc: str, package: bool = False) -> Any:
         row = row or _row(name, file)
         return row.run(require_tensor(input, name), settings=NONE)  # type: ignore[no-any-return]
 
-    return public(function, name, f"{doc} Entry by entry; result of the same shape.", method=True, inplace=True) if package else function
+    entitle(function, name, f"{doc} Entry by entry; result of the same shape.")
+    return public(method=True, inplace=True)(function) if package else function
 
 
 def _binary(name: str, file: str, doc: str, numbers: str = "either", package: bool = False) -> Any:
@@ -44,7 +45,8 @@ def _binary(name: str, file: str, doc: str, numbers: str = "either", package: bo
         row = row or _row(name, file)
         return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
 
-    return public(function, name, f"{doc} Entry by entry; shapes broadcast.", method=True, inplace=True) if package else function
+    entitle(function, name, f"{doc} Entry by entry; shapes broadcast.")
+    return public(method=True, inplace=True)(function) if package else function
 
 
 def _polynomial(name: str) -> Any:

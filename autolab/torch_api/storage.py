@@ -17,7 +17,7 @@ from autolab.torch_api.public import method, public
 warned: list[bool] = []
 
 
-@public
+@public()
 class UntypedStorage:
     """One piece of memory, byte by byte. Two tensors share it if its `data_ptr()` is the same.
 
@@ -82,7 +82,7 @@ class UntypedStorage:
         return f"[torch.storage.UntypedStorage(device=cpu) of size {self.size()}]"
 
 
-@public
+@public()
 class TypedStorage(UntypedStorage):
     """One piece of memory, entry by entry."""
 
@@ -119,7 +119,7 @@ def storage(self: Tensor) -> TypedStorage:
     return TypedStorage(owned(self.writable_array())[0])
 
 
-@public
+@public()
 def is_storage(obj: Any) -> bool:
     """True for what `storage` and `untyped_storage` give."""
     return isinstance(obj, UntypedStorage)

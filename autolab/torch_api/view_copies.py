@@ -9,7 +9,7 @@ from autolab.engine.tensor import Tensor
 from autolab.torch_api import index, shape, views
 from autolab.torch_api.dims import axis_of, require_tensor
 from autolab.torch_api.joining import clone, split_with_sizes
-from autolab.torch_api.public import public
+from autolab.torch_api.public import declare, public
 from autolab.transforms.level import room_for
 
 
@@ -61,7 +61,7 @@ def _copy_of(function: Callable[..., Any], name: str) -> Any:
         out = function(require_tensor(input, name), *args, **kwargs)
         return tuple(map(clone, out)) if isinstance(out, tuple) else clone(out)
 
-    return public(copied, name, f"A copy of what `{name.removesuffix('_copy')}` shows.", out=True)
+    return declare(copied, name, f"A copy of what `{name.removesuffix('_copy')}` shows.", out=True)
 
 
 def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:

@@ -19,7 +19,7 @@ from autolab.torch_api.dims import axis_of, require_tensor, sizes_of, whole
 from autolab.torch_api.inplace import copy_, fill_
 from autolab.torch_api.node_names import rename_node
 from autolab.torch_api.not_differentiable import NotImplementedDerivative
-from autolab.torch_api.public import method, public
+from autolab.torch_api.public import declare, method, public
 from autolab.torch_api.storage import UntypedStorage
 from autolab.transforms.batched import first_sample
 from autolab.transforms.level import become_view
@@ -151,7 +151,13 @@ def inplace_view(name: str, function: Callable[..., Any], node: str | Callable[.
         record_view_change(self, out.edge, node if isinstance(node, str) else node(*args, **kwargs))
         return self
 
-    return method(in_place, f"{name}_", f"`{name}`, of this tensor itself. Raises RuntimeError for a leaf that requires grad.")
+    return declare(
+        in_place,
+        f"{name}_",
+        f"`{name}`, of this tensor itself. Raises RuntimeError for a leaf that requires grad.",
+        package=False,
+        method=True,
+    )
 
 
 def record_view_change(self: Tensor, edge: Any, node: str) -> None:
