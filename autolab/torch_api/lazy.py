@@ -36,13 +36,13 @@ def lazy(package: str, modules: Iterable[str] = (), names: Mapping[str, str] | N
 
 
 class LazyMethod:
-    """A method of Tensor in a module that is loaded when the method is first asked for."""
+    """A method of Tensor that is made, or loaded, when it is first asked for, and then stands here itself."""
 
-    def __init__(self, module: str, name: str) -> None:
-        self.module, self.name = module, name
+    def __init__(self, name: str, load: Callable[[], Any]) -> None:
+        self.name, self.load = name, load
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        method = getattr(import_module(self.module), self.name)
+        method = self.load()
         setattr(Tensor, self.name, method)
         return method if instance is None else method.__get__(instance, owner)
 
@@ -50,7 +50,7 @@ class LazyMethod:
 def bind_lazy_methods(module: str, names: str) -> None:
     """Give Tensor methods without loading the module that they are in."""
     for name in names.split():
-        setattr(Tensor, name, LazyMethod(module, name))
+        setattr(Tensor, name, LazyMethod(name, lambda name=name: getattr(import_module(module), name)))  # type: ignore[misc]
 
 
 class LazyFinder:

@@ -18,26 +18,21 @@ from autolab.engine.tensor import Tensor
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
 from autolab.torch_api import creation, index, inplace, legacy_constructors, linalg, more_creation, overriding, pointwise, printing, shape
+from autolab.torch_api.lazy import LazyMethod
 from autolab.torch_api.numpy_names import with_numpy_names
-from autolab.torch_api.public import DECLARED
+from autolab.torch_api.public import DECLARED, entitle
 
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 
 
-def operator(name: str, row: Op) -> Callable[..., Any]:
-    """x op y: the row's own shortcut, put in place of this stand-in when it is first used."""
+def operator(name: str, row: Op, general: Callable[..., Any] | None = None) -> LazyMethod:
+    """x op y: the function written out for the row, when it is first needed; without one, `general` or what runs the row."""
 
-    def first_time(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, OPERAND):
-            return NotImplemented
-        result = row.run(self, other, settings=NONE)
-        if name in overriding.STAND_INS:
-            setattr(Tensor, name, row.run)
-        return result
+    def forward(self: Tensor, other: Any) -> Any:
+        return row.run(self, other, settings=NONE) if isinstance(other, OPERAND) else NotImplemented
 
-    overriding.STAND_INS[name] = first_time
-    return first_time
+    return LazyMethod(name, lambda: entitle(compile_forward(row, general) or general or forward, name, None))
 
 
 def reflected(row: Op) -> Callable[..., Any]:
@@ -70,12 +65,6 @@ def _matmul(self: Tensor, other: Any) -> Any:
     return linalg.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
-def _matmul_first(self: Tensor, other: Any) -> Any:
-    """x @ y: the shortcut for two matrices, put in place of this stand-in when it is first used."""
-    Tensor.__matmul__ = linalg_rows.mm.generated("forward", _matmul) or _matmul  # type: ignore[attr-defined]
-    return _matmul(self, other)
-
-
 def _rmatmul(self: Tensor, other: Any) -> Any:
     return linalg.matmul(creation.as_tensor(other), self) if isinstance(other, np.ndarray | Tensor) else NotImplemented
 
@@ -92,11 +81,12 @@ AUGMENTED = {
     "__iand__": pointwise.bitwise_and, "__ior__": pointwise.bitwise_or, "__ixor__": pointwise.bitwise_xor,
     "__ilshift__": pointwise.bitwise_left_shift, "__irshift__": pointwise.bitwise_right_shift,
 }  # fmt: skip
-OPERATORS: dict[str, Callable[..., Any]] = {
+OPERATORS: dict[str, Any] = {
     **{name: operator(name, row) for name, row in ROWS.items()},
     "__rtruediv__": _rtruediv, "__rdiv__": _rtruediv,
     "__rfloordiv__": reflected(rows.floor_divide), "__rmod__": reflected(rows.remainder),
-    "__pow__": _pow, "__rpow__": reflected(rows.pow), "__matmul__": _matmul_first, "__rmatmul__": _rmatmul,
+    "__pow__": _pow, "__rpow__": reflected(rows.pow), "__matmul__": operator("__matmul__", linalg_rows.mm, _matmul),
+    "__rmatmul__": _rmatmul,
     "__and__": bits(pointwise.bitwise_and), "__rand__": bits(pointwise.bitwise_and), "__or__": bits(pointwise.bitwise_or),
     "__ror__": bits(pointwise.bitwise_or), "__xor__": bits(pointwise.bitwise_xor), "__rxor__": bits(pointwise.bitwise_xor),
     "__lshift__": bits(pointwise.bitwise_left_shift), "__rlshift__": bits(lambda x, y: pointwise.bitwise_left_shift(y, x)),
