@@ -17,7 +17,20 @@ from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
-from autolab.torch_api import creation, index, inplace, legacy_constructors, linalg, more_creation, overriding, pointwise, printing, shape
+from autolab.torch_api import (
+    complex_numbers,
+    creation,
+    index,
+    inplace,
+    legacy_constructors,
+    linalg,
+    more_creation,
+    overriding,
+    pointwise,
+    printing,
+    shape,
+    transposes,
+)
 from autolab.torch_api.lazy import LazyMethod
 from autolab.torch_api.numpy_names import with_numpy_names
 from autolab.torch_api.public import DECLARED, entitle
@@ -292,7 +305,8 @@ SPECIAL: dict[str, Any] = {
     "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),
     "bfloat16": _as_type(dtypes.bfloat16), "long": _as_type(dtypes.int64), "int": _as_type(dtypes.int32),
     "short": _as_type(dtypes.int16), "char": _as_type(dtypes.int8), "byte": _as_type(dtypes.uint8), "bool": _as_type(dtypes.bool_),
-    "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.H), "mH": property(shape.mH), "imag": property(pointwise.imag),
+    "T": property(transposes.T), "mT": property(transposes.mT), "H": property(transposes.H), "mH": property(transposes.mH),
+    "imag": property(complex_numbers.imag),
     "real": property(lambda self: self, doc="This tensor: all numbers here are real."),
     "device": property(lambda self: creation.CPU, doc="The place where it is: the CPU."),
     "itemsize": property(lambda self: self.payload.dtype.itemsize, doc="How many bytes an entry takes."),

@@ -429,45 +429,6 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-def _itself(name: str, **forms: Any) -> Any:
-    def function(input: Tensor) -> Tensor:
-        return require_tensor(input, name)
-
-    return declare(function, name, "The input itself: all numbers here are real.", **forms)
-
-
-real = _itself("real")
-conj = _itself("conj", method=True)
-conj_physical = _itself("conj_physical", method=True, inplace=True, out=True)
-resolve_conj = _itself("resolve_conj", method=True)
-resolve_neg = _itself("resolve_neg", method=True)
-
-
-@public()
-def imag(input: Tensor) -> Tensor:
-    """Raises RuntimeError: all numbers here are real."""
-    raise RuntimeError("imag is not implemented for tensors with non-complex dtypes. autolab has no complex numbers.")
-
-
-@public(method=True)
-def is_complex(input: Tensor) -> bool:
-    """False: all numbers here are real."""
-    require_tensor(input, "is_complex")
-    return False
-
-
-@public(method=True)
-def is_conj(input: Tensor) -> bool:
-    """False: nothing here is stored conjugated."""
-    return is_complex(input)
-
-
-@public(method=True)
-def is_neg(input: Tensor) -> bool:
-    """False: nothing here is stored negated."""
-    return is_complex(input)
-
-
 @public(method=True)
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is one of floating point."""
@@ -478,12 +439,6 @@ def is_floating_point(input: Tensor) -> bool:
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one entry is not zero. Raises RuntimeError for more entries or none."""
     return builtins.bool(require_tensor(input, "is_nonzero"))
-
-
-@public(method=True)
-def isreal(input: Tensor) -> Tensor:
-    """True everywhere: all numbers here are real."""
-    return new_tensor(np.ones(require_tensor(input, "isreal").payload.shape, bool)[()])
 
 
 @public(method=True, out=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autolab.engine.tensor import Tensor
-from autolab.torch_api import index, shape, views
+from autolab.torch_api import index, shape, transposes, views
 from autolab.torch_api.dims import axis_of, require_tensor
 from autolab.torch_api.joining import clone, split_with_sizes
 from autolab.torch_api.public import declare, public
@@ -92,7 +92,7 @@ slice_copy = _copy_of(_slice, "slice_copy")
 split_copy = _copy_of(shape.split, "split_copy")
 split_with_sizes_copy = _copy_of(split_with_sizes, "split_with_sizes_copy")
 squeeze_copy = _copy_of(shape.squeeze, "squeeze_copy")
-t_copy = _copy_of(shape.t, "t_copy")
+t_copy = _copy_of(transposes.t, "t_copy")
 transpose_copy = _copy_of(shape.transpose, "transpose_copy")
 unbind_copy = _copy_of(shape.unbind, "unbind_copy")
 unsqueeze_copy = _copy_of(shape.unsqueeze, "unsqueeze_copy")

@@ -14,7 +14,7 @@ from autolab.engine.modes import modes
 from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, new_tensor, no_accumulator
 from autolab.rules import strided as rows
-from autolab.torch_api import shape
+from autolab.torch_api import shape, transposes
 from autolab.torch_api.dims import axis_of, require_tensor, sizes_of, whole
 from autolab.torch_api.inplace import copy_, fill_
 from autolab.torch_api.node_names import rename_node
@@ -178,7 +178,7 @@ as_strided_ = inplace_view("as_strided", as_strided, "AsStridedBackward1")
 squeeze_ = inplace_view("squeeze", shape.squeeze, squeeze_node_name)
 swapaxes_ = inplace_view("swapaxes", shape.transpose, "TransposeBackward1")
 swapdims_ = inplace_view("swapdims", shape.transpose, "TransposeBackward1")
-t_ = inplace_view("t", shape.t, "TBackward1")
+t_ = inplace_view("t", transposes.t, "TBackward1")
 transpose_ = inplace_view("transpose", shape.transpose, "TransposeBackward1")
 unsqueeze_ = inplace_view("unsqueeze", shape.unsqueeze, "UnsqueezeBackward1")
 
