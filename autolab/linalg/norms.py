@@ -238,7 +238,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1., 2., 4.],
             [1., 3., 9.]])
     """
-    x = arrange.atleast_1d(require_tensor(x, "linalg.vander"))
+    x = joining.atleast_1d(require_tensor(x, "linalg.vander"))
     n = x.shape[-1] if N is None else N
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")

@@ -32,7 +32,7 @@ from autolab.torch_api import (
     transposes,
 )
 from autolab.torch_api.lazy import LazyMethod
-from autolab.torch_api.numpy_names import with_numpy_names
+from autolab.torch_api.numpy_names import copy_name_and_doc, with_numpy_names
 from autolab.torch_api.public import DECLARED, entitle
 
 NONE: dict[str, Any] = {}
@@ -45,7 +45,13 @@ def operator(name: str, row: Op, general: Callable[..., Any] | None = None) -> L
     def forward(self: Tensor, other: Any) -> Any:
         return row.run(self, other, settings=NONE) if isinstance(other, OPERAND) else NotImplemented
 
-    return LazyMethod(name, lambda: entitle(compile_forward(row, general) or general or forward, name, None))
+    usual = entitle(general or forward, name, None)
+
+    def load() -> Callable[..., Any]:
+        written = compile_forward(row, general)
+        return usual if written is None else copy_name_and_doc(written, usual)  # type: ignore[no-any-return]
+
+    return LazyMethod(name, load)
 
 
 def reflected(row: Op) -> Callable[..., Any]:
