@@ -563,7 +563,7 @@ class TensorMethods:
         """input to the power of exponent, computed in float64 whatever the dtypes are. Shapes broadcast."""
     def float_power_(self, exponent: Any) -> Tensor:
         """`float_power`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
-    def floor(self, *, out: Any = None) -> Tensor:
+    def floor(self) -> Tensor:
         """The largest integer not above. Entry by entry; result of the same shape."""
     def floor_(self) -> Tensor:
         """`floor`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""

@@ -29,16 +29,15 @@ from autolab.transforms.level import created
 NONE: dict[str, Any] = {}
 
 
-def unary(row: Op, doc: str, *, name: str = "", inplace: bool = True, **forms: Any) -> Any:
+def unary(row: Op, doc: str, *, inplace: bool = True, **forms: Any) -> Any:
     """PyTorch's function for a row of one input: also a method, and in place unless told otherwise."""
-    name = name or row.name
 
     def function(input: Tensor, *, out: Any = None) -> Tensor:
         if out is not None:
             return into(out, function, input)  # type: ignore[no-any-return]
-        return row.run(input if type(input) is Tensor else require_tensor(input, name), settings=NONE)  # type: ignore[no-any-return]
+        return row.run(input)  # type: ignore[no-any-return]
 
-    return declare(function, name, f"{doc} Entry by entry; result of the same shape.", method=True, inplace=inplace, **forms)
+    return declare(function, row.name, f"{doc} Entry by entry; result of the same shape.", method=True, inplace=inplace, **forms)
 
 
 NUMBERS = (int, builtins.float, np.generic, np.ndarray)
@@ -91,7 +90,6 @@ sigmoid = unary(rows.sigmoid, "1 / (1 + exp(-input)).")
 relu = unary(rows.relu, "max(input, 0); the gradient at 0 is 0.")
 erf = unary(rows.erf, "The error function.")
 abs = unary(rows.abs, "Absolute value; the gradient at 0 is 0.", aliases="absolute")
-floor = unary(rows.float_floor, "The largest integer not above.", name="floor")
 ceil = unary(rows.ceil, "The smallest integer not below.")
 trunc = unary(rows.trunc, "The integer part.", aliases="fix")
 isnan = unary(rows.isnan, "Whether an entry is nan.", inplace=False)
@@ -148,6 +146,12 @@ bitwise_left_shift = binary(arithmetic.bitwise_left_shift, "input * 2**other, in
 bitwise_right_shift = binary(arithmetic.bitwise_right_shift, "input / 2**other rounded down, in bits.", bits=True)
 gcd = binary(arithmetic.gcd, "Greatest common divisor.", "none", bits=True)
 lcm = binary(arithmetic.lcm, "Least common multiple.", "none", bits=True)
+
+
+@public(method=True, inplace=True, out=True)
+def floor(input: Tensor) -> Tensor:
+    """The largest integer not above. Entry by entry; result of the same shape."""
+    return rows.float_floor.run(require_tensor(input, "floor"))  # type: ignore[no-any-return]
 
 
 @public(method=True, inplace=True, out=True)
