@@ -48,7 +48,7 @@ def operator(name: str, row: Op, general: Callable[..., Any] | None = None) -> L
     usual = entitle(general or forward, name, None)
 
     def load() -> Callable[..., Any]:
-        written = compile_forward(row, general)
+        written = row.generated("forward", general)
         return usual if written is None else copy_name_and_doc(written, usual)  # type: ignore[no-any-return]
 
     return LazyMethod(name, load)
