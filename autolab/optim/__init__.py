@@ -1,5 +1,6 @@
 """Optimizers: they write into parameters, in place and without recording."""
 
+from autolab.optim.adagrad_family import Adadelta, Adagrad, RMSprop
 from autolab.optim.adam import Adam, AdamW
 from autolab.optim.adam_variants import Adamax, NAdam, RAdam
 from autolab.optim.lbfgs import LBFGS
@@ -7,7 +8,6 @@ from autolab.optim.matrix_optimizers import Adafactor, Muon
 from autolab.optim.optimizer import Optimizer
 from autolab.optim.rprop import Rprop
 from autolab.optim.sgd import ASGD, SGD
-from autolab.optim.squares import Adadelta, Adagrad, RMSprop
 from autolab.torch_api.lazy import lazy as _lazy
 
 __all__ = [

@@ -17,13 +17,7 @@ autolab.utils.data autolab.widgets
 """.split()
 
 # With a docstring of three words or fewer, or none. The list may only become shorter.
-SHORT = {
-    "Tensor": "dtype ensure_extra ndim shape",
-    "autolab.nn": "L1Loss MSELoss ReLU SiLU Softmin Tanh Tanhshrink UpsamplingNearest2d",
-    "autolab.nn.functional": "silu softmin tanhshrink",
-    "autolab.nn.init": "constant_ normal_ ones_ zeros_",
-    "autolab.nn.utils.prune": "CustomFromMask",
-}
+SHORT = {"Tensor": "dtype ensure_extra ndim shape"}
 
 
 def public(namespace):
