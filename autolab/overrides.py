@@ -26,10 +26,12 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
 
 
 def has_torch_function_unary(arg: Any) -> bool:
+    """`has_torch_function` of one argument."""
     return has_torch_function((arg,))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
+    """`has_torch_function` of arguments one by one."""
     return has_torch_function(args)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autolab.torch_api.results import TYPES
+from autolab.torch_api.named_results import TYPES
 
 
 def __getattr__(name: str) -> Any:

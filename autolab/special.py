@@ -5,17 +5,30 @@
 tensor(0.5000)
 """
 
-from autolab.torch_api import functions as _functions
-from autolab.torch_api import pointwise as _pointwise
-from autolab.torch_api import reduce as _reduce
-from autolab.torch_api import special as _special
+from autolab.torch_api.pointwise import erf, exp2, expm1, log1p, logit, round, sinc, xlogy
+from autolab.torch_api.pointwise import sigmoid as expit
+from autolab.torch_api.reduce import log_softmax, logsumexp, softmax
+from autolab.torch_api.special import (
+    airy_ai, bessel_j0, bessel_j1, bessel_y0, bessel_y1, chebyshev_polynomial_t, chebyshev_polynomial_u, chebyshev_polynomial_v,
+    chebyshev_polynomial_w, digamma, entr, erfc, erfcx, erfinv, hermite_polynomial_h, hermite_polynomial_he, i0, i0e, i1, i1e,
+    laguerre_polynomial_l, legendre_polynomial_p, log_ndtr, modified_bessel_i0, modified_bessel_i1, modified_bessel_k0,
+    modified_bessel_k1, ndtr, ndtri, polygamma, scaled_modified_bessel_k0, scaled_modified_bessel_k1, shifted_chebyshev_polynomial_t,
+    shifted_chebyshev_polynomial_u, shifted_chebyshev_polynomial_v, shifted_chebyshev_polynomial_w, spherical_bessel_j0, xlog1py, zeta,
+)  # fmt: skip
+from autolab.torch_api.special import igamma as gammainc
+from autolab.torch_api.special import igammac as gammaincc
+from autolab.torch_api.special import lgamma as gammaln
+from autolab.torch_api.special import mvlgamma as multigammaln
 
-_OTHER_NAMES = {
-    "expit": _pointwise.sigmoid, "expm1": _pointwise.expm1, "log1p": _pointwise.log1p, "round": _pointwise.round,
-    "erf": _pointwise.erf, "exp2": _functions.exp2, "sinc": _functions.sinc, "xlogy": _functions.xlogy, "logit": _functions.logit,
-    "multigammaln": _functions.mvlgamma, "logsumexp": _reduce.logsumexp, "softmax": _reduce.softmax,
-    "log_softmax": _reduce.log_softmax, "gammaln": _special.lgamma, "psi": _special.digamma, "gammainc": _special.igamma,
-    "gammaincc": _special.igammac, "polygamma": _special.polygamma,
-}  # fmt: skip
-__all__ = sorted([*_OTHER_NAMES, *(name for name in (*_special.UNARY, *_special.BINARY) if name not in ("lgamma", "igamma", "igammac"))])
-globals().update({name: _OTHER_NAMES.get(name) or getattr(_special, name) for name in __all__})
+psi = digamma
+
+__all__ = [
+    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "chebyshev_polynomial_t", "chebyshev_polynomial_u",
+    "chebyshev_polynomial_v", "chebyshev_polynomial_w", "digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "exp2", "expit", "expm1",
+    "gammainc", "gammaincc", "gammaln", "hermite_polynomial_h", "hermite_polynomial_he", "i0", "i0e", "i1", "i1e",
+    "laguerre_polynomial_l", "legendre_polynomial_p", "log1p", "log_ndtr", "log_softmax", "logit", "logsumexp", "modified_bessel_i0",
+    "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1", "multigammaln", "ndtr", "ndtri", "polygamma", "psi", "round",
+    "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u",
+    "shifted_chebyshev_polynomial_v", "shifted_chebyshev_polynomial_w", "sinc", "softmax", "spherical_bessel_j0", "xlog1py", "xlogy",
+    "zeta",
+]  # fmt: skip

@@ -1,6 +1,6 @@
 """Differentiation as PyTorch offers it: backward, grad, custom Functions, gradient modes, hooks on graphs and gradcheck."""
 
-import importlib as _importlib
+import sys as _sys
 
 from autolab.autograd import (
     anomaly_mode,
@@ -27,6 +27,7 @@ from autolab.autograd.grad_mode import (
 )
 from autolab.autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from autolab.autograd.variable import Variable
+from autolab.torch_api.lazy import lazy as _lazy
 
 __all__ = [
     "Function", "FunctionCtx", "GradcheckError", "Variable", "anomaly_mode", "backward", "detect_anomaly", "enable_grad", "function",
@@ -35,14 +36,12 @@ __all__ = [
 ]  # fmt: skip
 
 
-LATER = {"_calculate_shape": "api", "_profiler_enabled": "profiler", "kineto_available": "profiler", "SavedTensor": "graph"}
+_load = _lazy(
+    __name__,
+    ["forward_ad", "profiler", "profiler_util"],
+    {"_calculate_shape": ".api", "_profiler_enabled": ".profiler", "kineto_available": ".profiler", "SavedTensor": ".graph"},
+)
 
 
 def __getattr__(name: str) -> object:
-    if name in ("forward_ad", "profiler", "profiler_util"):  # loaded when first used
-        return _importlib.import_module(f"autolab.autograd.{name}")
-    if name == "torch":  # as PyTorch's own module has it
-        return _importlib.import_module("autolab")
-    if name in LATER:
-        return getattr(_importlib.import_module(f"autolab.autograd.{LATER[name]}"), name)
-    raise AttributeError(f"module 'autolab.autograd' has no attribute '{name}'")
+    return _sys.modules["autolab"] if name == "torch" else _load(name)  # PyTorch's own module has its package, too

@@ -16,7 +16,7 @@ from autolab.distributions.discrete import Bernoulli, Binomial, Categorical, Geo
 from autolab.distributions.distribution import Distribution, Independent
 from autolab.distributions.kl import kl_divergence, register_kl
 from autolab.distributions.multivariate import Beta, Dirichlet, MultivariateNormal
-from autolab.torch_api.absent import watch as _watch
+from autolab.torch_api.missing import explain_missing as _explain_missing
 
 __all__ = [
     "Bernoulli", "Beta", "Binomial", "Categorical", "Cauchy", "Dirichlet", "Distribution", "Exponential", "Gamma", "Geometric",
@@ -24,4 +24,4 @@ __all__ = [
     "constraints", "kl_divergence", "register_kl",
 ]  # fmt: skip
 
-_watch(_sys.modules[__name__])
+_explain_missing(_sys.modules[__name__])

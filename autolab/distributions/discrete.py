@@ -9,9 +9,9 @@ from autolab.distributions import constraints
 from autolab.distributions.distribution import Distribution, epsilon, together
 from autolab.nn import functional as F
 from autolab.torch_api import random
-from autolab.torch_api.arrange import broadcast_shapes
 from autolab.torch_api.creation import arange, eye
-from autolab.torch_api.kinds import finfo
+from autolab.torch_api.dtype_info import finfo
+from autolab.torch_api.joining import broadcast_shapes
 
 
 def inside(probs: Any) -> Any:

@@ -13,7 +13,7 @@ from autolab.distributions.constraints import Constraint
 from autolab.engine.tensor import Tensor
 from autolab.size import Size
 from autolab.torch_api.creation import tensor
-from autolab.torch_api.kinds import finfo
+from autolab.torch_api.dtype_info import finfo
 from autolab.torch_api.shape import broadcast_tensors
 
 

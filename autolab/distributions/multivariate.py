@@ -9,8 +9,8 @@ from autolab import linalg
 from autolab.distributions import constraints
 from autolab.distributions.continuous import gamma_draws
 from autolab.distributions.distribution import Distribution, together
-from autolab.torch_api.arrange import broadcast_shapes
 from autolab.torch_api.creation import eye
+from autolab.torch_api.joining import broadcast_shapes
 from autolab.torch_api.random import randn
 from autolab.torch_api.shape import stack
 

@@ -93,7 +93,7 @@ class TensorMethods:
     def __lt__(self, other: Any) -> Tensor:
         ...
     def __matmul__(self, other: Any) -> Tensor:
-        """x @ y: the shortcut for two matrices, put in place of this stand-in when it is first used."""
+        ...
     def __mod__(self, other: Any) -> Tensor:
         ...
     def __mul__(self, other: Any) -> Tensor:
@@ -167,7 +167,7 @@ class TensorMethods:
     @_grad_fn.setter
     def _grad_fn(self, value: Any) -> None: ...
     def _is_view(self) -> _bool:
-        ...
+        """Whether it looks into the memory of another tensor."""
     @staticmethod
     def _make_subclass(cls: Any, data: Tensor, require_grad: _bool = False) -> Any:
         """A leaf of another class over the numbers of `data`."""
@@ -266,7 +266,10 @@ class TensorMethods:
     def argmin(self, dim: _int | None = None, keepdim: _bool = False) -> Tensor:
         """The index of the smallest entry (of the flattened tensor, or along dim); int64."""
     def argsort(self, dim: _int = -1, descending: _bool = False, stable: _bool = False) -> Tensor:
-        """The indices that sort along dim."""
+        """The indices that sort along dim.
+
+        Shapes: the result has the input's; int64.
+        """
     def argwhere(self) -> Tensor:
         """The places of the entries that are not zero, as rows of indices."""
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
@@ -310,7 +313,7 @@ class TensorMethods:
     def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Tensor:
         """Fill with 1 with probability p (a number, or a tensor that broadcasts), else 0."""
     def bfloat16(self, memory_format: Any = None) -> Tensor:
-        ...
+        """This tensor in bfloat16; itself if it is."""
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
         """How often each of 0, 1, 2 ... occurs in a 1-d tensor of natural numbers; or the sums of their weights."""
     def bitwise_and(self, other: Any, *, out: Any = None) -> Tensor:
@@ -340,11 +343,11 @@ class TensorMethods:
     def bmm(self, other: Tensor) -> Tensor:
         """Matrix products of two stacks of the same length: (B, n, k) @ (B, k, m)."""
     def bool(self, memory_format: Any = None) -> Tensor:
-        ...
+        """This tensor in bool; itself if it is."""
     def broadcast_to(self, *sizes: Any, size: Any = None) -> Tensor:
-        """expand(size)."""
+        """A view of another shape, in which dims of length 1 are repeated: `expand(size)`, as a function."""
     def byte(self, memory_format: Any = None) -> Tensor:
-        ...
+        """This tensor in uint8; itself if it is."""
     def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Any = None) -> Tensor:
         """Fill with numbers of a Cauchy distribution: median, and half the width between the quartiles."""
     def ceil(self, *, out: Any = None) -> Tensor:
@@ -352,7 +355,7 @@ class TensorMethods:
     def ceil_(self) -> Tensor:
         """`ceil`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def char(self, memory_format: Any = None) -> Tensor:
-        ...
+        """This tensor in int8; itself if it is."""
     def cholesky(self, upper: _bool = False, *, out: Any = None) -> Tensor:
         """`linalg.cholesky` under its older name: L with input = L @ L.mT, or U with input = U.mT @ U if upper."""
     def cholesky_inverse(self, upper: _bool = False, *, out: Any = None) -> Tensor:
@@ -414,7 +417,7 @@ class TensorMethods:
     def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
         """The covariance matrix of variables (rows) over observations (columns), weighted by how often and how much they count."""
     def cpu(self) -> Tensor:
-        ...
+        """This tensor: it is on the CPU."""
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
         """The vector product along a dim of length 3 (the first such dim, if none is named)."""
     def cuda(self, device: Any = None, non_blocking: _bool = False, memory_format: Any = None) -> Tensor:
@@ -428,7 +431,10 @@ class TensorMethods:
     def cumprod_(self, dim: _int, *, dtype: Any = None) -> Tensor:
         """`cumprod`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def cumsum(self, dim: _int, *, dtype: Any = None) -> Tensor:
-        """Running sums along dim."""
+        """Running sums along dim.
+
+        Shapes: the result has the input's.
+        """
     def cumsum_(self, dim: _int, *, dtype: Any = None) -> Tensor:
         """`cumsum`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     @property
@@ -437,7 +443,7 @@ class TensorMethods:
     @data.setter
     def data(self, value: Any) -> None: ...
     def data_ptr(self) -> _int:
-        ...
+        """The address of the first entry, in bytes."""
     def deg2rad(self, *, out: Any = None) -> Tensor:
         """Degrees as radians. Entry by entry; result of the same shape."""
     def deg2rad_(self) -> Tensor:
@@ -471,9 +477,12 @@ class TensorMethods:
     def digamma_(self) -> Tensor:
         """`digamma`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def dim(self) -> _int:
-        ...
+        """The number of dims, as `ndim`."""
     def dist(self, other: Tensor, p: _float = 2) -> Tensor:
-        """The p-norm of input - other."""
+        """The p-norm of input - other.
+
+        Shapes: both broadcast; the result is a number.
+        """
     def div(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
         """input / other; integers give the default float. With rounding_mode "floor" or "trunc" an integer, of the operands' dtype."""
     def div_(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
@@ -485,11 +494,11 @@ class TensorMethods:
     def dot(self, other: Tensor) -> Tensor:
         """The sum of the products of two vectors."""
     def double(self, memory_format: Any = None) -> Tensor:
-        ...
+        """This tensor in float64; itself if it is."""
     def dsplit(self, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
         """Cut in front and behind: along dim 2."""
     def element_size(self) -> _int:
-        ...
+        """How many bytes an entry takes."""
     def eq(self, other: Any, *, out: Any = None) -> Tensor:
         """Whether equal. Entry by entry; shapes broadcast, dtypes promote."""
     def eq_(self, other: Any) -> Tensor:
@@ -519,7 +528,7 @@ class TensorMethods:
     def expand(self, *sizes: Any, size: Any = None) -> Tensor:
         """Repeat dims of length 1 without copying; -1 keeps a length, and new dims may be put in front."""
     def expand_as(self, other: Tensor) -> Tensor:
-        """expand(other.shape)."""
+        """A view with dims of length 1 repeated to the shape of another tensor: `expand(other.shape)`."""
     def expm1(self, *, out: Any = None) -> Tensor:
         """exp(input) - 1, exact for small inputs. Entry by entry; result of the same shape."""
     def expm1_(self) -> Tensor:
@@ -535,20 +544,26 @@ class TensorMethods:
     def fix_(self) -> Tensor:
         """`trunc`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
-        """Join the dims from start_dim to end_dim into one."""
+        """Join the dims from start_dim to end_dim into one.
+
+        Shapes: (a, b, c, d) with dims 1 to 2 gives (a, b * c, d).
+        """
     def flip(self, *order: Any, dims: Any = None) -> Tensor:
-        """Reverse the order along dims (a copy)."""
+        """Reverse the order along dims (a copy).
+
+        Shapes: the result has the input's.
+        """
     def fliplr(self) -> Tensor:
         """Left and right exchanged: flip(1)."""
     def flipud(self) -> Tensor:
         """Top and bottom exchanged: flip(0)."""
     def float(self, memory_format: Any = None) -> Tensor:
-        ...
+        """This tensor in float32; itself if it is."""
     def float_power(self, exponent: Any) -> Tensor:
-        """`pow` in float64."""
+        """input to the power of exponent, computed in float64 whatever the dtypes are. Shapes broadcast."""
     def float_power_(self, exponent: Any) -> Tensor:
         """`float_power`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
-    def floor(self, *, out: Any = None) -> Tensor:
+    def floor(self) -> Tensor:
         """The largest integer not above. Entry by entry; result of the same shape."""
     def floor_(self) -> Tensor:
         """`floor`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
@@ -612,7 +627,7 @@ class TensorMethods:
     def gt_(self, other: Any) -> Tensor:
         """`gt`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def half(self, memory_format: Any = None) -> Tensor:
-        ...
+        """This tensor in float16; itself if it is."""
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
         """0 within [-lambd, lambd], input elsewhere.
 
@@ -672,7 +687,7 @@ class TensorMethods:
     def inner(self, other: Tensor) -> Tensor:
         """Sums of products along the last dims: (..., k), (..., k) -> (..., ...). With a number, the product."""
     def int(self, memory_format: Any = None) -> Tensor:
-        ...
+        """This tensor in int32; itself if it is."""
     def inverse(self, *, out: Any = None) -> Tensor:
         """The inverse of square matrices. To solve A @ X = B, `solve` is faster and more exact.
 
@@ -687,7 +702,7 @@ class TensorMethods:
     is_cpu: _bool
     is_cuda: _bool
     def is_floating_point(self) -> _bool:
-        ...
+        """Whether the dtype is one of floating point."""
     is_ipu: _bool
     is_maia: _bool
     is_meta: _bool
@@ -700,7 +715,7 @@ class TensorMethods:
     def is_nonzero(self) -> _bool:
         """Whether the one entry is not zero. Raises RuntimeError for more entries or none."""
     def is_pinned(self, device: Any = None) -> _bool:
-        """False."""
+        """False: memory is pinned for a device, and there is none."""
     is_quantized: _bool
     def is_same_size(self, other: Tensor) -> _bool:
         """Whether the two have one shape."""
@@ -788,7 +803,10 @@ class TensorMethods:
     def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: Any = None) -> Tensor:
         """Fill with numbers whose logarithm is normal with this mean and standard deviation."""
     def log_softmax(self, dim: _int, *, dtype: Any = None) -> Tensor:
-        """log(softmax(input)) along dim, without losing small probabilities."""
+        """log(softmax(input)) along dim, without losing small probabilities.
+
+        Shapes: the result has the input's.
+        """
     def logaddexp(self, other: Any, *, out: Any = None) -> Tensor:
         """log(exp(input) + exp(other)), without overflow. Entry by entry; shapes broadcast, dtypes promote."""
     def logaddexp2(self, other: Any, *, out: Any = None) -> Tensor:
@@ -823,7 +841,7 @@ class TensorMethods:
     def logsumexp(self, dim: _int | Sequence[_int] | None, keepdim: _bool = False) -> Tensor:
         """log(sum(exp(input))) along dim(s), without overflow."""
     def long(self, memory_format: Any = None) -> Tensor:
-        ...
+        """This tensor in int64; itself if it is."""
     def lt(self, other: Any, *, out: Any = None) -> Tensor:
         """Whether less. Entry by entry; shapes broadcast, dtypes promote."""
     def lt_(self, other: Any) -> Tensor:
@@ -878,7 +896,7 @@ class TensorMethods:
     def minimum(self, other: Any, *, out: Any = None) -> Tensor:
         """The smaller of two; a tie shares the gradient. Entry by entry; shapes broadcast, dtypes promote."""
     def mm(self, other: Tensor) -> Tensor:
-        """Matrix times matrix."""
+        """The product of two matrices. Shapes: (n, k) @ (k, m) -> (n, m)."""
     def mode(self, dim: _int = -1, keepdim: _bool = False) -> Any:
         """The most frequent entry along dim (the smallest of several), and where it is."""
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
@@ -902,7 +920,7 @@ class TensorMethods:
     def multiply_(self, other: Any) -> Tensor:
         """`mul`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def mv(self, other: Tensor) -> Tensor:
-        """Matrix times vector."""
+        """The product of a matrix and a vector. Shapes: (n, k) @ (k,) -> (n,)."""
     def mvlgamma(self, p: _int) -> Tensor:
         """The logarithm of the p-dimensional gamma function: a sum of lgamma at input, input - 1/2, ..., (p of them)."""
     def mvlgamma_(self, p: _int) -> Tensor:
@@ -929,7 +947,7 @@ class TensorMethods:
     def nbytes(self) -> _int:
         ...
     def ndimension(self) -> _int:
-        ...
+        """The number of dims, as `ndim`."""
     def ne(self, other: Any, *, out: Any = None) -> Tensor:
         """Whether different. Entry by entry; shapes broadcast, dtypes promote."""
     def ne_(self, other: Any) -> Tensor:
@@ -943,21 +961,21 @@ class TensorMethods:
     def negative_(self) -> Tensor:
         """`neg`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def nelement(self) -> _int:
-        ...
+        """The number of entries, as `numel`."""
     def new(self, *args: Any, device: Any = None) -> Tensor:
         """A tensor of the same dtype, from sizes (uninitialised) or from a sequence. `new_tensor` and `new_empty` are the newer ways."""
     def new_empty(self, *size: Any, **k: Any) -> Tensor:
-        ...
+        """Any numbers of these sizes, in this tensor's dtype."""
     def new_empty_strided(self, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, layout: Any = None, pin_memory: _bool = False) -> Tensor:
         """Uninitialised memory with a stride in entries for each dim, in this tensor's dtype; inside vmap each sample gets its own."""
     def new_full(self, size: Any, value: Any, **k: Any) -> Tensor:
-        ...
+        """A tensor of one number, in this tensor's dtype."""
     def new_ones(self, *size: Any, **k: Any) -> Tensor:
-        ...
+        """Ones of these sizes, in this tensor's dtype."""
     def new_tensor(self, data: Any, **k: Any) -> Tensor:
-        ...
+        """`torch.tensor` of data, by default in this tensor's dtype."""
     def new_zeros(self, *size: Any, **k: Any) -> Tensor:
-        ...
+        """Zeros of these sizes, in this tensor's dtype."""
     def nextafter(self, other: Tensor) -> Tensor:
         """The next number after the input in the direction of other. Entry by entry; shapes broadcast, dtypes promote."""
     def nextafter_(self, other: Tensor) -> Tensor:
@@ -994,7 +1012,10 @@ class TensorMethods:
     def output_nr(self) -> Tensor:
         ...
     def permute(self, *order: Any, dims: Any = None) -> Tensor:
-        """The dims in another order."""
+        """The dims in another order.
+
+        Shapes: (a, b, c) with dims (2, 0, 1) gives (c, a, b). A view. Raises RuntimeError unless each dim is named once.
+        """
     def pin_memory(self, device: Any = None) -> Tensor:
         """Raises RuntimeError: memory is pinned for a device, and there is none."""
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
@@ -1058,11 +1079,11 @@ class TensorMethods:
     def reshape(self, *sizes: Any, shape: Any = None) -> Tensor:
         """The same entries in another shape; one length may be -1. Shares memory where it can, copies where it must."""
     def reshape_as(self, other: Tensor) -> Tensor:
-        """reshape(other.shape)."""
+        """The same entries in the shape of another tensor: `reshape(other.shape)`."""
     def resize_(self, *sizes: Any, memory_format: Any = None) -> Tensor:
         """Another size for the same memory; new memory (with zeros behind the old entries) if that is too small."""
     def resize_as_(self, other: Tensor, *, memory_format: Any = None) -> Tensor:
-        """resize_(other.shape)."""
+        """Another size for the same memory, that of another tensor: `resize_(other.shape)`."""
     def resolve_conj(self) -> Tensor:
         """The input itself: all numbers here are real."""
     def resolve_neg(self) -> Tensor:
@@ -1109,7 +1130,7 @@ class TensorMethods:
     def share_memory_(self) -> Tensor:
         """This tensor. Processes do not share tensors here, so there is nothing to move."""
     def short(self, memory_format: Any = None) -> Tensor:
-        ...
+        """This tensor in int16; itself if it is."""
     def sigmoid(self, *, out: Any = None) -> Tensor:
         """1 / (1 + exp(-input)). Entry by entry; result of the same shape."""
     def sigmoid_(self) -> Tensor:
@@ -1151,7 +1172,7 @@ class TensorMethods:
     def sqrt_(self) -> Tensor:
         """`sqrt`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def square(self) -> Tensor:
-        """input * input."""
+        """input * input. Entry by entry; result of the same shape."""
     def square_(self) -> Tensor:
         """`square`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def squeeze(self, dim: Any = None) -> Tensor:
@@ -1184,11 +1205,17 @@ class TensorMethods:
         Shapes, with k = min(m, n): input (..., m, n); U (..., m, k); S (..., k); V (..., n, k); square U and V if not some.
         """
     def swapaxes(self, dim0: _int, dim1: _int) -> Tensor:
-        """Swap two dims."""
+        """Swap two dims: a view.
+
+        Shapes: (..., n, ..., m, ...) gives (..., m, ..., n, ...). Raises IndexError for a dim that is not there.
+        """
     def swapaxes_(self, dim0: _int, dim1: _int) -> Tensor:
         """`swapaxes`, of this tensor itself. Raises RuntimeError for a leaf that requires grad."""
     def swapdims(self, dim0: _int, dim1: _int) -> Tensor:
-        """Swap two dims."""
+        """Swap two dims: a view.
+
+        Shapes: (..., n, ..., m, ...) gives (..., m, ..., n, ...). Raises IndexError for a dim that is not there.
+        """
     def swapdims_(self, dim0: _int, dim1: _int) -> Tensor:
         """`swapdims`, of this tensor itself. Raises RuntimeError for a leaf that requires grad."""
     def t(self) -> Tensor:
@@ -1220,7 +1247,10 @@ class TensorMethods:
     def trace(self) -> Tensor:
         """The sum of the diagonal of a matrix."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
-        """Swap two dims."""
+        """Swap two dims: a view.
+
+        Shapes: (..., n, ..., m, ...) gives (..., m, ..., n, ...). Raises IndexError for a dim that is not there.
+        """
     def transpose_(self, dim0: _int, dim1: _int) -> Tensor:
         """`transpose`, of this tensor itself. Raises RuntimeError for a leaf that requires grad."""
     def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Any = None) -> Any:
@@ -1247,9 +1277,12 @@ class TensorMethods:
     def type(self, dtype: Any = None, non_blocking: _bool = False) -> Any:
         """The name of the tensor's type ("torch.FloatTensor"), or the tensor in another dtype. Raises ValueError for an unknown name."""
     def type_as(self, other: Any) -> Tensor:
-        ...
+        """This tensor in the dtype of another."""
     def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
-        """The slices along a dim, which disappears."""
+        """The slices along a dim, which disappears.
+
+        Shapes: (n, ...) with dim 0 gives n views (...).
+        """
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
         """Split one dim into several; one of the sizes may be -1."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
@@ -1270,7 +1303,10 @@ class TensorMethods:
     def unsafe_split_with_sizes(self, split_sizes: Sequence[_int], dim: _int = 0) -> tuple[Tensor, ...]:
         """`split_with_sizes`, whose pieces may be written to: see `unsafe_split`."""
     def unsqueeze(self, dim: _int) -> Tensor:
-        """Insert a dim of length 1."""
+        """Insert a dim of length 1.
+
+        Shapes: (n, m) with dim 1 gives (n, 1, m). A view.
+        """
     def unsqueeze_(self, dim: _int) -> Tensor:
         """`unsqueeze`, of this tensor itself. Raises RuntimeError for a leaf that requires grad."""
     def untyped_storage(self) -> UntypedStorage:
@@ -1282,14 +1318,14 @@ class TensorMethods:
     def view(self, *shape: Any, size: Any = None) -> Tensor:
         """The same memory in another shape, or read as another dtype. Raises RuntimeError if that needs a copy: then use reshape()."""
     def view_as(self, other: Tensor) -> Tensor:
-        """view(other.shape)."""
+        """The same memory in the shape of another tensor: `view(other.shape)`."""
     @property
     def volatile(self) -> _bool:
         """False: a flag of PyTorch's first versions, with a warning that it is gone."""
     def vsplit(self, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
         """Cut above and below: along dim 0."""
     def where(self, condition: Any, other: Any) -> Tensor:
-        ...
+        """This tensor where the condition holds, other elsewhere."""
     def xlogy(self, other: Any, *, out: Any = None) -> Tensor:
         """input * log(other), 0 where the input is 0. Entry by entry; shapes broadcast, dtypes promote."""
     def xlogy_(self, other: Any) -> Tensor:

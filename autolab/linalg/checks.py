@@ -13,7 +13,7 @@ from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.dims import require_tensor
-from autolab.torch_api.results import TYPES
+from autolab.torch_api.named_results import TYPES
 
 
 def named(name: str, *fields: str) -> Any:

@@ -12,7 +12,7 @@ from autolab.linalg.checks import eye, floats, matrix, named, run, square, zeros
 from autolab.linalg.solving import permutation, solve_triangular, unpack
 from autolab.rules import matrix as rows
 from autolab.torch_api import index, pointwise, reduce, shape
-from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
 
 slogdet_result = named("linalg_slogdet", "sign", "logabsdet")
@@ -268,7 +268,7 @@ def _triangles(A: Tensor, order: Tensor | None) -> tuple[Tensor, Tensor]:
     return low, up
 
 
-@gives_its_own
+@returns_fresh_memory
 def lu(A: Tensor, *, pivot: bool = True) -> Any:
     """(P, L, U) with A = P @ L @ U: a permutation, ones on the diagonal and nothing above it, nothing below it.
 

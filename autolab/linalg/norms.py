@@ -14,9 +14,9 @@ from autolab.linalg.checks import eye, floats, matrix, run, square
 from autolab.linalg.factors import eigvalsh, svdvals
 from autolab.linalg.solving import inv
 from autolab.rules import matrix as rows
-from autolab.torch_api import arrange, pointwise, products, reduce, shape
+from autolab.torch_api import joining, pointwise, products, reduce, shape
 from autolab.torch_api.dims import axis_of, require_tensor
-from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
 
 
@@ -43,7 +43,7 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
 ORDERS = (1, -1, 2, -2, math.inf, -math.inf, "fro", "nuc")
 
 
-@gives_its_own
+@returns_fresh_memory
 def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """A norm of the matrices in two dims, by its order.
 
@@ -85,7 +85,7 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     return out if keepdim else shape.squeeze(out, (i, j))
 
 
-@gives_its_own
+@returns_fresh_memory
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """A matrix norm for two dims or a word as order, a vector norm otherwise; without ord the root of the sum of all squares.
 
@@ -238,7 +238,7 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
             [1., 2., 4.],
             [1., 3., 9.]])
     """
-    x = arrange.atleast_1d(require_tensor(x, "linalg.vander"))
+    x = joining.atleast_1d(require_tensor(x, "linalg.vander"))
     n = x.shape[-1] if N is None else N
     if n <= 1:
         raise RuntimeError("N must be greater than 1.")

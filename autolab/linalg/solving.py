@@ -12,7 +12,7 @@ from autolab.linalg.checks import eye, floats, matrix, named, run, same_dtype, s
 from autolab.rules import matrix as rows
 from autolab.torch_api import index, pointwise, reduce, shape
 from autolab.torch_api.dims import require_tensor
-from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
 
 inv_ex_result = named("linalg_inv_ex", "inverse", "info")
@@ -47,7 +47,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> Any:
     return inv_ex_result(run(rows.inv, A, check=False), pointwise.to((sign == 0) * A.shape[-1], dtypes.int32))
 
 
-@gives_its_own
+@returns_fresh_memory
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A @ X = B, or X @ A = B if not left.
 
@@ -144,7 +144,7 @@ def _plain(tolerance: Any) -> Any:
 DRIVERS = ("gelsy", "gels", "gelsd", "gelss")
 
 
-@gives_its_own
+@returns_fresh_memory
 def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None) -> Any:
     """(solution, residuals, rank, singular_values) of the least squares problem: X that makes the norm of A @ X - B smallest.
 

@@ -1,13 +1,9 @@
 """Modules: parameters with a forward. A family of them is loaded when one of its names is first used."""
 
-import sys as _sys
-from importlib import import_module as _import_module
-from typing import Any as _Any
-
 from autolab.nn import functional
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
-from autolab.torch_api.absent import watch as _watch
+from autolab.torch_api.lazy import lazy as _lazy
 
 _FAMILIES = {
     "modules.activation": (
@@ -50,22 +46,11 @@ _FAMILIES = {
     "parameter": "Buffer UninitializedBuffer UninitializedParameter",
 }
 _HOMES = {name: family for family, names in _FAMILIES.items() for name in names.split()}
-_SUBPACKAGES = ("init", "modules", "parallel", "parameter", "utils")
-
 __all__ = sorted(["Module", "Parameter", "functional", "init", "parallel", "parameter", "utils", *_HOMES])
 
 
-def __getattr__(name: str) -> _Any:
-    if name in _SUBPACKAGES:
-        return _watch(_import_module(f"{__name__}.{name}"))
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
-    return found
+__getattr__ = _lazy(__name__, ["init", "modules", "parallel", "parameter", "utils"], {name: f".{home}" for name, home in _HOMES.items()})
 
 
 def __dir__() -> list[str]:
     return __all__
-
-
-_watch(_sys.modules[__name__])  # also where it is imported by its whole name

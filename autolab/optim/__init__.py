@@ -1,8 +1,5 @@
 """Optimizers: they write into parameters, in place and without recording."""
 
-import importlib as _importlib
-import sys as _sys
-
 from autolab.optim.adagrad_family import Adadelta, Adagrad, RMSprop
 from autolab.optim.adam import Adam, AdamW
 from autolab.optim.adam_variants import Adamax, NAdam, RAdam
@@ -11,21 +8,11 @@ from autolab.optim.matrix_optimizers import Adafactor, Muon
 from autolab.optim.optimizer import Optimizer
 from autolab.optim.rprop import Rprop
 from autolab.optim.sgd import ASGD, SGD
-from autolab.torch_api.absent import watch as _watch
+from autolab.torch_api.lazy import lazy as _lazy
 
 __all__ = [
     "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Muon", "NAdam", "Optimizer", "RAdam",
     "RMSprop", "Rprop", "lr_scheduler", "swa_utils",
 ]  # fmt: skip
 
-
-_LAZY = ("lr_scheduler", "swa_utils")  # loaded when first used
-
-
-def __getattr__(name: str) -> object:
-    if name in _LAZY:
-        return _watch(_importlib.import_module(f"{__name__}.{name}"))
-    raise AttributeError(f"module 'autolab.optim' has no attribute '{name}'")
-
-
-_watch(_sys.modules[__name__])  # also where it is imported by its whole name
+__getattr__ = _lazy(__name__, ["lr_scheduler", "swa_utils"])

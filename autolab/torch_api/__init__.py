@@ -1,8 +1,18 @@
 """PyTorch's names bound to rows: here `dim` becomes `axis` and `keepdim` becomes `keepdims`, and nowhere else.
 
-One file a family. `methods` gives `Tensor` its methods and operators from a table, so that the class itself stays small.
+One file a family. A function says at its definition in which forms it is public; `methods` gives Tensor its methods and operators.
 """
 
-from autolab.torch_api import creation, generator, index, inplace, linalg, methods, pointwise, printing, random, reduce, shape
+from autolab.torch_api import (
+    complex_numbers, creation, cumulative, dtype_info, generator, index, inplace, joining, layout, legacy_constructors, linalg, methods,
+    more_creation, pointwise, printing, products, random, reduce, scatter, settings, shape, sorting, special, storage, transposes,
+    view_copies, views,
+)  # fmt: skip
 
-__all__ = ["creation", "generator", "index", "inplace", "linalg", "methods", "pointwise", "printing", "random", "reduce", "shape"]
+__all__ = [
+    "complex_numbers", "creation", "cumulative", "dtype_info", "generator", "index", "inplace", "joining", "layout",
+    "legacy_constructors", "linalg", "methods", "more_creation", "pointwise", "printing", "products", "random", "reduce", "scatter",
+    "settings", "shape", "sorting", "special", "storage", "transposes", "view_copies", "views",
+]  # fmt: skip
+
+methods.bind()

@@ -17,6 +17,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.device import CPU, device, require_cpu
 from autolab.torch_api.dims import lengths_of, require_tensor, whole
 from autolab.torch_api.generator import generator, manual_seed
+from autolab.torch_api.public import public
 from autolab.transforms.level import created, shaped
 
 __all__ = ["CPU", "device", "generator", "manual_seed"]
@@ -213,23 +214,45 @@ def _floating(dtype: Any) -> Any:
     return dtypes.default.floating if dtype is None else numpy_dtype(dtype, "tensor")
 
 
+@public(creates=True)
 def empty(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Uninitialised memory of the given sizes."""
     return finish(np.empty(lengths_of(sizes, "empty", size), _floating(dtype)), requires_grad, device)
 
 
+@public(creates=True)
 def zeros(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Zeros of the given sizes."""
+    """Zeros of the given sizes.
+
+    Raises RuntimeError for a negative size, TypeError without one: that of a number is ().
+
+    >>> zeros(2, 3)
+    tensor([[0., 0., 0.],
+            [0., 0., 0.]])
+    """
     return finish(np.zeros(lengths_of(sizes, "zeros", size), _floating(dtype)), requires_grad, device)
 
 
+@public(creates=True)
 def ones(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones of the given sizes."""
+    """Ones of the given sizes.
+
+    Raises RuntimeError for a negative size, TypeError without one: that of a number is ().
+
+    >>> ones(2, dtype=torch.int64)
+    tensor([1, 1])
+    """
     return finish(np.ones(lengths_of(sizes, "ones", size), _floating(dtype)), requires_grad, device)
 
 
+@public(creates=True)
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A tensor of `size` filled with one number; its dtype follows the number unless given."""
+    """A tensor of `size` filled with one number; its dtype follows the number unless given.
+
+    >>> full((2, 2), 7)
+    tensor([[7, 7],
+            [7, 7]])
+    """
     if not isinstance(size, list | tuple):
         raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
     value = as_array(_number(fill_value, "full(): argument 'fill_value' (position 2)"), dtype)
@@ -245,9 +268,14 @@ def _number(value: Any, what: str) -> Any:
     return value
 
 
+@public(creates=True)
 def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
            requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Numbers from `start` (default 0) up to, not including, `end`."""
+    """Numbers from `start` (default 0) up to, not including, `end`.
+
+    >>> arange(0, 1, 0.25)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500])
+    """
     if end is None:
         start, end = 0, start
     if end is None:
@@ -270,11 +298,17 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
     return finish((start + np.arange(count) * step).astype(numpy_dtype(dtype, "arange")), requires_grad, device)
 
 
+@public(creates=True)
 def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """`steps` evenly spaced numbers, both ends included."""
+    """`steps` evenly spaced numbers, both ends included.
+
+    >>> linspace(0, 1, 5)
+    tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
+    """
     return finish(_spaced("linspace", start, end, steps, _floating(dtype)), requires_grad, device)
 
 
+@public(creates=True)
 def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:  # fmt: skip
     """`steps` numbers from base**start to base**end, with evenly spaced logarithms."""
@@ -302,8 +336,14 @@ def _spaced(name: str, start: Any, end: Any, steps: int, made: Any) -> Any:
     return np.where(k < steps // 2, low + gap * k, high - gap * (steps - 1 - k) if steps > 1 else low).astype(made)
 
 
+@public(creates=True)
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones on the diagonal, zeros elsewhere: shape (n, m)."""
+    """Ones on the diagonal, zeros elsewhere: shape (n, m).
+
+    >>> eye(2)
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
     for name, length in (("n", n), ("m", 0 if m is None else m)):
         if whole(length, f"eye(): argument '{name}'") < 0:
             raise RuntimeError(f"{name} must be greater or equal to 0, got {length}")

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autolab.engine.tensor import Tensor
+from autolab.torch_api.public import entitle
 
 ONE_EACH = (
     "abs acos add addcdiv addcmul asin atan ceil clamp_max clamp_min cos cosh div erf erfc exp expm1 floor frac lerp lgamma log log10 "
@@ -37,9 +38,7 @@ def for_each(name: str, writes: bool) -> Callable[..., Any]:
             results = tuple(method(t, *row, **kwargs) for t, *row in zip(self, *columns))
         return self if writes else results
 
-    foreach.__name__ = foreach.__qualname__ = f"_foreach_{name}"
-    foreach.__doc__ = f"`{name}` of each tensor of a list{'' if writes else ', in a tuple'}."
-    return foreach
+    return entitle(foreach, f"_foreach_{name}", f"`{name}` of each tensor of a list{'' if writes else ', in a tuple'}.")
 
 
 def norm(self: Sequence[Tensor], ord: Any = 2, dtype: Any = None) -> tuple[Tensor, ...]:

@@ -47,6 +47,7 @@ class Generator:
 
     @property
     def device(self) -> device:
+        """The place where the numbers are drawn: the CPU."""
         return CPU
 
     def manual_seed(self, seed: int) -> Generator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -10,16 +11,13 @@ import numpy as np
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as rows
+from autolab.rules import scatter as scatter_rows
 from autolab.rules import strided
 from autolab.torch_api.dims import axis_of, require_tensor, whole
-from autolab.torch_api.layout import own
-from autolab.torch_api.shape import common_shape, expand, reshape, unsqueeze
-
-# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-FUNCTIONS = "gather index_add index_select masked_select narrow nonzero scatter_add select"
-METHODS = "index_add index_select gather masked_select narrow nonzero scatter_add select"
-IN_PLACE = "index_add scatter_add"
-OUT = "gather index_add index_select masked_select nonzero scatter_add"
+from autolab.torch_api.layout import forget_base
+from autolab.torch_api.pointwise import add, clone, mul, where
+from autolab.torch_api.public import public
+from autolab.torch_api.shape import common_shape, expand, movedim, reshape, unsqueeze
 
 Key = tuple[Any, ...]
 SEVERAL = (list, tuple, slice, Tensor)
@@ -56,9 +54,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
             advanced.append(slice(None))
             dim += 1
         elif isinstance(item, Tensor):
-            from autolab.torch_api import index_each
-
-            return index_each.picked(self, items)
+            return pick_each(self, items)
         elif isinstance(item, np.ndarray):
             advanced.append(item)
             dim += item.ndim if item.dtype == np.bool_ else 1
@@ -129,6 +125,7 @@ def from_the_end(ndim: int, dim: int, item: Any) -> Key:
     return (..., item, *ALL[: ndim - dim - 1])
 
 
+@public(method=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The slice at one index of a dim, which disappears: a view. Raises IndexError out of bounds."""
     axis = axis_of(dim, require_tensor(input, "select").ndim)
@@ -164,8 +161,13 @@ def _plain(end: Any) -> bool:
     return end is None or type(end) is int
 
 
+@public(method=True)
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    """`length` entries of a dim from `start` on: a view."""
+    """`length` entries of a dim from `start` on: a view.
+
+    >>> narrow(arange(5), 0, 1, 3)
+    tensor([1, 2, 3])
+    """
     axis = axis_of(dim, require_tensor(input, "narrow").ndim)
     if axis is None:
         raise RuntimeError("narrow() cannot be applied to a 0-dim tensor.")
@@ -221,10 +223,15 @@ def index_tensor(index: Any, name: str) -> Tensor:
     return index  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """out[i][j] = input[index[i][j]][j] for dim 0, and so on: one entry picked along dim for each entry of index.
 
     Shapes: index has as many dims as input, and is no longer in the other dims; the result has its shape.
+
+    >>> gather(tensor([[1, 2], [3, 4]]), 1, tensor([[0], [1]]))
+    tensor([[1],
+            [4]])
     """
     index_tensor(index, "gather")
     require_tensor(input, "gather")
@@ -234,7 +241,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if max(index.ndim, 1) != max(input.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     if input.ndim and not index.ndim:
-        return own(reshape(gather(input, dim, reshape(index, 1)), ()))  # type: ignore[no-any-return]
+        return forget_base(reshape(gather(input, dim, reshape(index, 1)), ()))  # type: ignore[no-any-return]
     axis = axis_of(dim, input.ndim)
     for a in range(-input.ndim, 0):
         if a != axis and index.shape[a] > input.shape[a]:
@@ -277,8 +284,13 @@ def check_scatter(name: str, input: Tensor, dim: int, index: Tensor, src: Tensor
     return index, cut(src, 0, slice(0, index.payload.size)) if src.ndim else src
 
 
+@public(method=True, inplace=True, out=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """input with each entry of src added where index says along dim: the transpose of gather."""
+    """input with each entry of src added where index says along dim: the transpose of gather.
+
+    >>> scatter_add(zeros(3), 0, tensor([0, 0, 2]), ones(3))
+    tensor([2., 0., 1.])
+    """
     index_tensor(index, "scatter")
     require_tensor(src, "scatter_add", "src", 4)
     index, src = check_scatter("scatter_add", input, dim, index, src)
@@ -287,8 +299,14 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return apply(rows.scatter_add, (input, index, src), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The slices of a dim that a 1-d index lists, in its order."""
+    """The slices of a dim that a 1-d index lists, in its order.
+
+    >>> index_select(tensor([[1, 2], [3, 4]]), 0, tensor([1, 1]))
+    tensor([[3, 4],
+            [3, 4]])
+    """
     index_tensor(index, "index_select")
     require_tensor(input, "index_select")
     if index.ndim > 1:
@@ -302,6 +320,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return apply(rows.index_select, (input, index if index.ndim else unsqueeze(index, 0)), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
 
 
+@public(method=True, inplace=True, out=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """input with the slices of source added where a 1-d index says along dim."""
     index_tensor(index, "index_add_")
@@ -330,8 +349,13 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return apply(rows.index_add, (input, index, source), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The entries where the boolean mask holds, in one dim."""
+    """The entries where the boolean mask holds, in one dim.
+
+    >>> masked_select(tensor([1, 2, 3]), tensor([True, False, True]))
+    tensor([1, 3])
+    """
     if require_tensor(mask, "masked_select", "mask", 2).payload.dtype != np.bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
     shape = common_shape(input, mask)
@@ -348,9 +372,91 @@ def one_shape_for_all(input: Tensor, name: str) -> Tensor:
     return input
 
 
+@public(method=True, out=True)
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the entries that are not zero: (count, ndim), or one index tensor for each dim."""
+    """The indices of the entries that are not zero: (count, ndim), or one index tensor for each dim.
+
+    >>> nonzero(tensor([0, 5, 7]))
+    tensor([[1],
+            [2]])
+    """
     found = np.nonzero(np.atleast_1d(one_shape_for_all(input, "nonzero").payload))
     if as_tuple:
         return tuple(new_tensor(i) for i in found)
     return new_tensor(np.stack(found, -1) if input.ndim else np.zeros((len(found[0]), 0), np.int64))
+
+
+# -- x[key] inside vmap, where the key differs between the samples ---------------------------------
+# No view and no array knows such a key. The dims that are indexed are moved to the front and joined into one, and the index tensors
+# become numbers along it.
+
+
+def split_key(items: list[Any]) -> tuple[tuple[Any, ...], list[tuple[int, Any]]]:
+    """The part of a full key that makes a view, and (dim of that view, index) for the rest."""
+    basic: list[Any] = []
+    indices: list[tuple[int, Any]] = []
+    dim = 0
+    for item in items:
+        if isinstance(item, np.ndarray) and item.dtype == np.bool_:
+            for places in np.nonzero(item):
+                indices.append((dim, new_tensor(places)))
+                basic.append(slice(None))
+                dim += 1
+            continue
+        if isinstance(item, Tensor | np.ndarray):
+            if isinstance(item, Tensor) and item.payload.dtype == np.bool_:
+                raise RuntimeError(
+                    "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a "
+                    "boolean mask: each sample would get another number of entries. Use torch.where."
+                )
+            indices.append((dim, item if isinstance(item, Tensor) else new_tensor(item)))
+            item = slice(None)
+        basic.append(item)
+        dim += not isinstance(item, int)
+    return tuple(basic), indices
+
+
+def number_entries(x: Tensor, indices: list[tuple[int, Any]]) -> tuple[Tensor, Tensor, tuple[int, ...]]:
+    """x with the indexed dims joined in front, the number along them of each entry picked, and the shape of the index."""
+    lengths = [x.shape[d] for d, _ in indices]
+    front = movedim(x, [d for d, _ in indices], list(range(len(indices))))
+    slices = reshape(front, (math.prod(lengths), *front.shape[len(indices) :]))
+    number: Any = None
+    for (_, index), n in zip(indices, lengths):
+        positive = where(index < 0, index + n, index)
+        number = positive if number is None else add(mul(number, n), positive)
+    return slices, reshape(number, -1), tuple(number.shape)
+
+
+def pick_each(x: Tensor, items: list[Any]) -> Tensor:
+    """x[key] for a full key: first what makes a view, then the index tensors."""
+    basic, indices = split_key(items)
+    x = getitem(x, basic)
+    slices, number, shape = number_entries(x, indices)
+    out = reshape(index_select(slices, 0, number), (*shape, *slices.shape[1:]))
+    dims = [d for d, _ in indices]
+    together = dims == list(range(dims[0], dims[0] + len(dims)))
+    return movedim(out, list(range(len(shape))), [dims[0] + k for k in range(len(shape))]) if together and dims[0] else out
+
+
+def put_each(x: Tensor, indices: list[tuple[int, Any]], value: Tensor, accumulate: bool = False) -> Tensor:
+    """x with value written, or added, at index tensors."""
+    slices, number, shape = number_entries(x, indices)
+    dims = [d for d, _ in indices]
+    rest = slices.shape[1:]
+    if dims == list(range(dims[0], dims[0] + len(dims))) and dims[0]:  # the value has the index's dims where they were in x
+        wanted = (*rest[: dims[0]], *shape, *rest[dims[0] :])
+        value = movedim(expand(value, wanted), [dims[0] + k for k in range(len(shape))], list(range(len(shape))))
+    else:
+        value = expand(value, (*shape, *rest))
+    index = expand(reshape(number, (-1, *(1,) * len(rest))), (math.prod(shape), *rest))
+    value = reshape(value, (math.prod(shape), *rest))
+    if accumulate:
+        written = scatter_add(slices, 0, index, value)
+    elif value.payload.size:
+        check_range(index, slices, -slices.ndim)
+        written = apply(scatter_rows.scatter, (slices, index, value), {"axis": -slices.ndim})
+    else:
+        written = clone(slices)
+    front = [x.shape[d] for d in dims]
+    return movedim(reshape(written, (*front, *rest)), list(range(len(dims))), dims)

@@ -15,11 +15,12 @@ from autolab.rules import elementwise
 from autolab.rules import index as index_rows
 from autolab.torch_api import pointwise, shape
 from autolab.torch_api.dims import require_tensor
-from autolab.torch_api.index import check_key, expand_key, getitem
+from autolab.torch_api.index import check_key, expand_key, getitem, put_each, split_key
+from autolab.torch_api.node_names import rename_node
+from autolab.torch_api.public import entitle, method
 
-METHODS = "copy_ fill_ zero_"
 # Methods that PyTorch also has as functions: torch.relu_(x).
-AS_FUNCTIONS = (
+FUNCTIONS = (
     "abs_ acos_ acosh_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ as_strided_ asin_ asinh_ atan_ atanh_ ceil_ clamp_ clamp_max_ "
     "clamp_min_ clip_ cos_ cosh_ deg2rad_ erf_ exp2_ exp_ expm1_ fill_ fix_ floor_ frac_ gcd_ index_put_ lcm_ ldexp_ log10_ log1p_ log2_ "
     "log_ logit_ nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ relu_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_ sqrt_ square_ "
@@ -43,14 +44,14 @@ def may_write(self: Tensor) -> None:
         raise RuntimeError("the memory of this tensor is read-only: clone() it before writing to it.")
 
 
-def apart(self: Tensor, args: tuple[Any, ...]) -> None:
+def check_no_overlap(self: Tensor, args: tuple[Any, ...]) -> None:
     """Raise RuntimeError if an argument without gaps shares some places of memory with this tensor, but not one by one."""
     a = self.payload
     for other in args:
         if not isinstance(other, Tensor) or other.version is not self.version or other is self:
             continue
         b = other.payload
-        if all(type(x) is np.ndarray and x.size and (x.size - 1) * x.itemsize == reach(x) for x in (a, b)):
+        if all(type(x) is np.ndarray and x.size and (x.size - 1) * x.itemsize == byte_span(x) for x in (a, b)):
             if (address(a), a.strides) != (address(b), b.strides) and np.may_share_memory(a, b):
                 raise RuntimeError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
@@ -58,41 +59,39 @@ def apart(self: Tensor, args: tuple[Any, ...]) -> None:
                 )
 
 
-def reach(a: np.ndarray[Any, Any]) -> int:
+def byte_span(a: np.ndarray[Any, Any]) -> int:
     """How many bytes lie between the first and the last entry."""
     return sum((n - 1) * step for n, step in zip(a.shape, a.strides))
 
 
-def twin(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def inplace_form(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """The in-place form of a function: a name that a module lists in IN_PLACE gets one."""
 
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         may_write(self)
-        apart(self, args)
+        check_no_overlap(self, args)
         start = next_number() if modes.grad else 0
         if self.level:  # a rule, or a tangent's, may remember what is about to be overwritten, on any level
             return overwrite(self, function(elementwise.clone(self), *args, **kwargs))
-        result = function(overwritten(self) if modes.saved_hooks else self, *args, **kwargs)
+        result = function(target_before_write(self) if modes.saved_hooks else self, *args, **kwargs)
         if result.edge is not None:
-            keep_for_composites(result.edge[0], self, start)
+            save_target_of_composites(result.edge[0], self, start)
         elif modes.grad and self.requires_grad:  # a comparison, say: the old values are gone
             result = elementwise.copy(self, result)
-            renamed(result.edge, f"{name.title().replace('_', '')}Backward{1 if args and isinstance(args[0], Tensor) else 0}")
+            rename_node(result.edge, f"{name.title().replace('_', '')}Backward{1 if args and isinstance(args[0], Tensor) else 0}")
         return overwrite(self, result)
 
-    in_place.__name__ = in_place.__qualname__ = f"{name}_"
-    in_place.__doc__ = f"`{name}`, written into this tensor. Raises RuntimeError for a leaf that requires grad."
-    return in_place
+    return entitle(in_place, f"{name}_", f"`{name}`, written into this tensor. Raises RuntimeError for a leaf that requires grad.")
 
 
-def overwritten(target: Tensor) -> Tensor:
+def target_before_write(target: Tensor) -> Tensor:
     """The target as it is before the write, for saved-tensor hooks: they may keep the very tensor that they are given."""
     t = new_tensor(target.payload.copy())
     t.edge = edge_of(target)
     return t
 
 
-def keep_for_composites(node: Any, target: Tensor, start: int) -> None:
+def save_target_of_composites(node: Any, target: Tensor, start: int) -> None:
     """Where a function is made of several rows, those before the last may have saved the target too: they keep a copy of it."""
     below = [edge[0] for edge in node.edges if edge is not None and edge[0].seq > start]
     while below:
@@ -102,11 +101,12 @@ def keep_for_composites(node: Any, target: Tensor, start: int) -> None:
         below += [edge[0] for edge in node.edges if edge is not None and edge[0].seq > start]
 
 
+@method
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Write the entries of src, broadcast and cast, into this tensor."""
     require_tensor(src, "copy_", "other")
     may_write(self)
-    apart(self, (src,))
+    check_no_overlap(self, (src,))
     if src.shape != self.shape:
         common = shape.common_shape(self, src)
         if common != tuple(self.shape):
@@ -114,6 +114,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     return overwrite(self, elementwise.copy(self, src))
 
 
+@method
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one number into every entry."""
     may_write(self)
@@ -126,19 +127,13 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return overwrite(self, elementwise.fill(self, value))
 
 
+@method
 def zero_(self: Tensor) -> Tensor:
     """Write zeros into every entry."""
     may_write(self)
     result = elementwise.fill(self, 0)
-    renamed(result.edge, "ZeroBackward0")
+    rename_node(result.edge, "ZeroBackward0")
     return overwrite(self, result)
-
-
-def renamed(edge: Any, name: str) -> None:
-    """PyTorch counts in-place forms as functions of their own: TBackward1 is t_, where TBackward0 is t."""
-    if edge is not None and edge[0].op is not None:
-        node = edge[0]
-        node.__class__ = node.op.node_class(sum(1 << i for i, e in enumerate(node.edges) if e is not None), name)
 
 
 def setitem(self: Tensor, key: Any, value: Any) -> None:
@@ -151,12 +146,10 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         value = new_tensor(np.asarray(value).astype(self.payload.dtype)[()])
     items = expand_key(self, key if type(key) is tuple else (key,))
     if any(isinstance(item, Tensor) for item in items):  # one index for each sample of a vmap
-        from autolab.torch_api import index_each
-
-        basic, indices = index_each.split(items)
+        basic, indices = split_key(items)
         part = getitem(self, basic)
         may_write(part)
-        overwrite(part, index_each.put(part, indices, pointwise.to(value, self.dtype)))
+        overwrite(part, put_each(part, indices, pointwise.to(value, self.dtype)))
         return
     if not any(isinstance(item, np.ndarray) for item in items):
         everything = all(isinstance(item, slice) and item.indices(n) == (0, n, 1) for item, n in zip(items, self.shape))
@@ -181,9 +174,9 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
     overwrite(self, result)
 
 
-def augmented(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+def augmented_assignment(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     """`x += y` and its kin."""
-    write = twin(name, function)
+    write = inplace_form(name, function)
 
     def operator(self: Tensor, other: Any) -> Any:
         return write(self, other) if isinstance(other, Tensor | int | float | np.generic | np.ndarray) else NotImplemented

@@ -13,27 +13,26 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import elementwise as rows
 from autolab.rules.strided import owned
 from autolab.torch_api.dims import axis_of
+from autolab.torch_api.public import method
 from autolab.transforms.batched import in_vmap
-
-FUNCTIONS = ""
-METHODS = "contiguous is_contiguous stride"
 
 CHANNELS_LAST = {"torch.channels_last": (0, 2, 3, 1), "torch.channels_last_3d": (0, 2, 3, 4, 1)}
 
 
+@method
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """Itself if its memory is in order, else a copy."""
     return self if is_contiguous(self, memory_format) else apply(rows.clone, (self,), {"order": "C"})  # type: ignore[no-any-return]
 
 
-def own(result: Any, *inputs: Any) -> Any:
+def forget_base(result: Any, *inputs: Any) -> Any:
     """A result whose last step was to look at a temporary in another way: nobody else knows that memory, so it is no view.
 
     If it looks into one of the inputs (a shuffle of a single channel), it is copied.
     """
     if not isinstance(result, Tensor):
         for part in result if isinstance(result, tuple | list) else ():
-            own(part)
+            forget_base(part)
         return result
     if result.level or result.view_info is None:
         return result
@@ -44,16 +43,17 @@ def own(result: Any, *inputs: Any) -> Any:
     return result
 
 
-def gives_its_own(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function whose result is no view, though the last step makes one: see `own`."""
+def returns_fresh_memory(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function whose result is no view, though the last step makes one: see `forget_base`."""
 
     @wraps(function)
     def called(*args: Any, **kwargs: Any) -> Any:
-        return own(function(*args, **kwargs), *args)
+        return forget_base(function(*args, **kwargs), *args)
 
     return called
 
 
+@method
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     """Whether the entries lie in order without gaps: row by row, or as the memory format says."""
     order = CHANNELS_LAST.get(repr(memory_format))
@@ -66,6 +66,7 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
     return len(order) == self.ndim and bool(self.payload.transpose(order).flags.c_contiguous)
 
 
+@method
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Steps between neighbours along each dim, counted in entries."""
     steps = layout_of(self.payload)

@@ -11,14 +11,10 @@ from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
 from autolab.rules import linalg as rows
 from autolab.torch_api.dims import evened_out, require_tensor
-from autolab.torch_api.layout import own
+from autolab.torch_api.layout import forget_base
+from autolab.torch_api.public import declare, public
 from autolab.torch_api.shape import permute, reshape, unsqueeze
 from autolab.transforms.batched import in_vmap
-
-# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-FUNCTIONS = "bmm dot einsum matmul mm mv outer"
-METHODS = "bmm dot matmul mm mv outer"
-OUT = "bmm dot matmul mm mv outer"
 
 NONE: dict[str, Any] = {}
 # The names of dtypes in C++, which PyTorch uses in one message.
@@ -26,10 +22,14 @@ CPP = {"Float": "float", "Double": "double", "Half": "c10::Half", "BFloat16": "c
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
+@public(method=True, out=True)
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product; vectors are taken as a row on the left, a column on the right; leading dims broadcast.
 
     Shapes: (..., n, k) @ (..., k, m) -> (..., n, m). Raises RuntimeError if the inner lengths differ.
+
+    >>> matmul(tensor([[1., 2.]]), tensor([[3.], [4.]]))
+    tensor([[11.]])
     """
     require_tensor(input, "matmul")
     require_tensor(other, "matmul", "other", 2)
@@ -50,9 +50,9 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         if a == 0 or b == 0:
             raise _mismatch(input, other)
         if a == 1:
-            return own(matmul(unsqueeze(input, 0), other).squeeze(-2))  # type: ignore[attr-defined,no-any-return]
+            return forget_base(matmul(unsqueeze(input, 0), other).squeeze(-2))  # type: ignore[attr-defined,no-any-return]
         if b == 1:
-            return own(matmul(input, unsqueeze(other, 1)).squeeze(-1))  # type: ignore[attr-defined,no-any-return]
+            return forget_base(matmul(input, unsqueeze(other, 1)).squeeze(-1))  # type: ignore[attr-defined,no-any-return]
         return apply(rows.matmul, (input, other), NONE)  # type: ignore[no-any-return]
     except ValueError:
         raise _mismatch(input, other) from None
@@ -117,15 +117,19 @@ def _of_rank(name: str, row: Op, ranks: tuple[int, int], messages: tuple[str, st
         except ValueError:
             raise _mismatch(input, other) from None
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return declare(function, name, doc, method=True, out=True)
 
 
-mm = _of_rank("mm", rows.mm, (2, 2), ("self must be a matrix", "mat2 must be a matrix"), "Matrix times matrix.")
+mm = _of_rank(
+    "mm",
+    rows.mm,
+    (2, 2),
+    ("self must be a matrix", "mat2 must be a matrix"),
+    "The product of two matrices. Shapes: (n, k) @ (k, m) -> (n, m).",
+)
 mv = _of_rank(
     "mv", rows.mv, (2, 1), ("vector + matrix @ vector expected, got 1, {0}, {1}", "vector + matrix @ vector expected, got 1, {0}, {1}"),
-    "Matrix times vector.",
+    "The product of a matrix and a vector. Shapes: (n, k) @ (k,) -> (n,).",
 )  # fmt: skip
 dot = _of_rank(
     "dot", rows.dot, (1, 1), ("1D tensors expected, but got {0}D and {1}D tensors", "1D tensors expected, but got {0}D and {1}D tensors"),
@@ -137,20 +141,30 @@ bmm = _of_rank(
 )  # fmt: skip
 
 
+@public(method=True, out=True, aliases="ger")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
+    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m).
+
+    >>> outer(tensor([1., 2.]), tensor([3., 4.]))
+    tensor([[3., 4.],
+            [6., 8.]])
+    """
     for name, t in (("self", require_tensor(input, "outer")), ("vec2", require_tensor(vec2, "outer", "vec2", 2))):
         if t.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
     return reshape(input, -1, 1) * vec2  # type: ignore[operator,no-any-return]
 
 
+@public()
 def einsum(equation: Any, *operands: Any) -> Tensor:
     """Sums of products named by letters: einsum("ij,jk->ik", a, b) is a @ b. "..." stands for leading dims.
 
     Numbers may stand for the letters, in a list behind each operand: einsum(a, [0, 1], b, [1, 2], [0, 2]).
 
     Raises RuntimeError if the letters do not fit the operands.
+
+    >>> einsum("ij,j->i", tensor([[1., 2.], [3., 4.]]), tensor([1., 1.]))
+    tensor([3., 7.])
     """
     if isinstance(equation, Tensor):
         equation, operands = from_sublists((equation, *operands))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import warnings
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from types import FunctionType
 from typing import Any
 
@@ -17,56 +18,40 @@ from autolab.engine.tensor import Tensor
 from autolab.rules import elementwise as rows
 from autolab.rules import linalg as linalg_rows
 from autolab.torch_api import (
-    arrange,
-    copied,
+    complex_numbers,
     creation,
-    functions,
     index,
     inplace,
-    kinds,
-    layout,
+    legacy_constructors,
     linalg,
-    order,
+    more_creation,
     overriding,
     pointwise,
     printing,
-    products,
-    random,
-    reduce,
-    scatter,
-    series,
-    settings,
     shape,
-    sources,
-    special,
-    storage,
-    typed,
-    views,
+    transposes,
 )
-from autolab.torch_api.numpy_names import with_numpy_names
+from autolab.torch_api.lazy import LazyMethod
+from autolab.torch_api.numpy_names import copy_name_and_doc, with_numpy_names
+from autolab.torch_api.public import DECLARED, entitle
 
-# The families. What a module lists in FUNCTIONS, METHODS, IN_PLACE and ALIASES becomes public by being listed there.
-MODULES: tuple[Any, ...] = (
-    pointwise, functions, reduce, shape, index, scatter, arrange, linalg, products, random, views, copied, order,
-    series, kinds, settings, typed, sources, special, storage, layout,
-)  # fmt: skip
 NONE: dict[str, Any] = {}
 OPERAND = (Tensor, int, builtins.float, np.generic, np.ndarray)
 
 
-def operator(name: str, row: Op) -> Callable[..., Any]:
-    """x op y: the row's own shortcut, put in place of this stand-in when it is first used."""
+def operator(name: str, row: Op, general: Callable[..., Any] | None = None) -> LazyMethod:
+    """x op y: the function written out for the row, when it is first needed; without one, `general` or what runs the row."""
 
-    def first_time(self: Tensor, other: Any) -> Any:
-        if not isinstance(other, OPERAND):
-            return NotImplemented
-        result = row.run(self, other, settings=NONE)
-        if name in overriding.STAND_INS:
-            setattr(Tensor, name, row.run)
-        return result
+    def forward(self: Tensor, other: Any) -> Any:
+        return row.run(self, other, settings=NONE) if isinstance(other, OPERAND) else NotImplemented
 
-    overriding.STAND_INS[name] = first_time
-    return first_time
+    usual = entitle(general or forward, name, None)
+
+    def load() -> Callable[..., Any]:
+        written = row.generated("forward", general)
+        return usual if written is None else copy_name_and_doc(written, usual)  # type: ignore[no-any-return]
+
+    return LazyMethod(name, load)
 
 
 def reflected(row: Op) -> Callable[..., Any]:
@@ -99,12 +84,6 @@ def _matmul(self: Tensor, other: Any) -> Any:
     return linalg.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
 
 
-def _matmul_first(self: Tensor, other: Any) -> Any:
-    """x @ y: the shortcut for two matrices, put in place of this stand-in when it is first used."""
-    Tensor.__matmul__ = linalg_rows.mm.generated("forward", _matmul) or _matmul  # type: ignore[attr-defined]
-    return _matmul(self, other)
-
-
 def _rmatmul(self: Tensor, other: Any) -> Any:
     return linalg.matmul(creation.as_tensor(other), self) if isinstance(other, np.ndarray | Tensor) else NotImplemented
 
@@ -119,28 +98,26 @@ AUGMENTED = {
     "__iadd__": pointwise.add, "__isub__": pointwise.sub, "__imul__": pointwise.mul, "__itruediv__": pointwise.div,
     "__ipow__": pointwise.pow, "__ifloordiv__": pointwise.floor_divide, "__imod__": pointwise.remainder,
     "__iand__": pointwise.bitwise_and, "__ior__": pointwise.bitwise_or, "__ixor__": pointwise.bitwise_xor,
-    "__ilshift__": functions.bitwise_left_shift, "__irshift__": functions.bitwise_right_shift,
+    "__ilshift__": pointwise.bitwise_left_shift, "__irshift__": pointwise.bitwise_right_shift,
 }  # fmt: skip
-OPERATORS: dict[str, Callable[..., Any]] = {
+OPERATORS: dict[str, Any] = {
     **{name: operator(name, row) for name, row in ROWS.items()},
     "__rtruediv__": _rtruediv, "__rdiv__": _rtruediv,
     "__rfloordiv__": reflected(rows.floor_divide), "__rmod__": reflected(rows.remainder),
-    "__pow__": _pow, "__rpow__": reflected(rows.pow), "__matmul__": _matmul_first, "__rmatmul__": _rmatmul,
+    "__pow__": _pow, "__rpow__": reflected(rows.pow), "__matmul__": operator("__matmul__", linalg_rows.mm, _matmul),
+    "__rmatmul__": _rmatmul,
     "__and__": bits(pointwise.bitwise_and), "__rand__": bits(pointwise.bitwise_and), "__or__": bits(pointwise.bitwise_or),
     "__ror__": bits(pointwise.bitwise_or), "__xor__": bits(pointwise.bitwise_xor), "__rxor__": bits(pointwise.bitwise_xor),
-    "__lshift__": bits(functions.bitwise_left_shift), "__rlshift__": bits(lambda x, y: functions.bitwise_left_shift(y, x)),
-    "__rshift__": bits(functions.bitwise_right_shift), "__rrshift__": bits(lambda x, y: functions.bitwise_right_shift(y, x)),
+    "__lshift__": bits(pointwise.bitwise_left_shift), "__rlshift__": bits(lambda x, y: pointwise.bitwise_left_shift(y, x)),
+    "__rshift__": bits(pointwise.bitwise_right_shift), "__rrshift__": bits(lambda x, y: pointwise.bitwise_right_shift(y, x)),
     "__neg__": pointwise.neg, "__pos__": lambda self: self, "__abs__": pointwise.abs, "__invert__": pointwise.bitwise_not,
-    **{name: inplace.augmented(function.__name__, function) for name, function in AUGMENTED.items()},
+    **{name: inplace.augmented_assignment(function.__name__, function) for name, function in AUGMENTED.items()},
     "__getitem__": index.getitem, "__setitem__": inplace.setitem,
     "__repr__": printing.tensor_repr,
 }  # fmt: skip
 
 
-# -- leaving the world of tensors --------------------------------------------------------------------
-
-
-def looked_at(self: Tensor) -> None:
+def tell_tracer(self: Tensor) -> None:
     """Tell a tracer that Python sees the numbers: what it does next may depend on them."""
     if modes.tracer is not None:
         modes.tracer.leave("Python looks at the numbers of a tensor")
@@ -148,7 +125,7 @@ def looked_at(self: Tensor) -> None:
 
 def item(self: Tensor) -> Any:
     """The one number of a one-entry tensor, as a Python number. Raises RuntimeError for more."""
-    looked_at(self)
+    tell_tracer(self)
     if self.payload.size != 1:
         raise RuntimeError(
             f"a Tensor with {self.payload.size} elements cannot be converted to Scalar; this one has shape {list(self.shape)}. "
@@ -162,7 +139,7 @@ def _number(convert: Callable[..., Any]) -> Callable[..., Any]:
     """float(t), which warns of a gradient that gets lost, and int(t), where there is none."""
 
     def number(self: Tensor) -> Any:
-        looked_at(self)
+        tell_tracer(self)
         if convert is builtins.float and self.requires_grad:
             warnings.warn(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
@@ -181,7 +158,7 @@ def _number(convert: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _index(self: Tensor) -> int:
-    looked_at(self)
+    tell_tracer(self)
     if self.payload.size != 1 or self.payload.dtype in dtypes.FLOATING:
         raise TypeError(
             f"only integer tensors of a single element can be converted to an index; this one is {self.dtype} of shape {list(self.shape)}"
@@ -203,7 +180,7 @@ def type_name(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> An
 
 def numpy(self: Tensor, *, force: bool = False) -> Any:
     """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad, unless in no_grad."""
-    looked_at(self)
+    tell_tracer(self)
     if modes.grad and not force and self.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     return self.writable_array()
@@ -211,13 +188,13 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
 def tolist(self: Tensor) -> Any:
     """Nested lists of Python numbers; a number for a 0-d tensor."""
-    looked_at(self)
+    tell_tracer(self)
     a = np.asarray(self.payload)
     return (a.astype(np.float64) if a.dtype in dtypes.FLOATING else a).tolist()
 
 
 def _array(self: Tensor, dtype: Any = None, copy: Any = None) -> Any:
-    looked_at(self)
+    tell_tracer(self)
     if modes.grad and self.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
     return np.array(self.writable_array(), dtype=dtype, copy=copy)
@@ -235,7 +212,7 @@ def _dlpack_device(self: Tensor) -> tuple[int, int]:
 
 
 def _bool(self: Tensor) -> bool:
-    looked_at(self)
+    tell_tracer(self)
     if self.payload.size != 1:
         if self.payload.size == 0:
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
@@ -256,7 +233,7 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
 
 
 def _contains(self: Tensor, value: Any) -> bool:
-    looked_at(self)
+    tell_tracer(self)
     return builtins.bool(np.any(np.equal(self.payload, value.payload if isinstance(value, Tensor) else value)))
 
 
@@ -274,8 +251,6 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         )
     if id(self) in memo:
         return memo[id(self)]  # type: ignore[no-any-return]
-    from copy import deepcopy
-
     copy = object.__new__(type(self))
     copy.payload = np.array(self.payload)[()] if self.ndim == 0 else np.array(self.payload)
     copy.edge = copy.view_info = copy.extra = None
@@ -288,7 +263,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def _reduce(self: Tensor, protocol: Any) -> Any:
-    typed.warn_if_has_hooks(self)
+    legacy_constructors.warn_if_has_hooks(self)
     return rebuild, (type(self), np.asarray(self.payload), self.requires_grad), self.__dict__ or None
 
 
@@ -301,57 +276,72 @@ def rebuild(cls: type, array: Any, requires_grad: bool) -> Tensor:
     return t.requires_grad_(requires_grad)
 
 
-def _as_type(d: dtypes.dtype) -> Callable[..., Any]:
-    return lambda self, memory_format=None: pointwise.to(self, d)
+def _as_type(d: dtypes.dtype) -> tuple[str, Callable[..., Any]]:
+    return f"This tensor in {d.name}; itself if it is.", lambda self, memory_format=None: pointwise.to(self, d)
 
 
+def _new(make: Any, what: str) -> tuple[str, Callable[..., Any]]:
+    return f"{what} of these sizes, in this tensor's dtype.", lambda self, *size, **k: creation.new(self, make, size, k)
+
+
+# Methods of a few words, each with what its documentation says; properties; and what Python itself asks for.
 SPECIAL: dict[str, Any] = {
-    "item": item, "numpy": numpy, "tolist": tolist, "dim": lambda self: self.ndim, "ndimension": lambda self: self.ndim,
-    "is_floating_point": lambda self: self.payload.dtype in dtypes.FLOATING,
-    "where": lambda self, condition, other: pointwise.where(condition, self, other),
-    "nelement": lambda self: shape.numel(self), "type_as": lambda self, other: pointwise.to(self, other),
-    "element_size": lambda self: self.payload.dtype.itemsize, "cpu": lambda self: self,
-    "data_ptr": lambda self: self.writable_array().__array_interface__["data"][0], "_is_view": lambda self: self.view_info is not None,
-    "new_tensor": lambda self, data, **k: creation.tensor(data, **{"dtype": self.dtype, **k}),
-    "new_zeros": lambda self, *size, **k: creation.new(self, creation.zeros, size, k),
-    "new_ones": lambda self, *size, **k: creation.new(self, creation.ones, size, k),
-    "new_full": lambda self, size, value, **k: creation.new(
-        self, lambda size, **k: creation.full(size, value, **k), (tuple(size),), k),
-    "new_empty": lambda self, *size, **k: creation.new(self, creation.empty, size, k), "new_empty_strided": sources.new_empty_strided,
+    "item": item, "numpy": numpy, "tolist": tolist, "type": type_name, "new_empty_strided": more_creation.new_empty_strided,
+    "dim": ("The number of dims, as `ndim`.", lambda self: self.ndim),
+    "ndimension": ("The number of dims, as `ndim`.", lambda self: self.ndim),
+    "where": (
+        "This tensor where the condition holds, other elsewhere.",
+        lambda self, condition, other: pointwise.where(condition, self, other),
+    ),
+    "nelement": ("The number of entries, as `numel`.", lambda self: shape.numel(self)),
+    "type_as": ("This tensor in the dtype of another.", lambda self, other: pointwise.to(self, other)),
+    "element_size": ("How many bytes an entry takes.", lambda self: self.payload.dtype.itemsize),
+    "cpu": ("This tensor: it is on the CPU.", lambda self: self),
+    "data_ptr": ("The address of the first entry, in bytes.", lambda self: self.writable_array().__array_interface__["data"][0]),
+    "_is_view": ("Whether it looks into the memory of another tensor.", lambda self: self.view_info is not None),
+    "new_tensor": (
+        "`torch.tensor` of data, by default in this tensor's dtype.",
+        lambda self, data, **k: creation.tensor(data, **{"dtype": self.dtype, **k}),
+    ),
+    "new_zeros": _new(creation.zeros, "Zeros"), "new_ones": _new(creation.ones, "Ones"), "new_empty": _new(creation.empty, "Any numbers"),
+    "new_full": (
+        "A tensor of one number, in this tensor's dtype.",
+        lambda self, size, value, **k: creation.new(self, lambda size, **k: creation.full(size, value, **k), (tuple(size),), k),
+    ),
+    "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),
+    "bfloat16": _as_type(dtypes.bfloat16), "long": _as_type(dtypes.int64), "int": _as_type(dtypes.int32),
+    "short": _as_type(dtypes.int16), "char": _as_type(dtypes.int8), "byte": _as_type(dtypes.uint8), "bool": _as_type(dtypes.bool_),
+    "T": property(transposes.T), "mT": property(transposes.mT), "H": property(transposes.H), "mH": property(transposes.mH),
+    "imag": property(complex_numbers.imag),
+    "real": property(lambda self: self, doc="This tensor: all numbers here are real."),
+    "device": property(lambda self: creation.CPU, doc="The place where it is: the CPU."),
+    "itemsize": property(lambda self: self.payload.dtype.itemsize, doc="How many bytes an entry takes."),
+    "nbytes": property(lambda self: self.payload.nbytes, doc="How many bytes all entries take."),
+    "is_cuda": False, "is_sparse": False, "names": None,
     "__array__": _array, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device,
     "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,
     "__hash__": lambda self: id(self), "__float__": _number(builtins.float), "__int__": _number(int), "__index__": _index,
     "__format__": _format, "__deepcopy__": _deepcopy, "__reduce_ex__": _reduce,
-    "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),
-    "bfloat16": _as_type(dtypes.bfloat16), "long": _as_type(dtypes.int64), "int": _as_type(dtypes.int32),
-    "short": _as_type(dtypes.int16), "char": _as_type(dtypes.int8), "byte": _as_type(dtypes.uint8),
-    "bool": _as_type(dtypes.bool_), "type": type_name,
-    "real": property(lambda self: self), "T": property(shape.T), "mT": property(shape.mT), "H": property(shape.H), "mH": property(shape.mH),
-    "device": property(lambda self: creation.CPU),
-    "imag": property(functions.imag), "is_cuda": False, "is_sparse": False, "names": None,
-    "itemsize": property(lambda self: self.payload.dtype.itemsize), "nbytes": property(lambda self: self.payload.nbytes),
 }  # fmt: skip
 
 
 def bind() -> None:
-    """Give Tensor what the modules name in METHODS, IN_PLACE and ALIASES, and everything in the tables above."""
-    for module in MODULES:
-        for name in module.METHODS.split():
-            setattr(Tensor, name, with_numpy_names(getattr(module, name)))
-        for name in getattr(module, "IN_PLACE", "").split():
-            setattr(Tensor, f"{name}_", inplace.twin(name, getattr(module, name)))
-        for alias, name in getattr(module, "ALIASES", {}).items():
-            for ending in ("", "_"):
-                if hasattr(Tensor, name + ending):
-                    setattr(Tensor, alias + ending, getattr(Tensor, name + ending))
-    for name in inplace.METHODS.split():
-        setattr(Tensor, name, getattr(inplace, name))
-    for table in (OPERATORS, SPECIAL, typed.FACTS):
+    """Give Tensor the methods declared where they are defined, and everything in the tables above."""
+    for declared in DECLARED:
+        if declared.method:
+            function = with_numpy_names(declared.function)
+            for name in declared.names:
+                setattr(Tensor, name, function)
+        if declared.inplace:
+            write = inplace.inplace_form(declared.names[0], declared.function)
+            for name in declared.names:
+                setattr(Tensor, f"{name}_", write)
+    for table in (OPERATORS, SPECIAL, legacy_constructors.FACTS):
         for name, function in table.items():
+            if isinstance(function, tuple):
+                doc, function = function
+                function.__doc__ = doc
             if isinstance(function, FunctionType) and getattr(Tensor, function.__name__, None) is not function:
                 function.__name__ = function.__qualname__ = name  # unless it has a name already under which Tensor has it
             setattr(Tensor, name, function)
     overriding.bind()
-
-
-bind()

@@ -15,7 +15,7 @@ def arguments(function: Any) -> tuple[str, ...]:
     return () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
-def renamed(kwargs: dict[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
+def torch_arguments(kwargs: dict[str, Any], function: Callable[..., Any]) -> dict[str, Any]:
     """The keyword arguments under PyTorch's names, where the function has those. A sum along dim=None is one along all dims."""
     if "dim" in kwargs and kwargs["dim"] is None and function.__name__ in ("sum", "mean"):
         return {**kwargs, "dim": ()}
@@ -32,12 +32,12 @@ def with_numpy_names(function: Any) -> Any:
         return function
 
     def also(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **(renamed(kwargs, function) if kwargs else kwargs))
+        return function(*args, **(torch_arguments(kwargs, function) if kwargs else kwargs))
 
-    return dressed(also, function)
+    return copy_name_and_doc(also, function)
 
 
-def dressed(wrapper: Any, function: Any) -> Any:
+def copy_name_and_doc(wrapper: Any, function: Any) -> Any:
     """The wrapper under the name and with the text of the function: `functools.wraps`, for hundreds of them at import."""
     wrapper.__name__, wrapper.__qualname__, wrapper.__module__ = function.__name__, function.__qualname__, function.__module__
     wrapper.__doc__, wrapper.__wrapped__ = function.__doc__, function

@@ -12,7 +12,7 @@ from autolab import dtypes
 from autolab.engine.inplace import overwrite
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor
-from autolab.torch_api.numpy_names import dressed, renamed
+from autolab.torch_api.numpy_names import copy_name_and_doc, torch_arguments
 from autolab.transforms.batched import in_vmap
 
 # Reductions and products insist on the dtype of the result; functions of single entries also take one that holds it.
@@ -29,14 +29,14 @@ def with_out(function: Callable[..., Any], creates: bool = False) -> Callable[..
 
     def wrapped(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if kwargs:
-            kwargs = renamed(kwargs, function)
+            kwargs = torch_arguments(kwargs, function)
         if out is None:
             return function(*args, **kwargs)
         if creates and isinstance(out, Tensor):
             kwargs.setdefault("dtype", out.dtype)
         return into(out, function, *args, **kwargs)
 
-    return dressed(wrapped, function)
+    return copy_name_and_doc(wrapped, function)
 
 
 def into(out: Any, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from autolab.engine.tensor import Tensor
+from autolab.torch_api.lazy import LazyMethod
 from autolab.transforms.level import TransformTensor
 
 HOMES = ("autolab", "autolab.nn.functional", "autolab.linalg", "autolab.special")
@@ -26,11 +27,11 @@ LEFT_ALONE = frozenset(
     "set_printoptions is_grad_enabled is_inference_mode_enabled typename save load vmap compile quiz predict explore".split()
 )
 # What makes up a Tensor, and what Python itself asks for.
-OWN = frozenset(
-    "payload edge flag version window extra level home own _grad _home _level _own own_extra box numbers all_numbers as_subclass "
-    "_make_subclass __new__ __init__ __init_subclass__ __class__ __dict__ __weakref__ __slots__ __doc__ __module__ __hash__ "
-    "__annotations__ __torch_function__ __getattribute__ __setattr__ __dir__ __reduce_ex__ __array_ufunc__ __array_function__ "
-    "__array_priority__ __format__ __firstlineno__ __static_attributes__".split()
+ENGINE_NAMES = frozenset(
+    "payload edge wants_grad version view_info extra level _grad _home _level _own ensure_extra writable_array numbers all_numbers "
+    "as_subclass _make_subclass __new__ __init__ __init_subclass__ __class__ __dict__ __weakref__ __slots__ __doc__ __module__ "
+    "__hash__ __annotations__ __torch_function__ __getattribute__ __setattr__ __dir__ __reduce_ex__ __array_ufunc__ "
+    "__array_function__ __array_priority__ __format__ __firstlineno__ __static_attributes__".split()
 )
 OPERATORS = {
     "__add__": "add", "__radd__": "add", "__sub__": "sub", "__mul__": "mul", "__rmul__": "mul", "__truediv__": "div",
@@ -49,8 +50,6 @@ class State(threading.local):
 
 state = State()
 watching = False  # whether there may be somebody who wants to be asked
-# Operators that are replaced by shortcuts when first used; a program that asks about them must find them as they were.
-STAND_INS: dict[str, Callable[..., Any]] = {}
 
 
 class DisableTorchFunctionSubclass:
@@ -197,8 +196,10 @@ def entries(self: Tensor) -> Any:
 @functools.cache
 def methods() -> dict[str, Any]:
     """All that a class with a `__torch_function__` has in place of Tensor's own."""
-    own = {name: m for name, m in vars(Tensor).items() if name not in OWN and isinstance(m, types.FunctionType | property)}
-    return {name: method(name, m) for name, m in own.items()} | {"__iter__": entries}
+    for name in [name for name, m in vars(Tensor).items() if isinstance(m, LazyMethod) and name.startswith("__")]:
+        getattr(Tensor, name)  # operators are made, if nobody has asked for them yet
+    members = {name: m for name, m in vars(Tensor).items() if name not in ENGINE_NAMES and isinstance(m, types.FunctionType | property)}
+    return {name: method(name, m) for name, m in members.items()} | {"__iter__": entries}
 
 
 def init_subclass(cls: Any, **kwargs: Any) -> None:
@@ -215,12 +216,9 @@ def init_subclass(cls: Any, **kwargs: Any) -> None:
 
 @functools.cache
 def watch_functions() -> None:
-    """From now on the functions of the package ask their arguments, those that are loaded later too, and operators stay what they are."""
+    """From now on the functions of the package ask their arguments, those that are loaded later too."""
     global watching
     watching = True
-    for name, operator in STAND_INS.items():
-        setattr(Tensor, name, operator)
-    STAND_INS.clear()
     for home in HOMES:
         module = importlib.import_module(home)
         vars(module).update({name: watched(home, name, found) for name, found in vars(module).items()})

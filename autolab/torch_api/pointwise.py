@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from typing import Any
 
 import numpy as np
@@ -12,61 +13,31 @@ from autolab.engine.apply import apply
 from autolab.engine.modes import modes
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.rules import arithmetic
+from autolab.rules import arithmetic, smooth
 from autolab.rules import elementwise as rows
 from autolab.rules.refuse import floats, floats_to_invert
 from autolab.torch_api.device import require_cpu
-from autolab.torch_api.dims import require_tensor, to_floats, whole
+from autolab.torch_api.dims import require_floats, require_tensor, to_floats, whole
 from autolab.torch_api.layout import CHANNELS_LAST
-from autolab.torch_api.out import into
+from autolab.torch_api.named_results import named
+from autolab.torch_api.node_names import rename_node
+from autolab.torch_api.out import C_NAMES, into
+from autolab.torch_api.public import declare, method, public
 from autolab.transforms.batched import in_vmap
 from autolab.transforms.level import created
-
-# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-FUNCTIONS = (
-    "abs add allclose bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clone cos div eq equal "
-    "erf exp expm1 floor floor_divide ge gt isfinite isinf isnan le log log1p logical_and logical_not "
-    "logical_or lt masked_fill maximum minimum mul ne neg pow reciprocal relu remainder round rsqrt "
-    "sigmoid sign sin sqrt square sub tan tanh trunc where"
-)
-METHODS = (
-    "abs add allclose astype bitwise_and bitwise_not bitwise_or bitwise_xor ceil clamp clone cos div eq "
-    "equal erf exp expm1 floor floor_divide ge gt isfinite isinf isnan le log log1p logical_and "
-    "logical_not logical_or lt masked_fill maximum minimum mul ne neg pow reciprocal relu remainder round "
-    "rsqrt sigmoid sign sin sqrt square sub tan tanh to trunc"
-)
-IN_PLACE = (
-    "abs add ceil clamp div exp expm1 floor floor_divide log log1p masked_fill mul neg pow reciprocal "
-    "relu remainder round rsqrt sigmoid sign sin cos sqrt square sub tan tanh trunc erf eq ne lt le gt ge logical_and logical_or "
-    "logical_not bitwise_and bitwise_or bitwise_xor bitwise_not"
-)
-OUT = "add bitwise_not clamp div masked_fill pow round sign square sub where"  # and those of `unary`, `binary` and `bitwise`
-ALIASES = {
-    "absolute": "abs", "clip": "clamp", "multiply": "mul", "subtract": "sub",
-    "divide": "div", "true_divide": "div", "negative": "neg", "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le",
-    "not_equal": "ne",
-}  # fmt: skip
 
 NONE: dict[str, Any] = {}
 
 
-def unary(name: str, row: Op, doc: str) -> Any:
-    """PyTorch's function for a row of one input."""
-
-    def first_time(input: Tensor, settings: dict[str, Any]) -> Tensor:
-        nonlocal run
-        result = row.run(require_tensor(input, name), settings=settings)
-        run = row.run
-        return result  # type: ignore[no-any-return]
-
-    run: Any = first_time
+def unary(row: Op, doc: str, *, inplace: bool = True, **forms: Any) -> Any:
+    """PyTorch's function for a row of one input: also a method, and in place unless told otherwise."""
 
     def function(input: Tensor, *, out: Any = None) -> Tensor:
-        return run(input, NONE) if out is None else into(out, function, input)  # type: ignore[no-any-return]
+        if out is not None:
+            return into(out, function, input)  # type: ignore[no-any-return]
+        return row.run(input)  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} Entry by entry; result of the same shape."
-    return function
+    return declare(function, row.name, f"{doc} Entry by entry; result of the same shape.", method=True, inplace=inplace, **forms)
 
 
 NUMBERS = (int, builtins.float, np.generic, np.ndarray)
@@ -84,72 +55,112 @@ def operands(name: str, input: Any, other: Any, numbers: str = "either") -> None
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
 
-def binary(name: str, row: Op, doc: str, numbers: str = "either") -> Any:
-    """PyTorch's function for a row of two inputs that broadcast."""
+def binary(row: Op, doc: str, numbers: str = "either", *, inplace: bool = True, bits: bool = False, **forms: Any) -> Any:
+    """PyTorch's function for a row of two inputs that broadcast: also a method, and in place unless told otherwise.
+
+    bits: it is about the bits of integers and bools, and refuses floats.
+    """
+    name, refuse = row.name, floats(f"{row.name}_cpu") if bits else None
 
     def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
         if out is not None:
             return into(out, function, input, other)  # type: ignore[no-any-return]
         operands(name, input, other, numbers)
-        return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} Entry by entry; shapes broadcast, dtypes promote."
-    return function
-
-
-def bitwise(name: str, row: Op, doc: str, numbers: str = "either") -> Any:
-    """PyTorch's function on the bits of integers and bools."""
-    refuse = floats(f"{name}_cpu")
-
-    def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
-        if out is not None:
-            return into(out, function, input, other)  # type: ignore[no-any-return]
-        operands(name, input, other, numbers)
-        if not builtins.max(getattr(input, "level", 0), getattr(other, "level", 0)):
+        if refuse is not None and not builtins.max(getattr(input, "level", 0), getattr(other, "level", 0)):
             refuse(*(getattr(t, "payload", t) for t in (input, other)))
         return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} Integers and bools only. Entry by entry; shapes broadcast."
-    return function
+    how = "Integers and bools only. Entry by entry; shapes broadcast." if bits else "Entry by entry; shapes broadcast, dtypes promote."
+    return declare(function, name, f"{doc} {how}", method=True, inplace=inplace, **forms)
 
 
-exp = unary("exp", rows.exp, "e to the power of the input.")
-expm1 = unary("expm1", rows.expm1, "exp(input) - 1, exact for small inputs.")
-log = unary("log", rows.log, "Natural logarithm; -inf at 0, nan below.")
-log1p = unary("log1p", rows.log1p, "log(1 + input), exact for small inputs.")
-sqrt = unary("sqrt", rows.sqrt, "Square root; its gradient at 0 is inf.")
-rsqrt = unary("rsqrt", rows.rsqrt, "1 / sqrt(input).")
-reciprocal = unary("reciprocal", rows.reciprocal, "1 / input.")
-neg = unary("neg", rows.neg, "The input with its sign changed.")
-sin = unary("sin", rows.sin, "Sine of radians.")
-cos = unary("cos", rows.cos, "Cosine of radians.")
-tan = unary("tan", rows.tan, "Tangent of radians.")
-tanh = unary("tanh", rows.tanh, "Hyperbolic tangent.")
-sigmoid = unary("sigmoid", rows.sigmoid, "1 / (1 + exp(-input)).")
-relu = unary("relu", rows.relu, "max(input, 0); the gradient at 0 is 0.")
-erf = unary("erf", rows.erf, "The error function.")
-abs = unary("abs", rows.abs, "Absolute value; the gradient at 0 is 0.")
-sign_of_number = unary("sign", rows.sign, "-1, 0 or 1.")
+exp = unary(rows.exp, "e to the power of the input.")
+expm1 = unary(rows.expm1, "exp(input) - 1, exact for small inputs.")
+log = unary(rows.log, "Natural logarithm; -inf at 0, nan below.")
+log1p = unary(rows.log1p, "log(1 + input), exact for small inputs.")
+sqrt = unary(rows.sqrt, "Square root; its gradient at 0 is inf.")
+rsqrt = unary(rows.rsqrt, "1 / sqrt(input).")
+reciprocal = unary(rows.reciprocal, "1 / input.")
+neg = unary(rows.neg, "The input with its sign changed.", aliases="negative")
+sin = unary(rows.sin, "Sine of radians.")
+cos = unary(rows.cos, "Cosine of radians.")
+tan = unary(rows.tan, "Tangent of radians.")
+tanh = unary(rows.tanh, "Hyperbolic tangent.")
+sigmoid = unary(rows.sigmoid, "1 / (1 + exp(-input)).")
+relu = unary(rows.relu, "max(input, 0); the gradient at 0 is 0.")
+erf = unary(rows.erf, "The error function.")
+abs = unary(rows.abs, "Absolute value; the gradient at 0 is 0.", aliases="absolute")
+ceil = unary(rows.ceil, "The smallest integer not below.")
+trunc = unary(rows.trunc, "The integer part.", aliases="fix")
+isnan = unary(rows.isnan, "Whether an entry is nan.", inplace=False)
+isinf = unary(rows.isinf, "Whether an entry is infinite.", inplace=False)
+isfinite = unary(rows.isfinite, "Whether an entry is a finite number.", inplace=False)
+logical_not = unary(rows.logical_not, "Whether an entry is zero.")
+acos = unary(smooth.acos, "The angle whose cosine it is; nan outside of [-1, 1].", aliases="arccos")
+acosh = unary(smooth.acosh, "Inverse of cosh; nan below 1.", aliases="arccosh")
+angle = unary(arithmetic.angle, "0 for positive numbers, pi for negative ones.", inplace=False)
+asin = unary(smooth.asin, "The angle whose sine it is; nan outside of [-1, 1].", aliases="arcsin")
+asinh = unary(smooth.asinh, "Inverse of sinh.", aliases="arcsinh")
+atan = unary(smooth.atan, "The angle whose tangent it is.", aliases="arctan")
+atanh = unary(smooth.atanh, "Inverse of tanh; nan outside of [-1, 1].", aliases="arctanh")
+cosh = unary(smooth.cosh, "Hyperbolic cosine.")
+deg2rad = unary(smooth.deg2rad, "Degrees as radians.")
+exp2 = unary(smooth.exp2, "2 to the power of the input.")
+frac = unary(arithmetic.frac, "What trunc leaves: input - trunc(input).")
+log10 = unary(smooth.log10, "Logarithm to base 10.")
+log2 = unary(smooth.log2, "Logarithm to base 2.")
+rad2deg = unary(smooth.rad2deg, "Radians as degrees.")
+signbit = unary(arithmetic.signbit, "Whether the sign is minus, that of -0.0 included.", inplace=False)
+sinc = unary(smooth.sinc, "sin(pi x) / (pi x), 1 at 0.")
+sinh = unary(smooth.sinh, "Hyperbolic sine.")
+
+mul = binary(rows.mul, "Product.", aliases="multiply")
+maximum = binary(rows.maximum, "The larger of two; a tie shares the gradient.", "none", inplace=False)
+minimum = binary(rows.minimum, "The smaller of two; a tie shares the gradient.", "none", inplace=False)
+eq = binary(rows.eq, "Whether equal.", "second")
+ne = binary(rows.ne, "Whether different.", "second", aliases="not_equal")
+lt = binary(rows.lt, "Whether less.", "second", aliases="less")
+le = binary(rows.le, "Whether less or equal.", "second", aliases="less_equal")
+gt = binary(rows.gt, "Whether greater.", "second", aliases="greater")
+ge = binary(rows.ge, "Whether greater or equal.", "second", aliases="greater_equal")
+logical_and = binary(rows.logical_and, "Whether both are nonzero.", "none")
+logical_or = binary(rows.logical_or, "Whether one is nonzero.", "none")
+remainder = binary(rows.remainder, "input - other * floor(input / other): has the sign of other.")
+floor_divide = binary(rows.floor_divide, "The quotient rounded down.")
+atan2 = binary(smooth.atan2, "The angle of the point (other, input), in (-pi, pi].", "none", aliases="arctan2")
+copysign = binary(arithmetic.copysign, "The size of the input with the sign of other.", "second")
+fmax = binary(arithmetic.fmax, "The larger of two; of a nan and a number the number.", "none", inplace=False)
+fmin = binary(arithmetic.fmin, "The smaller of two; of a nan and a number the number.", "none", inplace=False)
+fmod = binary(arithmetic.fmod, "input - other * trunc(input / other): has the sign of the input.", "second")
+hypot = binary(smooth.hypot, "The length of the vector (input, other), without overflow.", "none")
+ldexp = binary(smooth.ldexp, "input * 2**other.", "none")
+logaddexp = binary(smooth.logaddexp, "log(exp(input) + exp(other)), without overflow.", "none", inplace=False)
+logaddexp2 = binary(smooth.logaddexp2, "log2(2**input + 2**other), without overflow.", "none", inplace=False)
+logical_xor = binary(arithmetic.logical_xor, "Whether exactly one is nonzero.", "none")
+xlogy = binary(smooth.xlogy, "input * log(other), 0 where the input is 0.")
+
+bitwise_and = binary(rows.bitwise_and, "Bitwise and.", bits=True)
+bitwise_or = binary(rows.bitwise_or, "Bitwise or.", bits=True)
+bitwise_xor = binary(rows.bitwise_xor, "Bitwise exclusive or.", bits=True)
+bitwise_left_shift = binary(arithmetic.bitwise_left_shift, "input * 2**other, in bits.", bits=True)
+bitwise_right_shift = binary(arithmetic.bitwise_right_shift, "input / 2**other rounded down, in bits.", bits=True)
+gcd = binary(arithmetic.gcd, "Greatest common divisor.", "none", bits=True)
+lcm = binary(arithmetic.lcm, "Least common multiple.", "none", bits=True)
 
 
+@public(method=True, inplace=True, out=True)
+def floor(input: Tensor) -> Tensor:
+    """The largest integer not above. Entry by entry; result of the same shape."""
+    return rows.float_floor.run(require_tensor(input, "floor"))  # type: ignore[no-any-return]
+
+
+@public(method=True, inplace=True, out=True)
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1; a bool is its own sign. Entry by entry; result of the same shape."""
-    if isinstance(input, Tensor) and input.payload.dtype == np.bool_:
-        return clone(input)
-    return sign_of_number(input)  # type: ignore[no-any-return]
+    return clone(input) if require_tensor(input, "sign").payload.dtype == np.bool_ else apply(rows.sign, (input,), NONE)  # type: ignore[no-any-return]
 
 
-floor = unary("floor", rows.float_floor, "The largest integer not above.")
-ceil = unary("ceil", rows.ceil, "The smallest integer not below.")
-trunc = unary("trunc", rows.trunc, "The integer part.")
-isnan = unary("isnan", rows.isnan, "Whether an entry is nan.")
-isinf = unary("isinf", rows.isinf, "Whether an entry is infinite.")
-isfinite = unary("isfinite", rows.isfinite, "Whether an entry is a finite number.")
-logical_not = unary("logical_not", rows.logical_not, "Whether an entry is zero.")
-
-
+@public(method=True, inplace=True, out=True)
 def bitwise_not(input: Tensor) -> Tensor:
     """Bitwise not of integers, logical not of bools. Raises TypeError for floats."""
     if not require_tensor(input, "bitwise_not").level:
@@ -157,38 +168,31 @@ def bitwise_not(input: Tensor) -> Tensor:
     return apply(rows.bitwise_not, (input,), NONE)  # type: ignore[no-any-return]
 
 
-mul = binary("mul", rows.mul, "Product.")
-maximum = binary("maximum", rows.maximum, "The larger of two; a tie shares the gradient.", "none")
-minimum = binary("minimum", rows.minimum, "The smaller of two; a tie shares the gradient.", "none")
-eq = binary("eq", rows.eq, "Whether equal.", "second")
-ne = binary("ne", rows.ne, "Whether different.", "second")
-lt = binary("lt", rows.lt, "Whether less.", "second")
-le = binary("le", rows.le, "Whether less or equal.", "second")
-gt = binary("gt", rows.gt, "Whether greater.", "second")
-ge = binary("ge", rows.ge, "Whether greater or equal.", "second")
-logical_and = binary("logical_and", rows.logical_and, "Whether both are nonzero.", "none")
-logical_or = binary("logical_or", rows.logical_or, "Whether one is nonzero.", "none")
-bitwise_and = bitwise("bitwise_and", rows.bitwise_and, "Bitwise and.")
-bitwise_or = bitwise("bitwise_or", rows.bitwise_or, "Bitwise or.")
-bitwise_xor = bitwise("bitwise_xor", rows.bitwise_xor, "Bitwise exclusive or.")
-remainder = binary("remainder", rows.remainder, "input - other * floor(input / other): has the sign of other.")
-floor_divide = binary("floor_divide", rows.floor_divide, "The quotient rounded down.")
-
-
+@public(method=True, inplace=True, out=True)
 def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """input + alpha * other. Shapes broadcast, dtypes promote."""
+    """input + alpha * other. Shapes broadcast, dtypes promote.
+
+    >>> add(tensor([1., 2.]), 10, alpha=2)
+    tensor([21., 22.])
+    """
     operands("add", input, other)
     return apply(rows.add, (input, other if alpha == 1 else other * alpha), NONE)  # type: ignore[no-any-return]
 
 
+@public(method=True, inplace=True, out=True, aliases="subtract")
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input - alpha * other. Shapes broadcast, dtypes promote."""
     operands("sub", input, other)
     return apply(rows.sub, (input, other if alpha == 1 else other * alpha), NONE)  # type: ignore[no-any-return]
 
 
+@public(method=True, inplace=True, out=True, aliases="divide true_divide")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
-    """input / other; integers give the default float. With rounding_mode "floor" or "trunc" an integer, of the operands' dtype."""
+    """input / other; integers give the default float. With rounding_mode "floor" or "trunc" an integer, of the operands' dtype.
+
+    >>> div(tensor([7, -7]), 2, rounding_mode="floor")
+    tensor([ 3, -4])
+    """
     operands("div", input, other)
     if rounding_mode is None:
         return apply(rows.div, (input, other), NONE)  # type: ignore[no-any-return]
@@ -198,8 +202,13 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
 
 
+@public(method=True, inplace=True, out=True)
 def pow(input: Any, exponent: Any) -> Tensor:
-    """input to the power of exponent: a number or a tensor, on either side. Raises RuntimeError for integers to negative powers."""
+    """input to the power of exponent: a number or a tensor, on either side. Raises RuntimeError for integers to negative powers.
+
+    >>> pow(tensor([1., 2., 3.]), 2)
+    tensor([1., 4., 9.])
+    """
     if isinstance(exponent, Tensor | np.ndarray):
         return apply(rows.pow, (input, exponent), NONE)  # type: ignore[no-any-return]
     operands("pow", input, exponent)
@@ -212,20 +221,31 @@ def pow(input: Any, exponent: Any) -> Tensor:
     return apply(rows.pow_scalar, (input,), {"exponent": exponent})  # type: ignore[no-any-return]
 
 
+@public(method=True, inplace=True, out=True)
 def square(input: Tensor) -> Tensor:
-    """input * input."""
+    """input * input. Entry by entry; result of the same shape."""
     return pow(input, 2)
 
 
+@public(method=True, inplace=True, out=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
-    """The nearest integer (halves to even), or the nearest with so many decimals."""
+    """The nearest integer (halves to even), or the nearest with so many decimals.
+
+    >>> round(tensor([0.5, 1.5, 2.25]), decimals=1)
+    tensor([0.5000, 1.5000, 2.2000])
+    """
     require_tensor(input, "round")
     decimals = whole(decimals, "round(): argument 'decimals'")
     return apply(rows.round, (input,), {"decimals": decimals})  # type: ignore[no-any-return]
 
 
+@public(method=True, inplace=True, out=True, aliases="clip")
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
-    """Limit to [min, max]; the gradient is 1 within, ends included, and 0 outside. Bounds are numbers or tensors."""
+    """Limit to [min, max]; the gradient is 1 within, ends included, and 0 outside. Bounds are numbers or tensors.
+
+    >>> clamp(tensor([-2., 0.5, 3.]), 0, 1)
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     require_tensor(input, "clamp")
@@ -237,8 +257,13 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     return apply(rows.clamp, (input,), {"min": min, "max": max})  # type: ignore[no-any-return]
 
 
+@public(out=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
-    """input where the condition holds, other elsewhere; all three broadcast. With a condition alone: its nonzero indices."""
+    """input where the condition holds, other elsewhere; all three broadcast. With a condition alone: its nonzero indices.
+
+    >>> where(tensor([True, False]), tensor([1., 2.]), 0.)
+    tensor([1., 0.])
+    """
     if input is None and other is None:
         if in_vmap(condition):
             raise RuntimeError(
@@ -258,8 +283,13 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     return apply(rows.where, (condition, input, other), NONE)
 
 
+@public(method=True, inplace=True, out=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """`value` where the boolean mask holds, the input elsewhere. The mask broadcasts; value is a number or a 0-d tensor."""
+    """`value` where the boolean mask holds, the input elsewhere. The mask broadcasts; value is a number or a 0-d tensor.
+
+    >>> masked_fill(tensor([1., 2.]), tensor([True, False]), 0)
+    tensor([0., 2.])
+    """
     require_tensor(mask, "masked_fill", "mask", 2)
     if isinstance(value, complex):
         raise RuntimeError(f"value cannot be converted to type {input.dtype.name} without overflow: {value} is complex")
@@ -290,6 +320,7 @@ def _fitting(value: Any, d: dtypes.dtype) -> Any:
     return int(value)
 
 
+@public(method=True)
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy with its own memory; gradients flow back through it. It keeps the order of memory, unless that is to be contiguous."""
     if memory_format is not None and repr(memory_format) in CHANNELS_LAST and in_vmap(input):
@@ -302,6 +333,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     return created(copy) if modes.levels else copy  # type: ignore[no-any-return]
 
 
+@method
 def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False,
        memory_format: Any = None) -> Tensor:  # fmt: skip
     """This tensor in another dtype, itself if it has it already.
@@ -324,11 +356,13 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
     return apply(rows.to, (self,), {"dtype": dtypes.to_numpy(dtype), "source": self.payload.dtype})  # type: ignore[no-any-return]
 
 
+@method
 def astype(self: Tensor, dtype: Any) -> Tensor:
     """NumPy's word for `to`, for the engine."""
     return to(self, dtype=dtypes.of(np.dtype(dtype)))
 
 
+@public(method=True)
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """Whether |input - other| <= atol + rtol * |other| everywhere."""
     require_tensor(input, "allclose")
@@ -339,10 +373,209 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
     return builtins.bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
+@public(method=True)
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and the same entries."""
+    """Whether two tensors have the same shape and the same entries.
+
+    >>> equal(tensor([1, 2]), tensor([1, 2]))
+    True
+    """
     require_tensor(input, "equal")
     require_tensor(other, "equal", "other", 2)
     if in_vmap(input) or in_vmap(other):
         raise RuntimeError("Batching rule not implemented for aten::equal: it answers for all samples at once. Use (a == b).all().")
     return input.shape == other.shape and builtins.bool(np.all(np.equal(input.payload, other.payload)))
+
+
+frexp_result = named("frexp", "mantissa exponent", __name__)
+
+
+@public(method=True, out=True)
+def frexp(input: Tensor) -> Any:
+    """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent."""
+    if require_tensor(input, "frexp").payload.dtype not in dtypes.FLOATING:
+        raise RuntimeError(f"torch.frexp() only supports floating-point dtypes; this one is {input.dtype}")
+    return frexp_result(*apply(arithmetic.frexp, (input,), NONE))
+
+
+@public(method=True, inplace=True, out=True)
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The next number after the input in the direction of other. Entry by entry; shapes broadcast, dtypes promote."""
+    operands("nextafter", input, other, "none")
+    joined = dtypes.of(dtypes.result_type([input, other]))
+    input, other = to(input, joined), to(other, joined)
+    require_floats(input, "nextafter_cpu")
+    return apply(arithmetic.nextafter, (input, other), NONE)  # type: ignore[no-any-return]
+
+
+@public(method=True, inplace=True, out=True)
+def heaviside(input: Tensor, values: Tensor) -> Tensor:
+    """0 below 0, 1 above 0, `values` at 0. Raises RuntimeError for different dtypes."""
+    require_tensor(values, "heaviside", "values", 2)
+    if require_tensor(input, "heaviside").payload.dtype != values.payload.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return apply(arithmetic.heaviside, (input, values), NONE)  # type: ignore[no-any-return]
+
+
+@public(method=True, inplace=True, out=True)
+def sgn(input: Tensor) -> Tensor:
+    """-1, 0 or 1, as `sign`."""
+    if require_tensor(input, "sgn").payload.dtype == np.bool_:
+        return clone(input)
+    return apply(arithmetic.sgn, (input,), NONE)  # type: ignore[no-any-return]
+
+
+@public(method=True)
+def positive(input: Tensor) -> Tensor:
+    """The input itself. Raises RuntimeError for bools."""
+    if require_tensor(input, "positive").payload.dtype == np.bool_:
+        raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
+    return input
+
+
+@public(method=True)
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is one of floating point."""
+    return require_tensor(input, "is_floating_point").payload.dtype in dtypes.FLOATING
+
+
+@public(method=True)
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the one entry is not zero. Raises RuntimeError for more entries or none."""
+    return builtins.bool(require_tensor(input, "is_nonzero"))
+
+
+@public(method=True, out=True)
+def isposinf(input: Tensor) -> Tensor:
+    """Whether an entry is inf.
+
+    A bool for each entry.
+
+    >>> isposinf(tensor([inf, -inf]))
+    tensor([ True, False])
+    """
+    return require_tensor(input, "isposinf") == math.inf
+
+
+@public(method=True, out=True)
+def isneginf(input: Tensor) -> Tensor:
+    """Whether an entry is -inf."""
+    return require_tensor(input, "isneginf") == -math.inf
+
+
+@public(method=True)
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
+    """Whether |input - other| <= atol + rtol * |other|, entry by entry; equal infinities are close.
+
+    >>> isclose(tensor([1., 2.]), tensor([1. + 1e-7, 2.1]))
+    tensor([ True, False])
+    """
+    require_tensor(input, "isclose")
+    require_tensor(other, "isclose", "other", 2)
+    if input.payload.dtype != other.payload.dtype:
+        raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
+    a, b = input.detach(), other.detach()  # type: ignore[attr-defined]
+    close = eq(a, b)
+    if equal_nan:
+        close = bitwise_or(close, bitwise_and(ne(a, a), ne(b, b)))
+    if a.payload.dtype == np.bool_:
+        return close  # type: ignore[no-any-return]
+    if a.payload.dtype not in dtypes.FLOATING:
+        a, b = a.to(dtypes.float64), b.to(dtypes.float64)  # type: ignore[attr-defined]
+    apart = abs(a - b)  # type: ignore[operator]
+    return bitwise_or(close, bitwise_and(isfinite(apart), le(apart, abs(b * rtol) + atol)))  # type: ignore[no-any-return]
+
+
+@public(method=True, inplace=True, out=True)
+def float_power(input: Any, exponent: Any) -> Tensor:
+    """input to the power of exponent, computed in float64 whatever the dtypes are. Shapes broadcast."""
+    operands("float_power", input, exponent)
+    wide = [to(t, dtypes.float64) if isinstance(t, Tensor) else builtins.float(t) for t in (input, exponent)]
+    return pow(*wide)
+
+
+@public()
+def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
+    """other - alpha * input."""
+    operands("rsub", input, other, "second")
+    scaled = input if alpha == 1 else input * alpha  # type: ignore[operator]
+    result: Tensor = apply(rows.rsub, (scaled, other), NONE)
+    if isinstance(other, Tensor):
+        rename_node(result.edge, "RsubBackward0")
+    return result
+
+
+@public(method=True, inplace=True, out=True)
+def clamp_min(input: Tensor, min: Any) -> Tensor:
+    """No less than min, a number or a tensor."""
+    return clamp(input, min)
+
+
+@public(method=True, inplace=True, out=True)
+def clamp_max(input: Tensor, max: Any) -> Tensor:
+    """No more than max, a number or a tensor."""
+    return clamp(input, None, max)
+
+
+@public(method=True, inplace=True, out=True)
+def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
+    """input + weight * (end - input); weight 0 gives the input, 1 the end. Shapes broadcast; one dtype for all.
+
+    >>> lerp(tensor([0., 10.]), tensor([1., 20.]), 0.5)
+    tensor([ 0.5000, 15.0000])
+    """
+    require_tensor(input, "lerp")
+    require_tensor(end, "lerp", "end", 2)
+    for name, t in (("end", end), ("weight", weight)):
+        if isinstance(t, Tensor) and t.payload.dtype != input.payload.dtype:
+            expected, found = (C_NAMES.get(d.name, d.name) for d in (input.dtype, t.dtype))
+            raise RuntimeError(f"expected dtype {expected} for `{name}` but got dtype {found}")
+    if input.payload.dtype not in dtypes.FLOATING:
+        raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{input.dtype.title}'. Convert it first: t.float().")
+    return apply(arithmetic.lerp, (input, end, weight), NONE)  # type: ignore[no-any-return]
+
+
+@public(method=True, inplace=True, out=True)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """input + value * tensor1 * tensor2."""
+    return _fused(arithmetic.addcmul, input, tensor1, tensor2, value)
+
+
+@public(method=True, inplace=True, out=True)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """input + value * tensor1 / tensor2. Raises RuntimeError for a quotient of integers."""
+    return _fused(arithmetic.addcdiv, input, tensor1, tensor2, value)
+
+
+def _fused(row: Op, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+    for position, (name, t) in enumerate((("input", input), ("tensor1", tensor1), ("tensor2", tensor2)), 1):
+        require_tensor(t, row.name, name, position)
+    return apply(row, (input, tensor1, tensor2), {"value": value})  # type: ignore[no-any-return]
+
+
+@public(method=True, inplace=True, out=True)
+def logit(input: Tensor, eps: float | None = None) -> Tensor:
+    """log(p / (1 - p)), the inverse of sigmoid. With eps the input is first limited to [eps, 1 - eps]."""
+    return apply(smooth.logit, (require_tensor(input, "logit"),), {"eps": eps})  # type: ignore[no-any-return]
+
+
+@public(method=True, inplace=True, out=True)
+def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+    """Numbers in place of nan (0) and infinities (the largest and the lowest number of the dtype).
+
+    >>> nan_to_num(tensor([nan, 1.]))
+    tensor([0., 1.])
+    """
+    settings = {"nan": 0.0 if nan is None else nan, "posinf": posinf, "neginf": neginf}
+    return apply(arithmetic.nan_to_num, (require_tensor(input, "nan_to_num"),), settings)  # type: ignore[no-any-return]
+
+
+@public()
+def fill(input: Tensor, value: Any) -> Tensor:
+    """A tensor like the input, filled with one number (or a 0-d tensor)."""
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(f"fill only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
+    return apply(rows.fill, (require_tensor(input, "fill"), value), NONE)  # type: ignore[no-any-return]

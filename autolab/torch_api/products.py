@@ -12,20 +12,11 @@ from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.modes import modes
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.torch_api import arrange, creation, index, pointwise, reduce, shape
+from autolab.torch_api import creation, index, joining, pointwise, reduce, shape
 from autolab.torch_api.dims import axis_of, require_tensor
-from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import bmm, dot, matmul, mm, mv, outer
-
-# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-FUNCTIONS = "addbmm addmm addmv addr baddbmm cdist chain_matmul cross inner kron pdist tensordot vander vdot"
-METHODS = "addbmm addmm addmv addr baddbmm cross inner kron trace vdot"
-IN_PLACE = "addbmm addmm addmv addr baddbmm"
-OUT = "addbmm addmm addmv addr baddbmm chain_matmul cross inner kron tensordot vdot"
-ALIASES = {"ger": "outer"}
-
-
-# -- something plus a product --------------------------------------------------------------------
+from autolab.torch_api.public import declare, method, public
 
 
 def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[str, str], doc: str) -> Any:
@@ -66,9 +57,7 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
             out = (input if beta == 1 else input * beta) + out  # type: ignore[operator]
         return out if narrow is None else pointwise.to(out, narrow)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return declare(function, name, doc, method=True, inplace=True, out=True)
 
 
 def check_addmm(input: Tensor, mat1: Tensor, mat2: Tensor) -> None:
@@ -97,14 +86,13 @@ baddbmm = _plus("baddbmm", bmm, ("batch1", "batch2"), "beta * input + alpha * bm
 addbmm = _plus("addbmm", _sum_of_products, ("batch1", "batch2"), "beta * input + alpha * the sum of all products in two stacks.")
 
 
-# -- along chosen dims ---------------------------------------------------------------------------
-
-
+@public(method=True, out=True)
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """The sum of the products of two vectors (dot, where there are no complex numbers)."""
     return dot(input, other)
 
 
+@public(method=True, out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products along the last dims: (..., k), (..., k) -> (..., ...). With a number, the product."""
     require_tensor(input, "inner")
@@ -119,8 +107,13 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, ([-1], [-1]))
 
 
+@public(out=True)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
-    """Sums of products over pairs of dims: the last `dims` of a with the first of b, or the two lists of dims."""
+    """Sums of products over pairs of dims: the last `dims` of a with the first of b, or the two lists of dims.
+
+    >>> tensordot(ones(2, 3), ones(3, 4), 1).shape
+    torch.Size([2, 4])
+    """
     require_tensor(a, "tensordot", "a")
     require_tensor(b, "tensordot", "b", 2)
     if isinstance(dims, Tensor):
@@ -153,15 +146,21 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return shape.reshape(flat, rows + columns)
 
 
-@gives_its_own
+@public(method=True, out=True)
+@returns_fresh_memory
 def kron(input: Tensor, other: Tensor) -> Tensor:
-    """The Kronecker product: every entry of input times the whole of other."""
+    """The Kronecker product: every entry of input times the whole of other.
+
+    >>> kron(tensor([1, 10]), tensor([1, 2]))
+    tensor([ 1,  2, 10, 20])
+    """
     n = max(require_tensor(input, "kron").ndim, require_tensor(other, "kron", "other", 2).ndim)
     a, b = ((1,) * (n - t.ndim) + tuple(t.shape) for t in (input, other))
     apart = shape.reshape(input, *(k for m in a for k in (m, 1))) * shape.reshape(other, *(k for m in b for k in (1, m)))  # type: ignore[operator]
     return shape.reshape(apart, *(m * k for m, k in zip(a, b)))
 
 
+@method
 def trace(input: Tensor) -> Tensor:
     """The sum of the diagonal of a matrix."""
     if modes.autocast is not None:
@@ -171,8 +170,13 @@ def trace(input: Tensor) -> Tensor:
     return reduce.sum(shape.diagonal(input))
 
 
+@public(method=True, out=True)
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
-    """The vector product along a dim of length 3 (the first such dim, if none is named)."""
+    """The vector product along a dim of length 3 (the first such dim, if none is named).
+
+    >>> cross(tensor([1., 0., 0.]), tensor([0., 1., 0.]))
+    tensor([0., 0., 1.])
+    """
     require_tensor(input, "cross")
     if dim is None and input.ndim == require_tensor(other, "cross", "other", 2).ndim:
         found = [d for d, n in enumerate(input.shape) if n == 3]
@@ -200,12 +204,10 @@ def vector_product(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
     return shape.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis)
 
 
-# -- of many -------------------------------------------------------------------------------------
-
-
+@public(out=True)
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of all the matrices, in the cheapest order."""
-    factors = arrange.several("chain_matmul", matrices)
+    factors = joining.tensor_list("chain_matmul", matrices)
     for t in factors:
         if t.ndim != 2:
             raise RuntimeError(f"Tensor dimension is {t.ndim}, expected 2 instead.")
@@ -231,6 +233,7 @@ def multiply(factors: Sequence[Tensor]) -> Tensor:
     return product(0, n - 1)
 
 
+@public()
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Powers of the entries of a vector as columns, the highest first unless `increasing`."""
     if require_tensor(x, "vander", "x").ndim != 1:
@@ -255,9 +258,7 @@ def powers(x: Tensor, n: int) -> Tensor:
     return shape.stack(columns, -1)
 
 
-# -- distances -----------------------------------------------------------------------------------
-
-
+@public()
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Tensor:
     """The p-distances between all rows of two matrices: (..., n, k), (..., m, k) -> (..., n, m).
 
@@ -290,6 +291,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     return reduce.norm(shape.unsqueeze(x1, -2) - shape.unsqueeze(x2, -3), p, -1)  # type: ignore[operator]
 
 
+@public()
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-distances between all pairs of rows of a matrix, in one dim: (n, k) -> (n * (n - 1) / 2,)."""
     if require_tensor(input, "pdist").ndim != 2:

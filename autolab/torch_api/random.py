@@ -13,21 +13,11 @@ from autolab.torch_api import inplace
 from autolab.torch_api.creation import _floating, _like, finish, numpy_dtype
 from autolab.torch_api.dims import lengths_of, require_floats, require_tensor
 from autolab.torch_api.generator import source
+from autolab.torch_api.public import method, public
 from autolab.torch_api.sampling import sampled
 
-# What this module gives: functions of the package, methods of Tensor.
-FUNCTIONS = (
-    "_sample_dirichlet _standard_gamma bernoulli binomial multinomial normal poisson rand rand_like randint randint_like randn "
-    "randn_like randperm"
-)
-CREATE = "rand randint randn randperm"  # what takes `out=`, and is drawn in its dtype
-OUT = "multinomial normal"  # what takes `out=`
-METHODS = "bernoulli bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_ uniform_"
 
-
-# -- new tensors -------------------------------------------------------------------------------------
-
-
+@public(creates=True)
 @sampled
 def rand(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
          generator: Any = None, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
@@ -43,6 +33,7 @@ def _below_one(array: Any, dtype: Any) -> Any:
     return np.minimum(array.astype(dtype), np.asarray(1 - np.exp2(-{2: 8, 4: 24}[dtype.itemsize])).astype(dtype))
 
 
+@public(creates=True)
 @sampled
 def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
           generator: Any = None, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
@@ -58,6 +49,7 @@ def _only_floats(dtype: Any, kernel: str) -> Any:
     return found
 
 
+@public(creates=True)
 @sampled
 def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
             requires_grad: bool = False, generator: Any = None) -> Tensor:  # fmt: skip
@@ -74,6 +66,7 @@ def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, 
     return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randint")), requires_grad, device)
 
 
+@public(creates=True)
 @sampled
 def randperm(n: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
     """The integers 0 to n-1 in random order."""
@@ -82,9 +75,10 @@ def randperm(n: int, *, dtype: Any = None, device: Any = None, requires_grad: bo
     return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randperm")), requires_grad, device)
 
 
-rand_like, randn_like = sampled(_like(rand, shared=True)), sampled(_like(randn, shared=True))
+rand_like, randn_like = public()(sampled(_like(rand, shared=True))), public()(sampled(_like(randn, shared=True)))
 
 
+@public()
 @sampled
 def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None,
                  requires_grad: bool = False, generator: Any = None) -> Tensor:  # fmt: skip
@@ -94,6 +88,7 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any
     return randint(low, high, tuple(input.shape), dtype=like, device=device, requires_grad=requires_grad, generator=generator)
 
 
+@public(method=True)
 @sampled
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """1 with the probability given by each entry (or by p), else 0; of the shape and dtype of input."""
@@ -120,6 +115,7 @@ def _probabilities(p: Tensor) -> Any:
     return chances
 
 
+@public()
 @sampled
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """How many of `count` tries succeed with probability `prob`, entry by entry. Shapes: two that broadcast."""
@@ -128,6 +124,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     return finish(found.astype(count.payload.dtype))
 
 
+@public(method=True, out=True)
 @sampled
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
     """Column numbers drawn with chances in proportion to the entries of each row.
@@ -171,6 +168,7 @@ def _drawn(weights: Any, rng: Any, n: int) -> Any:
     return np.minimum(places, np.flatnonzero(weights)[-1])
 
 
+@public(out=True)
 @sampled
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None,
            requires_grad: bool = False, layout: Any = None) -> Tensor:  # fmt: skip
@@ -194,6 +192,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
     return finish(np.asarray(m + s * source(generator).standard_normal(shape)).astype(kind), requires_grad, device)
 
 
+@public()
 @sampled
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """How many events come where `input` are expected, entry by entry; of its shape and dtype."""
@@ -204,6 +203,7 @@ def poisson(input: Tensor, generator: Any = None) -> Tensor:
     return finish(np.asarray(source(generator).poisson(rate)).astype(input.payload.dtype))
 
 
+@public()
 @sampled
 def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     """Waiting times for `input` events at a rate of 1, entry by entry; of its shape and dtype. They have no gradient here."""
@@ -212,6 +212,7 @@ def _standard_gamma(input: Tensor, generator: Any = None) -> Tensor:
     return finish(np.asarray(np.maximum(drawn, np.finfo(input.payload.dtype).tiny)).astype(input.payload.dtype))
 
 
+@public()
 @sampled
 def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     """Shares that add up to 1 along the last dim, for these concentrations; of its shape and dtype. They have no gradient here."""
@@ -220,13 +221,11 @@ def _sample_dirichlet(input: Tensor, generator: Any = None) -> Tensor:
     return finish(np.asarray(drawn / drawn.sum(-1, keepdims=True)).astype(input.payload.dtype))
 
 
-# -- into a tensor -----------------------------------------------------------------------------------
-
-
 def _fill(self: Tensor, values: Any) -> Tensor:
     return inplace.copy_(self, new_tensor(dtypes.cast(np.asarray(values), self.payload.dtype)))
 
 
+@method
 @sampled
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     """Fill with 1 with probability p (a number, or a tensor that broadcasts), else 0."""
@@ -234,6 +233,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
     return _fill(self, source(generator).random(tuple(self.shape)) < chances)
 
 
+@method
 @sampled
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with numbers of a Cauchy distribution: median, and half the width between the quartiles."""
@@ -243,6 +243,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
     return _fill(self, median + sigma * source(generator).standard_cauchy(tuple(self.shape)))
 
 
+@method
 @sampled
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with waiting times at a rate of lambd: mean 1 / lambd."""
@@ -260,6 +261,7 @@ def _only_continuous(self: Tensor, name: str) -> None:
         )
 
 
+@method
 @sampled
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Fill with the number of tries up to the first success, each with probability p: 1, 2, ..."""
@@ -268,6 +270,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     return _fill(self, source(generator).geometric(p, tuple(self.shape)))
 
 
+@method
 @sampled
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Tensor:
     """Fill with numbers whose logarithm is normal with this mean and standard deviation."""
@@ -277,6 +280,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
     return _fill(self, np.exp(mean + std * source(generator).standard_normal(tuple(self.shape))))
 
 
+@method
 @sampled
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
     """Fill with normal numbers."""
@@ -286,6 +290,7 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
     return _fill(self, mean + std * source(generator).standard_normal(tuple(self.shape)))
 
 
+@method
 @sampled
 def random_(self: Tensor, *bounds: int, generator: Any = None, **named: int) -> Tensor:
     """Fill with integers in [from, to): random_(to), random_(from, to); by default all that the dtype holds exactly from 0 on."""
@@ -304,6 +309,7 @@ def random_(self: Tensor, *bounds: int, generator: Any = None, **named: int) -> 
     return _fill(self, source(generator).integers(low, high - 1, tuple(self.shape), endpoint=True))
 
 
+@method
 @sampled
 def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None, **named: float) -> Tensor:
     """Fill with uniform numbers from [a, b). PyTorch's names for the bounds, `from` and `to`, are taken too."""

@@ -15,17 +15,9 @@ from autolab.engine.tensor import Tensor
 from autolab.rules import nn as nn_rows
 from autolab.rules import reduce as rows
 from autolab.torch_api.dims import Dims, axes_of, axis_of, require_floats, require_tensor, to_floats, whole
+from autolab.torch_api.named_results import named
 from autolab.torch_api.pointwise import clone, maximum, minimum, to
-from autolab.torch_api.results import named
-
-# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-METHODS = (
-    "all amax amin any argmax argmin count_nonzero cumprod cumsum log_softmax logcumsumexp logsumexp max mean min nanmean nansum norm "
-    "prod softmax std sum var"
-)
-FUNCTIONS = f"{METHODS} std_mean var_mean"
-IN_PLACE = "cumprod cumsum"
-OUT = METHODS  # what takes `out=`
+from autolab.torch_api.public import declare, public
 
 
 def _reduce(row: Op, input: Tensor, dim: Any, keepdim: bool, **settings: Any) -> Tensor:
@@ -36,6 +28,7 @@ def _reduce(row: Op, input: Tensor, dim: Any, keepdim: bool, **settings: Any) ->
     return apply(row, (input,), {"axis": axis, "keepdims": keepdim, **settings})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of all entries, or along dim(s). Integers and bools are summed as int64.
 
@@ -50,8 +43,13 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
     return _reduce(rows.sum, input, dim, keepdim)
 
 
+@public(method=True, out=True)
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean of all entries, or along dim(s). Raises RuntimeError for integers."""
+    """The mean of all entries, or along dim(s). Raises RuntimeError for integers.
+
+    >>> mean(tensor([[1., 2.], [3., 4.]]), dim=1)
+    tensor([1.5000, 3.5000])
+    """
     require_tensor(input, "mean")
     if dtype is not None:
         input = to(input, dtype)
@@ -91,9 +89,8 @@ def _spread(row: Op, name: str, doc: str) -> Any:
             )
         return result
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    single = name in ("var", "std")
+    return declare(function, name, doc, method=single, out=single)
 
 
 var = _spread(rows.var, "var", "Variance over all entries or along dim(s), divided by n - correction (default 1).")
@@ -102,8 +99,13 @@ var_mean = _spread(rows.var_mean, "var_mean", "(var, mean), of all entries or al
 std_mean = _spread(rows.std_mean, "std_mean", "(std, mean), of all entries or along dim(s); arguments as for `std`.")
 
 
+@public(method=True, out=True)
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The product of all entries, or along one dim. Its gradient is right at zeros too."""
+    """The product of all entries, or along one dim. Its gradient is right at zeros too.
+
+    >>> prod(tensor([2, 3, 4]))
+    tensor(24)
+    """
     require_tensor(input, "prod")
     dim = None if dim is None else whole(dim, "prod(): argument 'dim'")
     if dtype is not None:
@@ -130,7 +132,7 @@ def _extreme(name: str, of_all: Op, along: Op, pairwise: Any, result: Any) -> An
         return result(*apply(along, (input,), {"axis": axis, "keepdims": keepdim}))
 
     function.__name__ = function.__qualname__ = name
-    return function
+    return public(method=True, out=True)(function)
 
 
 def _need_entries(name: str, input: Tensor, axis: Any, error: type[Exception] = RuntimeError) -> None:
@@ -158,12 +160,18 @@ min.__doc__ = """The smallest entry; or along one dim (values, indices), the fir
 Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all."""
 
 
+@public(method=True, out=True)
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    """The largest entries along dim(s); ties share the gradient."""
+    """The largest entries along dim(s); ties share the gradient.
+
+    >>> amax(tensor([[1., 5.], [3., 2.]]), dim=1)
+    tensor([5., 3.])
+    """
     _need_entries("amax", require_tensor(input, "amax"), axes_of(dim, input.ndim))
     return _reduce(rows.amax, input, dim, keepdim)
 
 
+@public(method=True, out=True)
 def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
     """The smallest entries along dim(s); ties share the gradient."""
     _need_entries("amin", require_tensor(input, "amin"), axes_of(dim, input.ndim))
@@ -176,20 +184,24 @@ def _where_is(row: Op, name: str, doc: str) -> Any:
         _need_entries(name, input, axis, IndexError)
         return apply(row, (input,), {"axis": axis, "keepdims": keepdim})  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return declare(function, name, doc, method=True, out=True)
 
 
 argmax = _where_is(rows.argmax, "argmax", "The index of the largest entry (of the flattened tensor, or along dim); int64.")
 argmin = _where_is(rows.argmin, "argmin", "The index of the smallest entry (of the flattened tensor, or along dim); int64.")
 
 
+@public(method=True, out=True)
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether every entry is nonzero (as uint8 for uint8)."""
+    """Whether every entry is nonzero (as uint8 for uint8).
+
+    >>> all(tensor([[True, False], [True, True]]), dim=1)
+    tensor([False,  True])
+    """
     return _truth(rows.all, input, dim, keepdim)
 
 
+@public(method=True, out=True)
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether some entry is nonzero (as uint8 for uint8)."""
     return _truth(rows.any, input, dim, keepdim)
@@ -203,6 +215,7 @@ def _truth(row: Op, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return to(result, dtypes.uint8) if input.payload.dtype == np.uint8 else result
 
 
+@public(method=True, out=True)
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of the entries that are not nan. Integers and bools are summed as int64."""
     require_tensor(input, "nansum")
@@ -213,6 +226,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any
     return _reduce(rows.nansum, input, dim, keepdim)
 
 
+@public(method=True, out=True)
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean of the entries that are not nan. Raises RuntimeError for integers."""
     if require_tensor(input, "nanmean").payload.dtype not in dtypes.FLOATING:
@@ -220,13 +234,25 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: An
     return nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)  # type: ignore[operator,no-any-return]
 
 
+@public(method=True, out=True)
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
-    """log(sum(exp(input))) along dim(s), without overflow."""
+    """log(sum(exp(input))) along dim(s), without overflow.
+
+    >>> logsumexp(tensor([1000., 1000.]), 0)
+    tensor(1000.6932)
+    """
     return _reduce(rows.logsumexp, to_floats(require_tensor(input, "logsumexp")), dim, keepdim)
 
 
+@public(method=True, inplace=True, out=True)
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """Running sums along dim."""
+    """Running sums along dim.
+
+    Shapes: the result has the input's.
+
+    >>> cumsum(tensor([1, 2, 3]), 0)
+    tensor([1, 3, 6])
+    """
     require_tensor(input, "cumsum")
     if dtype is not None:
         input = to(input, dtype)
@@ -235,6 +261,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return apply(rows.cumsum, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
 
 
+@public(method=True, inplace=True, out=True)
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running products along dim. The gradient is right at zeros too."""
     require_tensor(input, "cumprod")
@@ -246,6 +273,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     return clone(input) if axis is None else apply(rows.cumprod, (input,), {"axis": axis})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """log of the running sums of exp(input) along dim, without overflow."""
     require_floats(require_tensor(input, "logcumsumexp"), "logcumsumexp_out_cpu")
@@ -253,24 +281,40 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     return clone(input) if axis is None else apply(rows.logcumsumexp, (input,), {"axis": axis})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """exp(input) scaled to add up to 1 along dim."""
+    """exp(input) scaled to add up to 1 along dim.
+
+    >>> softmax(tensor([0., 0., 0.]), 0)
+    tensor([0.3333, 0.3333, 0.3333])
+    """
     input = require_tensor(input, "softmax") if dtype is None else to(input, dtype)
     require_floats(input, "softmax_lastdim_kernel_impl")
     return apply(nn_rows.softmax, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """log(softmax(input)) along dim, without losing small probabilities."""
+    """log(softmax(input)) along dim, without losing small probabilities.
+
+    Shapes: the result has the input's.
+
+    >>> log_softmax(tensor([0., 1000.]), 0)
+    tensor([-1000.,     0.])
+    """
     input = require_tensor(input, "log_softmax") if dtype is None else to(input, dtype)
     require_floats(input, "log_softmax_lastdim_kernel_impl")
     return apply(nn_rows.log_softmax, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def norm(input: Tensor, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The p-norm of all entries, or along dim(s): p is a number, inf, -inf, "fro" (2), or "nuc" for matrices.
 
     The gradient at 0 is 0. "nuc" is the sum of the singular values; the other norms of matrices are in `linalg`.
+
+    >>> norm(tensor([3., 4.]))
+    tensor(5.)
     """
     if p == "nuc":
         return _nuclear(input if dtype is None else to(input, dtype), dim, keepdim)
@@ -301,6 +345,11 @@ def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     return values
 
 
+@public(method=True, out=True)
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
-    """How many entries are not zero."""
+    """How many entries are not zero.
+
+    >>> count_nonzero(tensor([[0, 1], [2, 3]]), dim=0)
+    tensor([1, 2])
+    """
     return sum(input != 0, dim)

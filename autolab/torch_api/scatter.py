@@ -14,22 +14,32 @@ from autolab.rules import index as index_rows
 from autolab.rules import scatter as rows
 from autolab.torch_api import creation, pointwise
 from autolab.torch_api.dims import axis_of, require_tensor
-from autolab.torch_api.index import check_key, check_range, check_scatter, expand_key, gather, getitem, index_tensor, scatter_add
-from autolab.torch_api.inplace import renamed
-from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.index import (
+    check_key,
+    check_range,
+    check_scatter,
+    expand_key,
+    gather,
+    getitem,
+    index_tensor,
+    put_each,
+    scatter_add,
+    split_key,
+)
+from autolab.torch_api.layout import returns_fresh_memory
+from autolab.torch_api.node_names import rename_node
+from autolab.torch_api.public import public
 from autolab.torch_api.shape import common_shape, expand, reshape
 
-# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-FUNCTIONS = "index_copy index_fill index_put index_reduce masked_scatter nonzero_static put scatter scatter_reduce take take_along_dim"
-METHODS = f"{FUNCTIONS} where"
-OUT = "index_copy index_reduce nonzero_static scatter scatter_reduce take take_along_dim"
-IN_PLACE = "index_copy index_fill index_put index_reduce masked_scatter put scatter scatter_reduce"
 
-
+@public(method=True, inplace=True, out=True)
 def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None) -> Tensor:
     """input with each entry of src (or a number) written where index says along dim; reduce "add" or "multiply" combines them.
 
     If several entries go to one place, the last one stays, and each of them gets the gradient of the place.
+
+    >>> scatter(zeros(3), 0, tensor([2, 0]), tensor([5., 7.]))
+    tensor([7., 0., 5.])
     """
     index_tensor(index, "scatter")
     src = value if src is None else src
@@ -42,7 +52,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
         return scatter_reduce(input, dim, index, src, "sum" if reduce == "add" else "prod")
     result = _along(rows.scatter, "scatter", input, dim, index, src)
     if number and index.payload.size:
-        renamed(result.edge, "ScatterBackward1")
+        rename_node(result.edge, "ScatterBackward1")
     return result
 
 
@@ -58,6 +68,7 @@ def _along(row: Any, name: str, input: Tensor, dim: int, index: Tensor, src: Ten
 EXTREMES = {"amax": rows.scatter_max, "amin": rows.scatter_min, "prod": rows.scatter_prod}
 
 
+@public(method=True, inplace=True, out=True)
 def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """input with the entries of src that index sends to a place combined: "sum", "prod", "mean", "amax" or "amin" of them.
 
@@ -80,9 +91,6 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     if input.payload.dtype in dtypes.FLOATING:
         return total / count  # type: ignore[operator,no-any-return]
     return pointwise.to(total // count, input.dtype)  # type: ignore[operator]
-
-
-# -- one index for whole slices ------------------------------------------------------------------
 
 
 def spread(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -130,7 +138,8 @@ def check_slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tens
         raise IndexError(f"{name}: index {i.max() if i.max() >= n else i.min()} is out of bounds for dimension {dim} with size {n}")
 
 
-@gives_its_own
+@public(method=True, inplace=True, out=True)
+@returns_fresh_memory
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """input with the slices of source in place of those that a 1-d index lists along dim."""
     if require_tensor(index, "index_copy", "index", 3).payload.dtype != np.int64:
@@ -140,6 +149,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return reshape(scatter(wide, dim, where, what), input.shape)
 
 
+@public(method=True, inplace=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """input with one number in all the slices that a 1-d index lists along dim."""
     if require_tensor(index, "index_fill", "index", 3).payload.dtype.kind not in "iu":
@@ -170,6 +180,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     return reshape(scatter(wide, dim, where, what), input.shape)
 
 
+@public(method=True, inplace=True, out=True)
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """input with the slices of source that a 1-d index sends to a place combined by "prod", "mean", "amax" or "amin"."""
     index_tensor(index, "index_reduce")
@@ -180,9 +191,7 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
     return reshape(scatter_reduce(wide, dim, where, what, reduce, include_self=include_self), input.shape)
 
 
-# -- several indices, masks, places in the flattened tensor ---------------------------------------
-
-
+@public(method=True, inplace=True)
 def index_put(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate: bool = False) -> Tensor:
     """input with values at input[indices]; accumulate adds them, also where a place is named twice."""
     if isinstance(indices, Tensor) or not isinstance(indices, list | tuple):
@@ -195,9 +204,7 @@ def index_put(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate:
         )
     key = tuple(expand_key(input, tuple(slice(None) if i is None else i for i in indices)))
     if any(isinstance(k, Tensor) for k in key):  # indices that differ between the samples of a vmap
-        from autolab.torch_api import index_each
-
-        return index_each.put(input, index_each.split(list(key))[1], values, accumulate)
+        return put_each(input, split_key(list(key))[1], values, accumulate)
     key = tuple(np.asarray(k) if isinstance(k, int) else k for k in key)
     check_key(input, key)
     if not accumulate:
@@ -218,6 +225,7 @@ def _fitting(input: Tensor, values: Tensor, key: Any, write: Any) -> Any:
         ) from None
 
 
+@public(method=True, inplace=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """input with the entries of source, one after the other, where the mask holds."""
     if require_tensor(mask, "masked_scatter", "mask", 2).payload.dtype != np.bool_:
@@ -238,19 +246,20 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return pointwise.where(expand(mask, shape), take(source, reshape(places, shape)), expand(input, shape))
 
 
-def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """self where the condition holds, other elsewhere."""
-    return pointwise.where(condition, self, other)
-
-
-@gives_its_own
+@public(method=True, out=True)
+@returns_fresh_memory
 def take(input: Tensor, index: Tensor) -> Tensor:
-    """The entries at places counted over the flattened tensor, in the shape of index."""
+    """The entries at places counted over the flattened tensor, in the shape of index.
+
+    >>> take(tensor([[1, 2], [3, 4]]), tensor([3, 0]))
+    tensor([4, 1])
+    """
     _places(require_tensor(input, "take"), index, "take")
     return getitem(reshape(input, -1), index if index.ndim else reshape(index, 1)).reshape(index.shape)  # type: ignore[attr-defined,no-any-return]
 
 
-@gives_its_own
+@public(method=True, inplace=True)
+@returns_fresh_memory
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """input with source at places counted over the flattened tensor; accumulate adds it."""
     _places(require_tensor(input, "put"), index, "put_")
@@ -280,6 +289,7 @@ def _places(input: Tensor, index: Tensor, name: str) -> None:
         raise IndexError(f"out of range: tried to access index {i.max() if i.max() >= n else i.min()} on a tensor of {n} elements.")
 
 
+@public(method=True, out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """gather() whose other dims broadcast; without dim, over the flattened tensor."""
     require_tensor(indices, "take_along_dim", "indices", 2)
@@ -304,6 +314,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     return gather(expand(input, wide[0]), axis, expand(indices, wide[1]))
 
 
+@public(method=True, out=True)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` places of entries that are not zero, as rows of indices; filled up with fill_value."""
     found = np.argwhere(require_tensor(input, "nonzero_static").numbers())[:size]

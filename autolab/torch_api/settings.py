@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 from autolab import dtypes
 from autolab.torch_api.device import CPU, device, require_cpu
-
-# What this module gives: functions and constants of the package.
-FUNCTIONS = (
-    "_assert are_deterministic_algorithms_enabled channels_last channels_last_3d contiguous_format e get_default_device "
-    "get_float32_matmul_precision get_num_interop_threads get_num_threads inf is_warn_always_enabled layout memory_format nan newaxis "
-    "pi preserve_format set_default_device set_default_tensor_type set_float32_matmul_precision set_flush_denormal "
-    "set_num_interop_threads set_num_threads set_warn_always strided use_deterministic_algorithms"
-)
-METHODS = ""
+from autolab.torch_api.public import public
 
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 
@@ -33,6 +26,7 @@ class _Name:
         return self.name
 
 
+@public()
 class layout(_Name):
     """How the entries of a tensor are stored: `strided`, always."""
 
@@ -40,6 +34,7 @@ class layout(_Name):
 strided = layout("strided")
 
 
+@public()
 class memory_format(_Name):
     """In which order the entries of a tensor should lie: named in calls, and taken; results lie as NumPy lays them."""
 
@@ -50,26 +45,28 @@ channels_last, channels_last_3d = memory_format("channels_last"), memory_format(
 _set: dict[str, Any] = {"threads": None, "interop": 1, "precision": "highest", "deterministic": True}
 
 
+@public()
 def get_num_threads() -> int:
     """How many threads were asked for, by default as many as there are processors. NumPy's BLAS decides for itself."""
-    import os
-
     return int(_set["threads"] or os.cpu_count() or 1)
 
 
+@public()
 def set_num_threads(num: int) -> None:
     """Taken and remembered. For NumPy, set OMP_NUM_THREADS before it is loaded."""
     _positive(num, "set_num_threads")
     _set["threads"] = num
 
 
+@public()
 def get_num_interop_threads() -> int:
     """How many threads were asked for; operations run one after another."""
     return int(_set["interop"])
 
 
+@public()
 def set_num_interop_threads(num: int) -> None:
-    """Taken and remembered."""
+    """Taken and remembered; operations run one after another. Raises RuntimeError for less than 1."""
     _positive(num, "set_num_interop_threads")
     _set["interop"] = num
 
@@ -81,16 +78,19 @@ def _positive(num: Any, name: str) -> None:
         raise RuntimeError(f"{name} expects a positive integer, and got {num}")
 
 
+@public()
 def get_float32_matmul_precision() -> str:
     """What was set; products are always as exact as float32 is."""
     return str(_set["precision"])
 
 
+@public()
 def _assert(condition: Any, message: str) -> None:
     """`assert` as a function, as libraries of models call it."""
     assert condition, message
 
 
+@public()
 def set_float32_matmul_precision(precision: str) -> None:
     """Taken and remembered: "highest", "high" or "medium"."""
     if precision not in ("highest", "high", "medium"):
@@ -98,41 +98,49 @@ def set_float32_matmul_precision(precision: str) -> None:
     _set["precision"] = precision
 
 
+@public()
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Taken: the same operations on the same numbers give the same result in any case."""
 
 
+@public()
 def are_deterministic_algorithms_enabled() -> bool:
     """True: there are no others."""
     return True
 
 
+@public()
 def set_warn_always(mode: bool) -> None:
     """Taken and remembered: how often a warning is shown, Python's own filters say."""
     _set["warn always"] = bool(mode)
 
 
+@public()
 def is_warn_always_enabled() -> bool:
-    """What set_warn_always said."""
+    """What set_warn_always said last; False at first."""
     return bool(_set.get("warn always"))
 
 
+@public()
 def set_flush_denormal(mode: bool) -> bool:
     """False: NumPy keeps denormal numbers."""
     return False
 
 
+@public()
 def get_default_device() -> device:
-    """The CPU."""
+    """The device on which tensors are made: the CPU."""
     return CPU
 
 
+@public()
 def set_default_device(device: Any) -> None:
     """Taken for "cpu" and None. Raises PyTorch's error for other places."""
     if device is not None:
         require_cpu(device)
 
 
+@public()
 def set_default_tensor_type(t: Any) -> None:
     """Choose the default dtype by a type's name: "torch.DoubleTensor". Raises TypeError for what is no floating type."""
     name = t if isinstance(t, str) else f"torch.{getattr(t, '__name__', t)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import math
-import warnings
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -16,24 +15,13 @@ from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor
 from autolab.rules import shape as rows
 from autolab.torch_api.dims import axes_of, axis_of, require_tensor, sizes_of
-from autolab.torch_api.layout import as_bits, contiguous, gives_its_own
+from autolab.torch_api.layout import as_bits, contiguous, returns_fresh_memory
+from autolab.torch_api.pointwise import to
+from autolab.torch_api.public import method, public
 from autolab.transforms.batched import first_sample, memory_owner
 
-# What this module gives: functions of the package, methods of Tensor, methods that write in place (with an underscore).
-FUNCTIONS = (
-    "adjoint broadcast_tensors broadcast_to cat chunk diagonal flatten flip movedim numel permute ravel reshape "
-    "roll split squeeze stack t tile transpose tril triu unbind unflatten unsqueeze"
-)
-METHODS = (
-    "adjoint broadcast_to chunk diagonal expand expand_as flatten flip movedim numel "
-    "permute ravel repeat reshape reshape_as roll size split squeeze t tile transpose tril triu "
-    "unbind unflatten unsqueeze view view_as"
-)
-IN_PLACE = "tril triu"
-OUT = "cat stack tril triu"
-ALIASES = {"concat": "cat", "concatenate": "cat", "swapaxes": "transpose", "moveaxis": "movedim"}
 
-
+@method
 def size(self: Tensor, dim: int | None = None) -> Any:
     """The shape, or the length of one dim."""
     if dim is None:
@@ -45,6 +33,7 @@ def size(self: Tensor, dim: int | None = None) -> Any:
     return shape[axis]
 
 
+@public(method=True)
 def numel(self: Tensor) -> int:
     """The number of entries."""
     return self.shape.numel()
@@ -68,11 +57,18 @@ def _complete(shape: tuple[int, ...], n: int) -> tuple[int, ...]:
     return tuple(n // known if s == -1 else s for s in shape)
 
 
+@public(method=True)
 def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
-    """The same entries in another shape; one length may be -1. Shares memory where it can, copies where it must."""
+    """The same entries in another shape; one length may be -1. Shares memory where it can, copies where it must.
+
+    >>> reshape(arange(6), 2, -1)
+    tensor([[0, 1, 2],
+            [3, 4, 5]])
+    """
     return apply(rows.reshape, (input,), {"shape": _complete(sizes_of(sizes, "reshape", "shape", shape), math.prod(input.payload.shape))})  # type: ignore[no-any-return]
 
 
+@method
 def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
     """The same memory in another shape, or read as another dtype. Raises RuntimeError if that needs a copy: then use reshape()."""
     if len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
@@ -95,18 +91,27 @@ def needs_copy(self: Tensor, shape: tuple[int, ...]) -> bool:
     return not np.may_share_memory(np.reshape(sample, shape), base)
 
 
+@method
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """view(other.shape)."""
+    """The same memory in the shape of another tensor: `view(other.shape)`."""
     return view(self, require_tensor(other, "view_as", "other").shape)
 
 
+@method
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """reshape(other.shape)."""
+    """The same entries in the shape of another tensor: `reshape(other.shape)`."""
     return reshape(self, require_tensor(other, "reshape_as", "other").shape)
 
 
+@public(method=True)
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
-    """Join the dims from start_dim to end_dim into one."""
+    """Join the dims from start_dim to end_dim into one.
+
+    Shapes: (a, b, c, d) with dims 1 to 2 gives (a, b * c, d).
+
+    >>> flatten(zeros(2, 3, 4), 1).shape
+    torch.Size([2, 12])
+    """
     n = input.ndim
     if n == 0:
         axis_of(start_dim, n), axis_of(end_dim, n)
@@ -120,13 +125,19 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return apply(rows.reshape, (input,), {"shape": (*s[:start], math.prod(s[start : end + 1]), *s[end + 1 :])})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def ravel(input: Tensor) -> Tensor:
     """All entries in one dim, one behind the other: a view if they lie so already, else a copy."""
     return reshape(contiguous(input), (-1,)) if input.ndim != 1 else view(contiguous(input), (-1,))
 
 
+@public(method=True)
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Split one dim into several; one of the sizes may be -1."""
+    """Split one dim into several; one of the sizes may be -1.
+
+    >>> unflatten(zeros(2, 12), 1, (3, -1)).shape
+    torch.Size([2, 3, 4])
+    """
     axis = axis_of(dim, input.ndim)
     if axis is None:
         raise RuntimeError("unflatten got an unexpected error:\nDimension specified as 0 but tensor has no dimensions")
@@ -138,8 +149,13 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return reshape(input, (*input.shape[:d], *_complete(wanted, n), *input.shape[d + 1 :]))
 
 
+@public(method=True)
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Drop all dims of length 1, or the named ones that have it."""
+    """Drop all dims of length 1, or the named ones that have it.
+
+    >>> squeeze(zeros(1, 3, 1), 0).shape
+    torch.Size([3, 1])
+    """
     if dim is None:
         return apply(rows.squeeze, (input,), {})  # type: ignore[no-any-return]
     axes = axes_of(dim, input.ndim) or ()
@@ -148,14 +164,26 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     return apply(rows.squeeze, (input,), {"axis": tuple(a for a in axes if input.shape[a] == 1)})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """Insert a dim of length 1."""
+    """Insert a dim of length 1.
+
+    Shapes: (n, m) with dim 1 gives (n, 1, m). A view.
+
+    >>> unsqueeze(tensor([1, 2]), 1)
+    tensor([[1],
+            [2]])
+    """
     n = input.ndim + 1
     return apply(rows.expand_dims, (input,), {"axis": axis_of(dim, n)})  # type: ignore[no-any-return]
 
 
+@public(method=True, aliases="swapaxes swapdims")
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Swap two dims."""
+    """Swap two dims: a view.
+
+    Shapes: (..., n, ..., m, ...) gives (..., m, ..., n, ...). Raises IndexError for a dim that is not there.
+    """
     n = len(input.payload.shape)
     a, b = axis_of(dim0, n), axis_of(dim1, n)
     if a is None:
@@ -163,15 +191,15 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return apply(rows.swapaxes, (input,), {"axis1": a, "axis2": b})  # type: ignore[no-any-return]
 
 
-def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix. Raises RuntimeError for more than two dims."""
-    if input.ndim > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return rows.t.run(input, settings={})  # type: ignore[no-any-return]
-
-
+@public(method=True)
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
-    """The dims in another order."""
+    """The dims in another order.
+
+    Shapes: (a, b, c) with dims (2, 0, 1) gives (c, a, b). A view. Raises RuntimeError unless each dim is named once.
+
+    >>> permute(zeros(2, 3, 4), (2, 0, 1)).shape
+    torch.Size([4, 2, 3])
+    """
     if not order and dims is None:
         raise TypeError('permute() missing 1 required positional arguments: "dims"')
     wanted = sizes_of(order, "permute", "dims", dims)
@@ -187,8 +215,15 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     return apply(rows.transpose, (input,), {"axes": axes})  # type: ignore[no-any-return]
 
 
+@public(method=True, aliases="moveaxis")
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Move dims to other positions."""
+    """Move dims to other positions.
+
+    The others keep their order. A view.
+
+    >>> movedim(zeros(2, 3, 4), 0, -1).shape
+    torch.Size([3, 4, 2])
+    """
     n = input.ndim
     sources, destinations = ([axis_of(d, n) for d in _list(dims)] for dims in (source, destination))
     if n and len(sources) == len(destinations):
@@ -216,68 +251,14 @@ def _listed(dims: Any) -> str:
     return ", ".join(map(str, _list(dims)))
 
 
-IDENTITY = "Tensor.{} is deprecated on 0-D tensors. This function is the identity in these cases."
-TURNED: dict[str, Any] = {"axes": (-1, -2)}
-
-
-def T(self: Tensor) -> Tensor:
-    """The dims in reverse order."""
-    if self.payload.ndim == 2:
-        return rows.transpose.run(self, settings=TURNED)  # type: ignore[no-any-return]
-    warnings.warn(
-        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a future "
-        "release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
-        "dimensions of a tensor."
-        if self.ndim
-        else IDENTITY.format("T"),
-        UserWarning,
-        stacklevel=2,
-    )
-    return permute(self, tuple(range(-1, -self.ndim - 1, -1)))
-
-
-def mT(self: Tensor) -> Tensor:
-    """The last two dims swapped."""
-    if not self.ndim:
-        warnings.warn(IDENTITY.format("mT"), UserWarning, stacklevel=2)
-        return self
-    if self.ndim < 2:
-        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
-    return transpose(self, -2, -1)
-
-
-def mH(self: Tensor) -> Tensor:
-    """The last two dims swapped (and conjugated, were there complex numbers)."""
-    if not self.ndim:
-        warnings.warn("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().", UserWarning, stacklevel=2)
-        return self
-    if self.ndim < 2:
-        raise RuntimeError(f"tensor.mH is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
-    return transpose(self, -2, -1)
-
-
-def H(self: Tensor) -> Tensor:
-    """The transpose of a matrix (its conjugate, too, were there complex numbers)."""
-    if not self.ndim:
-        warnings.warn("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().", UserWarning, stacklevel=2)
-        return self
-    if self.ndim != 2:
-        raise RuntimeError(
-            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
-            + (" For batches of matrices, consider using tensor.mH" if self.ndim > 2 else "")
-        )
-    return permute(self, tuple(range(-1, -self.ndim - 1, -1)))
-
-
-def adjoint(input: Tensor) -> Tensor:
-    """The last two dims swapped (and conjugated, were there complex numbers)."""
-    if input.ndim < 2:
-        raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor.")
-    return transpose(input, -2, -1)
-
-
+@method
 def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
-    """Repeat dims of length 1 without copying; -1 keeps a length, and new dims may be put in front."""
+    """Repeat dims of length 1 without copying; -1 keeps a length, and new dims may be put in front.
+
+    >>> tensor([[1], [2]]).expand(2, 3)
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
     wanted, lengths = sizes_of(sizes, "expand", named=size), self.payload.shape
     extra = len(wanted) - len(lengths)
     if extra < 0:
@@ -297,18 +278,34 @@ def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     return apply(rows.expand, (self,), {"shape": shape})  # type: ignore[no-any-return]
 
 
+@method
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """expand(other.shape)."""
+    """A view with dims of length 1 repeated to the shape of another tensor: `expand(other.shape)`."""
     return expand(self, require_tensor(other, "expand_as", "other").shape)
 
 
+@public(method=True)
 def broadcast_to(input: Tensor, *sizes: Any, size: Any = None) -> Tensor:
-    """expand(size)."""
+    """A view of another shape, in which dims of length 1 are repeated: `expand(size)`, as a function.
+
+    Raises RuntimeError if a length other than 1 differs from the one asked for.
+
+    >>> broadcast_to(tensor([1., 2.]), (2, 2))
+    tensor([[1., 2.],
+            [1., 2.]])
+    """
     return expand(input, *sizes_of(sizes, "broadcast_to", named=size))
 
 
+@public()
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """All tensors expanded to their common shape."""
+    """All tensors expanded to their common shape.
+
+    Raises RuntimeError if there is no such shape.
+
+    >>> [t.shape for t in broadcast_tensors(zeros(3, 1), zeros(2))]
+    [torch.Size([3, 2]), torch.Size([3, 2])]
+    """
     shape = common_shape(*tensors)
     return tuple(t if tuple(t.shape) == shape else expand(t, shape) for t in tensors)
 
@@ -328,8 +325,13 @@ def common_shape(*tensors: Tensor) -> tuple[int, ...]:
     return shape
 
 
+@public(out=True, aliases="concat concatenate")
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Join tensors along a dim they already have; the other lengths must agree."""
+    """Join tensors along a dim they already have; the other lengths must agree.
+
+    >>> cat([tensor([1, 2]), tensor([3])])
+    tensor([1, 2, 3])
+    """
     tensors = _several("cat", tensors)
     shapes = [x.payload.shape for x in tensors]
     if (0,) in shapes and any(len(s) > 1 for s in shapes):  # PyTorch leaves out empty lists: cat([tensor([]), m]) is m
@@ -360,8 +362,14 @@ def _do_not_join(tensors: Sequence[Tensor], axis: int | None, dim: int) -> Runti
     return RuntimeError(f"cat(): the shapes {[list(x.shape) for x in tensors]} cannot be joined along dim {dim}")
 
 
+@public(out=True)
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
-    """Join tensors of one shape along a new dim."""
+    """Join tensors of one shape along a new dim.
+
+    >>> stack([tensor([1, 2]), tensor([3, 4])])
+    tensor([[1, 2],
+            [3, 4]])
+    """
     tensors = _several("stack", tensors)
     shape = tensors[0].payload.shape
     for i, x in enumerate(tensors):
@@ -386,14 +394,17 @@ def _several(name: str, tensors: Any) -> list[Tensor]:
     own = [x.payload.dtype for x in tensors]
     if own.count(own[0]) == len(own):
         return tensors
-    from autolab.torch_api.pointwise import to
-
     common = dtypes.of(reduce(dtypes.promote_types, own))
     return [to(x, common) for x in tensors]
 
 
+@public(method=True)
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Cut along a dim into pieces of one length (the last may be shorter), or of the lengths listed."""
+    """Cut along a dim into pieces of one length (the last may be shorter), or of the lengths listed.
+
+    >>> split(arange(5), 2)
+    (tensor([0, 1]), tensor([2, 3]), tensor([4]))
+    """
     axis = axis_of(dim, tensor.ndim)
     if axis is None:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -418,8 +429,13 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
     return apply(row, (tensor,), {"sizes": tuple(sizes), "axis": axis})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Cut along a dim into at most so many pieces of equal length (the last may be shorter)."""
+    """Cut along a dim into at most so many pieces of equal length (the last may be shorter).
+
+    >>> chunk(arange(4), 2)
+    (tensor([0, 1]), tensor([2, 3]))
+    """
     if chunks <= 0:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
     axis = axis_of(dim, input.ndim)
@@ -429,23 +445,42 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, [0] * chunks, dim) if n == 0 else split(input, -(-n // chunks), dim)
 
 
+@public(method=True)
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
-    """The slices along a dim, which disappears."""
+    """The slices along a dim, which disappears.
+
+    Shapes: (n, ...) with dim 0 gives n views (...).
+
+    >>> unbind(tensor([[1, 2], [3, 4]]))
+    (tensor([1, 2]), tensor([3, 4]))
+    """
     axis = axis_of(dim, input.ndim)
     if axis is None:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return apply(rows.unbind, (input,), {"axis": axis})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
-    """Reverse the order along dims (a copy)."""
+    """Reverse the order along dims (a copy).
+
+    Shapes: the result has the input's.
+
+    >>> flip(tensor([1, 2, 3]), 0)
+    tensor([3, 2, 1])
+    """
     axes = axes_of(sizes_of(order, "flip", "dims", dims), input.ndim) or ()
     return apply(rows.flip, (input,), {"axis": axes})  # type: ignore[no-any-return]
 
 
-@gives_its_own
+@public(method=True)
+@returns_fresh_memory
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Shift entries along dims, wrapping around; without dims, over the flattened tensor."""
+    """Shift entries along dims, wrapping around; without dims, over the flattened tensor.
+
+    >>> roll(tensor([1, 2, 3]), 1)
+    tensor([3, 1, 2])
+    """
     shifts = sizes_of((shifts,), "roll", "shifts")
     if not shifts:
         raise RuntimeError("`shifts` required: by how many places to shift along each dim")
@@ -462,6 +497,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     return apply(rows.roll, (input,), {"shift": shifts, "axis": axes})  # type: ignore[no-any-return]
 
 
+@method
 def repeat(self: Tensor, *times: Any, repeats: Any = None) -> Tensor:
     """Copies of the whole tensor side by side, so many along each dim; more numbers than dims put new dims in front."""
     times = sizes_of(times, "repeat", "repeats", repeats)
@@ -475,22 +511,34 @@ def repeat(self: Tensor, *times: Any, repeats: Any = None) -> Tensor:
     return apply(rows.repeat, (self,), {"repeats": times})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def tile(input: Tensor, *times: Any, dims: Any = None) -> Tensor:
     """`repeat` that puts ones in front when there are fewer numbers than dims."""
     times = sizes_of(times, "tile", "dims", dims)
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
 
 
+@public(method=True)
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal along two dims, as the last dim of a view."""
+    """The diagonal along two dims, as the last dim of a view.
+
+    >>> diagonal(tensor([[1, 2], [3, 4]]))
+    tensor([1, 4])
+    """
     settings = {"offset": offset, "axis1": axis_of(dim1, input.ndim), "axis2": axis_of(dim2, input.ndim)}
     if settings["axis1"] == settings["axis2"]:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return apply(rows.diagonal, (input,), settings)  # type: ignore[no-any-return]
 
 
+@public(method=True, inplace=True, out=True)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangle of the matrices, zeros above."""
+    """The lower triangle of the matrices, zeros above.
+
+    >>> tril(ones(2, 2))
+    tensor([[1., 0.],
+            [1., 1.]])
+    """
     _need_matrix("tril", input)
     return apply(rows.tril, (input,), {"k": diagonal})  # type: ignore[no-any-return]
 
@@ -500,6 +548,7 @@ def _need_matrix(name: str, input: Tensor) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, but it has shape {list(input.shape)}")
 
 
+@public(method=True, inplace=True, out=True)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of the matrices, zeros below."""
     _need_matrix("triu", input)

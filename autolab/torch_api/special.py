@@ -2,61 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from importlib import import_module
 from typing import Any
 
 from autolab.engine.apply import apply
 from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor
-from autolab.torch_api.dims import require_tensor, whole
+from autolab.torch_api.dims import require_tensor, to_floats, whole
 from autolab.torch_api.out import into
 from autolab.torch_api.pointwise import NONE, operands
-
-# name: (file of its row, numbers it takes beside tensors, what it is)
-UNARY = {
-    "erfc": ("error_functions", "1 - erf(input), exact where that is small."),
-    "erfcx": ("error_functions", "exp(input**2) * erfc(input), which neither vanishes nor overflows for positive inputs."),
-    "erfinv": ("error_functions", "Inverse of erf; nan outside of [-1, 1]."),
-    "ndtr": ("error_functions", "The probability that a standard normal number is below the input."),
-    "ndtri": ("error_functions", "Inverse of ndtr; nan outside of [0, 1]."),
-    "log_ndtr": ("error_functions", "log(ndtr(input)), exact far to the left."),
-    "entr": ("error_functions", "-input * log(input): 0 at 0, -inf below."),
-    "lgamma": ("gamma", "Logarithm of the size of the gamma function."),
-    "digamma": ("gamma", "Derivative of lgamma."),
-    "i0": ("bessel", "Modified Bessel function of the first kind, order 0."),
-    "i0e": ("bessel", "exp(-|input|) * i0(input)."),
-    "i1": ("bessel", "Modified Bessel function of the first kind, order 1."),
-    "i1e": ("bessel", "exp(-|input|) * i1(input)."),
-    "airy_ai": ("bessel", "Airy's function Ai. It has no gradient."),
-    "bessel_j0": ("bessel", "Bessel function of the first kind, order 0. It has no gradient."),
-    "bessel_j1": ("bessel", "Bessel function of the first kind, order 1. It has no gradient."),
-    "bessel_y0": ("bessel", "Bessel function of the second kind, order 0. It has no gradient."),
-    "bessel_y1": ("bessel", "Bessel function of the second kind, order 1. It has no gradient."),
-    "modified_bessel_i0": ("bessel", "Modified Bessel function of the first kind, order 0. It has no gradient; i0 has."),
-    "modified_bessel_i1": ("bessel", "Modified Bessel function of the first kind, order 1. It has no gradient; i1 has."),
-    "modified_bessel_k0": ("bessel", "Modified Bessel function of the second kind, order 0. It has no gradient."),
-    "modified_bessel_k1": ("bessel", "Modified Bessel function of the second kind, order 1. It has no gradient."),
-    "scaled_modified_bessel_k0": ("bessel", "exp(input) * modified_bessel_k0(input)."),
-    "scaled_modified_bessel_k1": ("bessel", "exp(input) * modified_bessel_k1(input)."),
-    "spherical_bessel_j0": ("bessel", "sin(input) / input, 1 at 0. It has no gradient."),
-}
-POLYNOMIALS = (
-    "chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v chebyshev_polynomial_w hermite_polynomial_h "
-    "hermite_polynomial_he laguerre_polynomial_l legendre_polynomial_p shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u "
-    "shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w"
-).split()
-BINARY = {
-    "zeta": ("gamma", "either", "Hurwitz's zeta function: the sum of (other + k)**-input over k = 0, 1, 2 ..."),
-    "igamma": ("gamma", "none", "The part of the gamma integral of order `input` below `other`, from 0 to 1."),
-    "igammac": ("gamma", "none", "The part of the gamma integral of order `input` above `other`: 1 - igamma."),
-    "xlog1py": ("smooth", "either", "input * log(1 + other), 0 where the input is 0."),
-    **dict.fromkeys(POLYNOMIALS, ("polynomials", "either", "The orthogonal polynomial of degree `other` (n in PyTorch) at the input.")),
-}
-
-# What this module gives: functions of the package, methods of Tensor, methods that write in place. The others are in autolab.special.
-FUNCTIONS = METHODS = "erfc erfinv lgamma digamma i0 igamma igammac polygamma"
-IN_PLACE = "erfc erfinv lgamma digamma i0 igamma igammac polygamma"
-OUT = "polygamma"
+from autolab.torch_api.public import entitle, public
 
 
 def _row(name: str, file: str) -> Op:
@@ -64,7 +20,7 @@ def _row(name: str, file: str) -> Op:
     return getattr(import_module(f"autolab.rules.{file}"), name)  # type: ignore[no-any-return]
 
 
-def _unary(name: str, file: str, doc: str) -> Any:
+def _unary(name: str, file: str, doc: str, package: bool = False) -> Any:
     row: Any = None
 
     def function(input: Tensor, *, out: Any = None) -> Tensor:
@@ -74,12 +30,11 @@ def _unary(name: str, file: str, doc: str) -> Any:
         row = row or _row(name, file)
         return row.run(require_tensor(input, name), settings=NONE)  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} Entry by entry; result of the same shape."
-    return function
+    entitle(function, name, f"{doc} Entry by entry; result of the same shape.")
+    return public(method=True, inplace=True)(function) if package else function
 
 
-def _binary(name: str, file: str, numbers: str, doc: str) -> Any:
+def _binary(name: str, file: str, doc: str, numbers: str = "either", package: bool = False) -> Any:
     row: Any = None
 
     def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
@@ -90,18 +45,79 @@ def _binary(name: str, file: str, numbers: str, doc: str) -> Any:
         row = row or _row(name, file)
         return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} Entry by entry; shapes broadcast."
-    return function
+    entitle(function, name, f"{doc} Entry by entry; shapes broadcast.")
+    return public(method=True, inplace=True)(function) if package else function
 
 
-globals().update({name: _unary(name, *what) for name, what in UNARY.items()})
-globals().update({name: _binary(name, *what) for name, what in BINARY.items()})
+def _polynomial(name: str) -> Any:
+    return _binary(name, "polynomials", "The orthogonal polynomial of degree `other` (n in PyTorch) at the input.")
 
 
+erfc = _unary("erfc", "error_functions", "1 - erf(input), exact where that is small.", package=True)
+erfcx = _unary("erfcx", "error_functions", "exp(input**2) * erfc(input), which neither vanishes nor overflows for positive inputs.")
+erfinv = _unary("erfinv", "error_functions", "Inverse of erf; nan outside of [-1, 1].", package=True)
+ndtr = _unary("ndtr", "error_functions", "The probability that a standard normal number is below the input.")
+ndtri = _unary("ndtri", "error_functions", "Inverse of ndtr; nan outside of [0, 1].")
+log_ndtr = _unary("log_ndtr", "error_functions", "log(ndtr(input)), exact far to the left.")
+entr = _unary("entr", "error_functions", "-input * log(input): 0 at 0, -inf below.")
+lgamma = _unary("lgamma", "gamma", "Logarithm of the size of the gamma function.", package=True)
+digamma = _unary("digamma", "gamma", "Derivative of lgamma.", package=True)
+i0 = _unary("i0", "bessel", "Modified Bessel function of the first kind, order 0.", package=True)
+i0e = _unary("i0e", "bessel", "exp(-|input|) * i0(input).")
+i1 = _unary("i1", "bessel", "Modified Bessel function of the first kind, order 1.")
+i1e = _unary("i1e", "bessel", "exp(-|input|) * i1(input).")
+airy_ai = _unary("airy_ai", "bessel", "Airy's function Ai. It has no gradient.")
+bessel_j0 = _unary("bessel_j0", "bessel", "Bessel function of the first kind, order 0. It has no gradient.")
+bessel_j1 = _unary("bessel_j1", "bessel", "Bessel function of the first kind, order 1. It has no gradient.")
+bessel_y0 = _unary("bessel_y0", "bessel", "Bessel function of the second kind, order 0. It has no gradient.")
+bessel_y1 = _unary("bessel_y1", "bessel", "Bessel function of the second kind, order 1. It has no gradient.")
+modified_bessel_i0 = _unary(
+    "modified_bessel_i0", "bessel", "Modified Bessel function of the first kind, order 0. It has no gradient; i0 has."
+)
+modified_bessel_i1 = _unary(
+    "modified_bessel_i1", "bessel", "Modified Bessel function of the first kind, order 1. It has no gradient; i1 has."
+)
+modified_bessel_k0 = _unary("modified_bessel_k0", "bessel", "Modified Bessel function of the second kind, order 0. It has no gradient.")
+modified_bessel_k1 = _unary("modified_bessel_k1", "bessel", "Modified Bessel function of the second kind, order 1. It has no gradient.")
+scaled_modified_bessel_k0 = _unary("scaled_modified_bessel_k0", "bessel", "exp(input) * modified_bessel_k0(input).")
+scaled_modified_bessel_k1 = _unary("scaled_modified_bessel_k1", "bessel", "exp(input) * modified_bessel_k1(input).")
+spherical_bessel_j0 = _unary("spherical_bessel_j0", "bessel", "sin(input) / input, 1 at 0. It has no gradient.")
+
+zeta = _binary("zeta", "gamma", "Hurwitz's zeta function: the sum of (other + k)**-input over k = 0, 1, 2 ...")
+igamma = _binary("igamma", "gamma", "The part of the gamma integral of order `input` below `other`, from 0 to 1.", "none", package=True)
+igammac = _binary("igammac", "gamma", "The part of the gamma integral of order `input` above `other`: 1 - igamma.", "none", package=True)
+xlog1py = _binary("xlog1py", "smooth", "input * log(1 + other), 0 where the input is 0.")
+
+chebyshev_polynomial_t = _polynomial("chebyshev_polynomial_t")
+chebyshev_polynomial_u = _polynomial("chebyshev_polynomial_u")
+chebyshev_polynomial_v = _polynomial("chebyshev_polynomial_v")
+chebyshev_polynomial_w = _polynomial("chebyshev_polynomial_w")
+hermite_polynomial_h = _polynomial("hermite_polynomial_h")
+hermite_polynomial_he = _polynomial("hermite_polynomial_he")
+laguerre_polynomial_l = _polynomial("laguerre_polynomial_l")
+legendre_polynomial_p = _polynomial("legendre_polynomial_p")
+shifted_chebyshev_polynomial_t = _polynomial("shifted_chebyshev_polynomial_t")
+shifted_chebyshev_polynomial_u = _polynomial("shifted_chebyshev_polynomial_u")
+shifted_chebyshev_polynomial_v = _polynomial("shifted_chebyshev_polynomial_v")
+shifted_chebyshev_polynomial_w = _polynomial("shifted_chebyshev_polynomial_w")
+
+
+@public(method=True, inplace=True, out=True)
 def polygamma(n: Any, input: Any) -> Tensor:
     """The n-th derivative of digamma. As a method the tensor comes first: x.polygamma(n)."""
     n, input = (input, n) if isinstance(n, Tensor) else (n, input)
     if whole(n, "polygamma(): argument 'n'") < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n; it is {n}")
     return apply(_row("polygamma", "gamma"), (require_tensor(input, "polygamma", "input", 2),), {"n": n})  # type: ignore[no-any-return]
+
+
+@public(method=True, inplace=True)
+def mvlgamma(input: Tensor, p: int) -> Tensor:
+    """The logarithm of the p-dimensional gamma function: a sum of lgamma at input, input - 1/2, ..., (p of them)."""
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+    x = to_floats(require_tensor(input, "mvlgamma"))
+    total: Any = p * (p - 1) / 4 * math.log(math.pi)
+    for j in range(p):
+        total = lgamma(x - j / 2) + total  # type: ignore[operator]
+    return total  # type: ignore[no-any-return]

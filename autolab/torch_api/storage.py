@@ -12,12 +12,12 @@ from autolab import dtypes
 from autolab.engine.tensor import Tensor
 from autolab.rules.strided import owned
 from autolab.torch_api.creation import CPU
+from autolab.torch_api.public import method, public
 
-FUNCTIONS = "UntypedStorage TypedStorage is_storage"
-METHODS = "storage untyped_storage"
 warned: list[bool] = []
 
 
+@public()
 class UntypedStorage:
     """One piece of memory, byte by byte. Two tensors share it if its `data_ptr()` is the same.
 
@@ -82,6 +82,7 @@ class UntypedStorage:
         return f"[torch.storage.UntypedStorage(device=cpu) of size {self.size()}]"
 
 
+@public()
 class TypedStorage(UntypedStorage):
     """One piece of memory, entry by entry."""
 
@@ -97,11 +98,13 @@ class TypedStorage(UntypedStorage):
         return f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {self.size()}]"
 
 
+@method
 def untyped_storage(self: Tensor) -> UntypedStorage:
     """The memory this tensor looks into, byte by byte; views of one tensor have the same."""
     return UntypedStorage(owned(self.writable_array())[0].view(np.uint8))
 
 
+@method
 def storage(self: Tensor) -> TypedStorage:
     """The memory this tensor looks into, entry by entry. Warns once, as PyTorch does, that `untyped_storage` is the one to use."""
     if not warned:
@@ -116,6 +119,7 @@ def storage(self: Tensor) -> TypedStorage:
     return TypedStorage(owned(self.writable_array())[0])
 
 
+@public()
 def is_storage(obj: Any) -> bool:
     """True for what `storage` and `untyped_storage` give."""
     return isinstance(obj, UntypedStorage)

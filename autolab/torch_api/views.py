@@ -14,22 +14,18 @@ from autolab.engine.modes import modes
 from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, new_tensor, no_accumulator
 from autolab.rules import strided as rows
-from autolab.torch_api import shape
+from autolab.torch_api import shape, transposes
 from autolab.torch_api.dims import axis_of, require_tensor, sizes_of, whole
-from autolab.torch_api.inplace import copy_, fill_, renamed
+from autolab.torch_api.inplace import copy_, fill_
+from autolab.torch_api.node_names import rename_node
+from autolab.torch_api.not_differentiable import NotImplementedDerivative
+from autolab.torch_api.public import declare, method, public
 from autolab.torch_api.storage import UntypedStorage
-from autolab.torch_api.underived import Missing
 from autolab.transforms.batched import first_sample
-
-UNSAFE = "unsafe_chunk unsafe_split unsafe_split_with_sizes"
-FUNCTIONS = f"as_strided as_strided_scatter detach detach_ {UNSAFE}"
-METHODS = (
-    f"{UNSAFE} "
-    "apply_ as_strided as_strided_ as_strided_scatter detach detach_ fill_diagonal_ map_ resize_ resize_as_ set_ share_memory_ squeeze_ "
-    "storage_offset swapaxes_ swapdims_ t_ transpose_ unfold unsqueeze_"
-)
+from autolab.transforms.level import become_view
 
 
+@method
 def storage_offset(self: Tensor) -> int:
     """How many entries lie before this tensor's first one in the memory that it looks into."""
     return rows.owned(np.asarray(first_sample(self)) if self.level else self.writable_array())[1]
@@ -70,6 +66,7 @@ def part(input: Tensor, size: Any, stride: Any, offset: Any, name: str) -> Part:
     return Part(lengths, steps, begin - start, layout_of(input.payload))
 
 
+@public(method=True)
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """A view of the memory: entry [i, j] lies at storage_offset + i * stride[0] + j * stride[1], counted in entries.
 
@@ -83,6 +80,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return apply(rows.as_strided, (input,), {"part": where})  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """A copy of input with src where as_strided(input, size, stride, storage_offset) looks. src has the shape `size`."""
     where = part(require_tensor(input, "as_strided_scatter"), size, stride, storage_offset, "as_strided_scatter")
@@ -93,6 +91,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: 
     return apply(rows.as_strided_scatter, (input, src.to(input.dtype)), {"part": where})  # type: ignore[attr-defined,no-any-return]
 
 
+@method
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` entries of one dim, `step` apart, in a new last dim: a view.
 
@@ -110,36 +109,36 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return apply(rows.unfold, (self,), {"axis": axis, "size": size, "step": step})  # type: ignore[no-any-return]
 
 
-def untied(pieces: tuple[Tensor, ...], node: str) -> tuple[Tensor, ...]:
+def unlinked_pieces(pieces: tuple[Tensor, ...], node: str) -> tuple[Tensor, ...]:
     """Pieces of a tensor that no longer know it: each may be written to, and the tensor does not hear of it."""
     for piece in pieces:
         piece.view_info, piece.version = None, [0]
-    renamed(pieces[0].edge, node)
+    rename_node(pieces[0].edge, node)
     return pieces
 
 
+@public(method=True)
 def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`split`, whose pieces may be written to: they count as tensors of their own, though they lie in the same memory.
 
     Nothing notices such a write, so do not use the tensor itself afterwards.
     """
-    return untied(shape.split(tensor, split_size, dim), "UnsafeSplitBackward0")
+    return unlinked_pieces(shape.split(tensor, split_size, dim), "UnsafeSplitBackward0")
 
 
+@public(method=True)
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """`split_with_sizes`, whose pieces may be written to: see `unsafe_split`."""
-    return untied(shape.split(input, split_sizes, dim), "UnsafeSplitWithSizesBackward0")
+    return unlinked_pieces(shape.split(input, split_sizes, dim), "UnsafeSplitWithSizesBackward0")
 
 
+@public(method=True)
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """`chunk`, whose pieces may be written to: see `unsafe_split`."""
-    return untied(shape.chunk(input, chunks, dim), "UnsafeSplitBackward0")
+    return unlinked_pieces(shape.chunk(input, chunks, dim), "UnsafeSplitBackward0")
 
 
-# -- in place ----------------------------------------------------------------------------------------
-
-
-def looks_anew(name: str, function: Callable[..., Any], node: str | Callable[..., str]) -> Callable[..., Any]:
+def inplace_view(name: str, function: Callable[..., Any], node: str | Callable[..., str]) -> Callable[..., Any]:
     """The in-place form of a function that gives a view: this tensor itself looks in the other way from now on."""
 
     def in_place(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -147,41 +146,44 @@ def looks_anew(name: str, function: Callable[..., Any], node: str | Callable[...
         check_may_write(self, self.requires_grad)
         out = function(self, *args, **kwargs)
         if self.level:
-            from autolab.transforms.level import become_view
-
             return become_view(self, out)  # type: ignore[no-any-return]
         self.payload = out.payload
-        moved(self, out.edge, node if isinstance(node, str) else node(*args, **kwargs))
+        record_view_change(self, out.edge, node if isinstance(node, str) else node(*args, **kwargs))
         return self
 
-    in_place.__name__ = in_place.__qualname__ = f"{name}_"
-    in_place.__doc__ = f"`{name}`, of this tensor itself. Raises RuntimeError for a leaf that requires grad."
-    return in_place
+    return declare(
+        in_place,
+        f"{name}_",
+        f"`{name}`, of this tensor itself. Raises RuntimeError for a leaf that requires grad.",
+        package=False,
+        method=True,
+    )
 
 
-def moved(self: Tensor, edge: Any, node: str) -> None:
+def record_view_change(self: Tensor, edge: Any, node: str) -> None:
     """Count the change and record it. The base of a view is as it was: only the view looks anew."""
     self.version[0] += 1
     if modes.grad:
         change_history(self, edge)
-        renamed(edge, node)
+        rename_node(edge, node)
     if self.view_info is not None:
         self.view_info.seen = self.version[0]
 
 
-def squeezed(dim: Any = None) -> str:
+def squeeze_node_name(dim: Any = None) -> str:
     return "SqueezeBackward3" if dim is None else "SqueezeBackward4" if isinstance(dim, int) else "SqueezeBackward5"
 
 
-as_strided_ = looks_anew("as_strided", as_strided, "AsStridedBackward1")
-squeeze_ = looks_anew("squeeze", shape.squeeze, squeezed)
-swapaxes_ = looks_anew("swapaxes", shape.transpose, "TransposeBackward1")
-swapdims_ = looks_anew("swapdims", shape.transpose, "TransposeBackward1")
-t_ = looks_anew("t", shape.t, "TBackward1")
-transpose_ = looks_anew("transpose", shape.transpose, "TransposeBackward1")
-unsqueeze_ = looks_anew("unsqueeze", shape.unsqueeze, "UnsqueezeBackward1")
+as_strided_ = inplace_view("as_strided", as_strided, "AsStridedBackward1")
+squeeze_ = inplace_view("squeeze", shape.squeeze, squeeze_node_name)
+swapaxes_ = inplace_view("swapaxes", shape.transpose, "TransposeBackward1")
+swapdims_ = inplace_view("swapdims", shape.transpose, "TransposeBackward1")
+t_ = inplace_view("t", transposes.t, "TBackward1")
+transpose_ = inplace_view("transpose", shape.transpose, "TransposeBackward1")
+unsqueeze_ = inplace_view("unsqueeze", shape.unsqueeze, "UnsqueezeBackward1")
 
 
+@method
 def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None, stride: Any = None) -> Tensor:
     """Look into the memory of `source` from now on (into none without it), and forget the history: nothing can be
     differentiated through it.
@@ -204,10 +206,11 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     if self.extra is not None:
         self.extra.accumulator = no_accumulator  # gradients of graphs that were made before are not for these numbers
     if modes.grad:
-        change_history(self, Missing(edges, "set_") if edges != (None, None) else None)
+        change_history(self, NotImplementedDerivative(edges, "set_") if edges != (None, None) else None)
     return self
 
 
+@method
 def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Another size for the same memory; new memory (with zeros behind the old entries) if that is too small.
 
@@ -236,16 +239,19 @@ def check_fits(sizes: tuple[int, ...], itemsize: int) -> None:
             raise RuntimeError(f"{what} calculation overflowed with sizes={list(sizes)}. There is no memory for so many entries.")
 
 
+@method
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
-    """resize_(other.shape)."""
+    """Another size for the same memory, that of another tensor: `resize_(other.shape)`."""
     return resize_(self, other.shape)
 
 
+@method
 def share_memory_(self: Tensor) -> Tensor:
     """This tensor. Processes do not share tensors here, so there is nothing to move."""
     return self
 
 
+@method
 def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Write one number where all indices are equal; with `wrap` again below, where a tall matrix goes on.
 
@@ -263,11 +269,13 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     return self
 
 
+@method
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replace each number by callable(number), one by one: slow, and not recorded. Raises RuntimeError if this requires grad."""
     return map_entries(self, callable, (self,), "apply_")
 
 
+@method
 def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
     """Replace each number by callable(number, number of other), one by one. Raises RuntimeError if this requires grad."""
     return map_entries(self, callable, (self, other), "map_")
@@ -281,6 +289,7 @@ def map_entries(self: Tensor, function: Callable[..., Any], inputs: tuple[Tensor
     return copy_(self, new_tensor(values[()]))
 
 
+@public(method=True)
 def detach(self: Tensor) -> Tensor:
     """The same memory as a tensor without history. Writes through it are counted, so the graph notices them."""
     if self.level:
@@ -290,6 +299,7 @@ def detach(self: Tensor) -> Tensor:
     return t
 
 
+@public(method=True)
 def detach_(self: Tensor) -> Tensor:
     """Forget the history of this tensor: it becomes a leaf that does not require grad. Raises RuntimeError for a view."""
     if self.view_info is not None:

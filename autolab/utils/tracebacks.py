@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
-from autolab.torch_api.absent import nearest
+from autolab.torch_api.missing import nearest
 
 LIBRARIES = sys.stdlib_module_names | {"numpy", "ml_dtypes", "numba"}  # what autolab calls
 WIDTH = 100  # columns

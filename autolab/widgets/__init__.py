@@ -5,7 +5,7 @@ Importing this module is cheap: anywidget and ipywidgets are loaded when a widge
 a sentence that says how to install it.
 """
 
-from importlib import import_module
+from autolab.torch_api.lazy import lazy
 
 FILES = {
     "stepper": ["Stepper"],
@@ -28,12 +28,12 @@ __all__ = [
     "memory_against_depth", "underflow", "forward_against_reverse", "fusion", "progress",
 ]  # fmt: skip
 
+load = lazy(__name__, names=WIDGETS)
+
 
 def __getattr__(name):
-    if name not in WIDGETS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module(WIDGETS[name]), name)
+        return load(name)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in OF_JUPYTER:
             raise

@@ -17,20 +17,7 @@ autolab.utils.data autolab.widgets
 """.split()
 
 # With a docstring of three words or fewer, or none. The list may only become shorter.
-SHORT = {
-    "Tensor": """
-        bfloat16 bool broadcast_to byte char cpu data_ptr device dim double dtype element_size ensure_extra expand_as float float_power half int
-        is_floating_point is_pinned itemsize layout long mm mv nbytes ndim ndimension nelement new_empty new_full new_ones new_tensor
-        new_zeros output_nr real reshape_as resize_as_ retains_grad shape short square swapaxes swapdims transpose type_as
-        view_as where""",
-    "autolab": """
-        broadcast_to float_power get_default_device is_warn_always_enabled mm mv resize_as_ set_num_interop_threads square swapaxes
-        swapdims transpose""",
-    "autolab.accelerator": "device_count",
-    "autolab.cuda": "device_count is_initialized max_memory_allocated max_memory_reserved memory_allocated memory_reserved",
-    "autolab.jit": """
-        Attribute annotate export freeze is_scripting is_tracing optimize_for_inference script_if_tracing script_method unused wait""",
-}
+SHORT = {"Tensor": "dtype ensure_extra ndim shape"}
 
 
 def public(namespace):

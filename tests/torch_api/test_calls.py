@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import autolab
-from autolab.torch_api import generator, inplace, kinds, methods, random, settings, sources, storage, typed
+from autolab.torch_api import generator, methods
+from autolab.torch_api.public import DECLARED
 
 from .test_errors import names
 
@@ -73,26 +74,16 @@ def test_every_public_function_is_called():
     functions = [
         n for n in autolab.__all__ if callable(getattr(autolab, n)) and getattr(autolab, n).__module__.startswith("autolab.torch_api")
     ]
-    told_elsewhere = {
-        "imag",
-        "set_default_dtype",
-        "set_printoptions",
-        *generator.__all__,
-        *random.FUNCTIONS.split(),
-        *kinds.FUNCTIONS.split(),
-        "from_dlpack",
-        *settings.FUNCTIONS.split(),
-        *typed.FUNCTIONS.split(),
-        *sources.FUNCTIONS.split(),
-        *storage.FUNCTIONS.split(),
-    }
+    elsewhere = ("random", "dtype_info", "settings", "legacy_constructors", "more_creation", "storage")
+    told_elsewhere = {"imag", "set_default_dtype", "set_printoptions", "from_dlpack", *generator.__all__}
+    told_elsewhere |= {name for d in DECLARED if d.package and d.function.__module__.endswith(elsewhere) for name in d.names}
     assert [n for n in functions if not called(n) and n not in told_elsewhere] == []
 
 
 def test_every_method_is_called():
-    modules = [*(m for m in methods.MODULES if m not in (random, typed)), inplace]
-    named = [n for m in modules for n in m.METHODS.split()] + [f"{n}_" for m in modules for n in getattr(m, "IN_PLACE", "").split()]
-    public = [*named, *(n for m in modules for n in getattr(m, "ALIASES", {})), *(n for n in methods.SPECIAL if not n.startswith("_"))]
+    declared = [d for d in DECLARED if not d.function.__module__.endswith(("random", "legacy_constructors"))]
+    named = [n for d in declared if d.method for n in d.names] + [f"{d.names[0]}_" for d in declared if d.inplace]
+    public = [*named, *(n for n in methods.SPECIAL if not n.startswith("_"))]
     told_elsewhere = {"astype", "data_ptr", "names", "is_sparse", "detach", "imag", "storage"}
     assert [n for n in public if not called(n) and n not in told_elsewhere] == []
 

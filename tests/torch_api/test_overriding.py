@@ -4,6 +4,9 @@ import importlib
 
 import pytest
 
+import autolab
+from autolab.torch_api import overriding
+
 
 @pytest.fixture
 def overrides(lib):
@@ -218,3 +221,8 @@ def test_a_parameter_made_of_a_subclass_is_one_of_it(lib):
     assert type(p) is Mine and isinstance(p, lib.nn.Parameter) and p.requires_grad and p.is_leaf
     assert [q is p for q in module.parameters()] == [True]
     assert not isinstance(lib.ones(2).as_subclass(Mine), lib.nn.Parameter)
+
+
+def test_the_engines_own_names_are_on_tensor():
+    names = {name for name in overriding.ENGINE_NAMES if not name.startswith("__")}
+    assert names <= {*vars(autolab.Tensor)} and names.isdisjoint(overriding.methods())

@@ -24,7 +24,7 @@ import autolab
 from autolab.autograd import Function
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
-from autolab.torch_api.methods import MODULES
+from autolab.torch_api.public import DECLARED
 from autolab.utils.tracebacks import short
 
 from . import protocol
@@ -76,8 +76,8 @@ def prepare(shell: Any) -> None:
 
 def write_shortcuts() -> None:
     """Use every function once, recorded and not: the engine writes code for a row when it is first used."""
-    quiet = {"random", "settings", "sources"}  # these change or make something else than a result
-    names = [n for m in MODULES if m.__name__.rpartition(".")[2] not in quiet for n in _function_names(m)]
+    quiet = {"creation", "more_creation", "random", "settings"}  # these change or make something else than a result
+    names = [n for d in DECLARED if d.package and d.function.__module__.rpartition(".")[2] not in quiet for n in d.names]
     operators = ("add", "sub", "mul", "truediv", "pow", "matmul", "neg", "abs", "eq", "lt", "le", "gt", "ge", "ne", "getitem")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -90,11 +90,6 @@ def write_shortcuts() -> None:
                     x = autolab.full((2, 2), 0.5, dtype=autolab.float64, requires_grad=True)
                     for arguments in ((x,), (x, x), (x, 0), (x, 0.5)):
                         _try(function, arguments)
-
-
-def _function_names(module: Any) -> list[str]:
-    found = getattr(module, "FUNCTIONS", ())
-    return found.split() if isinstance(found, str) else list(found)
 
 
 def _try(function: Any, arguments: tuple) -> None:

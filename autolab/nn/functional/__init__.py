@@ -1,8 +1,6 @@
 """Functions of nn: activations, losses, layers without state. A file a family, loaded when one of its functions is first used."""
 
-from importlib import import_module
-
-from autolab.torch_api.absent import Absent
+from autolab.torch_api.lazy import lazy as _lazy
 
 FAMILIES = {
     "activation": (
@@ -36,16 +34,10 @@ FAMILIES = {
         "upsample_bilinear upsample_nearest"
     ),
 }
-_HOMES = {name: family for family, names in FAMILIES.items() for name in names.split()}
+_HOMES = {name: f".{family}" for family, names in FAMILIES.items() for name in names.split()}
 __all__ = sorted(_HOMES)
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOMES:
-        raise Absent(f"module 'autolab.nn.functional' has no attribute '{name}'", name, lambda: __all__)
-    function = getattr(import_module(f"autolab.nn.functional.{_HOMES[name]}"), name)
-    globals()[name] = function
-    return function
+__getattr__ = _lazy(__name__, names=_HOMES)
 
 
 def __dir__() -> list[str]:

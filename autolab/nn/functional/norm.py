@@ -17,7 +17,7 @@ from autolab.nn.functional.pool import avg_pool1d
 from autolab.rules import nn as rows
 from autolab.torch_api import pointwise, reduce
 from autolab.torch_api.dims import require_tensor
-from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.layout import returns_fresh_memory
 
 
 def layer_norm(
@@ -171,7 +171,7 @@ def instance_norm(
     return _normalised(input, axes, _channels(weight, input.ndim), _channels(bias, input.ndim), eps, "Batch")
 
 
-@gives_its_own
+@returns_fresh_memory
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
     """Mean 0 and variance 1 over each group of channels of each sample. Shapes: (N, C, ...), weight and bias (C,).
 

@@ -15,7 +15,7 @@ from autolab.nn.functional.pool import adaptive_avg_pool1d, adaptive_avg_pool2d,
 from autolab.rules import activations, resize
 from autolab.rules import index as index_rows
 from autolab.torch_api import pointwise
-from autolab.torch_api.layout import gives_its_own
+from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
 
 MODES = {
@@ -316,7 +316,7 @@ def _entry(place: Any, weight: Any, n: int, padding_mode: str) -> tuple[Any, Any
 # -- channels for pixels -----------------------------------------------------------------------------
 
 
-@gives_its_own
+@returns_fresh_memory
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels become pixels: (..., C * r * r, H, W) -> (..., C, H * r, W * r). Source: Shi et al. 2016."""
     r = upscale_factor
@@ -336,7 +336,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     return out.reshape(*lead, c // (r * r), h * r, w * r)
 
 
-@gives_its_own
+@returns_fresh_memory
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Pixels become channels: (..., C, H * r, W * r) -> (..., C * r * r, H, W)."""
     r = downscale_factor
@@ -357,7 +357,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     return out.reshape(*lead, c * r * r, h // r, w // r)
 
 
-@gives_its_own
+@returns_fresh_memory
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of `groups` groups, dealt out in turn: (N, g * c, ...) with channel (a, b) at place (b, a).
 

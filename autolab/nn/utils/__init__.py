@@ -1,7 +1,6 @@
 """Tools for modules: gradients clipped, parameters as one vector, weights written otherwise. Loaded when first used."""
 
-from importlib import import_module as _import_module
-from typing import Any as _Any
+from autolab.torch_api.lazy import lazy as _lazy
 
 _HOMES = {
     **dict.fromkeys("clip_grad_norm clip_grad_norm_ clip_grad_value_ clip_grads_with_norm_ get_total_norm".split(), "clip_grad"),
@@ -15,14 +14,7 @@ _FILES = "clip_grad convert_parameters fusion init parametrizations parametrize 
 
 __all__ = sorted([*_HOMES, "parametrizations", "parametrize", "prune", "rnn", "stateless"])
 
-
-def __getattr__(name: str) -> _Any:
-    if name in _HOMES:
-        found = globals()[name] = getattr(_import_module(f"{__name__}.{_HOMES[name]}"), name)
-        return found
-    if name in _FILES:
-        return _import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = _lazy(__name__, _FILES, {name: f".{home}" for name, home in _HOMES.items()})
 
 
 def __dir__() -> list[str]:

@@ -26,9 +26,6 @@ __all__ = ["has_lapack", "is_grad_enabled"]
 has_lapack = True
 
 
-# -- the running pass ------------------------------------------------------------------------------------
-
-
 def _current_graph_task_id() -> int:
     now = running()
     return -1 if now is None else now["number"]
@@ -89,9 +86,6 @@ def _current_graph_task_execution_order() -> list[Node]:
     return found
 
 
-# -- nodes with special gradients --------------------------------------------------------------------------
-
-
 class _NoGradient(Function):
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -127,9 +121,6 @@ class DelayedError(Node):
 
 
 _functions = types.SimpleNamespace(AccumulateGrad=AccumulateGrad, DelayedError=DelayedError, Error=Error, UndefinedGrad=UndefinedGrad)
-
-
-# -- saved tensors -----------------------------------------------------------------------------------------
 
 
 def _saved_tensors_hooks_is_enabled() -> bool:

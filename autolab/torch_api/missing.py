@@ -48,7 +48,7 @@ untyped_storage values xpu
 """.split()
 
 
-class Absent(AttributeError):
+class MissingName(AttributeError):
     """A name that is not here. `text` says so in Python's words; what to use instead is looked up when the message is read."""
 
     def __init__(self, text: str, name: str, known: Callable[[], Iterable[str]]) -> None:
@@ -59,7 +59,8 @@ class Absent(AttributeError):
         return sentence(self.text, str(self.name), self.known())
 
 
-Absent.__name__, Absent.__qualname__, Absent.__module__ = "AttributeError", "AttributeError", "builtins"  # what a traceback says
+MissingName.__name__, MissingName.__qualname__ = "AttributeError", "AttributeError"  # what a traceback says
+MissingName.__module__ = "builtins"
 
 
 def sentence(text: str, name: str, known: Iterable[str]) -> str:
@@ -81,7 +82,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return next(iter(same or difflib.get_close_matches(name, names, 1, 0.66)), None)
 
 
-def watch(module: ModuleType) -> ModuleType:
+def explain_missing(module: ModuleType) -> ModuleType:
     """Let a module say what was meant by a name that it does not have. What it loads late, it still does."""
     before = module.__dict__.get("__getattr__")
     if getattr(before, "says_what_was_meant", False):
@@ -95,14 +96,14 @@ def watch(module: ModuleType) -> ModuleType:
                 pass
         if name.startswith("__"):
             raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
-        raise Absent(f"module '{module.__name__}' has no attribute '{name}'", name, lambda: dir(module))
+        raise MissingName(f"module '{module.__name__}' has no attribute '{name}'", name, lambda: dir(module))
 
     __getattr__.says_what_was_meant = True  # type: ignore[attr-defined]
     module.__getattr__ = __getattr__  # type: ignore[method-assign]
     return module
 
 
-class NotHere:
+class MissingMethod:
     """Stands among the methods of Tensor under a name that only PyTorch has."""
 
     def __init__(self, name: str) -> None:
@@ -110,10 +111,10 @@ class NotHere:
 
     def __get__(self, instance: Any, owner: type) -> Any:
         who = f"type object '{owner.__name__}'" if instance is None else f"'{owner.__name__}' object"
-        raise Absent(f"{who} has no attribute '{self.name}'", self.name, lambda: tensor_dir(Tensor))
+        raise MissingName(f"{who} has no attribute '{self.name}'", self.name, lambda: tensor_dir(Tensor))
 
 
-class NoModule:
+class MissingModule:
     """The last to be asked for a module: `from autolab.distributions import Categorical` gets the same sentence."""
 
     @staticmethod
@@ -124,13 +125,13 @@ class NoModule:
             raise ModuleNotFoundError(sentence(f"No module named '{fullname}'", name, ()), name=fullname)
 
 
-def bind_absent() -> None:
+def bind_missing() -> None:
     """Give Tensor a stand-in for each name of PyTorch's that nothing else has taken."""
     for name in TENSOR:
         if name not in Tensor.__dict__:
-            setattr(Tensor, name, NotHere(name))
-    if NoModule not in sys.meta_path:
-        sys.meta_path.append(NoModule)  # type: ignore[arg-type]
+            setattr(Tensor, name, MissingMethod(name))
+    if MissingModule not in sys.meta_path:
+        sys.meta_path.append(MissingModule)  # type: ignore[arg-type]
     Tensor.__dir__ = tensor_dir  # type: ignore[method-assign]
 
 
@@ -139,4 +140,4 @@ def tensor_dir(t: Any) -> list[str]:
     listed = type.__dir__(t) if isinstance(t, type) else object.__dir__(t)
     cls = t if isinstance(t, type) else type(t)
     hidden = {"_home", "_level", "_own", "volatile"}  # slots that are empty in all but boxes, and what only warns
-    return sorted({n for n in listed if n not in hidden and not isinstance(inspect.getattr_static(cls, n, None), NotHere)})
+    return sorted({n for n in listed if n not in hidden and not isinstance(inspect.getattr_static(cls, n, None), MissingMethod)})

@@ -10,16 +10,11 @@ import numpy as np
 from autolab import dtypes
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.torch_api.dims import axis_of, require_tensor, to_floats
-from autolab.torch_api.layout import gives_its_own, own
+from autolab.torch_api.layout import forget_base, returns_fresh_memory
 from autolab.torch_api.pointwise import clamp, clone, div, pow, to
+from autolab.torch_api.public import method, public
 from autolab.torch_api.reduce import cumsum, mean, norm, sum
 from autolab.torch_api.shape import cat, movedim
-
-# What this module gives: functions of the package, methods of Tensor, functions that take `out=`.
-FUNCTIONS = "corrcoef cov cumulative_trapezoid diff dist gradient renorm trapezoid trapz"
-METHODS = "corrcoef cov diff dist renorm sum_to_size"
-IN_PLACE = "renorm"
-OUT = "diff dist renorm"
 
 
 def _narrowed(x: Tensor, axis: int, start: int, stop: int | None) -> Tensor:
@@ -27,8 +22,13 @@ def _narrowed(x: Tensor, axis: int, start: int, stop: int | None) -> Tensor:
     return x[(slice(None),) * (axis % x.ndim) + (slice(start, stop),)]  # type: ignore[index,no-any-return]
 
 
+@public(method=True, out=True)
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-    """The differences between neighbours along dim, n times over; of bools, whether they differ."""
+    """The differences between neighbours along dim, n times over; of bools, whether they differ.
+
+    >>> diff(tensor([1, 4, 9]))
+    tensor([3, 5])
+    """
     axis = axis_of(dim, require_tensor(input, "diff").ndim)
     if axis is None:
         raise RuntimeError("diff expects input to be at least one-dimensional")
@@ -54,7 +54,8 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     return clone(x) if x is input else x  # type: ignore[no-any-return]
 
 
-@gives_its_own
+@public()
+@returns_fresh_memory
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> list[Tensor]:
     """The derivative along each dim of a function given by samples: central differences inside, one-sided ones at the ends.
 
@@ -131,16 +132,19 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
     return heights * (at[..., 1:] - at[..., :-1]) / 2
 
 
+@public(aliases="trapz")
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integral along dim by the trapezoidal rule; samples stand dx apart (default 1), or at x."""
+    """The integral along dim by the trapezoidal rule; samples stand dx apart (default 1), or at x.
+
+    >>> trapezoid(tensor([0., 1., 2.]))
+    tensor(2.)
+    """
     areas = _areas("trapezoid", y, x, 1 if dx is None else dx, dim)
     return sum(areas, -1)
 
 
-trapz = trapezoid
-
-
-@gives_its_own
+@public()
+@returns_fresh_memory
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
     """The integrals along dim up to each sample but the first, by the trapezoidal rule."""
     axis = axis_of(dim, require_tensor(y, "cumulative_trapezoid", "y").ndim)
@@ -148,6 +152,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
     return movedim(cumsum(areas, -1), -1, axis)
 
 
+@public(method=True)
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
     """The covariance matrix of variables (rows) over observations (columns), weighted by how often and how much they count."""
     x: Any = require_tensor(input, "cov")
@@ -195,6 +200,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     return out.reshape(()) if x.shape[0] == 1 else out  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def corrcoef(input: Tensor) -> Tensor:
     """The matrix of correlation coefficients of variables (rows) over observations (columns), within [-1, 1]."""
     if require_tensor(input, "corrcoef").ndim > 2:
@@ -206,12 +212,20 @@ def corrcoef(input: Tensor) -> Tensor:
     return clamp(c / spread.reshape(-1, 1) / spread, -1, 1)  # type: ignore[attr-defined]
 
 
+@public(method=True, out=True)
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
-    """The p-norm of input - other."""
+    """The p-norm of input - other.
+
+    Shapes: both broadcast; the result is a number.
+
+    >>> dist(tensor([0., 0.]), tensor([3., 4.]))
+    tensor(5.)
+    """
     require_tensor(other, "dist", "other", 2)
     return norm(require_tensor(input, "dist") - other, p)  # type: ignore[operator]
 
 
+@public(method=True, inplace=True, out=True)
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """Slices along dim whose p-norm exceeds maxnorm, scaled down to it."""
     x: Any = require_tensor(input, "renorm")
@@ -227,6 +241,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     return x * (maxnorm / (size + 1e-7)).where(too_long, new_tensor(np.ones((), x.payload.dtype)[()]))  # type: ignore[no-any-return]
 
 
+@method
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """The sum over the dims along which a tensor of this size would have been stretched to the input's shape."""
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
@@ -236,4 +251,4 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     if extra < 0 or any(m not in (1, n) for m, n in zip(shape, input.shape[builtins.max(extra, 0) :])):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(input.shape)}}}.")
     dims = [d for d, n in enumerate(input.shape) if d < extra or (shape[d - extra] == 1 and n != 1)]
-    return own(sum(input, dims, True).reshape(shape)) if dims else input  # type: ignore[attr-defined,no-any-return]
+    return forget_base(sum(input, dims, True).reshape(shape)) if dims else input  # type: ignore[attr-defined,no-any-return]

@@ -15,17 +15,11 @@ from autolab.torch_api import creation
 from autolab.torch_api.creation import _floating, as_tensor, finish, from_dlpack, numpy_dtype
 from autolab.torch_api.device import require_cpu
 from autolab.torch_api.dims import lengths_of, whole
+from autolab.torch_api.public import public
 from autolab.transforms.level import TransformTensor, created
 
-# What this module gives: functions of the package.
-FUNCTIONS = (
-    "asarray bartlett_window blackman_window empty_permuted empty_strided frombuffer hamming_window hann_window kaiser_window range "
-    "scalar_tensor"
-)
-CREATE = "range"  # what takes `out=`, and is made in its dtype
-METHODS = ""
 
-
+@public()
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None) -> Tensor:
     """A tensor of anything: a tensor, an array, a buffer, a sequence, a number. Shares memory where it can, unless copy=True.
 
@@ -59,6 +53,7 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     return t
 
 
+@public()
 def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor over the memory of a buffer (bytes, bytearray, memoryview ...), from `offset` bytes on.
 
@@ -91,6 +86,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     return t.requires_grad_() if requires_grad else t
 
 
+@public()
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                   layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Uninitialised memory, with a stride in entries for each dim."""
@@ -126,6 +122,7 @@ def extent(size: Any, stride: Any) -> int:
     return 0 if 0 in size else 1 + sum((k - 1) * s for k, s in zip(size, stride))
 
 
+@public()
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                    layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Uninitialised memory whose dims lie in it in the order physical_layout, the last the densest."""
@@ -143,6 +140,7 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device
     return finish(lying.transpose(np.argsort(physical_layout)), requires_grad, device)
 
 
+@public(creates=True)
 def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Deprecated: like arange, but with `end` included. Warns."""
     warnings.warn(
@@ -156,12 +154,10 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, 
     return finish((start + np.arange(count) * step).astype(_floating(dtype)), requires_grad, device)
 
 
+@public()
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A 0-d tensor of one number, of the default floating dtype unless given."""
     return finish(np.asarray(creation._number(s, "scalar_tensor(): argument 's'"), _floating(dtype)), requires_grad, device)
-
-
-# -- windows: weights that fade a signal out at both ends ------------------------------------------------
 
 
 def _window(name: str, length: int, periodic: bool, shape: Any, options: dict[str, Any]) -> Tensor:
@@ -176,16 +172,19 @@ def _window(name: str, length: int, periodic: bool, shape: Any, options: dict[st
     return finish(made.astype(dtype), options.pop("requires_grad", False), options.pop("device", None))
 
 
+@public()
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """A triangle: 1 in the middle, 0 at the ends."""
     return _window("bartlett_window", window_length, periodic, np.bartlett, options)
 
 
+@public()
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """0.42 - 0.5 cos(2 pi i / (n - 1)) + 0.08 cos(4 pi i / (n - 1))."""
     return _window("blackman_window", window_length, periodic, np.blackman, options)
 
 
+@public()
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any) -> Tensor:
     """alpha - beta cos(2 pi i / (n - 1))."""
     return _window(
@@ -193,11 +192,13 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
     )
 
 
+@public()
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
     """0.5 - 0.5 cos(2 pi i / (n - 1))."""
     return _window("hann_window", window_length, periodic, np.hanning, options)
 
 
+@public()
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
     """The window of Kaiser: the larger beta, the narrower."""
     return _window("kaiser_window", window_length, periodic, lambda n: np.kaiser(n, beta), options)

@@ -6,26 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from autolab.engine.tensor import Tensor
-from autolab.torch_api import index, shape, views
-from autolab.torch_api.arrange import clone, split_with_sizes
+from autolab.torch_api import index, shape, transposes, views
 from autolab.torch_api.dims import axis_of, require_tensor
+from autolab.torch_api.joining import clone, split_with_sizes
+from autolab.torch_api.public import declare, public
 from autolab.transforms.level import room_for
-
-# What this module gives: functions of the package, methods of Tensor.
-FUNCTIONS = (
-    "diagonal_scatter select_scatter slice_scatter alias_copy diagonal_copy expand_copy narrow_copy permute_copy "
-    "select_copy slice_copy split_copy split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy "
-    "unsqueeze_copy view_copy as_strided_copy unfold_copy"
-)
-METHODS = "diagonal_scatter select_scatter slice_scatter narrow_copy"
-OUT = (
-    "alias_copy diagonal_copy expand_copy narrow_copy permute_copy select_copy slice_copy split_copy "
-    "split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unsqueeze_copy view_copy as_strided_copy "
-    "unfold_copy"
-)
-
-
-# -- written into a copy -------------------------------------------------------------------------
 
 
 def _scattered(input: Tensor, src: Tensor, name: str, look: Callable[[Tensor], Tensor]) -> Tensor:
@@ -40,11 +25,13 @@ def _scattered(input: Tensor, src: Tensor, name: str, look: Callable[[Tensor], T
     return out
 
 
+@public(method=True)
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """input with src on the diagonal of two dims."""
     return _scattered(input, src, "diagonal_scatter", lambda t: shape.diagonal(t, offset, dim1, dim2))
 
 
+@public(method=True)
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """input with src as the slice at one index of a dim."""
     return _scattered(input, src, "select_scatter", lambda t: select(t, dim, index))
@@ -57,6 +44,7 @@ def sliced_dim(input: Tensor, dim: int) -> int:
     return axis + input.ndim
 
 
+@public(method=True)
 def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
     """input with src in place of input[start:end:step] along a dim."""
     d = sliced_dim(input, dim)
@@ -68,17 +56,12 @@ def select(input: Tensor, dim: int, at: int) -> Tensor:
     return index.select(input, dim, at)
 
 
-# -- copies of what views show -------------------------------------------------------------------
-
-
 def _copy_of(function: Callable[..., Any], name: str) -> Any:
     def copied(input: Tensor, *args: Any, **kwargs: Any) -> Any:
         out = function(require_tensor(input, name), *args, **kwargs)
         return tuple(map(clone, out)) if isinstance(out, tuple) else clone(out)
 
-    copied.__name__ = copied.__qualname__ = name
-    copied.__doc__ = f"A copy of what `{name.removesuffix('_copy')}` shows."
-    return copied
+    return declare(copied, name, f"A copy of what `{name.removesuffix('_copy')}` shows.", out=True)
 
 
 def _slice(input: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
@@ -91,6 +74,7 @@ diagonal_copy = _copy_of(shape.diagonal, "diagonal_copy")
 expand_copy = _copy_of(shape.expand, "expand_copy")
 
 
+@public(method=True, out=True)
 def narrow_copy(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """A copy of what `narrow` shows."""
     if input.ndim and dim >= input.ndim:
@@ -108,7 +92,7 @@ slice_copy = _copy_of(_slice, "slice_copy")
 split_copy = _copy_of(shape.split, "split_copy")
 split_with_sizes_copy = _copy_of(split_with_sizes, "split_with_sizes_copy")
 squeeze_copy = _copy_of(shape.squeeze, "squeeze_copy")
-t_copy = _copy_of(shape.t, "t_copy")
+t_copy = _copy_of(transposes.t, "t_copy")
 transpose_copy = _copy_of(shape.transpose, "transpose_copy")
 unbind_copy = _copy_of(shape.unbind, "unbind_copy")
 unsqueeze_copy = _copy_of(shape.unsqueeze, "unsqueeze_copy")

@@ -12,6 +12,7 @@ __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 
 def warn(module: str, device: str, name: str) -> None:
+    """Warn that `amp` has the newer name."""
     warnings.warn(
         f"`torch.{module}.{name}(args...)` is deprecated. Please use `torch.amp.{name}('{device}', args...)` instead.",
         FutureWarning,

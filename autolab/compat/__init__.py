@@ -23,15 +23,17 @@ from types import ModuleType
 from typing import Any
 
 import autolab
+from autolab.compat import stand_ins
+from autolab.compat.stand_ins import Alias
 from autolab.torch_api import products
-from autolab.torch_api.absent import sentence, watch
+from autolab.torch_api.missing import explain_missing, sentence
 from autolab.version import __version__
 
 __all__ = ["Handle", "install", "is_installed", "uninstall"]
 
 PYTORCH = "2.13.0"  # the release whose behaviour autolab has
 # Modules whose place is another here.
-ELSEWHERE = {"random": "torch_api.generator", "_tensor": "engine.tensor", "serialization": "serialization"}
+ELSEWHERE = {"_tensor": "engine.tensor"}
 
 
 class Torch(ModuleType):
@@ -65,21 +67,21 @@ def make_torch() -> Torch:
 class Finder(MetaPathFinder, Loader):
     """Finds `torch.x.y` as the module `autolab.x.y`: the same module under another name."""
 
-    def __init__(self) -> None:
-        self.specs: dict[str, Any] = {}  # of modules that are being given another name
-
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
         root, _, rest = fullname.partition(".")
         if root == "autolab" and path is not None:
             return self.find_own(fullname, path)
         if fullname == "safetensors.torch":  # the library's own would go to the memory of PyTorch's tensors
-            return ModuleSpec(fullname, self, is_package=True)
+            return ModuleSpec(fullname, Renamed("autolab.serialization.safetensors"), is_package=True)
         if fullname == "safetensors" and PathFinder.find_spec(fullname, path) is None:
             return ModuleSpec(fullname, self, is_package=True)
         if root != "torch":
             return None
-        if fullname == "torch" or fullname == "torch.version" or self.real_name(rest) is not None:
+        if fullname in ("torch", "torch.version"):
             return ModuleSpec(fullname, self, is_package=True)
+        name = self.real_name(rest)
+        if name is not None:
+            return ModuleSpec(fullname, Renamed(name), is_package=True)
         known = [f"torch.{name.partition('.')[2]}" for name in sys.modules if name.startswith("autolab.")]
         last = rest.rpartition(".")[2]
         text = sentence(f"No module named '{fullname}'", last, [k.rpartition(".")[2] for k in known])
@@ -88,7 +90,7 @@ class Finder(MetaPathFinder, Loader):
 
     def find_own(self, fullname: str, path: Sequence[str]) -> ModuleSpec:
         """A module of autolab as usual. `from torch.nn import Linera` comes here last, and is told what comes nearest."""
-        spec = PathFinder.find_spec(fullname, path)
+        spec = PathFinder.find_spec(fullname, path) or stand_ins.find_spec(fullname)
         if spec is None:
             package, _, name = fullname.rpartition(".")
             known = dir(sys.modules[package]) if package in sys.modules else []
@@ -112,28 +114,27 @@ class Finder(MetaPathFinder, Loader):
             return make_torch()
         if spec.name == "torch.version":
             return sys.modules["torch"].version  # type: ignore[no-any-return]
-        if spec.name == "safetensors":
-            return ModuleType("safetensors", "A package for `safetensors.torch`.")
-        name = "autolab.serialization.safetensors" if spec.name == "safetensors.torch" else self.real_name(spec.name.partition(".")[2])
-        assert name is not None
-        module = importlib.import_module(name)
-        self.specs[spec.name] = module.__spec__  # the import system is about to put its own there
-        return module
+        return ModuleType("safetensors", "A package for `safetensors.torch`.")
 
     def exec_module(self, module: ModuleType) -> None:
-        mine = module.__spec__.name if module.__spec__ is not None else ""
-        if mine in self.specs:
-            module.__spec__ = self.specs.pop(mine)
-            watch_once(module)
+        pass
+
+
+class Renamed(Alias):
+    """A module of autolab as one of PyTorch's, which says what was meant by a name that it does not have."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        explain_once(module)
 
 
 _watched: set[str] = set()
 
 
-def watch_once(module: ModuleType) -> None:
+def explain_once(module: ModuleType) -> None:
     if module.__name__ not in _watched and "__getattr__" not in module.__dict__:
         _watched.add(module.__name__)
-        watch(module)
+        explain_missing(module)
 
 
 _finder = Finder()
@@ -185,22 +186,3 @@ def uninstall() -> None:
             del sys.modules[name]
     if getattr(sys.modules.get("safetensors.torch"), "__name__", "").startswith("autolab."):
         del sys.modules["safetensors.torch"]
-
-
-def main() -> None:
-    """Run a program: `python -m autolab.compat train.py --epochs 3`."""
-    import os
-    import runpy
-
-    if len(sys.argv) < 2:
-        raise SystemExit("usage: python -m autolab.compat PROGRAM [ARGUMENTS]: runs a program in which `import torch` gives autolab")
-    sys.argv = sys.argv[1:]
-    sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
-    runpy.run_path(sys.argv[0], run_name="__main__")
-
-
-if __name__ == "__main__":
-    from autolab import compat  # this very file, under the name by which programs know it
-
-    compat.install()
-    main()

@@ -10,7 +10,7 @@ from autolab.engine.node import Node, edge_of, next_number
 from autolab.engine.tensor import Tensor
 
 
-class Underived(Node):
+class NotDifferentiable(Node):
     """The node of a function without a derivative."""
 
     __slots__ = ("function",)
@@ -19,7 +19,7 @@ class Underived(Node):
         raise NotImplementedError(f"the derivative for '{self.function}' is not implemented. detach() what it is given if none is wanted.")
 
 
-class Missing(Underived):
+class NotImplementedDerivative(NotDifferentiable):
     """The same under PyTorch's name for all functions that its table of derivatives does not know."""
 
     __slots__ = ()
@@ -35,11 +35,11 @@ class Missing(Underived):
 
 
 @cache
-def kind(name: str) -> type[Underived]:
-    return type(name, (Underived,), {"__slots__": ()})
+def kind(name: str) -> type[NotDifferentiable]:
+    return type(name, (NotDifferentiable,), {"__slots__": ()})
 
 
-def underived(result: Tensor, inputs: tuple[Tensor, ...], function: str, node: str) -> Tensor:
+def mark_not_differentiable(result: Tensor, inputs: tuple[Tensor, ...], function: str, node: str) -> Tensor:
     """The result, with a node of that name if operations are recorded and an input requires grad."""
     edges = tuple(edge_of(t) if t.level == 0 else None for t in inputs) if modes.grad else ()
     if any(edge is not None for edge in edges):

@@ -15,22 +15,13 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import order as rows
 from autolab.torch_api import index as indexing
 from autolab.torch_api.dims import axis_of, require_tensor
-from autolab.torch_api.functions import lerp
-from autolab.torch_api.layout import gives_its_own
-from autolab.torch_api.pointwise import clone, isnan
+from autolab.torch_api.layout import returns_fresh_memory
+from autolab.torch_api.named_results import named
+from autolab.torch_api.not_differentiable import mark_not_differentiable
+from autolab.torch_api.pointwise import clone, isnan, lerp
+from autolab.torch_api.public import public
 from autolab.torch_api.reduce import amax, amin
-from autolab.torch_api.results import named
 from autolab.torch_api.sampling import one_by_one
-from autolab.torch_api.underived import underived
-
-# What this module gives: functions of the package, methods of Tensor, functions that take `out=`.
-METHODS = (
-    "aminmax argsort bincount cummax cummin histc histogram kthvalue median mode msort nanmedian nanquantile quantile sort "
-    "topk unique unique_consecutive"
-)
-FUNCTIONS = f"{METHODS} bucketize histogramdd isin searchsorted"
-OUT = "aminmax bucketize cummax cummin histc kthvalue msort nanquantile quantile searchsorted sort topk"
-
 
 PAIRS = dict.fromkeys("sort topk kthvalue median nanmedian mode cummax cummin".split(), "values indices")
 PAIRS |= {"aminmax": "min max", "histogram": "hist bin_edges", "histogramdd": "hist bin_edges"}
@@ -54,48 +45,63 @@ def _entries(name: str, input: Tensor, dim: Any) -> None:
         raise IndexError(f"{name}(): Expected reduction dim {axis + input.ndim} to have non-zero size. The shape is {list(input.shape)}.")
 
 
-# -- orders ----------------------------------------------------------------------------------------
-
-
+@public(method=True, out=True)
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """(values, indices) in order along dim; equal entries keep their order, nan is the largest."""
+    """(values, indices) in order along dim; equal entries keep their order, nan is the largest.
+
+    >>> sort(tensor([3, 1, 2])).indices
+    tensor([1, 2, 0])
+    """
     return _along(rows.sort, input, dim, descending=descending)
 
 
+@public(method=True)
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
-    """The indices that sort along dim."""
+    """The indices that sort along dim.
+
+    Shapes: the result has the input's; int64.
+
+    >>> argsort(tensor([3, 1, 2]))
+    tensor([1, 2, 0])
+    """
     axis = axis_of(dim, require_tensor(input, "argsort").ndim)
     if axis is None:
         return new_tensor(np.int64(0))
     return apply(rows.argsort, (input,), {"axis": axis, "descending": descending})  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def msort(input: Tensor) -> Tensor:
     """The values in order along dim 0."""
     return sort(input, 0)[0]  # type: ignore[no-any-return]
 
 
+@public(method=True, out=True)
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest (or smallest) entries along dim, in order, and where they are."""
+    """The k largest (or smallest) entries along dim, in order, and where they are.
+
+    >>> topk(tensor([3., 1., 2.]), 2).values
+    tensor([3., 2.])
+    """
     axis = axis_of(dim, require_tensor(input, "topk").ndim)
     if not 0 <= k <= (1 if axis is None else input.payload.shape[axis]):
         raise RuntimeError(f"selected index k out of range: k is {k}, and the shape {list(input.shape)}")
     return _along(rows.topk, input, dim, k=k, largest=largest)
 
 
+@public(method=True, out=True)
 def cummax(input: Tensor, dim: int) -> Any:
     """The largest entry so far along dim, and where it is (of equals, the last)."""
     return _along(rows.cummax, input, dim)
 
 
+@public(method=True, out=True)
 def cummin(input: Tensor, dim: int) -> Any:
     """The smallest entry so far along dim, and where it is (of equals, the last)."""
     return _along(rows.cummin, input, dim)
 
 
-# -- ranks -----------------------------------------------------------------------------------------
-
-
+@public(method=True, out=True)
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The k-th smallest entry along dim (k from 1), and where it is."""
     axis = axis_of(dim, require_tensor(input, "kthvalue").ndim)
@@ -118,19 +124,21 @@ def _middle(name: str, of_all: Op, along: Op, doc: str) -> Any:
     function.__doc__ = f"""{doc} Of two in the middle the lower one; along one dim (values, indices).
 
 Over the whole tensor equal entries share the gradient; along a dim the entry at `indices` gets it all."""
-    return function
+    return public(method=True)(function)
 
 
 median = _middle("median", rows.median, rows.median_along, "The entry in the middle, nan if there is one.")
 nanmedian = _middle("nanmedian", rows.nanmedian, rows.nanmedian_along, "The entry in the middle of those that are not nan.")
 
 
+@public(method=True)
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
     """The most frequent entry along dim (the smallest of several), and where it is."""
     _entries("mode", input, dim)
     return _along(rows.mode, input, dim, keepdims=keepdim)
 
 
+@public(method=True, out=True)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
     """(min, max), of all entries or along dim. Ties share the gradient."""
     if require_tensor(input, "aminmax").payload.size == 0 and dim is None:
@@ -141,7 +149,8 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
     return results["aminmax"](amin(input, dims, keepdim), amax(input, dims, keepdim))
 
 
-@gives_its_own
+@public(method=True, out=True)
+@returns_fresh_memory
 def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
     """The values below which a fraction q (a number or a 1-d tensor) of the entries lies; nan if there is one.
 
@@ -150,7 +159,8 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
 
-@gives_its_own
+@public(method=True, out=True)
+@returns_fresh_memory
 def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
     """`quantile` of the entries that are not nan."""
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
@@ -204,15 +214,16 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     return out  # type: ignore[no-any-return]
 
 
-# -- finding and counting: no gradient ---------------------------------------------------------------
-
-
+@public(out=True)
 @one_by_one
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False, side: str | None = None,
                  sorter: Any = None) -> Tensor:  # fmt: skip
     """Where the values would have to be inserted to keep the last dim of the sequence in order.
 
     Before equal entries, or behind them if `right`. All dims but the last must match, unless the sequence is 1-d.
+
+    >>> searchsorted(tensor([1, 3, 5]), 4)
+    tensor(2)
     """
     require_tensor(sorted_sequence, "searchsorted", "sorted_sequence")
     values = input if isinstance(input, Tensor) else new_tensor(dtypes.cast(input, sorted_sequence.payload.dtype))
@@ -254,6 +265,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
     return new_tensor(np.asarray(found).astype(np.int32 if out_int32 else np.int64)[()])
 
 
+@public(out=True)
 @one_by_one
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The bucket between sorted boundaries (1-d) that each value falls into."""
@@ -267,9 +279,14 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
+@public(method=True)
 @one_by_one
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
-    """How often each of 0, 1, 2 ... occurs in a 1-d tensor of natural numbers; or the sums of their weights."""
+    """How often each of 0, 1, 2 ... occurs in a 1-d tensor of natural numbers; or the sums of their weights.
+
+    >>> bincount(tensor([0, 2, 2]))
+    tensor([1, 0, 2])
+    """
     a = require_tensor(input, "bincount").numbers()
     if a.dtype in dtypes.FLOATING or a.dtype == np.bool_:
         raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{input.dtype.title}'. It counts integers.")
@@ -296,6 +313,7 @@ def _range(name: str, a: Any, low: float, high: float, room: float) -> tuple[flo
     return (low - room, high + room) if low == high else (low, high)
 
 
+@public(method=True, out=True)
 @one_by_one
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many entries fall into each of `bins` equal parts of [min, max] (0, 0: of their own range)."""
@@ -306,6 +324,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     return new_tensor(np.histogram(a, bins, (low, high))[0].astype(a.dtype))
 
 
+@public(method=True)
 @one_by_one
 def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """(hist, bin_edges): counts, or sums of weights, in `bins` equal parts of a range, or between the edges that bins lists."""
@@ -324,6 +343,7 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
     return results["histogram"](new_tensor(found.astype(a.dtype)), new_tensor(edges.astype(a.dtype)))
 
 
+@public()
 def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """(hist, list of bin_edges) of points: input (..., D), hist with one dim for each coordinate.
 
@@ -354,6 +374,7 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
     return results["histogramdd"](new_tensor(found.astype(a.dtype)), [new_tensor(e.astype(a.dtype)) for e in edges])
 
 
+@public()
 @one_by_one
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each of the elements is among the test elements. One of the two may be a number."""
@@ -363,9 +384,14 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     return new_tensor(np.isin(a, b, invert=invert)[()])
 
 
+@public(method=True)
 @one_by_one
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    """The different entries in order, or the different slices along dim; on request where each entry went, and the counts."""
+    """The different entries in order, or the different slices along dim; on request where each entry went, and the counts.
+
+    >>> unique(tensor([3, 1, 3]))
+    tensor([1, 3])
+    """
     a = require_tensor(input, "unique").numbers()
     axis = None if dim is None else axis_of(dim, a.ndim)
     if dim is not None and axis is None:
@@ -378,6 +404,7 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     return _without_derivative(made, input, *(("_unique2", "Unique2Backward0") if dim is None else ("unique_dim", "UniqueDimBackward0")))
 
 
+@public(method=True)
 @one_by_one
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The entries (or slices along dim) without those that equal the one before."""
@@ -395,7 +422,7 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 
 
 def _without_derivative(made: Any, input: Tensor, function: str, node: str) -> Any:
-    underived(made[0] if isinstance(made, tuple) else made, (input,), function, node)
+    mark_not_differentiable(made[0] if isinstance(made, tuple) else made, (input,), function, node)
     return made
 
 

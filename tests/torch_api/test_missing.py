@@ -5,7 +5,7 @@ import importlib
 import pytest
 
 import autolab
-from autolab.torch_api.absent import TENSOR, Absent, NotHere, nearest, watch
+from autolab.torch_api.missing import TENSOR, MissingMethod, MissingName, explain_missing, nearest
 
 
 @pytest.mark.parametrize(("ask", "words"), [
@@ -31,19 +31,19 @@ def test_programs_may_ask_whether_something_is_there():
 
 def test_the_text_is_made_when_it_is_read(monkeypatch):
     asked = []
-    error = Absent("module has no attribute 'x'", "x", lambda: asked.append(1) or [])
+    error = MissingName("module has no attribute 'x'", "x", lambda: asked.append(1) or [])
     assert asked == []
     assert "has no attribute 'x'" in str(error) and asked == [1]
 
 
 def test_names_that_are_not_there_are_not_listed():
-    missing = [name for name in TENSOR if isinstance(vars(autolab.Tensor).get(name), NotHere)]
+    missing = [name for name in TENSOR if isinstance(vars(autolab.Tensor).get(name), MissingMethod)]
     assert missing and not set(missing) & set(dir(autolab.ones(1)))
     assert {"sum", "backward", "grad", "shape"} <= set(dir(autolab.ones(1)))
 
 
 def test_a_method_that_comes_later_takes_the_place():
-    name = next(name for name in TENSOR if isinstance(vars(autolab.Tensor).get(name), NotHere))
+    name = next(name for name in TENSOR if isinstance(vars(autolab.Tensor).get(name), MissingMethod))
     stand_in = vars(autolab.Tensor)[name]
     setattr(autolab.Tensor, name, lambda self: 7)
     try:
@@ -57,7 +57,7 @@ def test_a_module_that_loads_late_still_does():
 
     module = ModuleType("late")
     module.__getattr__ = lambda name: 3 if name == "there" else (_ for _ in ()).throw(AttributeError(name))
-    watch(module)
+    explain_missing(module)
     assert module.there == 3
     with pytest.raises(AttributeError, match="module 'late' has no attribute 'thre'"):
         _ = module.thre
@@ -71,7 +71,7 @@ def test_only_whole_names_are_near():
 
 
 def test_a_traceback_calls_it_as_python_does():
-    assert Absent.__name__ == "AttributeError"
+    assert MissingName.__name__ == "AttributeError"
 
 
 def test_an_import_of_what_is_absent_says_what_to_use():

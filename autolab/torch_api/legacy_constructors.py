@@ -13,12 +13,8 @@ from autolab.engine.tensor import SAME, Tensor, new_tensor
 from autolab.size import Size
 from autolab.torch_api.creation import as_array, finish
 from autolab.torch_api.device import require_cpu
+from autolab.torch_api.public import method, public
 from autolab.torch_api.settings import strided
-
-TITLES = [f"{d.title}Tensor" for d in dtypes.ALL]
-# What this module gives: functions of the package, methods of Tensor.
-FUNCTIONS = " ".join(["get_device is_same_size is_signed typename", *TITLES])
-METHODS = "cuda get_device is_pinned is_same_size is_set_to is_shared is_signed new pin_memory xpu"
 
 
 class TypeOfTensor(type):
@@ -29,7 +25,7 @@ class TypeOfTensor(type):
     def __call__(cls, *args: Any, device: Any = None) -> Tensor:
         if device is not None:
             require_cpu(device)
-        return made(args, cls.dtype.numpy, cls.__name__)
+        return from_arguments(args, cls.dtype.numpy, cls.__name__)
 
     def __instancecheck__(cls, thing: Any) -> bool:
         return isinstance(thing, Tensor) and thing.payload.dtype == cls.dtype.numpy
@@ -38,7 +34,7 @@ class TypeOfTensor(type):
         return f"<class 'torch.{cls.__name__}'>"
 
 
-def made(args: tuple[Any, ...], dtype: Any, name: str) -> Tensor:
+def from_arguments(args: tuple[Any, ...], dtype: Any, name: str) -> Tensor:
     """From sizes, uninitialised; or from one sequence, array or tensor, its numbers."""
     if all(isinstance(a, int) and not isinstance(a, bool) for a in args) or (len(args) == 1 and type(args[0]) is Size):
         return finish(np.empty(args[0] if args and type(args[0]) is Size else args or (0,), dtype))
@@ -53,62 +49,72 @@ def made(args: tuple[Any, ...], dtype: Any, name: str) -> Tensor:
 
 def _typed(d: dtypes.dtype) -> Any:
     doc = f"A tensor of {d.name}, from sizes (uninitialised) or from a sequence; `torch.tensor(..., dtype={d!r})` is the newer way."
-    return TypeOfTensor(f"{d.title}Tensor", (), {"dtype": d, "__doc__": doc, "__module__": __name__})
+    return public()(TypeOfTensor(f"{d.title}Tensor", (), {"dtype": d, "__doc__": doc, "__module__": __name__}))
 
 
-globals().update(zip(TITLES, map(_typed, dtypes.ALL)))
+HalfTensor, BFloat16Tensor = _typed(dtypes.float16), _typed(dtypes.bfloat16)
+FloatTensor, DoubleTensor = _typed(dtypes.float32), _typed(dtypes.float64)
+ByteTensor, CharTensor, ShortTensor = _typed(dtypes.uint8), _typed(dtypes.int8), _typed(dtypes.int16)
+IntTensor, LongTensor, BoolTensor = _typed(dtypes.int32), _typed(dtypes.int64), _typed(dtypes.bool_)
 
 
-# -- facts -----------------------------------------------------------------------------------------------
-
-
+@method
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """Raises AssertionError: there is no such device."""
     require_cpu("cuda")
     return self
 
 
+@method
 def xpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """Raises AssertionError: there is no such device."""
     raise AssertionError("Torch not compiled with XPU enabled: autolab computes on the CPU.")
 
 
+@method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Raises RuntimeError: memory is pinned for a device, and there is none."""
     raise RuntimeError("Cannot access accelerator device when none is available. autolab computes on the CPU: leave pin_memory out.")
 
 
+@public(method=True)
 def get_device(input: Tensor) -> int:
     """-1: the number of the CPU."""
     return -1
 
 
+@method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """False."""
+    """False: memory is pinned for a device, and there is none."""
     return False
 
 
+@method
 def is_shared(self: Tensor) -> bool:
     """False: memory belongs to one process."""
     return False
 
 
+@public(method=True)
 def is_signed(self: Tensor) -> bool:
     """Whether the dtype holds negative numbers."""
     return self.dtype.is_signed  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def is_same_size(self: Tensor, other: Tensor) -> bool:
     """Whether the two have one shape."""
     return self.shape == other.shape
 
 
+@method
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
     """Whether the two look at the same entries of the same memory."""
     a, b = self.writable_array(), tensor.writable_array()
     return bool(a.__array_interface__ == b.__array_interface__)
 
 
+@public()
 def typename(obj: Any) -> str:
     """The name of the type of a thing: `torch.FloatTensor` for a tensor of float32."""
     if isinstance(obj, Tensor):
@@ -117,9 +123,10 @@ def typename(obj: Any) -> str:
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
+@method
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
     """A tensor of the same dtype, from sizes (uninitialised) or from a sequence. `new_tensor` and `new_empty` are the newer ways."""
-    return made(args, self.payload.dtype, "new")
+    return from_arguments(args, self.payload.dtype, "new")
 
 
 def volatile(self: Tensor) -> bool:
@@ -212,11 +219,17 @@ FACTS = {
     "is_cpu": True, "is_mps": False, "is_xpu": False, "is_xla": False, "is_meta": False, "is_quantized": False, "is_nested": False,
     "is_mkldnn": False, "is_sparse_csr": False, "is_ipu": False, "is_maia": False, "is_mtia": False, "is_vulkan": False,
     "data": property(data, _set_data, _delete_data),
-    "output_nr": property(lambda self: 0 if self.edge is None else self.edge[1]),
-    "retains_grad": property(lambda self: self.edge is not None and self.extra is not None and self.extra.retains),
-    "_base": property(lambda self: None if self.view_info is None else self.view_info.base),
-    "layout": property(lambda self: strided), "name": None, "volatile": property(volatile),
+    "output_nr": property(lambda self: 0 if self.edge is None else self.edge[1], doc="Which result of its node this is; 0 for a leaf."),
+    "retains_grad": property(
+        lambda self: self.edge is not None and self.extra is not None and self.extra.retains,
+        doc="Whether `.grad` of this result is kept, which `retain_grad` asks for.",
+    ),
+    "_base": property(
+        lambda self: None if self.view_info is None else self.view_info.base, doc="The tensor whose memory this view looks into, or None."
+    ),
+    "layout": property(lambda self: strided, doc="How entries are stored: `torch.strided`, always."),
+    "name": None, "volatile": property(volatile),
     "grad_dtype": property(_grad_dtype, _set_grad_dtype),
-    "_grad_fn": property(lambda self: self.grad_fn, _set_grad_fn, _cannot_delete("_grad_fn")),
+    "_grad_fn": property(lambda self: self.grad_fn, _set_grad_fn, _cannot_delete("_grad_fn"), "`grad_fn`; None detaches it."),
     "_backward_hooks": property(_backward_hooks, _set_backward_hooks, _cannot_delete("_backward_hooks")),
 }  # fmt: skip

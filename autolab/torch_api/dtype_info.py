@@ -8,12 +8,10 @@ import numpy as np
 
 from autolab import dtypes
 from autolab.engine.tensor import Tensor
-
-# What this module gives: functions of the package.
-FUNCTIONS = "can_cast finfo iinfo promote_types result_type"
-METHODS = ""
+from autolab.torch_api.public import public
 
 
+@public()
 class finfo:
     """The limits of a floating dtype (by default the default one): bits, eps, max, min, tiny, smallest_normal, resolution.
 
@@ -40,6 +38,7 @@ class finfo:
         return f"finfo({', '.join(f'{n}={getattr(self, n):g}' for n in names)}, dtype={self.dtype})"
 
 
+@public()
 class iinfo:
     """The limits of an integer dtype: bits, max, min. Raises TypeError for floating dtypes.
 
@@ -66,6 +65,7 @@ def _dtype(type: Any, function: str) -> Any:
     return type
 
 
+@public()
 def promote_types(type1: Any, type2: Any) -> Any:
     """The smallest dtype that holds both, a float for a float and an integer.
 
@@ -75,11 +75,13 @@ def promote_types(type1: Any, type2: Any) -> Any:
     return dtypes.of(dtypes.promote_types(_dtype(type1, "promote_types").numpy, _dtype(type2, "promote_types").numpy))
 
 
+@public()
 def result_type(tensor1: Any, tensor2: Any) -> Any:
     """The dtype that an operation on these two (tensors or numbers) computes in."""
     return dtypes.of(dtypes.result_type([t.payload if isinstance(t, Tensor) else t for t in (tensor1, tensor2)]))
 
 
+@public()
 def can_cast(from_: Any, to: Any) -> bool:
     """Whether a dtype may become another in place: not a float an integer, nor anything else bool."""
     return dtypes.category(_dtype(from_, "can_cast").numpy) <= dtypes.category(_dtype(to, "can_cast").numpy)

@@ -17,23 +17,11 @@ from autolab.rules import shape as rows
 from autolab.size import Size
 from autolab.torch_api import creation, index, shape
 from autolab.torch_api.dims import axis_of, require_tensor, sizes_of, whole
-from autolab.torch_api.layout import gives_its_own
-
-# What this module gives: functions of the package, methods of Tensor.
-FUNCTIONS = (
-    "argwhere atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes cartesian_prod column_stack combinations "
-    "diag diag_embed diagflat dsplit dstack fliplr flipud hsplit hstack meshgrid repeat_interleave rot90 "
-    "split_with_sizes tensor_split tril_indices triu_indices unravel_index unsafe_chunk unsafe_split vsplit vstack"
-)
-METHODS = (
-    "argwhere diag diag_embed diagflat dsplit fliplr flipud hsplit repeat_interleave rot90 split_with_sizes "
-    "tensor_split unsafe_chunk unsafe_split vsplit"
-)
-OUT = "column_stack diag dstack hstack vstack"
-ALIASES = {"row_stack": "vstack", "swapdims": "transpose"}
+from autolab.torch_api.layout import returns_fresh_memory
+from autolab.torch_api.public import declare, public
 
 
-def several(name: str, given: tuple[Any, ...]) -> list[Tensor]:
+def tensor_list(name: str, given: tuple[Any, ...]) -> list[Tensor]:
     """Tensors given one by one, or as one sequence. Raises TypeError for what is no Tensor."""
     if len(given) == 1 and isinstance(given[0], list | tuple):
         given = tuple(given[0])
@@ -44,17 +32,12 @@ def clone(t: Tensor) -> Tensor:
     return apply(copies.clone, (t,), {})  # type: ignore[no-any-return]
 
 
-# -- at least so many dims -----------------------------------------------------------------------
-
-
 def _at_least(name: str, raise_dims: Callable[[Tensor], Tensor], doc: str) -> Any:
     def function(*tensors: Any) -> Any:
-        out = tuple(raise_dims(t) for t in several(name, tensors))
+        out = tuple(raise_dims(t) for t in tensor_list(name, tensors))
         return out[0] if len(tensors) == 1 and isinstance(tensors[0], Tensor) else out
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return declare(function, name, doc)
 
 
 def _matrix(t: Tensor) -> Tensor:
@@ -72,32 +55,28 @@ atleast_2d = _at_least("atleast_2d", _matrix, "With dims of length 1 in front, s
 atleast_3d = _at_least("atleast_3d", _block, "With dims of length 1 around, so that there are three: a vector is (1, n, 1).")
 
 
-# -- joining -------------------------------------------------------------------------------------
-
-
-def _joined(name: str, dim: Callable[[Tensor], int], prepare: Any, doc: str) -> Any:
+def _joined(name: str, dim: Callable[[Tensor], int], prepare: Any, doc: str, aliases: str = "") -> Any:
     def function(tensors: Sequence[Tensor]) -> Tensor:
-        ready = [prepare(t) for t in several(name, (tensors,))]
+        ready = [prepare(t) for t in tensor_list(name, (tensors,))]
         if not ready:
             raise RuntimeError(f"{name} expects a non-empty TensorList")
         return shape.cat(ready, dim(ready[0]))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return declare(function, name, doc, out=True, aliases=aliases)
 
 
 hstack = _joined("hstack", lambda t: 0 if t.ndim == 1 else 1, atleast_1d, "Join side by side: along dim 1, vectors along dim 0.")
-vstack = _joined("vstack", lambda t: 0, atleast_2d, "Join below one another: along dim 0, vectors as rows.")
+vstack = _joined("vstack", lambda t: 0, atleast_2d, "Join below one another: along dim 0, vectors as rows.", "row_stack")
 dstack = _joined("dstack", lambda t: 2, atleast_3d, "Join behind one another: along dim 2.")
 column_stack = _joined(
     "column_stack", lambda t: 1, lambda t: shape.reshape(t, -1, 1) if t.ndim < 2 else t, "Join side by side, vectors as columns."
 )
 
 
+@public()
 def block_diag(*tensors: Tensor) -> Tensor:
     """The matrices along the diagonal of a larger one, zeros elsewhere; vectors count as rows."""
-    blocks = several("block_diag", tensors)
+    blocks = tensor_list("block_diag", tensors)
     for i, b in enumerate(blocks):
         if b.ndim > 2:
             raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {b.ndim} dimensions")
@@ -112,9 +91,15 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return shape.cat(out, 0)
 
 
+@public()
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """The coordinates of a grid: for vectors of lengths n, m, ... one tensor of shape (n, m, ...) each ("ij"), or (m, n, ...) ("xy")."""
-    axes = several("meshgrid", tensors)
+    """The coordinates of a grid: for vectors of lengths n, m, ... one tensor of shape (n, m, ...) each ("ij"), or (m, n, ...) ("xy").
+
+    >>> meshgrid(tensor([1, 2]), tensor([3, 4]), indexing="ij")[0]
+    tensor([[1, 1],
+            [2, 2]])
+    """
+    axes = tensor_list("meshgrid", tensors)
     if not axes:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for t in axes:
@@ -129,9 +114,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     return tuple(shape.transpose(g, 0, 1) if indexing == "xy" and len(grids) > 1 else g for g in grids)
 
 
+@public()
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All ways to take one entry of each vector, as rows: (n, m, ...) of them; of one vector the vector itself."""
-    vectors = several("cartesian_prod", tensors)
+    vectors = tensor_list("cartesian_prod", tensors)
     for t in vectors:
         if t.ndim != 1:
             raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
@@ -140,8 +126,15 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return shape.stack([shape.reshape(g, -1) for g in meshgrid(vectors, indexing="ij")], 1)
 
 
+@public()
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
-    """All ways to choose r entries of a vector, as rows, in the order of itertools.combinations."""
+    """All ways to choose r entries of a vector, as rows, in the order of itertools.combinations.
+
+    >>> combinations(tensor([1, 2, 3]))
+    tensor([[1, 2],
+            [1, 3],
+            [2, 3]])
+    """
     if require_tensor(input, "combinations").ndim != 1:
         raise RuntimeError(f"Expect a 1D vector, but got shape {list(input.shape)}")
     if r < 0:
@@ -153,6 +146,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     return index.getitem(input, new_tensor(chosen))
 
 
+@public()
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to. Raises RuntimeError if there is none."""
     for s in shapes:
@@ -174,28 +168,21 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(found)
 
 
-# -- cutting -------------------------------------------------------------------------------------
-
-
+@public(method=True)
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Cut along a dim into pieces of the lengths listed."""
     return shape.split(input, list(split_sizes), dim)
 
 
-def unsafe_split(tensor: Tensor, split_size: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Cut as split() does. (In PyTorch the pieces are no views, and may be written to.)"""
-    return tuple(clone(part) for part in shape.split(tensor, split_size, dim))
-
-
-def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """Cut as chunk() does. (In PyTorch the pieces are no views, and may be written to.)"""
-    return tuple(clone(part) for part in shape.chunk(input, chunks, dim))
-
-
+@public(method=True)
 def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
 ) -> tuple[Tensor, ...]:
-    """Cut along a dim into so many pieces of (almost) equal length, or before each of the indices listed."""
+    """Cut along a dim into so many pieces of (almost) equal length, or before each of the indices listed.
+
+    >>> tensor_split(arange(5), 2)
+    (tensor([0, 1, 2]), tensor([3, 4]))
+    """
     if require_tensor(input, "tensor_split").ndim == 0:
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     where = next(w for w in (indices_or_sections, indices, sections) if w is not None)
@@ -238,9 +225,7 @@ def _split_along(name: str, dim: int, least: int, doc: str) -> Any:
                 )
         return tensor_split(input, where, along)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
-    return function
+    return declare(function, name, doc, method=True)
 
 
 hsplit = _split_along("hsplit", 1, 1, "Cut side by side: along dim 1, a vector along dim 0.")
@@ -248,11 +233,13 @@ vsplit = _split_along("vsplit", 0, 2, "Cut above and below: along dim 0.")
 dsplit = _split_along("dsplit", 2, 3, "Cut in front and behind: along dim 2.")
 
 
-# -- repeating and turning -----------------------------------------------------------------------
-
-
+@public(method=True)
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
-    """Each entry so many times in a row, along dim or over the flattened tensor; a tensor of counts alone gives the indices."""
+    """Each entry so many times in a row, along dim or over the flattened tensor; a tensor of counts alone gives the indices.
+
+    >>> repeat_interleave(tensor([1, 2]), 2)
+    tensor([1, 1, 2, 2])
+    """
     require_tensor(input, "repeat_interleave")
     if repeats is None:  # the counts themselves
         if input.ndim != 1 or input.payload.dtype.kind != "i":
@@ -289,6 +276,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
     return index.index_select(input, axis, new_tensor(np.repeat(np.arange(n), counts)))
 
 
+@public(method=True)
 def fliplr(input: Tensor) -> Tensor:
     """Left and right exchanged: flip(1)."""
     if require_tensor(input, "fliplr").ndim < 2:
@@ -296,6 +284,7 @@ def fliplr(input: Tensor) -> Tensor:
     return shape.flip(input, 1)
 
 
+@public(method=True)
 def flipud(input: Tensor) -> Tensor:
     """Top and bottom exchanged: flip(0)."""
     if require_tensor(input, "flipud").ndim < 1:
@@ -303,7 +292,8 @@ def flipud(input: Tensor) -> Tensor:
     return shape.flip(input, 0)
 
 
-@gives_its_own
+@public(method=True)
+@returns_fresh_memory
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by k quarters of a circle in the plane of two dims, from the first towards the second."""
     n, dims = require_tensor(input, "rot90").ndim, list(dims)
@@ -326,17 +316,21 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return shape.flip(shape.transpose(input, first, second), second)
 
 
-# -- diagonals -----------------------------------------------------------------------------------
-
-
+@public(method=True, out=True)
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros."""
+    """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros.
+
+    >>> diag(tensor([1, 2]))
+    tensor([[1, 0],
+            [0, 2]])
+    """
     n = require_tensor(input, "diag").ndim
     if n not in (1, 2):
         raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
     return diag_embed(input, diagonal) if n == 1 else clone(shape.diagonal(input, diagonal))
 
 
+@public(method=True)
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The last dim on the diagonals of matrices of zeros, which stand in dim1 and dim2 of the result."""
     n = require_tensor(input, "diag_embed").ndim + 1
@@ -351,16 +345,19 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return apply(rows.diagonal_scatter, (input,), settings)  # type: ignore[no-any-return]
 
 
+@public(method=True)
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """All entries on the diagonal of a matrix of zeros."""
     return diag_embed(shape.reshape(require_tensor(input, "diagflat"), -1), offset)
 
 
+@public()
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
     """The places of the lower triangle of a (row, col) matrix, as two rows of indices."""
     return _triangle("tril_indices", np.tril, row, col, offset, dtype)
 
 
+@public()
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
     """The places of the upper triangle of a (row, col) matrix, as two rows of indices."""
     return _triangle("triu_indices", np.triu, row, col, offset, dtype)
@@ -374,6 +371,7 @@ def _triangle(name: str, keep: Any, row: int, col: int, offset: int, dtype: Any)
     return new_tensor(where.astype(np.int64 if dtype is None else dtypes.to_numpy(dtype)))
 
 
+@public()
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """From places in the flattened tensor to one index for each dim of a tensor of this shape."""
     if require_tensor(indices, "unravel_index", "indices").payload.dtype.kind not in "iu":
@@ -385,6 +383,7 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     return tuple(indices // s % n if n else indices for s, n in zip(steps, lengths))  # type: ignore[operator]
 
 
+@public(method=True)
 def argwhere(input: Tensor) -> Tensor:
     """The places of the entries that are not zero, as rows of indices."""
     return index.nonzero(input)  # type: ignore[no-any-return]

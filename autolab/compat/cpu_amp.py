@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autolab import amp, dtypes
-from autolab.cuda.amp import warn
+from autolab.compat.cuda_amp import warn
 
 __all__ = ["GradScaler", "autocast"]
 

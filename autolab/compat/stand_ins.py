@@ -1,0 +1,259 @@
+"""PyTorch's modules about devices, compilers and processes that are not here: one table of what each of their names gives.
+
+`import autolab.cuda` and `torch.backends.cudnn.benchmark = True` work: a module is made from the table when it is first asked for. The
+text says what a function does; a string in place of a table is the module of autolab that stands there under another name.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from types import ModuleType, SimpleNamespace
+from typing import Any, Final
+
+from autolab.torch_api.generator import manual_seed
+
+
+def refuse(error: type[Exception], text: str) -> Callable[..., Any]:
+    """A function that raises this."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        raise error(text)
+
+    return function
+
+
+AVAILABLE = {"is_available": ("False: autolab computes on the CPU.", lambda: False)}
+BUILT = {"is_built": ("False: autolab computes on the CPU.", lambda: False)}
+DEVICE = {
+    "device_count": ("0: there is no such device.", lambda: 0),
+    "synchronize": ("Nothing: every operation has ended when it returns.", lambda device=None: None),
+}
+MEMORY = {"empty_cache": ("Nothing: there is no cache.", lambda: None), "manual_seed": manual_seed}
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seed the random functions, as manual_seed does: there are no other devices."""
+    manual_seed(seed)
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Nothing for an empty list. Raises AssertionError for states of devices that there are not."""
+    if len(list(new_states)):
+        no_cuda("set_device")[1]()
+
+
+def no_cuda(name: str) -> tuple[str, Callable[..., Any]]:
+    text = f"Torch not compiled with CUDA enabled: cuda.{name}() needs a device, and autolab computes on the CPU."
+    return "Raises AssertionError: there is no device.", refuse(AssertionError, text)
+
+
+CUDA = {
+    **AVAILABLE, **DEVICE, **MEMORY,
+    "current_device": no_cuda("current_device"),
+    "get_device_capability": no_cuda("get_device_capability"),
+    "get_device_name": no_cuda("get_device_name"),
+    "get_device_properties": no_cuda("get_device_properties"),
+    "get_rng_state": no_cuda("get_rng_state"),
+    "get_rng_state_all": ("An empty list: a state for each device, and there is none.", lambda: []),  # noqa: PIE807 - a function without arguments
+    "ipc_collect": ("Nothing: there is nothing to collect.", lambda: None),
+    "is_bf16_supported": ("False: there is no device that could.", lambda including_emulation=True: False),
+    "is_initialized": ("False: there is no device to prepare.", lambda: False),
+    "manual_seed_all": manual_seed_all,
+    "max_memory_allocated": ("0 bytes: there is no device memory.", lambda device=None: 0),
+    "max_memory_reserved": ("0 bytes: there is no device memory.", lambda device=None: 0),
+    "memory_allocated": ("0 bytes: there is no device memory.", lambda device=None: 0),
+    "memory_reserved": ("0 bytes: there is no device memory.", lambda device=None: 0),
+    "reset_peak_memory_stats": ("Nothing: there is nothing to count.", lambda device=None: None),
+    "set_device": no_cuda("set_device"),
+    "set_rng_state_all": set_rng_state_all,
+}  # fmt: skip
+CPU = {
+    "current_device": ('The name of the device, "cpu".', lambda: "cpu"),
+    "device_count": ("1: the CPU is one device.", lambda: 1),
+    "is_available": ("True: everything is computed there.", lambda: True),
+    "synchronize": DEVICE["synchronize"],
+}
+
+
+# Kernels of attention: all mean the same sums.
+attention_kernels = {"flash": True, "math": True, "mem_efficient": True, "cudnn": True}
+
+
+def switch(kernel: str) -> dict[str, Any]:
+    def enable(enabled: bool) -> None:
+        attention_kernels[kernel] = bool(enabled)
+
+    return {
+        f"enable_{kernel}_sdp": ("Remember a choice of kernel, which changes nothing.", enable),
+        f"{kernel}_sdp_enabled": ("What was chosen last, True at first.", lambda: attention_kernels[kernel]),
+    }
+
+
+@contextmanager
+def sdp_kernel(
+    enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
+) -> Iterator[None]:
+    """Choices of kernel for a block; the old name of `nn.attention.sdpa_kernel`."""
+    before = dict(attention_kernels)
+    attention_kernels.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
+    try:
+        yield
+    finally:
+        attention_kernels.update(before)
+
+
+BACKENDS_CUDA = {
+    **BUILT, **switch("cudnn"), **switch("flash"), **switch("math"), **switch("mem_efficient"),
+    "matmul": SimpleNamespace(
+        allow_tf32=False, allow_fp16_reduced_precision_reduction=True, allow_bf16_reduced_precision_reduction=True),
+    "preferred_linalg_library": ("LAPACK, whatever is preferred.", lambda backend=None: "default"),
+    "sdp_kernel": sdp_kernel,
+}  # fmt: skip
+CUDNN = {
+    **AVAILABLE, "allow_tf32": False, "benchmark": False, "deterministic": True, "enabled": True,
+    "version": ("None: cuDNN is not here.", lambda: None),
+}  # fmt: skip
+
+
+def no_group(name: str) -> dict[str, Any]:
+    text = (
+        f"distributed.{name}() needs a group of processes, and autolab computes in one. Run the program without its launcher "
+        "(no RANK in the environment); DataLoader(num_workers=...) loads data in others."
+    )
+    return {name: ("Raises RuntimeError: there is no group of processes.", refuse(RuntimeError, text))}
+
+
+DISTRIBUTED = {
+    "is_available": ("False: autolab computes in one process.", lambda: False),
+    "is_initialized": ("False: there is no group of processes.", lambda: False),
+    "is_nccl_available": ("False: there is no device to talk to.", lambda: False),
+    "is_torchelastic_launched": ("False: there is no group of processes.", lambda: False),
+    **no_group("all_gather"), **no_group("all_reduce"), **no_group("barrier"), **no_group("broadcast"),
+    **no_group("destroy_process_group"), **no_group("get_rank"), **no_group("get_world_size"), **no_group("init_process_group"),
+    **no_group("reduce"),
+}  # fmt: skip
+
+
+def no_archive(name: str, instead: str) -> tuple[str, Callable[..., Any]]:
+    text = f"torch.jit.{name}: autolab has no TorchScript archives. {instead}"
+    return "Raises RuntimeError: there are no TorchScript archives.", refuse(RuntimeError, text)
+
+
+ITSELF = ("The function itself: Python functions run as they are.", lambda fn: fn)
+MODULE_ITSELF = ("The module itself: Python functions run as they are.", lambda mod, *args, **kwargs: mod)
+JIT = {
+    "Attribute": ("The value, whatever its type is said to be.", lambda value, type: value),
+    "Final": Final,
+    "annotate": ("The value, whatever its type is said to be.", lambda the_type, the_value: the_value),
+    "export": ITSELF,
+    "fork": ("The result, computed at once.", lambda func, *args, **kwargs: func(*args, **kwargs)),
+    "freeze": MODULE_ITSELF,
+    "ignore": (
+        "As decorator, with or without arguments: the function itself.",
+        lambda drop=False, **kwargs: drop if callable(drop) else lambda function: function,
+    ),
+    "is_scripting": ("False: nothing is compiled by TorchScript.", lambda: False),
+    "is_tracing": ("False: nothing is compiled by TorchScript.", lambda: False),
+    "load": no_archive("load", "Build the model and load its weights: model.load_state_dict(torch.load(path))."),
+    "optimize_for_inference": MODULE_ITSELF,
+    "save": no_archive("save", "Save the weights: torch.save(model.state_dict(), path)."),
+    "script": ("The function, module or class itself.", lambda obj, *args, **kwargs: obj),
+    "script_if_tracing": ITSELF,
+    "script_method": ITSELF,
+    "trace": (
+        "The function or module itself: nothing is recorded, so branches stay branches.",
+        lambda func, example_inputs=None, *args, **kwargs: func,
+    ),
+    "unused": ITSELF,
+    "wait": ("The result, which fork has computed.", lambda future: future),
+    "_overload": ITSELF,
+    "_overload_method": ITSELF,
+}
+
+
+def wrap(fn_or_name: Any) -> Any:
+    """What it gets: a function that a tracer would leave whole. Raises RuntimeError for what is neither a function nor a name."""
+    if not callable(fn_or_name) and not isinstance(fn_or_name, str):
+        raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
+    return fn_or_name
+
+
+MODULES: dict[str, Any] = {
+    "autolab._C": "autolab.compat.c_module",
+    "autolab.accelerator": (
+        "What programs ask of `torch.accelerator` before they choose a device: there is none.",
+        {**AVAILABLE, **DEVICE, "current_accelerator": ("None: there is no accelerator.", lambda check_available=False: None)},
+    ),
+    "autolab.backends": (
+        "What programs set and ask about kernels: settings are taken and change nothing, and what is asked for is not there.",
+        {name: f"autolab.backends.{name}" for name in ("cuda", "cudnn", "mkldnn", "mps")},
+    ),
+    "autolab.backends.cuda": ("CUDA is not there. Its switches can be set, and change nothing.", BACKENDS_CUDA),
+    "autolab.backends.cudnn": ("cuDNN is not there. Its switches can be set, and change nothing.", CUDNN),
+    "autolab.backends.mkldnn": ("oneDNN is not used: NumPy brings its own BLAS.", AVAILABLE),
+    "autolab.backends.mps": ("Metal is not used.", {**AVAILABLE, **BUILT}),
+    "autolab.cpu": ("`torch.cpu`: the place where everything is.", {"amp": "autolab.cpu.amp", **CPU}),
+    "autolab.cpu.amp": "autolab.compat.cpu_amp",
+    "autolab.cuda": (
+        "What programs ask of `torch.cuda` before they choose a device: there is none, and this says so.",
+        {"amp": "autolab.cuda.amp", **CUDA},
+    ),
+    "autolab.cuda.amp": "autolab.compat.cuda_amp",
+    "autolab.distributed": (
+        "What programs ask of `torch.distributed` before they use several processes: it is not available, and the rest refuses.",
+        DISTRIBUTED,
+    ),
+    "autolab.fx": (
+        "Of PyTorch's graphs of programs, the mark that libraries put on their functions. `autolab.trace.record` shows the graph of a run.",
+        {"wrap": wrap},
+    ),
+    "autolab.hub": "autolab.compat.hub",
+    "autolab.jit": ("TorchScript's decorators: Python functions run as they are, so each gives back what it gets.", JIT),
+    "autolab.random": "autolab.torch_api.generator",
+    "autolab.mps": ("What programs ask of `torch.mps`: there is no such device.", {**DEVICE, **MEMORY}),
+    "autolab.xpu": ("What programs ask of `torch.xpu`: there is no such device.", {**AVAILABLE, **DEVICE, **MEMORY}),
+}
+
+
+class StandIn(Loader):
+    """Fills a module from its table."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__doc__, contents = MODULES[module.__name__]
+        module.__dict__["__all__"] = sorted(name for name in contents if not name.startswith("_"))
+        for name, value in contents.items():
+            if isinstance(value, str):
+                value = importlib.import_module(value)
+            elif isinstance(value, tuple):
+                doc, value = value
+                if value.__name__ in ("<lambda>", "function", "enable"):
+                    value.__name__ = value.__qualname__ = name
+                    value.__doc__ = doc
+            setattr(module, name, value)
+
+
+class Alias(Loader):
+    """Gives a module of autolab under another name: the same module."""
+
+    def __init__(self, module: str) -> None:
+        self.module = module
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self.module)
+        self.spec = module.__spec__  # the import system is about to put another there
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec
+
+
+def find_spec(fullname: str) -> ModuleSpec | None:
+    """How to make a module of the table; None if it has no such module."""
+    entry = MODULES.get(fullname)
+    if entry is None:
+        return None
+    return ModuleSpec(fullname, Alias(entry) if isinstance(entry, str) else StandIn(), is_package=True)

@@ -1,0 +1,80 @@
+"""The dims of matrices exchanged: `x.T` and its relatives."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from autolab.engine.tensor import Tensor
+from autolab.rules import shape as rows
+from autolab.torch_api.public import public
+from autolab.torch_api.shape import permute, transpose
+
+
+@public(method=True)
+def t(input: Tensor) -> Tensor:
+    """The transpose of a matrix. Raises RuntimeError for more than two dims."""
+    if input.ndim > 2:
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
+    return rows.t.run(input, settings={})  # type: ignore[no-any-return]
+
+
+IDENTITY = "Tensor.{} is deprecated on 0-D tensors. This function is the identity in these cases."
+TURNED: dict[str, Any] = {"axes": (-1, -2)}
+
+
+def T(self: Tensor) -> Tensor:
+    """The dims in reverse order."""
+    if self.payload.ndim == 2:
+        return rows.transpose.run(self, settings=TURNED)  # type: ignore[no-any-return]
+    warnings.warn(
+        "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a future "
+        "release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "
+        "dimensions of a tensor."
+        if self.ndim
+        else IDENTITY.format("T"),
+        UserWarning,
+        stacklevel=2,
+    )
+    return permute(self, tuple(range(-1, -self.ndim - 1, -1)))
+
+
+def mT(self: Tensor) -> Tensor:
+    """The last two dims swapped."""
+    if not self.ndim:
+        warnings.warn(IDENTITY.format("mT"), UserWarning, stacklevel=2)
+        return self
+    if self.ndim < 2:
+        raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+    return transpose(self, -2, -1)
+
+
+def mH(self: Tensor) -> Tensor:
+    """The last two dims swapped (and conjugated, were there complex numbers)."""
+    if not self.ndim:
+        warnings.warn("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().", UserWarning, stacklevel=2)
+        return self
+    if self.ndim < 2:
+        raise RuntimeError(f"tensor.mH is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+    return transpose(self, -2, -1)
+
+
+def H(self: Tensor) -> Tensor:
+    """The transpose of a matrix (its conjugate, too, were there complex numbers)."""
+    if not self.ndim:
+        warnings.warn("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().", UserWarning, stacklevel=2)
+        return self
+    if self.ndim != 2:
+        raise RuntimeError(
+            f"tensor.H is only supported on matrices (2-D tensors). Got {self.ndim}-D tensor."
+            + (" For batches of matrices, consider using tensor.mH" if self.ndim > 2 else "")
+        )
+    return permute(self, tuple(range(-1, -self.ndim - 1, -1)))
+
+
+@public(method=True)
+def adjoint(input: Tensor) -> Tensor:
+    """The last two dims swapped (and conjugated, were there complex numbers)."""
+    if input.ndim < 2:
+        raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor.")
+    return transpose(input, -2, -1)

@@ -1,0 +1,45 @@
+"""What is public is declared once, at its definition; `__all__` lists it."""
+
+from collections import Counter
+from types import ModuleType
+
+import pytest
+
+import autolab
+from autolab.compat.stand_ins import MODULES
+from autolab.torch_api.public import DECLARED
+
+
+def test_what_the_package_lists_is_what_it_has():
+    declared = {name for d in DECLARED if d.package for name in d.names}
+    held = {name for name, value in vars(autolab).items() if not isinstance(value, ModuleType)}
+    public = {name for name in declared | held | {*autolab._NAMES} if not name.startswith("_")}
+    assert public - {*autolab.__all__} == set()
+    assert [name for name in autolab.__all__ if not hasattr(autolab, name)] == []
+
+
+def test_a_name_is_declared_once():
+    for forms in ("package", "method"):
+        counts = Counter(name for d in DECLARED if getattr(d, forms) for name in d.names)
+        assert [name for name, count in counts.items() if count > 1] == []
+
+
+def test_the_special_functions_are_listed():
+    from autolab import special
+
+    assert sorted(name for name in vars(special) if name[0].isalpha()) == sorted(special.__all__)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_of_the_table_is_imported_like_others(name):
+    module = __import__(name, fromlist=["x"])
+    assert module.__doc__ and all(hasattr(module, n) for n in module.__all__)
+    assert all(getattr(module, n).__doc__ for n in module.__all__ if callable(getattr(module, n)))
+
+
+def test_functions_of_the_table_share_no_state():
+    from autolab.backends import cuda
+
+    cuda.enable_flash_sdp(False)
+    assert not cuda.flash_sdp_enabled() and cuda.math_sdp_enabled()
+    cuda.enable_flash_sdp(True)
