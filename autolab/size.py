@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from typing import Any
 
 
@@ -30,3 +32,23 @@ class Size(tuple[int, ...]):
 
     def __add__(self, other: Any) -> Size:
         return Size(tuple(self) + tuple(other))
+
+
+def broadcast_error(shapes: list[tuple[int, ...]]) -> RuntimeError | None:
+    """Two among these shapes that do not broadcast, as an error."""
+    for a, b in itertools.combinations(shapes, 2):
+        for back, (m, n) in enumerate(zip(reversed(a), reversed(b)), 1):
+            if m != n and 1 not in (m, n):
+                return RuntimeError(
+                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
+                    f"{max(len(a), len(b)) - back}. The shapes are {list(a)} and {list(b)}: they are compared from the right, and "
+                    "two lengths fit if they are equal or one of them is 1. unsqueeze or reshape one of them."
+                )
+    return None
+
+
+def shapes_in(error: ValueError) -> list[tuple[int, ...]]:
+    """The shapes that NumPy names when it cannot broadcast."""
+    if not str(error).startswith("operands could not be broadcast"):
+        return []
+    return [tuple(int(n) for n in shape.split(",") if n) for shape in re.findall(r"\(([\d,]*)\)", str(error))]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autolab.autograd.running import running
 from autolab.dtypes import FLOATING
-from autolab.engine.backward import running
 from autolab.engine.modes import modes
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from autolab.autograd.context import FunctionCtx
 from autolab.autograd.mutation import allow_mutation_on_saved_tensors, increment_version
+from autolab.autograd.running import running
 from autolab.autograd.saved import SavedTensor
-from autolab.engine.backward import running
 from autolab.engine.modes import modes
 from autolab.engine.node import Edge, Like, edge_of
 from autolab.engine.node import Node as EngineNode

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autolab.engine.backward import run, running
+from autolab.autograd.running import running
+from autolab.engine.backward import run
 from autolab.engine.tensor import Tensor
 
 __all__ = ["Variable"]

@@ -14,8 +14,8 @@ from autolab.autograd.context import Error
 from autolab.autograd.function import Function
 from autolab.autograd.grad_mode import is_grad_enabled
 from autolab.autograd.graph import will_run
+from autolab.autograd.running import running
 from autolab.autograd.saved import SavedTensor
-from autolab.engine.backward import running
 from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad, Node, edge_of
 from autolab.engine.saved import save

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from autolab.dtypes import FLOATING, NARROW, downcast, promote, upcast
+from autolab.dtypes import NARROW, downcast, promote, upcast
 from autolab.engine.inplace import View
 from autolab.engine.modes import modes
 from autolab.engine.record import record
-from autolab.engine.tensor import Op, Tensor, apart, new_tensor
+from autolab.engine.tensor import Op, Tensor, new_tensor
+from autolab.size import broadcast_error
 
 
 def apply(op: Op, args: Any, settings: dict[str, Any]) -> Any:
@@ -98,24 +99,14 @@ def half_dtype(op: Op, raw: list[Any]) -> np.dtype[Any] | None:
 
 
 def promote_operands(op: Op, raw: list[Any]) -> list[Any]:
-    """Bring the operands to one dtype, as PyTorch promotes them. Nothing to do in the usual case: all the same float already."""
-    first = raw[op.promoted_inputs[0]]
-    kind = type(first)
-    if kind is np.ndarray:
-        if first.dtype in FLOATING and all(type(raw[i]) is kind and raw[i].dtype == first.dtype for i in op.promoted_inputs):
-            return raw
-    operands = promote([raw[i] for i in op.promoted_inputs], op.promote == "float")
-    if len(operands) == len(raw):
-        return operands
-    raw = list(raw)
-    for i, operand in zip(op.promoted_inputs, operands):
-        raw[i] = operand
-    return raw
+    """Bring the operands to one dtype, as PyTorch promotes them."""
+    operands = dict(zip(op.promoted_inputs, promote([raw[i] for i in op.promoted_inputs], op.promote == "float")))
+    return [operands.get(i, value) for i, value in enumerate(raw)]
 
 
 def explained(op: Op, error: Exception, raw: list[Any]) -> Exception:
     """NumPy's complaint about shapes that do not broadcast in PyTorch's words, with both shapes and what to do; else as it is."""
-    return (apart([np.shape(a) for a in raw]) if op.kind == "elementwise" else None) or error
+    return (broadcast_error([np.shape(a) for a in raw]) if op.kind == "elementwise" else None) or error
 
 
 def looks_into(out: Any, raw: np.ndarray[Any, Any]) -> bool:

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -53,7 +51,7 @@ def steps(
     pending: dict[Edge, Any] = {}  # gradients on their way, by the edge they take; one edge of a node is the node itself
     for start, g in zip(starts, gradients):
         pending[start] = pending[start] + g if start in pending else g
-    number, node = next_pass(), None  # noqa: F841  for `running`
+    number, node = next_pass(), None  # noqa: F841  for autolab.autograd.running
     queue: deque[Any] = deque([leaf for leaf, edges in waiting.items() if not edges])  # a root that is itself a leaf
     queue.extend(order)
     while queue:
@@ -145,34 +143,14 @@ def run(roots: list[Any], gradients: list[Any], **options: Any) -> None:
 
 def elsewhere(work: Callable[[], None]) -> None:
     """Do it in another thread, which has a stack of its own, while this one waits: it takes over all that this one is doing."""
-    state, errors = {**vars(modes), "passes": 0}, []
+    from concurrent.futures import ThreadPoolExecutor  # seldom needed, and slow to load
 
-    def take_over() -> None:
-        vars(modes).update(state)
-        try:
-            work()
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=take_over)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
+    state = {**vars(modes), "passes": 0}
+    with ThreadPoolExecutor(1, initializer=lambda: vars(modes).update(state)) as pool:
+        pool.submit(work).result()
 
 
 LOOPS = {steps.__code__}  # the functions that walk through a pass
-
-
-def running(codes: Any = LOOPS) -> dict[str, Any] | None:
-    """What the innermost pass of this thread is doing: the variables of `steps` (or `run`), which Python's stack already holds.
-
-    `number` tells passes apart, `node` is the one that runs. None outside of a pass.
-    """
-    frame = sys._getframe(1)
-    while frame is not None and frame.f_code not in codes:
-        frame = frame.f_back  # type: ignore[assignment]
-    return None if frame is None else frame.f_locals
 
 
 def schedule(starts: list[Edge]) -> tuple[list[Node], dict[Any, int]]:

@@ -61,16 +61,6 @@ class View:
             return cls(source, source.payload, made)
         return cls(window.base, window.memory, window.made or made)
 
-    @classmethod
-    def of_usual(cls, source: Tensor) -> View | None:
-        """The same for a shortcut, which knows that operations are recorded and that nobody watches."""
-        if type(source.version) is Untracked:
-            return None
-        window = source.view_info
-        if window is None:
-            return cls(source, source.payload, "")
-        return cls(window.base, window.memory, window.made)
-
     def part(self, view: np.ndarray[Any, Any]) -> Part:
         """Where in the base's memory an array lies."""
         offset = (address(view) - address(self.memory)) // view.itemsize if view.size else 0

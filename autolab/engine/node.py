@@ -8,11 +8,9 @@ A leaf tensor has no node of its own; gradients for it go to its *accumulator*, 
 from __future__ import annotations
 
 import itertools
-import re
 import threading
 import weakref
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from typing import Any, NamedTuple, Union
 
 import numpy as np
@@ -23,8 +21,8 @@ from autolab.dtypes import of as dtype_of
 from autolab.engine.hooks import Hooks, after, before, run_post_hooks, run_tensor_hooks
 from autolab.engine.modes import modes
 from autolab.engine.saved import FREED, Saved
-from autolab.engine.tensor import SAME, TABLE, Op, Plan, RemovableHandle, Tensor, apart, new_tensor
-from autolab.size import Size
+from autolab.engine.tensor import SAME, TABLE, Op, Plan, RemovableHandle, Tensor, new_tensor
+from autolab.size import Size, broadcast_error, shapes_in
 
 Edge = Union["Node", tuple["Node", int]]
 
@@ -191,7 +189,7 @@ class OpNode(Node):
                 else:
                     out[i] = found
         except ValueError as error:  # an unpack hook may bring back a value of any shape
-            raise apart(shapes_in(error)) or error from None
+            raise broadcast_error(shapes_in(error)) or error from None
         like = self.input_meta or [None] * len(out)
         out = [gi if gi is None or one is None else fit(gi, one) for gi, one in zip(out, like)]  # sums in float32, if narrow
         if self.plan.one_dtype and not self.narrow:  # and of any dtype
@@ -244,37 +242,14 @@ class MultiOpNode(OpNode):
         return super().vjp(whole, create_graph, values)
 
 
-def shapes_in(error: ValueError) -> list[tuple[int, ...]]:
-    """The shapes that NumPy names when it cannot broadcast."""
-    if not str(error).startswith("operands could not be broadcast"):
-        return []
-    return [tuple(int(n) for n in shape.split(",") if n) for shape in re.findall(r"\(([\d,]*)\)", str(error))]
-
-
 def fit(g: Any, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Any:
     """Undo on the way back what broadcasting and promotion did on the way in: sum the stretched axes, restore the dtype."""
     shape, dtype = like
-    if len(shape) == 1 and g.ndim == 2 and g.shape[1] == shape[0]:  # a bias under a batch, most often
-        g = column_sums(g)
-    else:
-        g = sum_to(g, shape)
-    return g if g.dtype is dtype or g.dtype == dtype else g.astype(dtype)
+    g = sum_to(g, shape)
+    return g if g.dtype == dtype else g.astype(dtype)
 
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
-
-
-@lru_cache(maxsize=128)
-def ones(length: int, dtype: np.dtype[Any]) -> ndarray[Any, Any]:
-    return np.ones(length, dtype)
-
-
-def column_sums(g: Any) -> Any:
-    """The sum of a matrix over its rows; of an array as a product with ones, for which BLAS needs half the time of np.sum."""
-    if type(g) is ndarray:
-        dtype = g.dtype
-        return ones(len(g), dtype).dot(g) if dtype is F32 or dtype is F64 else sum_to(g, g.shape[1:])
-    return TABLE["sum"](g, axis=-2, keepdims=False)
 
 
 def sum_to(g: Any, shape: tuple[int, ...]) -> Any:
@@ -359,7 +334,7 @@ def add_into(total: Tensor, g: Any) -> None:
         except ValueError:  # .data was given another shape since
             shapes = [total.payload.shape, g.shape]
             said = f"output with shape {list(shapes[0])} doesn't match the broadcast shape {list(shapes[1])}. Set .grad to None first."
-            raise apart(shapes) or RuntimeError(said) from None
+            raise broadcast_error(shapes) or RuntimeError(said) from None
     else:
         total.payload = total.payload + g
     total.version[0] += 1

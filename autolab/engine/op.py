@@ -142,18 +142,9 @@ class Op:
         if cls is None:
             plan = self.plan(mask)
             base = OpNode if self.outputs == 1 else MultiOpNode
-            members = {
-                "__slots__": (),
-                "op": self,
-                "plan": plan,
-                "holds_values": plan.holds_values,
-                "narrow": narrow,
-                "shown": self.shown(name),
-                "__module__": __name__,
-                **(self.generated("attributes", plan) or {}),
-            }
-            written = None if narrow else self.generated("run", plan)
-            if written is not None:
+            members = {"__slots__": (), "__module__": __name__, "op": self, "plan": plan, "holds_values": plan.holds_values}
+            members |= {"narrow": narrow, "shown": self.shown(name), **(self.generated("attributes", plan) or {})}
+            if not narrow and (written := self.generated("run", plan)) is not None:
                 members["run"] = written
             if not self.settings:
                 members["settings"] = {}  # of the class: saves a write for each node

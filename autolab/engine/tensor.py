@@ -307,19 +307,6 @@ class Tensor(TensorMethods):
         return ours(*args, **kwargs)
 
 
-def apart(shapes: list[tuple[int, ...]]) -> RuntimeError | None:
-    """Two among these shapes that do not broadcast, as an error."""
-    for a, b in itertools.combinations(shapes, 2):
-        for back, (m, n) in enumerate(zip(reversed(a), reversed(b)), 1):
-            if m != n and 1 not in (m, n):
-                return RuntimeError(
-                    f"The size of tensor a ({m}) must match the size of tensor b ({n}) at non-singleton dimension "
-                    f"{max(len(a), len(b)) - back}. The shapes are {list(a)} and {list(b)}: they are compared from the right, and "
-                    "two lengths fit if they are equal or one of them is 1. unsqueeze or reshape one of them."
-                )
-    return None
-
-
 def must_be_floating(t: Tensor, opening: str) -> None:
     """Raise, with these opening words, for a tensor that can have no gradient."""
     if t.payload.dtype not in dtypes.FLOATING:

@@ -15,8 +15,8 @@ import numpy as np
 from autolab.dtypes import FLOATING
 from autolab.engine.apply import apply_general, explained, looks_into, not_a_tensor, top_transform
 from autolab.engine.inplace import View
-from autolab.engine.modes import modes, slow_threads
-from autolab.engine.node import OpNode, accumulator, edge_of, fit, next_number
+from autolab.engine.modes import Untracked, modes, slow_threads
+from autolab.engine.node import OpNode, accumulator, edge_of, next_number
 from autolab.engine.op import Op, Out, Plan, Setting, Shape, Slot, Value
 from autolab.engine.record import changed_inputs
 from autolab.engine.saved import FREED, NEVER, NEVER_WRITTEN, with_history
@@ -24,15 +24,25 @@ from autolab.engine.tensor import Tensor, blank
 from autolab.fast.codegen import NAMES, define
 from autolab.fast.inline import inlined, product
 from autolab.fast.kernel import KERNELS, load_kernels
+from autolab.fast.sums import fit
 
 MOST_INPUTS = 3
 OPERANDS = (Tensor, int, float, np.generic, np.ndarray)
+
+
+def usual_view(source: Tensor) -> View | None:
+    """`View.of`, where operations are recorded and nobody watches."""
+    if type(source.version) is Untracked:
+        return None
+    view = source.view_info
+    return View(source, source.payload, "") if view is None else View(view.base, view.memory, view.made)
+
 
 NAMES.update(
     {
         "FLOATING": FLOATING, "FREED": FREED, "F32": np.dtype(np.float32), "F64": np.dtype(np.float64),
         "NEVER": NEVER, "NEVER_WRITTEN": NEVER_WRITTEN, "with_history": with_history,
-        "Tensor": Tensor, "View": View, "accumulator": accumulator, "edge_of": edge_of, "explained": explained,
+        "Tensor": Tensor, "View": View, "usual_view": usual_view, "accumulator": accumulator, "edge_of": edge_of, "explained": explained,
         "f32": np.float32, "f64": np.float64, "fit": fit, "general_run": OpNode.run, "apply_general": apply_general,
         "looks_into": looks_into, "modes": modes, "ndarray": np.ndarray, "new": object.__new__, "blank": blank,
         "next_number": next_number, "not_a_tensor": not_a_tensor, "operands": OPERANDS, "product": product, "shape_of": np.shape,
@@ -92,7 +102,7 @@ def forward_source(op: Op, names: dict[str, Any], recorded: bool = True, checks_
     if op.view:
         lines += [
             f"    if looks_into(out, raw_{first}):",
-            f"        t.view_info, t.version = View.{'of_usual' if recorded else 'of'}({first}), {first}.version",
+            f"        t.view_info, t.version = {'usual_view' if recorded else 'View.of'}({first}), {first}.version",
             *(["        if t.view_info is None:  # of an inference tensor: one too", "            return t"] if recorded else []),
             "    else:",
             "        t.version = [0]",

@@ -77,7 +77,7 @@ def joined(z):
     return np.reshape(z, (z.shape[0] * z.shape[1], *z.shape[2:]))
 
 
-def apart(z, size):
+def split_samples(z, size):
     return np.reshape(z, (size, z.shape[0] // size, *z.shape[1:]))
 
 
@@ -98,7 +98,7 @@ def all_leading(values, batched, size):
 
 def conv_batch(x, weight, bias, batched, size, row, settings):
     if batched == (True, False, False):
-        return apart(row(joined(x), weight, bias, **settings), size)
+        return split_samples(row(joined(x), weight, bias, **settings), size)
     x, weight, bias = all_leading((x, weight, bias), batched, size)
     bias = bias if bias is None else np.reshape(bias, (-1,))
     return out_of_channels(row(into_channels(x), joined(weight), bias, **settings | {"groups": size * settings["groups"]}), size)
@@ -106,13 +106,13 @@ def conv_batch(x, weight, bias, batched, size, row, settings):
 
 def conv_input_batch(g, weight, batched, size, row, settings):
     if batched == (True, False):
-        return apart(row(joined(g), weight, **settings), size)
+        return split_samples(row(joined(g), weight, **settings), size)
     g, weight = all_leading((g, weight), batched, size)
     return out_of_channels(row(into_channels(g), joined(weight), **settings | {"groups": size * settings["groups"]}), size)
 
 
 def conv_weight_batch(g, x, row, size, settings):
-    return apart(row(into_channels(g), into_channels(x), **settings | {"groups": size * settings["groups"]}), size)
+    return split_samples(row(into_channels(g), into_channels(x), **settings | {"groups": size * settings["groups"]}), size)
 
 
 # -- the rows ------------------------------------------------------------------------------------------

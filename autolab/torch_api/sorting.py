@@ -23,10 +23,22 @@ from autolab.torch_api.public import public
 from autolab.torch_api.reduce import amax, amin
 from autolab.torch_api.sampling import one_by_one
 
-PAIRS = dict.fromkeys("sort topk kthvalue median nanmedian mode cummax cummin".split(), "values indices")
-PAIRS |= {"aminmax": "min max", "histogram": "hist bin_edges", "histogramdd": "hist bin_edges"}
-results = {name: named(name, fields, __name__) for name, fields in PAIRS.items()}
-globals().update({f"{name}_result": cls for name, cls in results.items()})
+sort_result = named("sort", "values indices", __name__)
+topk_result = named("topk", "values indices", __name__)
+kthvalue_result = named("kthvalue", "values indices", __name__)
+median_result = named("median", "values indices", __name__)
+nanmedian_result = named("nanmedian", "values indices", __name__)
+mode_result = named("mode", "values indices", __name__)
+cummax_result = named("cummax", "values indices", __name__)
+cummin_result = named("cummin", "values indices", __name__)
+aminmax_result = named("aminmax", "min max", __name__)
+histogram_result = named("histogram", "hist bin_edges", __name__)
+histogramdd_result = named("histogramdd", "hist bin_edges", __name__)
+results = {
+    "sort": sort_result, "topk": topk_result, "kthvalue": kthvalue_result, "median": median_result,
+    "nanmedian": nanmedian_result, "mode": mode_result, "cummax": cummax_result, "cummin": cummin_result,
+    "aminmax": aminmax_result, "histogram": histogram_result, "histogramdd": histogramdd_result,
+}  # fmt: skip
 
 
 def _along(row: Op, input: Tensor, dim: Any, **settings: Any) -> Any:

@@ -20,7 +20,7 @@ from autolab import dtypes
 from autolab.autograd.api import backward as run_backward
 from autolab.autograd.function import Function
 from autolab.autograd.graph import saved_tensors_hooks
-from autolab.engine.backward import running
+from autolab.autograd.running import running
 from autolab.engine.modes import modes, recording
 from autolab.engine.node import edge_of
 from autolab.engine.tensor import Tensor, new_tensor

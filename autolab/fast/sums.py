@@ -1,0 +1,34 @@
+"""Sums over the rows of a matrix as products with ones, for which BLAS needs half the time of np.sum."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from autolab.engine.node import F32, F64, sum_to
+from autolab.engine.node import fit as plain_fit
+from autolab.engine.tensor import TABLE
+
+
+@lru_cache(maxsize=128)
+def ones(length: int, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    return np.ones(length, dtype)
+
+
+def column_sums(g: Any) -> Any:
+    """The sum of a matrix over its rows."""
+    if type(g) is np.ndarray:
+        dtype = g.dtype
+        return ones(len(g), dtype).dot(g) if dtype is F32 or dtype is F64 else sum_to(g, g.shape[1:])
+    return TABLE["sum"](g, axis=-2, keepdims=False)
+
+
+def fit(g: Any, like: tuple[tuple[int, ...], np.dtype[Any]]) -> Any:
+    """`fit` of autolab.engine.node: most often for a bias under a batch."""
+    shape, dtype = like
+    if len(shape) == 1 and g.ndim == 2 and g.shape[1] == shape[0]:
+        g = column_sums(g)
+        return g if g.dtype is dtype or g.dtype == dtype else g.astype(dtype)
+    return plain_fit(g, like)
