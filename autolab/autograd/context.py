@@ -11,7 +11,7 @@ import inspect
 import warnings
 import weakref
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,8 +21,7 @@ from autolab.engine.node import Edge, Node, next_number, sum_to
 from autolab.engine.saved import FREED, Packed, Saved, checked, save, show_value
 from autolab.engine.tensor import SAME, Tensor, new_tensor
 
-if TYPE_CHECKING:
-    from autolab.autograd.function import Function
+Function: TypeAlias = Any  # a subclass of the class that function.py defines
 
 
 class Call:

@@ -36,6 +36,14 @@ FUNCTIONS = {
 }  # fmt: skip
 LONG = r"\mathrm", r"\frac"  # words and fractions
 IN_MEMORY = {"np.array", "straight_at"}  # whose keywords say nothing of the value
+SUMS = {"np.sum": r"\sum", "sum_to": r"\sum", "np.prod": r"\prod", "np.max": r"\max", "np.min": r"\min", "np.mean": r"\mathrm{mean}"}
+SAME = {"np.expand_dims", "flat"}  # the same entries along other axes
+
+
+def is_arithmetic(formula):
+    """Whether a formula is made of arithmetic, sums and products of matrices, and nothing that only moves entries about."""
+    functions = {ast.unparse(node.func) for node in ast.walk(ast.parse(formula)) if isinstance(node, ast.Call)}
+    return functions <= {*CALLS, *FUNCTIONS, *SUMS, *SAME, "np.where", "keep", "softmax_values", "log_softmax_values", "softmax"}
 
 
 class NoMathematics(ValueError):
@@ -92,6 +100,14 @@ def typeset(node):
         case ast.IfExp(test, body, orelse):
             return cases([(body, test)], orelse), ATOM
         case ast.Subscript(value, ast.Tuple([])) | ast.Call(ast.Attribute(value, "astype")):
+            return typeset(value)
+        case ast.BinOp(left, ast.MatMult(), right):
+            return rf"{tex(left, SIGN)} \mathbin{{@}} {tex(right, SIGN)}", PRODUCT
+        case ast.Attribute(value, "mT" | "T"):
+            return rf"{tex(value, ATOM)}^\top", POWER
+        case ast.Call(function, [value, *_]) if ast.unparse(function) in SUMS:  # over the axes that the row names
+            return f"{SUMS[ast.unparse(function)]} {tex(value, SIGN)}", SIGN
+        case ast.Call(function, [value, *_]) if ast.unparse(function) in SAME:
             return typeset(value)
         case ast.Call(function, arguments):
             return call(ast.unparse(function), arguments, node.keywords)

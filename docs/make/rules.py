@@ -31,7 +31,7 @@ from autolab.rules import (
     written,
 )
 
-from .formulas import mathematics
+from .formulas import is_arithmetic, mathematics
 
 FAMILIES = {
     elementwise: "Entry by entry",
@@ -74,7 +74,8 @@ How to read a row:
   Settings of the call, such as `axis`, are kept too. An input that needs no gradient costs nothing: if only `x` needs one, `mul`
   keeps only `y`.
 - **in symbols** is the same as mathematics, where it is mathematics: first the result, then, after $\bar x =$, the gradient of $x$.
-  $[a < b]$ is 1 where the condition holds, 0 elsewhere. A product is one entry by entry.
+  $[a < b]$ is 1 where the condition holds, 0 elsewhere. A product is one entry by entry, $x \mathbin{@} y$ one
+  of matrices; sums run over the axes that the row names or that were stretched.
 - **kind** gives the other modes. *elementwise*: axes stretched by broadcasting are summed by the engine, so no formula mentions them.
   *linear*: the rule is the transpose. *bilinear*: linear in each of two inputs. *general*: only the rule is known. A *view* looks
   into its input's memory.
@@ -115,11 +116,17 @@ def backward(row):
 
 
 def symbols(row):
-    """The result and the gradients as mathematics: of rows that work entry by entry, for others move entries about."""
+    """The result and the gradients as mathematics; of rows that do not work entry by entry only what is arithmetic."""
+    texts = {"": row.forward_formula(), **{rf"\bar {letter(x)} = ": row.formula(x) for x in row.rules}}
     if row.kind != "elementwise":
-        return "-"
-    formulas = {"": mathematics(row.forward_formula()), **{rf"\bar {x} = ": mathematics(row.formula(x)) for x in row.rules if len(x) == 1}}
+        texts = {name: text for name, text in texts.items() if is_arithmetic(text) and not text.isidentifier()}
+    formulas = {name: mathematics(text) for name, text in texts.items()}
     return "<br>".join(f"${name}{formula}$" for name, formula in formulas.items() if formula) or "-"
+
+
+def letter(name):
+    """The name of an input as a symbol."""
+    return name if len(name) == 1 else rf"{{\mathrm{{{name}}}}}"
 
 
 def remembers(row):

@@ -42,7 +42,9 @@ FORMULAS = {
     "g - (x - y)": "g - (x - y)",
     "helper(x, y_shape)": r"\mathrm{helper}(x, \mathrm{y~shape})",
     "[f(i) for i in x]": None,
-    "np.sum(x, axis=axis)": None,
+    "np.sum(x * y, axis=axis)": r"\sum (x y)",
+    "g @ y.mT": r"g \mathbin{@} y^\top",
+    "np.roll(x, shift, axis=axis)": None,
 }  # fmt: skip
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 from autolab.engine.tensor import Tensor
 from autolab.nn.parameter import Parameter
 
-if TYPE_CHECKING:
-    from autolab.nn.modules.module import Module
+Module: TypeAlias = Any  # module.py, which is built on this
 
 
 class Tree:
@@ -26,7 +25,7 @@ class Tree:
             return
         if remove_duplicate:
             memo.add(self)
-        yield prefix, self  # type: ignore[misc]
+        yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
                 yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
