@@ -1,5 +1,6 @@
 """What is public is declared once, at its definition; `__all__` lists it."""
 
+import importlib
 from collections import Counter
 from types import ModuleType
 
@@ -43,3 +44,10 @@ def test_functions_of_the_table_share_no_state():
     cuda.enable_flash_sdp(False)
     assert not cuda.flash_sdp_enabled() and cuda.math_sdp_enabled()
     cuda.enable_flash_sdp(True)
+
+
+@pytest.mark.parametrize("name", ["nn", "nn.functional", "nn.modules", "nn.utils"])
+def test_what_is_listed_is_what_is_loaded_when_it_is_asked_for(name):
+    module = importlib.import_module(f"autolab.{name}")
+    homes = getattr(module, "_HOMES", None) or module.HOMES
+    assert {*homes} <= {*module.__all__} and [n for n in module.__all__ if not hasattr(module, n)] == []

@@ -9,6 +9,7 @@ from autolab.autograd.api import as_tuple, grad
 from autolab.autograd.gradcheck.mismatch import GradcheckError
 from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
+from autolab.torch_api.lazy import lazy as _lazy
 
 
 def gradcheck(
@@ -139,9 +140,4 @@ def gradgradcheck(
         raise explained from None
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("get_analytical_jacobian", "get_numerical_jacobian"):  # where PyTorch keeps them
-        from autolab.autograd.gradcheck import jacobians
-
-        return getattr(jacobians, name)
-    raise AttributeError(f"module 'autolab.autograd.gradcheck' has no attribute '{name}'")
+__getattr__ = _lazy(__name__, names=dict.fromkeys(["get_analytical_jacobian", "get_numerical_jacobian"], ".jacobians"))

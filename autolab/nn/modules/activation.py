@@ -12,6 +12,7 @@ from autolab.nn.modules.configured import REQUIRED, Configured
 from autolab.nn.modules.module import Module
 from autolab.nn.parameter import Parameter
 from autolab.torch_api.creation import empty
+from autolab.torch_api.lazy import lazy as _lazy
 
 _IN_PLACE = {"inplace": False}
 
@@ -421,9 +422,4 @@ class Softmax2d(Module):
         return F.softmax(input, -3)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "MultiheadAttention":  # here in PyTorch; in a file of its own, for it is a model rather than a function
-        from autolab.nn.modules.attention import MultiheadAttention
-
-        return MultiheadAttention
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = _lazy(__name__, names={"MultiheadAttention": "autolab.nn.modules.attention"})  # here in PyTorch

@@ -12,7 +12,12 @@ _HOMES = {
 }
 _FILES = "clip_grad convert_parameters fusion init parametrizations parametrize prune rnn stateless".split()
 
-__all__ = sorted([*_HOMES, "parametrizations", "parametrize", "prune", "rnn", "stateless"])
+__all__ = [
+    "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "fuse_conv_bn_eval", "fuse_conv_bn_weights",
+    "fuse_linear_bn_eval", "fuse_linear_bn_weights", "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize",
+    "prune", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init", "spectral_norm", "stateless", "vector_to_parameters",
+    "weight_norm",
+]  # fmt: skip
 
 __getattr__ = _lazy(__name__, _FILES, {name: f".{home}" for name, home in _HOMES.items()})
 
