@@ -113,7 +113,7 @@ class Finder(MetaPathFinder, Loader):
         if spec.name == "torch":
             return make_torch()
         if spec.name == "torch.version":
-            return sys.modules["torch"].version  # type: ignore[no-any-return]
+            return sys.modules["torch"].version
         return ModuleType("safetensors", "A package for `safetensors.torch`.")
 
     def exec_module(self, module: ModuleType) -> None:

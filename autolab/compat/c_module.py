@@ -33,7 +33,7 @@ def _current_graph_task_id() -> int:
 
 def _get_current_graph_task_keep_graph() -> bool:
     now = running()
-    return now is None or now["retain_graph"]  # type: ignore[no-any-return]
+    return now is None or now["retain_graph"]
 
 
 def _is_fwd_grad_enabled() -> bool:

@@ -52,7 +52,7 @@ def load_state_dict_from_url(
         raise FileNotFoundError(
             f"autolab fetches nothing from a network. Download {url} and put it at {path}, or build the model without weights."
         )
-    return load_file(path, map_location=map_location, weights_only=weights_only)  # type: ignore[no-any-return]
+    return load_file(path, map_location=map_location, weights_only=weights_only)
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:

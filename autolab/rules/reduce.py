@@ -20,7 +20,8 @@ def restore(a, shape, axis, keepdims):
 
 def spread(g, x_shape, axis, keepdims):
     """The gradient of a sum: every entry gets the gradient of the sum it went into."""
-    return np.broadcast_to(restore(g, x_shape, axis, keepdims), x_shape)
+    g = restore(g, x_shape, axis, keepdims)
+    return np.broadcast_to(g, x_shape)
 
 
 def count(shape, axis):

@@ -176,12 +176,12 @@ def _not_numbers(data: Any, sample: Any) -> Exception:
 def _entries(data: Any, dims: int, wanted: Any) -> Any:
     """Nested sequences, among them tensors, as lists of `dims` levels; what is a tensor below them becomes a number."""
     if dims and (isinstance(data, list | tuple | range) or (isinstance(data, Tensor) and data.ndim)):
-        return [_entries(d, dims - 1, wanted) for d in data]  # type: ignore[attr-defined]
+        return [_entries(d, dims - 1, wanted) for d in data]
     if not isinstance(data, Tensor):
         return data
     if wanted is not None and wanted.kind in "iu":
-        return wanted.type(operator.index(data))  # type: ignore[call-overload]
-    return data.payload.dtype.type(builtins.float(data) if data.payload.dtype in dtypes.FLOATING else int(data))  # type: ignore[arg-type]
+        return wanted.type(operator.index(data))
+    return data.payload.dtype.type(builtins.float(data) if data.payload.dtype in dtypes.FLOATING else int(data))
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -189,7 +189,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     if device is not None:
         require_cpu(device)
     if isinstance(data, Tensor):
-        return data if dtype is None or dtypes.to_numpy(dtype) == data.payload.dtype else data.to(dtype)  # type: ignore[attr-defined,no-any-return]
+        return data if dtype is None or dtypes.to_numpy(dtype) == data.payload.dtype else data.to(dtype)
     return new_tensor(as_array(data, dtype))
 
 
@@ -262,7 +262,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, r
 def _number(value: Any, what: str) -> Any:
     """A Python number out of a number or a one-entry tensor. Raises TypeError otherwise."""
     if isinstance(value, Tensor):
-        return value.item()  # type: ignore[attr-defined]
+        return value.item()
     if not isinstance(value, int | float | np.generic):
         raise TypeError(f"{what} must be Number, not {type(value).__name__}")
     return value

@@ -19,7 +19,7 @@ from autolab.torch_api.shape import cat, movedim
 
 def _narrowed(x: Tensor, axis: int, start: int, stop: int | None) -> Tensor:
     """A range of entries along one axis."""
-    return x[(slice(None),) * (axis % x.ndim) + (slice(start, stop),)]  # type: ignore[index,no-any-return]
+    return x[(slice(None),) * (axis % x.ndim) + (slice(start, stop),)]
 
 
 @public(method=True, out=True)
@@ -50,8 +50,8 @@ def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None
     x = x if n else input
     for _ in range(builtins.min(n, x.shape[axis])):
         later, earlier = _narrowed(x, axis, 1, None), _narrowed(x, axis, 0, -1)
-        x = later != earlier if x.payload.dtype == np.bool_ else later - earlier  # type: ignore[operator]
-    return clone(x) if x is input else x  # type: ignore[no-any-return]
+        x = later != earlier if x.payload.dtype == np.bool_ else later - earlier
+    return clone(x) if x is input else x
 
 
 @public()
@@ -68,7 +68,7 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     axes = [axis_of(d, x.ndim) for d in dims]
     for a in axes:
         if axes.count(a) > 1:
-            raise RuntimeError(f"dim {a + x.ndim} appears multiple times in the list of dims")  # type: ignore[operator]
+            raise RuntimeError(f"dim {a + x.ndim} appears multiple times in the list of dims")
     spacing = 1 if spacing is None else spacing
     many = isinstance(spacing, list | tuple)
     spacings = list(spacing) if many else [spacing] * len(dims)
@@ -127,7 +127,7 @@ def _areas(name: str, y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Any:
             raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
     else:
         if x.ndim < y.ndim:
-            at = x.reshape((1,) * (y.ndim - x.ndim) + tuple(x.shape))  # type: ignore[attr-defined]
+            at = x.reshape((1,) * (y.ndim - x.ndim) + tuple(x.shape))
         at = movedim(at, axis, -1)
     return heights * (at[..., 1:] - at[..., :-1]) / 2
 
@@ -197,7 +197,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
     apart = x - average
     scaled = apart if weights is None else apart * weights
     out = div(apart @ scaled.mT, free)
-    return out.reshape(()) if x.shape[0] == 1 else out  # type: ignore[no-any-return]
+    return out.reshape(()) if x.shape[0] == 1 else out
 
 
 @public(method=True)
@@ -207,9 +207,9 @@ def corrcoef(input: Tensor) -> Tensor:
         raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
     c: Any = cov(input)
     if c.ndim == 0:
-        return c / c  # type: ignore[no-any-return]
+        return c / c
     spread = pow(c.diagonal(), 0.5)
-    return clamp(c / spread.reshape(-1, 1) / spread, -1, 1)  # type: ignore[attr-defined]
+    return clamp(c / spread.reshape(-1, 1) / spread, -1, 1)
 
 
 @public(method=True, out=True)
@@ -222,7 +222,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     tensor(5.)
     """
     require_tensor(other, "dist", "other", 2)
-    return norm(require_tensor(input, "dist") - other, p)  # type: ignore[operator]
+    return norm(require_tensor(input, "dist") - other, p)
 
 
 @public(method=True, inplace=True, out=True)
@@ -238,7 +238,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     axis = axis_of(dim, x.ndim)
     size: Any = norm(x, p, [a for a in range(-x.ndim, 0) if a != axis], True)
     too_long = size > maxnorm
-    return x * (maxnorm / (size + 1e-7)).where(too_long, new_tensor(np.ones((), x.payload.dtype)[()]))  # type: ignore[no-any-return]
+    return x * (maxnorm / (size + 1e-7)).where(too_long, new_tensor(np.ones((), x.payload.dtype)[()]))
 
 
 @method
@@ -251,4 +251,4 @@ def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     if extra < 0 or any(m not in (1, n) for m, n in zip(shape, input.shape[builtins.max(extra, 0) :])):
         raise RuntimeError(f"size {{{list(shape)}}} is not expandable to size {{{list(input.shape)}}}.")
     dims = [d for d, n in enumerate(input.shape) if d < extra or (shape[d - extra] == 1 and n != 1)]
-    return forget_base(sum(input, dims, True).reshape(shape)) if dims else input  # type: ignore[attr-defined,no-any-return]
+    return forget_base(sum(input, dims, True).reshape(shape)) if dims else input

@@ -25,7 +25,7 @@ def axis_of(dim: Any, ndim: int) -> int | None:
         raise IndexError(f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})")
     if ndim == 0:
         return None
-    return dim if dim < 0 else dim - ndim  # type: ignore[no-any-return]
+    return dim if dim < 0 else dim - ndim
 
 
 def axes_of(dim: Any, ndim: int) -> tuple[int, ...] | None:
@@ -109,11 +109,11 @@ def require_floats(t: Tensor, kernel: str) -> None:
 
 def evened_out(name: str, *tensors: Tensor) -> bool:
     """Whether autocast is on, and brings these tensors to one dtype for that function: then they may come in several."""
-    return modes.autocast is not None and modes.autocast.evens_out(name, tensors)  # type: ignore[no-any-return]
+    return modes.autocast is not None and modes.autocast.evens_out(name, tensors)
 
 
 def to_floats(t: Tensor) -> Tensor:
     """Integers and bools in the default floating dtype; floats as they are."""
     if t.payload.dtype in dtypes.FLOATING:
         return t
-    return t.to(dtypes.of(dtypes.default.floating))  # type: ignore[attr-defined,no-any-return]
+    return t.to(dtypes.of(dtypes.default.floating))

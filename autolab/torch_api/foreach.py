@@ -43,7 +43,7 @@ def for_each(name: str, writes: bool) -> Callable[..., Any]:
 
 def norm(self: Sequence[Tensor], ord: Any = 2, dtype: Any = None) -> tuple[Tensor, ...]:
     """The norm of each tensor of a list."""
-    return tuple(t.norm(ord, dtype=dtype) for t in self)  # type: ignore[attr-defined]
+    return tuple(t.norm(ord, dtype=dtype) for t in self)
 
 
 TABLE: dict[str, Callable[..., Any]] = {"_foreach_norm": norm}

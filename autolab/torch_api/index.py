@@ -62,7 +62,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
             out = _select(out, dim - out.payload.ndim, item)
     if not simple and any(isinstance(a, np.ndarray) for a in advanced):
         return pick(out, tuple(advanced))
-    return apply(strided.alias, (self,), {}) if out is self else out  # type: ignore[no-any-return]
+    return apply(strided.alias, (self,), {}) if out is self else out
 
 
 def expand_key(self: Tensor, key: Key) -> list[Any]:
@@ -141,7 +141,7 @@ def _select(input: Tensor, axis: int, index: int) -> Tensor:
     n = input.payload.shape[axis]
     if not -n <= index < n:
         raise IndexError(f"index {index} is out of bounds for dimension {axis + input.ndim} with size {n}")
-    return apply(rows.select, (input,), {"key": (..., index, *(slice(None),) * (-axis - 1))})  # type: ignore[no-any-return]
+    return apply(rows.select, (input,), {"key": (..., index, *(slice(None),) * (-axis - 1))})
 
 
 def cut(input: Tensor, dim: int, piece: slice) -> Tensor:
@@ -154,7 +154,7 @@ def cut(input: Tensor, dim: int, piece: slice) -> Tensor:
         if not step:
             raise ValueError("slice step cannot be zero")
         raise ValueError("step must be greater than zero: use flip() to reverse a dim")
-    return apply(rows.slice_, (input,), {"key": from_the_end(input.payload.ndim, dim, piece)})  # type: ignore[no-any-return]
+    return apply(rows.slice_, (input,), {"key": from_the_end(input.payload.ndim, dim, piece)})
 
 
 def _plain(end: Any) -> bool:
@@ -188,7 +188,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 def pick(input: Tensor, key: Key) -> Tensor:
     """x[key] with integer or boolean arrays among the items: a copy."""
     try:
-        return apply(rows.index, (input,), {"key": key})  # type: ignore[no-any-return]
+        return apply(rows.index, (input,), {"key": key})
     except IndexError:
         check_key(input, key)  # says it in PyTorch's words
         raise
@@ -220,7 +220,7 @@ def index_tensor(index: Any, name: str) -> Tensor:
     if index.payload.dtype.kind not in "iu":
         expected = f"{name}(): Expected dtype int32/int64 for index"
         raise RuntimeError(f"{expected}, but got {index.dtype}. Convert it first: index.long().")
-    return index  # type: ignore[no-any-return]
+    return index
 
 
 @public(method=True, out=True)
@@ -241,7 +241,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     if max(index.ndim, 1) != max(input.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
     if input.ndim and not index.ndim:
-        return forget_base(reshape(gather(input, dim, reshape(index, 1)), ()))  # type: ignore[no-any-return]
+        return forget_base(reshape(gather(input, dim, reshape(index, 1)), ()))
     axis = axis_of(dim, input.ndim)
     for a in range(-input.ndim, 0):
         if a != axis and index.shape[a] > input.shape[a]:
@@ -250,7 +250,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
                 f"self {list(input.shape)} apart from dimension {dim}"
             )
     check_range(index, input, axis)
-    return apply(rows.gather, (input, index), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
+    return apply(rows.gather, (input, index), {"axis": axis if axis is not None else -1})
 
 
 def check_range(index: Tensor, input: Tensor, axis: int | None) -> None:
@@ -296,7 +296,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     index, src = check_scatter("scatter_add", input, dim, index, src)
     axis = axis_of(dim, input.ndim)
     check_range(index, input, axis)
-    return apply(rows.scatter_add, (input, index, src), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
+    return apply(rows.scatter_add, (input, index, src), {"axis": axis if axis is not None else -1})
 
 
 @public(method=True, out=True)
@@ -317,7 +317,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
     if axis is not None and i.size and not (0 <= i.min() and i.max() < input.shape[axis]):
         raise IndexError(f"index out of range in self: found {i.min()} to {i.max()} for {input.shape[axis]} entries")
-    return apply(rows.index_select, (input, index if index.ndim else unsqueeze(index, 0)), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
+    return apply(rows.index_select, (input, index if index.ndim else unsqueeze(index, 0)), {"axis": axis if axis is not None else -1})
 
 
 @public(method=True, inplace=True, out=True)
@@ -345,8 +345,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
         i = index.all_numbers(0, input.shape[axis])
         if i.size and not (0 <= i.min() and i.max() < input.shape[axis]):
             raise IndexError(f"index out of range in self: found {i.min()} to {i.max()} for {input.shape[axis]} entries")
-    source = source if alpha == 1 else source * alpha  # type: ignore[operator]
-    return apply(rows.index_add, (input, index, source), {"axis": axis if axis is not None else -1})  # type: ignore[no-any-return]
+    source = source if alpha == 1 else source * alpha
+    return apply(rows.index_add, (input, index, source), {"axis": axis if axis is not None else -1})
 
 
 @public(method=True, out=True)

@@ -155,7 +155,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         everything = all(isinstance(item, slice) and item.indices(n) == (0, n, 1) for item, n in zip(items, self.shape))
         part = self if everything and len(items) == self.ndim else getitem(self, tuple(items))
         while value.ndim > part.ndim and value.shape[0] == 1:
-            value = value[0]  # type: ignore[index]
+            value = value[0]
         if not value.ndim:
             fill_(part, value)
             return

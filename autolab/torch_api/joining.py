@@ -29,7 +29,7 @@ def tensor_list(name: str, given: tuple[Any, ...]) -> list[Tensor]:
 
 
 def clone(t: Tensor) -> Tensor:
-    return apply(copies.clone, (t,), {})  # type: ignore[no-any-return]
+    return apply(copies.clone, (t,), {})
 
 
 def _at_least(name: str, raise_dims: Callable[[Tensor], Tensor], doc: str) -> Any:
@@ -342,7 +342,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     for d in sorted((a + n, b + n)):  # type: ignore[operator]
         lengths.insert(d, side)
     settings = {"shape": tuple(lengths), "offset": offset, "axis1": a, "axis2": b}
-    return apply(rows.diagonal_scatter, (input,), settings)  # type: ignore[no-any-return]
+    return apply(rows.diagonal_scatter, (input,), settings)
 
 
 @public(method=True)
@@ -380,10 +380,10 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     if any(n < 0 for n in lengths):
         raise ValueError(f"'shape' cannot have negative values, but got {lengths}")
     steps = [math.prod(lengths[i + 1 :]) for i in range(len(lengths))]
-    return tuple(indices // s % n if n else indices for s, n in zip(steps, lengths))  # type: ignore[operator]
+    return tuple(indices // s % n if n else indices for s, n in zip(steps, lengths))
 
 
 @public(method=True)
 def argwhere(input: Tensor) -> Tensor:
     """The places of the entries that are not zero, as rows of indices."""
-    return index.nonzero(input)  # type: ignore[no-any-return]
+    return index.nonzero(input)

@@ -98,7 +98,7 @@ def is_shared(self: Tensor) -> bool:
 @public(method=True)
 def is_signed(self: Tensor) -> bool:
     """Whether the dtype holds negative numbers."""
-    return self.dtype.is_signed  # type: ignore[no-any-return]
+    return self.dtype.is_signed
 
 
 @public(method=True)
@@ -147,7 +147,7 @@ def _backward_hooks(self: Tensor) -> Any:
 
 def warn_if_has_hooks(tensor: Tensor) -> None:
     """Warn of each hook on a tensor that is about to be pickled: it stays behind."""
-    for hook in (tensor._backward_hooks or {}).values():  # type: ignore[attr-defined]
+    for hook in (tensor._backward_hooks or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
             warnings.warn(
                 f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can decorate the function with "
@@ -186,7 +186,7 @@ def _set_grad_dtype(self: Tensor, dtype: Any) -> None:
 def _set_grad_fn(self: Tensor, node: Any) -> None:
     if node is not None:
         raise RuntimeError("_grad_fn can be only set to None")
-    self.detach_()  # type: ignore[attr-defined]
+    self.detach_()
 
 
 def data(self: Tensor) -> Tensor:

@@ -42,18 +42,18 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
         raise _dtypes_differ(input, other, {(1, 1): "dot", (2, 1): "mv", (2, 2): "mm", (1, 2): "mm"}.get((a, b), "bmm"))
     try:
         if a == 2 and b == 2:
-            return apply(rows.mm, (input, other), NONE)  # type: ignore[no-any-return]
+            return apply(rows.mm, (input, other), NONE)
         if a == 1 and b == 1:
-            return apply(rows.dot, (input, other), NONE)  # type: ignore[no-any-return]
+            return apply(rows.dot, (input, other), NONE)
         if a == 2 and b == 1:
-            return apply(rows.mv, (input, other), NONE)  # type: ignore[no-any-return]
+            return apply(rows.mv, (input, other), NONE)
         if a == 0 or b == 0:
             raise _mismatch(input, other)
         if a == 1:
-            return forget_base(matmul(unsqueeze(input, 0), other).squeeze(-2))  # type: ignore[attr-defined,no-any-return]
+            return forget_base(matmul(unsqueeze(input, 0), other).squeeze(-2))
         if b == 1:
-            return forget_base(matmul(input, unsqueeze(other, 1)).squeeze(-1))  # type: ignore[attr-defined,no-any-return]
-        return apply(rows.matmul, (input, other), NONE)  # type: ignore[no-any-return]
+            return forget_base(matmul(input, unsqueeze(other, 1)).squeeze(-1))
+        return apply(rows.matmul, (input, other), NONE)
     except ValueError:
         raise _mismatch(input, other) from None
 
@@ -113,7 +113,7 @@ def _of_rank(name: str, row: Op, ranks: tuple[int, int], messages: tuple[str, st
         if input.payload.dtype != other.payload.dtype and not evened_out(name, input, other):
             raise _dtypes_differ(input, other, name)
         try:
-            return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
+            return apply(row, (input, other), NONE)
         except ValueError:
             raise _mismatch(input, other) from None
 
@@ -152,7 +152,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     for name, t in (("self", require_tensor(input, "outer")), ("vec2", require_tensor(vec2, "outer", "vec2", 2))):
         if t.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t.ndim}-D")
-    return reshape(input, -1, 1) * vec2  # type: ignore[operator,no-any-return]
+    return reshape(input, -1, 1) * vec2
 
 
 @public()
@@ -216,7 +216,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         return permute(ready[0][1], [ready[0][0].index(c) for c in right])
     expanded = [x if tuple(x.shape) == tuple(sizes[c] for c in term) else x.expand(*[sizes[c] for c in term]) for term, x in ready]
     final = ",".join(term for term, _ in ready) + "->" + right
-    return apply(rows.einsum, tuple(expanded), {"equation": final})  # type: ignore[no-any-return]
+    return apply(rows.einsum, tuple(expanded), {"equation": final})
 
 
 def from_sublists(args: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
@@ -255,6 +255,6 @@ def _without_repeats(term: str, x: Tensor) -> tuple[str, Tensor]:
     for c in dict.fromkeys(term):
         while term.count(c) > 1:
             first, second = term.index(c), term.index(c, term.index(c) + 1)
-            x = x.diagonal(0, first, second)  # type: ignore[attr-defined]
+            x = x.diagonal(0, first, second)
             term = term[:first] + term[first + 1 : second] + term[second + 1 :] + c
     return term, x

@@ -49,7 +49,7 @@ def operator(name: str, row: Op, general: Callable[..., Any] | None = None) -> L
 
     def load() -> Callable[..., Any]:
         written = row.generated("forward", general)
-        return usual if written is None else copy_name_and_doc(written, usual)  # type: ignore[no-any-return]
+        return usual if written is None else copy_name_and_doc(written, usual)
 
     return LazyMethod(name, load)
 
@@ -223,7 +223,7 @@ def _bool(self: Tensor) -> bool:
 def _len(self: Tensor) -> int:
     if self.ndim == 0:
         raise TypeError("len() of a 0-d tensor")
-    return self.payload.shape[0]  # type: ignore[no-any-return]
+    return self.payload.shape[0]
 
 
 def _iter(self: Tensor) -> Iterator[Tensor]:
@@ -239,7 +239,7 @@ def _contains(self: Tensor, value: Any) -> bool:
 
 def _format(self: Tensor, spec: str) -> str:
     if self.ndim == 0 and type(self) is Tensor:
-        return item(self).__format__(spec)  # type: ignore[no-any-return]
+        return item(self).__format__(spec)
     return object.__format__(self, spec)
 
 
@@ -250,7 +250,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage."
         )
     if id(self) in memo:
-        return memo[id(self)]  # type: ignore[no-any-return]
+        return memo[id(self)]
     copy = object.__new__(type(self))
     copy.payload = np.array(self.payload)[()] if self.ndim == 0 else np.array(self.payload)
     copy.edge = copy.view_info = copy.extra = None

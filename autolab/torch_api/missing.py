@@ -131,8 +131,8 @@ def bind_missing() -> None:
         if name not in Tensor.__dict__:
             setattr(Tensor, name, MissingMethod(name))
     if MissingModule not in sys.meta_path:
-        sys.meta_path.append(MissingModule)  # type: ignore[arg-type]
-    Tensor.__dir__ = tensor_dir  # type: ignore[method-assign]
+        sys.meta_path.append(MissingModule)
+    Tensor.__dir__ = tensor_dir  # type: ignore[method-assign, assignment]
 
 
 def tensor_dir(t: Any) -> list[str]:

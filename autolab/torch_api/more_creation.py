@@ -36,7 +36,7 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     if copy is False and not shares:
         raise ValueError("can't alias tensor with dtype, or a sequence or scalar: its numbers have to be copied. Leave copy=False out.")
     if copy and shares:
-        t = t.clone()  # type: ignore[attr-defined]
+        t = t.clone()
     if requires_grad is None and isinstance(obj, Tensor) and obj.requires_grad:
         warnings.warn(
             "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. Pass requires_grad=False "
@@ -46,10 +46,10 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
         )
         requires_grad = True
     if t.requires_grad and not requires_grad:
-        return t.detach()  # type: ignore[attr-defined,no-any-return]
+        return t.detach()
     if requires_grad:
         must_be_floating(t, "Only Tensors of floating point and complex dtype can require gradients")
-        t.requires_grad_()  # type: ignore[attr-defined]
+        t.requires_grad_()
     return t
 
 

@@ -15,6 +15,8 @@ class NotDifferentiable(Node):
 
     __slots__ = ("function",)
 
+    function: str
+
     def vjp(self, g: Any, create_graph: bool) -> NoReturn:
         raise NotImplementedError(f"the derivative for '{self.function}' is not implemented. detach() what it is given if none is wanted.")
 

@@ -77,7 +77,7 @@ def torch_function(cls: Any, func: Callable[..., Any], types: Any, args: Any = (
         return NotImplemented
     with DisableTorchFunctionSubclass():
         result = func(*args, **(kwargs or {}))
-    return result if func in (Tensor.grad.__get__, Tensor._base.__get__) else converted(result, cls)  # type: ignore[attr-defined]
+    return result if func in (Tensor.grad.__get__, Tensor._base.__get__) else converted(result, cls)
 
 
 def converted(result: Any, cls: Any) -> Any:
@@ -101,10 +101,10 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
 
 def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     """A leaf of another class over the numbers of `data`."""
-    return as_subclass(data.detach(), cls).requires_grad_(require_grad)  # type: ignore[attr-defined]
+    return as_subclass(data.detach(), cls).requires_grad_(require_grad)
 
 
-TransformTensor.__torch_function__ = _disabled_torch_function_impl  # type: ignore[attr-defined]  # a transform's tensors are tensors like others
+TransformTensor.__torch_function__ = _disabled_torch_function_impl  # type: ignore[method-assign]  # a transform's tensors are tensors like others
 
 
 def overrides(a: Any) -> bool:
@@ -173,8 +173,8 @@ def asking(function: Callable[..., Any], func: Callable[..., Any] | None = None)
 def method(name: str, there: Any) -> Any:
     """A method or property of Tensor that asks first."""
     if isinstance(there, property):
-        ways = ((there.fget, "__get__"), (there.fset, "__set__"), (there.fdel, "__delete__"))
-        return property(*(access and asking(access, getattr(there, way)) for access, way in ways))
+        ways: Any = ((there.fget, "__get__"), (there.fset, "__set__"), (there.fdel, "__delete__"))
+        return property(*(access and asking(access, getattr(there, way)) for access, way in ways))  # type: ignore[arg-type]
 
     @functools.wraps(there)
     def call(self: Tensor, *args: Any, **kwargs: Any) -> Any:
@@ -190,7 +190,7 @@ def entries(self: Tensor) -> Any:
     """What `for entry in t` goes through."""
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d tensor")
-    return iter(self.unbind())  # type: ignore[attr-defined]
+    return iter(self.unbind())
 
 
 @functools.cache
@@ -288,6 +288,6 @@ def everybody(change: int) -> None:
 
 def bind() -> None:
     """Give Tensor what its subclasses go by."""
-    ours = {"__torch_function__": classmethod(torch_function), "__init_subclass__": classmethod(init_subclass)}
+    ours = {"__torch_function__": classmethod(torch_function), "__init_subclass__": classmethod(init_subclass)}  # type: ignore[arg-type]
     for name, member in (ours | {"as_subclass": as_subclass, "_make_subclass": staticmethod(_make_subclass)}).items():
         setattr(Tensor, name, member)

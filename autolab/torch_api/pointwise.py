@@ -34,8 +34,8 @@ def unary(row: Op, doc: str, *, inplace: bool = True, **forms: Any) -> Any:
 
     def function(input: Tensor, *, out: Any = None) -> Tensor:
         if out is not None:
-            return into(out, function, input)  # type: ignore[no-any-return]
-        return row.run(input)  # type: ignore[no-any-return]
+            return into(out, function, input)
+        return row.run(input)
 
     return declare(function, row.name, f"{doc} Entry by entry; result of the same shape.", method=True, inplace=inplace, **forms)
 
@@ -64,11 +64,11 @@ def binary(row: Op, doc: str, numbers: str = "either", *, inplace: bool = True, 
 
     def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
         if out is not None:
-            return into(out, function, input, other)  # type: ignore[no-any-return]
+            return into(out, function, input, other)
         operands(name, input, other, numbers)
         if refuse is not None and not builtins.max(getattr(input, "level", 0), getattr(other, "level", 0)):
             refuse(*(getattr(t, "payload", t) for t in (input, other)))
-        return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
+        return apply(row, (input, other), NONE)
 
     how = "Integers and bools only. Entry by entry; shapes broadcast." if bits else "Entry by entry; shapes broadcast, dtypes promote."
     return declare(function, name, f"{doc} {how}", method=True, inplace=inplace, **forms)
@@ -151,13 +151,13 @@ lcm = binary(arithmetic.lcm, "Least common multiple.", "none", bits=True)
 @public(method=True, inplace=True, out=True)
 def floor(input: Tensor) -> Tensor:
     """The largest integer not above. Entry by entry; result of the same shape."""
-    return rows.float_floor.run(require_tensor(input, "floor"))  # type: ignore[no-any-return]
+    return rows.float_floor.run(require_tensor(input, "floor"))
 
 
 @public(method=True, inplace=True, out=True)
 def sign(input: Tensor) -> Tensor:
     """-1, 0 or 1; a bool is its own sign. Entry by entry; result of the same shape."""
-    return clone(input) if require_tensor(input, "sign").payload.dtype == np.bool_ else apply(rows.sign, (input,), NONE)  # type: ignore[no-any-return]
+    return clone(input) if require_tensor(input, "sign").payload.dtype == np.bool_ else apply(rows.sign, (input,), NONE)
 
 
 @public(method=True, inplace=True, out=True)
@@ -165,7 +165,7 @@ def bitwise_not(input: Tensor) -> Tensor:
     """Bitwise not of integers, logical not of bools. Raises TypeError for floats."""
     if not require_tensor(input, "bitwise_not").level:
         floats_to_invert(input.payload)
-    return apply(rows.bitwise_not, (input,), NONE)  # type: ignore[no-any-return]
+    return apply(rows.bitwise_not, (input,), NONE)
 
 
 @public(method=True, inplace=True, out=True)
@@ -176,14 +176,14 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     tensor([21., 22.])
     """
     operands("add", input, other)
-    return apply(rows.add, (input, other if alpha == 1 else other * alpha), NONE)  # type: ignore[no-any-return]
+    return apply(rows.add, (input, other if alpha == 1 else other * alpha), NONE)
 
 
 @public(method=True, inplace=True, out=True, aliases="subtract")
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
     """input - alpha * other. Shapes broadcast, dtypes promote."""
     operands("sub", input, other)
-    return apply(rows.sub, (input, other if alpha == 1 else other * alpha), NONE)  # type: ignore[no-any-return]
+    return apply(rows.sub, (input, other if alpha == 1 else other * alpha), NONE)
 
 
 @public(method=True, inplace=True, out=True, aliases="divide true_divide")
@@ -195,11 +195,11 @@ def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """
     operands("div", input, other)
     if rounding_mode is None:
-        return apply(rows.div, (input, other), NONE)  # type: ignore[no-any-return]
+        return apply(rows.div, (input, other), NONE)
     if rounding_mode not in ("floor", "trunc"):
         raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{rounding_mode}'")
     row = rows.floor_divide if rounding_mode == "floor" else rows.trunc_divide
-    return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
+    return apply(row, (input, other), NONE)
 
 
 @public(method=True, inplace=True, out=True)
@@ -210,7 +210,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
     tensor([1., 4., 9.])
     """
     if isinstance(exponent, Tensor | np.ndarray):
-        return apply(rows.pow, (input, exponent), NONE)  # type: ignore[no-any-return]
+        return apply(rows.pow, (input, exponent), NONE)
     operands("pow", input, exponent)
     if isinstance(exponent, builtins.float):
         input = to_floats(input)
@@ -218,7 +218,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
         input = to(input, dtypes.int64)
     if isinstance(exponent, int) and exponent < 0 and input.payload.dtype not in dtypes.FLOATING:
         raise RuntimeError("Integers to negative integer powers are not allowed.")
-    return apply(rows.pow_scalar, (input,), {"exponent": exponent})  # type: ignore[no-any-return]
+    return apply(rows.pow_scalar, (input,), {"exponent": exponent})
 
 
 @public(method=True, inplace=True, out=True)
@@ -236,7 +236,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """
     require_tensor(input, "round")
     decimals = whole(decimals, "round(): argument 'decimals'")
-    return apply(rows.round, (input,), {"decimals": decimals})  # type: ignore[no-any-return]
+    return apply(rows.round, (input,), {"decimals": decimals})
 
 
 @public(method=True, inplace=True, out=True, aliases="clip")
@@ -251,10 +251,10 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     require_tensor(input, "clamp")
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         out = input if min is None else apply(arithmetic.clamp_min, (input, min), NONE)
-        return out if max is None else apply(arithmetic.clamp_max, (out, max), NONE)  # type: ignore[no-any-return]
+        return out if max is None else apply(arithmetic.clamp_max, (out, max), NONE)
     if input.payload.dtype not in dtypes.FLOATING and (isinstance(min, builtins.float) or isinstance(max, builtins.float)):
         input = to_floats(input)
-    return apply(rows.clamp, (input,), {"min": min, "max": max})  # type: ignore[no-any-return]
+    return apply(rows.clamp, (input,), {"min": min, "max": max})
 
 
 @public(out=True)
@@ -330,7 +330,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
         )
     settings = {"order": "C"} if repr(memory_format) == "torch.contiguous_format" else NONE
     copy = apply(rows.clone, (input,), settings)
-    return created(copy) if modes.levels else copy  # type: ignore[no-any-return]
+    return created(copy) if modes.levels else copy
 
 
 @method
@@ -353,7 +353,7 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
         require_cpu(device)
     if dtype is None or dtypes.to_numpy(dtype) == self.payload.dtype:
         return clone(self) if copy else self
-    return apply(rows.to, (self,), {"dtype": dtypes.to_numpy(dtype), "source": self.payload.dtype})  # type: ignore[no-any-return]
+    return apply(rows.to, (self,), {"dtype": dtypes.to_numpy(dtype), "source": self.payload.dtype})
 
 
 @method
@@ -405,7 +405,7 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
     joined = dtypes.of(dtypes.result_type([input, other]))
     input, other = to(input, joined), to(other, joined)
     require_floats(input, "nextafter_cpu")
-    return apply(arithmetic.nextafter, (input, other), NONE)  # type: ignore[no-any-return]
+    return apply(arithmetic.nextafter, (input, other), NONE)
 
 
 @public(method=True, inplace=True, out=True)
@@ -414,7 +414,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     require_tensor(values, "heaviside", "values", 2)
     if require_tensor(input, "heaviside").payload.dtype != values.payload.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
-    return apply(arithmetic.heaviside, (input, values), NONE)  # type: ignore[no-any-return]
+    return apply(arithmetic.heaviside, (input, values), NONE)
 
 
 @public(method=True, inplace=True, out=True)
@@ -422,7 +422,7 @@ def sgn(input: Tensor) -> Tensor:
     """-1, 0 or 1, as `sign`."""
     if require_tensor(input, "sgn").payload.dtype == np.bool_:
         return clone(input)
-    return apply(arithmetic.sgn, (input,), NONE)  # type: ignore[no-any-return]
+    return apply(arithmetic.sgn, (input,), NONE)
 
 
 @public(method=True)
@@ -477,16 +477,16 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if tolerance < 0:
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
-    a, b = input.detach(), other.detach()  # type: ignore[attr-defined]
+    a, b = input.detach(), other.detach()
     close = eq(a, b)
     if equal_nan:
         close = bitwise_or(close, bitwise_and(ne(a, a), ne(b, b)))
     if a.payload.dtype == np.bool_:
-        return close  # type: ignore[no-any-return]
+        return close
     if a.payload.dtype not in dtypes.FLOATING:
-        a, b = a.to(dtypes.float64), b.to(dtypes.float64)  # type: ignore[attr-defined]
-    apart = abs(a - b)  # type: ignore[operator]
-    return bitwise_or(close, bitwise_and(isfinite(apart), le(apart, abs(b * rtol) + atol)))  # type: ignore[no-any-return]
+        a, b = a.to(dtypes.float64), b.to(dtypes.float64)
+    apart = abs(a - b)
+    return bitwise_or(close, bitwise_and(isfinite(apart), le(apart, abs(b * rtol) + atol)))
 
 
 @public(method=True, inplace=True, out=True)
@@ -501,7 +501,7 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
     """other - alpha * input."""
     operands("rsub", input, other, "second")
-    scaled = input if alpha == 1 else input * alpha  # type: ignore[operator]
+    scaled = input if alpha == 1 else input * alpha
     result: Tensor = apply(rows.rsub, (scaled, other), NONE)
     if isinstance(other, Tensor):
         rename_node(result.edge, "RsubBackward0")
@@ -535,7 +535,7 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
             raise RuntimeError(f"expected dtype {expected} for `{name}` but got dtype {found}")
     if input.payload.dtype not in dtypes.FLOATING:
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{input.dtype.title}'. Convert it first: t.float().")
-    return apply(arithmetic.lerp, (input, end, weight), NONE)  # type: ignore[no-any-return]
+    return apply(arithmetic.lerp, (input, end, weight), NONE)
 
 
 @public(method=True, inplace=True, out=True)
@@ -553,13 +553,13 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) 
 def _fused(row: Op, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
     for position, (name, t) in enumerate((("input", input), ("tensor1", tensor1), ("tensor2", tensor2)), 1):
         require_tensor(t, row.name, name, position)
-    return apply(row, (input, tensor1, tensor2), {"value": value})  # type: ignore[no-any-return]
+    return apply(row, (input, tensor1, tensor2), {"value": value})
 
 
 @public(method=True, inplace=True, out=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """log(p / (1 - p)), the inverse of sigmoid. With eps the input is first limited to [eps, 1 - eps]."""
-    return apply(smooth.logit, (require_tensor(input, "logit"),), {"eps": eps})  # type: ignore[no-any-return]
+    return apply(smooth.logit, (require_tensor(input, "logit"),), {"eps": eps})
 
 
 @public(method=True, inplace=True, out=True)
@@ -570,7 +570,7 @@ def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = N
     tensor([0., 1.])
     """
     settings = {"nan": 0.0 if nan is None else nan, "posinf": posinf, "neginf": neginf}
-    return apply(arithmetic.nan_to_num, (require_tensor(input, "nan_to_num"),), settings)  # type: ignore[no-any-return]
+    return apply(arithmetic.nan_to_num, (require_tensor(input, "nan_to_num"),), settings)
 
 
 @public()
@@ -578,4 +578,4 @@ def fill(input: Tensor, value: Any) -> Tensor:
     """A tensor like the input, filled with one number (or a 0-d tensor)."""
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(f"fill only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
-    return apply(rows.fill, (require_tensor(input, "fill"), value), NONE)  # type: ignore[no-any-return]
+    return apply(rows.fill, (require_tensor(input, "fill"), value), NONE)

@@ -29,7 +29,7 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
         for position, (t, what) in enumerate(zip((a, b), names), 2):
             require_tensor(t, name, what, position)
         if modes.autocast is not None:
-            return modes.autocast.whole(name, function, (input, a, b), beta=beta, alpha=alpha)  # type: ignore[no-any-return]
+            return modes.autocast.whole(name, function, (input, a, b), beta=beta, alpha=alpha)
         if input.payload.dtype not in dtypes.FLOATING:  # PyTorch refuses in one of these functions, and cuts off in the others
             for what, number in (("beta", beta), ("alpha", alpha)):
                 if name == "addr" and isinstance(number, float):
@@ -52,9 +52,9 @@ def _plus(name: str, product: Callable[[Tensor, Tensor], Tensor], names: tuple[s
         if input.shape != out.shape:
             input = shape.expand(input, out.shape)
         if alpha != 1:
-            out = out * alpha  # type: ignore[operator]
+            out = out * alpha
         if beta != 0:  # what is not wanted is not looked at: nan stays out
-            out = (input if beta == 1 else input * beta) + out  # type: ignore[operator]
+            out = (input if beta == 1 else input * beta) + out
         return out if narrow is None else pointwise.to(out, narrow)
 
     return declare(function, name, doc, method=True, inplace=True, out=True)
@@ -97,7 +97,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products along the last dims: (..., k), (..., k) -> (..., ...). With a number, the product."""
     require_tensor(input, "inner")
     if not input.ndim or not require_tensor(other, "inner", "other", 2).ndim:
-        return input * other  # type: ignore[operator,no-any-return]
+        return input * other
     if input.payload.dtype != other.payload.dtype:
         raise RuntimeError(f"both inputs should have same dtype, but got {input.dtype.title} and {other.dtype.title}")
     if input.shape[-1] != other.shape[-1]:
@@ -156,7 +156,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     """
     n = max(require_tensor(input, "kron").ndim, require_tensor(other, "kron", "other", 2).ndim)
     a, b = ((1,) * (n - t.ndim) + tuple(t.shape) for t in (input, other))
-    apart = shape.reshape(input, *(k for m in a for k in (m, 1))) * shape.reshape(other, *(k for m in b for k in (1, m)))  # type: ignore[operator]
+    apart = shape.reshape(input, *(k for m in a for k in (m, 1))) * shape.reshape(other, *(k for m in b for k in (1, m)))
     return shape.reshape(apart, *(m * k for m, k in zip(a, b)))
 
 
@@ -254,7 +254,7 @@ def powers(x: Tensor, n: int) -> Tensor:
         x = pointwise.to(x, dtypes.int64)
     columns = [new_tensor(np.ones(x.shape, x.payload.dtype))]
     for _ in range(n - 1):
-        columns.append(columns[-1] * x)  # type: ignore[operator]
+        columns.append(columns[-1] * x)
     return shape.stack(columns, -1)
 
 
@@ -287,8 +287,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
         from autolab.rules.matrix import distances  # loaded when first used, as all of linear algebra
 
         by_products = max(x1.shape[-2], x2.shape[-2]) > 25 if compute_mode[-9:] == "necessary" else compute_mode[:3] == "use"
-        return apply(distances, (x1, x2), {"by_products": by_products})  # type: ignore[no-any-return]
-    return reduce.norm(shape.unsqueeze(x1, -2) - shape.unsqueeze(x2, -3), p, -1)  # type: ignore[operator]
+        return apply(distances, (x1, x2), {"by_products": by_products})
+    return reduce.norm(shape.unsqueeze(x1, -2) - shape.unsqueeze(x2, -3), p, -1)
 
 
 @public()
@@ -300,4 +300,4 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError("pdist only supports non-negative p values")
     first, second = np.triu_indices(input.shape[0], 1)
     one, other = (index.index_select(input, 0, new_tensor(i.astype(np.int64))) for i in (first, second))
-    return reduce.norm(one - other, p, -1)  # type: ignore[operator]
+    return reduce.norm(one - other, p, -1)

@@ -25,7 +25,7 @@ def _reduce(row: Op, input: Tensor, dim: Any, keepdim: bool, **settings: Any) ->
     axis = axes_of(dim, input.ndim)
     if axis is None and dim is not None and row in (rows.sum, rows.mean):  # all dims, but along dims: SumBackward1
         axis = tuple(range(-input.ndim, 0))
-    return apply(row, (input,), {"axis": axis, "keepdims": keepdim, **settings})  # type: ignore[no-any-return]
+    return apply(row, (input,), {"axis": axis, "keepdims": keepdim, **settings})
 
 
 @public(method=True, out=True)
@@ -182,7 +182,7 @@ def _where_is(row: Op, name: str, doc: str) -> Any:
     def function(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         axis = None if dim is None else axis_of(dim, require_tensor(input, name).ndim)
         _need_entries(name, input, axis, IndexError)
-        return apply(row, (input,), {"axis": axis, "keepdims": keepdim})  # type: ignore[no-any-return]
+        return apply(row, (input,), {"axis": axis, "keepdims": keepdim})
 
     return declare(function, name, doc, method=True, out=True)
 
@@ -231,7 +231,7 @@ def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: An
     """The mean of the entries that are not nan. Raises RuntimeError for integers."""
     if require_tensor(input, "nanmean").payload.dtype not in dtypes.FLOATING:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.title}")
-    return nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)  # type: ignore[operator,no-any-return]
+    return nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)
 
 
 @public(method=True, out=True)
@@ -258,7 +258,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
         input = to(input, dtype)
     elif input.payload.dtype not in dtypes.FLOATING:
         input = to(input, dtypes.int64)
-    return apply(rows.cumsum, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
+    return apply(rows.cumsum, (input,), {"axis": axis_of(dim, input.ndim)})
 
 
 @public(method=True, inplace=True, out=True)
@@ -270,7 +270,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     elif input.payload.dtype not in dtypes.FLOATING:
         input = to(input, dtypes.int64)
     axis = axis_of(dim, input.ndim)
-    return clone(input) if axis is None else apply(rows.cumprod, (input,), {"axis": axis})  # type: ignore[no-any-return]
+    return clone(input) if axis is None else apply(rows.cumprod, (input,), {"axis": axis})
 
 
 @public(method=True, out=True)
@@ -278,7 +278,7 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """log of the running sums of exp(input) along dim, without overflow."""
     require_floats(require_tensor(input, "logcumsumexp"), "logcumsumexp_out_cpu")
     axis = axis_of(dim, input.ndim)
-    return clone(input) if axis is None else apply(rows.logcumsumexp, (input,), {"axis": axis})  # type: ignore[no-any-return]
+    return clone(input) if axis is None else apply(rows.logcumsumexp, (input,), {"axis": axis})
 
 
 @public(method=True, out=True)
@@ -290,7 +290,7 @@ def softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """
     input = require_tensor(input, "softmax") if dtype is None else to(input, dtype)
     require_floats(input, "softmax_lastdim_kernel_impl")
-    return apply(nn_rows.softmax, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
+    return apply(nn_rows.softmax, (input,), {"axis": axis_of(dim, input.ndim)})
 
 
 @public(method=True, out=True)
@@ -304,7 +304,7 @@ def log_softmax(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """
     input = require_tensor(input, "log_softmax") if dtype is None else to(input, dtype)
     require_floats(input, "log_softmax_lastdim_kernel_impl")
-    return apply(nn_rows.log_softmax, (input,), {"axis": axis_of(dim, input.ndim)})  # type: ignore[no-any-return]
+    return apply(nn_rows.log_softmax, (input,), {"axis": axis_of(dim, input.ndim)})
 
 
 @public(method=True, out=True)
@@ -337,11 +337,11 @@ def _nuclear(input: Tensor, dim: Any, keepdim: bool) -> Tensor:
     axes = axes_of((0, 1) if dim is None else dim, input.ndim) or ()
     if len(axes) != 2 or (dim is None and input.ndim != 2):
         raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {list(axes)} for a tensor of {input.ndim} dims")
-    matrices = input.movedim(axes, (-2, -1))  # type: ignore[attr-defined]
+    matrices = input.movedim(axes, (-2, -1))
     values = sum(apply(svd, (matrices,), {})[1], -1)
     if keepdim:
         for axis in sorted(a + input.ndim for a in axes):
-            values = values.unsqueeze(axis)  # type: ignore[attr-defined]
+            values = values.unsqueeze(axis)
     return values
 
 

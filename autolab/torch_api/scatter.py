@@ -60,9 +60,9 @@ def _along(row: Any, name: str, input: Tensor, dim: int, index: Tensor, src: Ten
     axis = axis_of(dim, require_tensor(input, name).ndim)
     index, src = check_scatter(name, input, dim, index, src)
     if not index.payload.size:
-        return input + 0 if input.payload.dtype != bool else input.clone()  # type: ignore[operator,attr-defined,no-any-return]
+        return input + 0 if input.payload.dtype != bool else input.clone()
     check_range(index, input, axis)
-    return apply(row, (input, index, src), {"axis": -1 if axis is None else axis, **settings})  # type: ignore[no-any-return]
+    return apply(row, (input, index, src), {"axis": -1 if axis is None else axis, **settings})
 
 
 EXTREMES = {"amax": rows.scatter_max, "amin": rows.scatter_min, "prod": rows.scatter_prod}
@@ -87,10 +87,10 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     ones = creation.ones if include_self else creation.zeros
     one_each = new_tensor(np.ones(src.shape, input.payload.dtype))
     count = scatter_add(ones(input.shape, dtype=input.dtype), dim, index, one_each)
-    count = count.clamp(min=1)  # type: ignore[attr-defined]
+    count = count.clamp(min=1)
     if input.payload.dtype in dtypes.FLOATING:
-        return total / count  # type: ignore[operator,no-any-return]
-    return pointwise.to(total // count, input.dtype)  # type: ignore[operator]
+        return total / count
+    return pointwise.to(total // count, input.dtype)
 
 
 def spread(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -103,7 +103,7 @@ def spread(name: str, input: Tensor, dim: int, index: Tensor, source: Tensor) ->
     if source.ndim == 0:
         source = reshape(source, *(1,) * input.ndim)
     lengths = [1] * input.ndim
-    lengths[axis] = -1
+    lengths[axis] = -1  # type: ignore[index]
     return input, expand(reshape(index, lengths), source.shape), source
 
 
@@ -164,7 +164,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
         n = input.shape[axis]
         if i.size and not (-n <= i.min() and i.max() < n):
             raise IndexError(f"index {i.max() if i.max() >= n else i.min()} is out of bounds for dimension {dim} with size {n}")
-        index = pointwise.where(index < 0, index + n, index)  # type: ignore[operator]
+        index = pointwise.where(index < 0, index + n, index)
     if not hasattr(index.payload, "inner"):
         index = new_tensor(np.unique(index.numbers()))  # a slice named twice is still filled once
     elif not index.ndim:
@@ -208,11 +208,11 @@ def index_put(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate:
     key = tuple(np.asarray(k) if isinstance(k, int) else k for k in key)
     check_key(input, key)
     if not accumulate:
-        return _fitting(input, values, key, lambda v: apply(index_rows.index_put, (input, v), {"key": key}))  # type: ignore[no-any-return]
+        return _fitting(input, values, key, lambda v: apply(index_rows.index_put, (input, v), {"key": key}))
     picked = np.broadcast_to(np.empty((), bool), input.shape)[key].shape
     full = _fitting(input, values, key, lambda v: expand(v, picked))
     added = apply(index_rows.add_at, (full,), {"key": key, "shape": tuple(input.shape)})
-    return input + added  # type: ignore[operator,no-any-return]
+    return input + added
 
 
 def _fitting(input: Tensor, values: Tensor, key: Any, write: Any) -> Any:
@@ -241,7 +241,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
             f"Number of elements of source < number of ones in mask: {source.shape.numel()} against {int(held.numbers().sum())}"
         )
     if not source.shape.numel():
-        return expand(input, shape).clone()  # type: ignore[attr-defined,no-any-return]
+        return expand(input, shape).clone()
     places = (held.long().cumsum(0) - 1).clamp(0, source.shape.numel() - 1)
     return pointwise.where(expand(mask, shape), take(source, reshape(places, shape)), expand(input, shape))
 
@@ -255,7 +255,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     tensor([4, 1])
     """
     _places(require_tensor(input, "take"), index, "take")
-    return getitem(reshape(input, -1), index if index.ndim else reshape(index, 1)).reshape(index.shape)  # type: ignore[attr-defined,no-any-return]
+    return getitem(reshape(input, -1), index if index.ndim else reshape(index, 1)).reshape(index.shape)
 
 
 @public(method=True, inplace=True)
@@ -307,7 +307,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     i, n = indices.all_numbers(), input.shape[axis]
     if i.size and i.min() < 0:
-        indices = pointwise.where(indices < 0, indices + n, indices)  # type: ignore[operator]
+        indices = pointwise.where(indices < 0, indices + n, indices)
     lengths = [[1 if a == axis else n for a, n in zip(range(-t.ndim, 0), t.shape)] for t in (input, indices)]
     common = list(common_shape(*(new_tensor(np.broadcast_to(np.empty((), bool), s)) for s in lengths)))
     wide = [[t.shape[axis] if a == axis else n for a, n in zip(range(-t.ndim, 0), common)] for t in (input, indices)]

@@ -65,7 +65,7 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
     tensor([[0, 1, 2],
             [3, 4, 5]])
     """
-    return apply(rows.reshape, (input,), {"shape": _complete(sizes_of(sizes, "reshape", "shape", shape), math.prod(input.payload.shape))})  # type: ignore[no-any-return]
+    return apply(rows.reshape, (input,), {"shape": _complete(sizes_of(sizes, "reshape", "shape", shape), math.prod(input.payload.shape))})
 
 
 @method
@@ -80,7 +80,7 @@ def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
             "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
             f"contiguous subspaces). Use .reshape(...) instead: from {list(self.shape)} to {list(wanted)} needs a copy."
         )
-    return out  # type: ignore[no-any-return]
+    return out
 
 
 def needs_copy(self: Tensor, shape: tuple[int, ...]) -> bool:
@@ -122,7 +122,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     if start == end:
         return input
     s = tuple(input.payload.shape)
-    return apply(rows.reshape, (input,), {"shape": (*s[:start], math.prod(s[start : end + 1]), *s[end + 1 :])})  # type: ignore[no-any-return]
+    return apply(rows.reshape, (input,), {"shape": (*s[:start], math.prod(s[start : end + 1]), *s[end + 1 :])})
 
 
 @public(method=True)
@@ -157,11 +157,11 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     torch.Size([3, 1])
     """
     if dim is None:
-        return apply(rows.squeeze, (input,), {})  # type: ignore[no-any-return]
+        return apply(rows.squeeze, (input,), {})
     axes = axes_of(dim, input.ndim) or ()
     if isinstance(dim, int) and axes and input.shape[axes[0]] == 1:
-        return apply(rows.squeeze, (input,), {"axis": axes[0]})  # type: ignore[no-any-return]
-    return apply(rows.squeeze, (input,), {"axis": tuple(a for a in axes if input.shape[a] == 1)})  # type: ignore[no-any-return]
+        return apply(rows.squeeze, (input,), {"axis": axes[0]})
+    return apply(rows.squeeze, (input,), {"axis": tuple(a for a in axes if input.shape[a] == 1)})
 
 
 @public(method=True)
@@ -175,7 +175,7 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
             [2]])
     """
     n = input.ndim + 1
-    return apply(rows.expand_dims, (input,), {"axis": axis_of(dim, n)})  # type: ignore[no-any-return]
+    return apply(rows.expand_dims, (input,), {"axis": axis_of(dim, n)})
 
 
 @public(method=True, aliases="swapaxes swapdims")
@@ -188,7 +188,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     a, b = axis_of(dim0, n), axis_of(dim1, n)
     if a is None:
         return input if input.level else reshape(input, ())
-    return apply(rows.swapaxes, (input,), {"axis1": a, "axis2": b})  # type: ignore[no-any-return]
+    return apply(rows.swapaxes, (input,), {"axis1": a, "axis2": b})
 
 
 @public(method=True)
@@ -212,7 +212,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     axes = tuple([axis_of(d, n) for d in wanted])
     if len(set(axes)) < n:
         raise RuntimeError(f"permute(): duplicate dims are not allowed. The dims are {list(wanted)}.")
-    return apply(rows.transpose, (input,), {"axes": axes})  # type: ignore[no-any-return]
+    return apply(rows.transpose, (input,), {"axes": axes})
 
 
 @public(method=True, aliases="moveaxis")
@@ -238,7 +238,7 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     if not n:
         return reshape(input, ())
     order = [a for a in range(-n, 0) if a not in sources]
-    for at, what in sorted(zip((d + n for d in destinations), sources)):  # type: ignore[operator,type-var]
+    for at, what in sorted(zip((d + n for d in destinations), sources)):  # type: ignore[operator]
         order.insert(at, what)  # type: ignore[arg-type]
     return permute(input, order)
 
@@ -275,7 +275,7 @@ def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
             f"The expanded size of the tensor ({shape[wrong[-1]]}) must match the existing size ({lengths[wrong[-1] - extra]}) at "
             f"non-singleton dimension {wrong[-1]}.  Target sizes: {list(shape)}.  Tensor sizes: {list(self.shape)}"
         )
-    return apply(rows.expand, (self,), {"shape": shape})  # type: ignore[no-any-return]
+    return apply(rows.expand, (self,), {"shape": shape})
 
 
 @method
@@ -339,7 +339,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     axis = axis_of(dim, tensors[0].payload.ndim)
     try:
         if axis is not None:
-            return apply(rows.concatenate, tuple(tensors), {"axis": axis})  # type: ignore[no-any-return]
+            return apply(rows.concatenate, tuple(tensors), {"axis": axis})
     except ValueError:
         pass
     raise _do_not_join(tensors, axis, dim)
@@ -377,7 +377,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
             raise RuntimeError(
                 f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(x.shape)} at entry {i}"
             )
-    return apply(rows.stack, tuple(tensors), {"axis": axis_of(dim, len(shape) + 1)})  # type: ignore[no-any-return]
+    return apply(rows.stack, tuple(tensors), {"axis": axis_of(dim, len(shape) + 1)})
 
 
 def _several(name: str, tensors: Any) -> list[Tensor]:
@@ -426,7 +426,7 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
                 f"but got split_sizes={sizes}"
             )
     row = rows.split if isinstance(split_size_or_sections, int) else rows.split_with_sizes
-    return apply(row, (tensor,), {"sizes": tuple(sizes), "axis": axis})  # type: ignore[no-any-return]
+    return apply(row, (tensor,), {"sizes": tuple(sizes), "axis": axis})
 
 
 @public(method=True)
@@ -457,7 +457,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     axis = axis_of(dim, input.ndim)
     if axis is None:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
-    return apply(rows.unbind, (input,), {"axis": axis})  # type: ignore[no-any-return]
+    return apply(rows.unbind, (input,), {"axis": axis})
 
 
 @public(method=True)
@@ -470,7 +470,7 @@ def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     tensor([3, 2, 1])
     """
     axes = axes_of(sizes_of(order, "flip", "dims", dims), input.ndim) or ()
-    return apply(rows.flip, (input,), {"axis": axes})  # type: ignore[no-any-return]
+    return apply(rows.flip, (input,), {"axis": axes})
 
 
 @public(method=True)
@@ -494,7 +494,7 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     axes = axes_of(dims, input.ndim)
     if len(shifts) != len(axes or ()):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(axes or ())}")
-    return apply(rows.roll, (input,), {"shift": shifts, "axis": axes})  # type: ignore[no-any-return]
+    return apply(rows.roll, (input,), {"shift": shifts, "axis": axes})
 
 
 @method
@@ -508,7 +508,7 @@ def repeat(self: Tensor, *times: Any, repeats: Any = None) -> Tensor:
         raise RuntimeError(
             f"Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor: got {len(times)} for {self.ndim}"
         )
-    return apply(rows.repeat, (self,), {"repeats": times})  # type: ignore[no-any-return]
+    return apply(rows.repeat, (self,), {"repeats": times})
 
 
 @public(method=True)
@@ -528,7 +528,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     settings = {"offset": offset, "axis1": axis_of(dim1, input.ndim), "axis2": axis_of(dim2, input.ndim)}
     if settings["axis1"] == settings["axis2"]:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return apply(rows.diagonal, (input,), settings)  # type: ignore[no-any-return]
+    return apply(rows.diagonal, (input,), settings)
 
 
 @public(method=True, inplace=True, out=True)
@@ -540,7 +540,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
             [1., 1.]])
     """
     _need_matrix("tril", input)
-    return apply(rows.tril, (input,), {"k": diagonal})  # type: ignore[no-any-return]
+    return apply(rows.tril, (input,), {"k": diagonal})
 
 
 def _need_matrix(name: str, input: Tensor) -> None:
@@ -552,4 +552,4 @@ def _need_matrix(name: str, input: Tensor) -> None:
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of the matrices, zeros below."""
     _need_matrix("triu", input)
-    return apply(rows.triu, (input,), {"k": diagonal})  # type: ignore[no-any-return]
+    return apply(rows.triu, (input,), {"k": diagonal})

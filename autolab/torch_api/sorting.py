@@ -79,13 +79,13 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     axis = axis_of(dim, require_tensor(input, "argsort").ndim)
     if axis is None:
         return new_tensor(np.int64(0))
-    return apply(rows.argsort, (input,), {"axis": axis, "descending": descending})  # type: ignore[no-any-return]
+    return apply(rows.argsort, (input,), {"axis": axis, "descending": descending})
 
 
 @public(method=True, out=True)
 def msort(input: Tensor) -> Tensor:
     """The values in order along dim 0."""
-    return sort(input, 0)[0]  # type: ignore[no-any-return]
+    return sort(input, 0)[0]
 
 
 @public(method=True, out=True)
@@ -194,7 +194,7 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
         raise RuntimeError(f"{name}() q " + ("must be in the range [0, 1] but got " + str(q) if not isinstance(q, Tensor) else
                                               "values must be in the range [0, 1]"))  # fmt: skip
     axis = axis_of(-1 if dim is None else dim, input.ndim if dim is not None else 1)
-    x: Any = input.reshape(-1) if dim is None or axis is None else input.movedim(axis, -1)  # type: ignore[attr-defined]
+    x: Any = input.reshape(-1) if dim is None or axis is None else input.movedim(axis, -1)
     if input.payload.size == 0:
         raise RuntimeError(f"{name}() input tensor must be non-empty")
     x = sort(x)[0]
@@ -205,7 +205,8 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     if name == "quantile":
         place = np.where(lost > 0, last, place)  # the last entry is nan, if one is
     if interpolation in ("lower", "higher", "nearest"):
-        place = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation](place)
+        rounded: Any = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation]
+        place = rounded(place)
     low = np.floor(place)
     out = indexing.gather(x, -1, low.long())
     if interpolation in ("linear", "midpoint"):
@@ -222,8 +223,8 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
         if dim is None:
             out = out.reshape(*out.shape, *(1,) * input.ndim)
         else:
-            out = out.unsqueeze(at)
-    return out  # type: ignore[no-any-return]
+            out = out.unsqueeze(axis)  # type: ignore[arg-type]
+    return out
 
 
 @public(out=True)
@@ -268,7 +269,7 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
         if sorter.numbers().size and (sorter.numbers().min() < 0 or sorter.numbers().max() >= s.shape[-1]):
             raise RuntimeError("torch.searchsorted(): sorter index out of range")
         s = np.take_along_axis(s, sorter.numbers(), -1)
-    at = "right" if right or side == "right" else "left"
+    at: Any = "right" if right or side == "right" else "left"
     if s.ndim == 1:
         found = np.searchsorted(s, v, at)
     else:
@@ -348,7 +349,7 @@ def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | N
     else:
         if bins <= 0:
             raise RuntimeError(f"histogram(): bins must be > 0, but got {bins} for dimension 0")
-        low, high = _range("histogram()", a, *(range or (0.0, 0.0)), 0.5)
+        low, high = _range("histogram()", a, *(range or (0.0, 0.0)), 0.5)  # type: ignore[call-arg]
         edges = np.linspace(low, high, bins + 1)
     w = None if weight is None else weight.numbers().reshape(-1)
     found = np.histogram(a.reshape(-1), edges, weights=w, density=density)[0]

@@ -17,7 +17,7 @@ from autolab.torch_api.public import entitle, public
 
 def _row(name: str, file: str) -> Op:
     """A row from a file that may not have been loaded yet."""
-    return getattr(import_module(f"autolab.rules.{file}"), name)  # type: ignore[no-any-return]
+    return getattr(import_module(f"autolab.rules.{file}"), name)
 
 
 def _unary(name: str, file: str, doc: str, package: bool = False) -> Any:
@@ -26,9 +26,9 @@ def _unary(name: str, file: str, doc: str, package: bool = False) -> Any:
     def function(input: Tensor, *, out: Any = None) -> Tensor:
         nonlocal row
         if out is not None:
-            return into(out, function, input)  # type: ignore[no-any-return]
+            return into(out, function, input)
         row = row or _row(name, file)
-        return row.run(require_tensor(input, name), settings=NONE)  # type: ignore[no-any-return]
+        return row.run(require_tensor(input, name), settings=NONE)
 
     entitle(function, name, f"{doc} Entry by entry; result of the same shape.")
     return public(method=True, inplace=True)(function) if package else function
@@ -40,10 +40,10 @@ def _binary(name: str, file: str, doc: str, numbers: str = "either", package: bo
     def function(input: Any, other: Any, *, out: Any = None) -> Tensor:
         nonlocal row
         if out is not None:
-            return into(out, function, input, other)  # type: ignore[no-any-return]
+            return into(out, function, input, other)
         operands(name, input, other, numbers)
         row = row or _row(name, file)
-        return apply(row, (input, other), NONE)  # type: ignore[no-any-return]
+        return apply(row, (input, other), NONE)
 
     entitle(function, name, f"{doc} Entry by entry; shapes broadcast.")
     return public(method=True, inplace=True)(function) if package else function
@@ -108,7 +108,7 @@ def polygamma(n: Any, input: Any) -> Tensor:
     n, input = (input, n) if isinstance(n, Tensor) else (n, input)
     if whole(n, "polygamma(): argument 'n'") < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n; it is {n}")
-    return apply(_row("polygamma", "gamma"), (require_tensor(input, "polygamma", "input", 2),), {"n": n})  # type: ignore[no-any-return]
+    return apply(_row("polygamma", "gamma"), (require_tensor(input, "polygamma", "input", 2),), {"n": n})
 
 
 @public(method=True, inplace=True)
@@ -119,5 +119,5 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
     x = to_floats(require_tensor(input, "mvlgamma"))
     total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for j in range(p):
-        total = lgamma(x - j / 2) + total  # type: ignore[operator]
-    return total  # type: ignore[no-any-return]
+        total = lgamma(x - j / 2) + total
+    return total

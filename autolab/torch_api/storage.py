@@ -64,7 +64,7 @@ class UntypedStorage:
 
     def tolist(self) -> list[Any]:
         """The entries as Python numbers."""
-        return self.memory.tolist()  # type: ignore[no-any-return]
+        return self.memory.tolist()
 
     def fill_(self, value: Any) -> UntypedStorage:
         """Write one number everywhere."""
@@ -86,7 +86,7 @@ class UntypedStorage:
 class TypedStorage(UntypedStorage):
     """One piece of memory, entry by entry."""
 
-    _numpy = np.dtype(np.float32)
+    _numpy = np.dtype(np.float32)  # type: ignore[assignment]
 
     @property
     def dtype(self) -> dtypes.dtype:

@@ -16,7 +16,7 @@ def t(input: Tensor) -> Tensor:
     """The transpose of a matrix. Raises RuntimeError for more than two dims."""
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
-    return rows.t.run(input, settings={})  # type: ignore[no-any-return]
+    return rows.t.run(input, settings={})
 
 
 IDENTITY = "Tensor.{} is deprecated on 0-D tensors. This function is the identity in these cases."
@@ -26,7 +26,7 @@ TURNED: dict[str, Any] = {"axes": (-1, -2)}
 def T(self: Tensor) -> Tensor:
     """The dims in reverse order."""
     if self.payload.ndim == 2:
-        return rows.transpose.run(self, settings=TURNED)  # type: ignore[no-any-return]
+        return rows.transpose.run(self, settings=TURNED)
     warnings.warn(
         "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an error in a future "
         "release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the "

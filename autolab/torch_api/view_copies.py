@@ -21,7 +21,7 @@ def _scattered(input: Tensor, src: Tensor, name: str, look: Callable[[Tensor], T
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(part.shape)}"
         )
-    part.copy_(src)  # type: ignore[attr-defined]
+    part.copy_(src)
     return out
 
 

@@ -77,7 +77,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
             [1., 3., 5.]])
     """
     where = part(require_tensor(input, "as_strided"), size, stride, storage_offset, "as_strided")
-    return apply(rows.as_strided, (input,), {"part": where})  # type: ignore[no-any-return]
+    return apply(rows.as_strided, (input,), {"part": where})
 
 
 @public(method=True)
@@ -88,7 +88,7 @@ def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: 
         raise RuntimeError(
             f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(where.shape)}"
         )
-    return apply(rows.as_strided_scatter, (input, src.to(input.dtype)), {"part": where})  # type: ignore[attr-defined,no-any-return]
+    return apply(rows.as_strided_scatter, (input, src.to(input.dtype)), {"part": where})
 
 
 @method
@@ -106,7 +106,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
         raise RuntimeError(f"size is {size} but must be >= 0" if size < 0 else f"step is {step} but must be > 0")
     if axis is None:
         return shape.reshape(self, (1,)) if size else shape.reshape(self, (1,))[:0]
-    return apply(rows.unfold, (self,), {"axis": axis, "size": size, "step": step})  # type: ignore[no-any-return]
+    return apply(rows.unfold, (self,), {"axis": axis, "size": size, "step": step})
 
 
 def unlinked_pieces(pieces: tuple[Tensor, ...], node: str) -> tuple[Tensor, ...]:
@@ -146,7 +146,7 @@ def inplace_view(name: str, function: Callable[..., Any], node: str | Callable[.
         check_may_write(self, self.requires_grad)
         out = function(self, *args, **kwargs)
         if self.level:
-            return become_view(self, out)  # type: ignore[no-any-return]
+            return become_view(self, out)
         self.payload = out.payload
         record_view_change(self, out.edge, node if isinstance(node, str) else node(*args, **kwargs))
         return self
@@ -293,7 +293,7 @@ def map_entries(self: Tensor, function: Callable[..., Any], inputs: tuple[Tensor
 def detach(self: Tensor) -> Tensor:
     """The same memory as a tensor without history. Writes through it are counted, so the graph notices them."""
     if self.level:
-        return self.detach()  # type: ignore[attr-defined,no-any-return]
+        return self.detach()
     t = new_tensor(self.writable_array())
     t.version = self.version
     return t
