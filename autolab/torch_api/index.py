@@ -41,7 +41,8 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         key = (key,)
     simple = len(key) <= ndim and all(type(k) is int or type(k) is slice for k in key)
     items = key if simple else expand_key(self, key)
-    out, dim, advanced = self, 0, []
+    advanced: list[Any] = []
+    out, dim = self, 0
     for item in items:
         if isinstance(item, slice):
             n = out.payload.shape[dim]

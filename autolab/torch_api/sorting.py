@@ -219,7 +219,6 @@ def _quantile(name: str, input: Tensor, q: Any, dim: int | None, keepdim: bool, 
     else:
         out = out.squeeze(-1)
     if keepdim and input.ndim:
-        at = axis if dim is not None else -1
         if dim is None:
             out = out.reshape(*out.shape, *(1,) * input.ndim)
         else:
