@@ -100,7 +100,7 @@ def checked(node: Any, name: str, saved: Any, edge: Any = None) -> tuple[Any, li
     if expected < 0:  # what a hook took away cannot have been written over; what it brings back has a counter of its own
         return bring_back(raw), [0]
     if version[0] != expected:
-        source = f", which is output {edge[1]} of {edge[0].name()}," if edge is not None and edge[0].edges else ""  # no leaf
+        source = f", which is output {edge[1]} of {edge[0].name()}," if edge is not None and edge[0].edges else ""  # not a leaf
         dtype = raw.dtype if isinstance(raw, Tensor) else of(raw.dtype)
         raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace operation: "

@@ -19,10 +19,10 @@ from autolab.engine.modes import modes
 from autolab.engine.node import AccumulateGrad, Edge, Node
 from autolab.engine.node import edge_of as edge_of_tensor
 from autolab.engine.tensor import Tensor
+from autolab.fast.kernel import LARGE
 from autolab.fast.large import compile_in_place
 from autolab.fast.row import can_specialise
 
-LARGE = 1 << 16  # entries: from here on gradients are written over
 by_number = attrgetter("seq")
 
 

@@ -22,7 +22,7 @@ from autolab.fast.blocks import goes_along, in_blocks
 from autolab.fast.kernels import FAMILIES
 
 MANY = 1 << 12  # entries: from here on blocks are worth it
-LARGE = 1 << 16  # entries: from here on a gradient is written over the one that came in (autolab.engine.backward)
+LARGE = 1 << 16  # entries: from here on a gradient is written over the one that came in (autolab.fast.backward)
 
 
 class Kernel(NamedTuple):

