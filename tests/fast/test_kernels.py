@@ -4,6 +4,7 @@ import math
 import os
 from importlib import import_module
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -245,8 +246,8 @@ def test_a_kernel_gives_what_the_formula_gives_of_large_arrays(name, part, dtype
             check(row, part, [np.array(a, order="F") if isinstance(a, np.ndarray) else a for a in inputs], settings, dtype)
 
 
-@pytest.mark.parametrize(("name", "part"), [p for p in PARTS if p[1] == "forward" and TABLE[p[0]].kind == "elementwise"])
-@pytest.mark.parametrize("dtype", ["int64", "bool", "float16"])
+@pytest.mark.parametrize(("name", "part"), [p for p in PARTS if p[1] == "forward"])
+@pytest.mark.parametrize("dtype", ["int64", "bool", "float16", ml_dtypes.bfloat16])
 def test_a_kernel_takes_what_the_formula_takes(name, part, dtype):
     row = TABLE[name]
     if row.kind != "elementwise" and dtype != "int64":
@@ -264,25 +265,25 @@ def test_a_kernel_takes_what_the_formula_takes(name, part, dtype):
                 (np.testing.assert_array_equal if row.kind == "elementwise" else np.testing.assert_allclose)(a, b)
 
 
-ENTRYWISE = [name for name in ROWS if TABLE[name].kind == "elementwise" and TABLE[name].rules]
-
-
-@pytest.mark.parametrize("name", ENTRYWISE)
+@pytest.mark.parametrize("name", [name for name in ROWS if TABLE[name].rules])
 def test_recorded_gradients_are_those_of_kernels_and_can_be_differentiated_again(name):
     sample, case = samples_of(name)[0]
-    shapes = [grown(tuple(map(int, digits.strip("."))), 5000) for digits in case.split()]
+    shapes = [tuple(map(int, digits.strip("."))) for digits in case.split()]
+    if TABLE[name].kind == "elementwise":
+        shapes = [grown(shape, 5000) for shape in shapes]
     seconds = []
     for dtype in (np.float32, np.float64):
         inputs = sample.tensors(autolab, [a.astype(dtype) if is_float(a) else a for a in sample.draws(shapes)])
         asked = [t for t in inputs if t.requires_grad]
-        out = sample.here(autolab, *inputs)
-        if not asked or not out.requires_grad:
-            continue
-        plain = grad(out.sum(), asked, retain_graph=True)
-        recorded = grad(out.sum(), asked, create_graph=True)
-        for a, b in zip(plain, recorded):
-            np.testing.assert_allclose(a.numpy(), b.detach().numpy(), *((8e-6, 1e-6) if dtype is np.float32 else (1e-11, 1e-13)))
+        outs = sample.here(autolab, *inputs)
+        out = sum((o * o).sum() for o in (outs if isinstance(outs, tuple) else (outs,)) if o.requires_grad)
+        if not isinstance(out, autolab.Tensor):  # floor_divide, say
+            return
+        plain = grad(out, asked, retain_graph=True)
+        recorded = grad(out, asked, create_graph=True)
+        for a, b in zip(plain, recorded, strict=True):
+            np.testing.assert_allclose(a.numpy(), b.detach().numpy(), *((3e-5, 3e-5) if dtype is np.float32 else (1e-11, 1e-12)))
         again = [g.sum() for g in recorded if g.requires_grad]
         seconds.append([g.numpy() for g in grad(sum(again), asked, allow_unused=True) if g is not None] if again else [])
-    for a, b in zip(*seconds):
-        np.testing.assert_allclose(a, b, 2e-3, 1e-4)
+    for a, b in zip(*seconds, strict=True):
+        np.testing.assert_allclose(a, b, 2e-3, 1e-3 * np.abs(b).max(initial=1e-1))
