@@ -80,6 +80,8 @@ _NAMES |= dict.fromkeys(["svd_lowrank", "pca_lowrank", "lobpcg"], "autolab.linal
 _bind_lazy_methods("autolab.linalg.older", _MATRICES)
 
 _load = _lazy("autolab", _MODULES, _NAMES)
+if _sys.platform == "emscripten":
+    _importlib.import_module("autolab.browser").begin()
 _sys.meta_path.append(_LazyFinder("autolab", "autolab.compat.stand_ins"))  # cuda, jit, backends ...: modules from a table
 
 __all__ = [

@@ -77,6 +77,11 @@ _BY_NUMPY = {d.numpy: d for d in OF_NUMPY}
 _BY_NAME = {d.name: d for d in ALL}
 
 
+def as_places(found: Any) -> Any:
+    """Positions that NumPy found, in int64: where addresses have 32 bits, NumPy counts in int32, and PyTorch never does."""
+    return found if found.dtype == np.int64 else found.astype(np.int64)
+
+
 def load_bfloat16() -> np.dtype[Any]:
     """The package that gives NumPy a bfloat16 takes as long to load as a fifth of autolab: it is loaded for the first of them."""
     import ml_dtypes

@@ -13,7 +13,7 @@ def made(n: int, classes: int, noise: float, seed: int, place: Callable[..., tup
     if n < 1 or classes < 1 or noise < 0:
         raise ValueError(f"a number of points and of classes is positive, noise is not negative: got {n}, {classes}, {noise}")
     rng = np.random.default_rng(seed)
-    label = np.arange(n) % classes
+    label = np.arange(n, dtype=np.int64) % classes
     points = np.stack(place(label, rng.random(n)), axis=1) + noise * rng.standard_normal((n, 2))
     return from_numpy(points.astype(np.float32)), from_numpy(label)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from autolab.engine.node import sum_to
 from autolab.engine.op import GENERAL, op
+from autolab.rules import lapack
 
 
 class LinAlgError(RuntimeError):
@@ -40,7 +41,7 @@ def first_singular(x):
 
 def inv_values(x, *, check=True):
     try:
-        return np.linalg.inv(x)
+        return lapack.inv(x)
     except np.linalg.LinAlgError:
         if check:
             where, k = first_singular(x)
@@ -63,7 +64,7 @@ inv = op(
 
 def solve_values(a, b):
     try:
-        return np.linalg.solve(a, b)
+        return lapack.solve(a, b)
     except np.linalg.LinAlgError:
         where, _ = first_singular(a)
         raise LinAlgError(f"torch.linalg.solve: {where}The solver failed because the input matrix is singular.") from None
@@ -87,7 +88,7 @@ def solve_triangular_values(a, b, *, upper, unit=False):
     if unit:
         t = t + np.eye(a.shape[-1], dtype=a.dtype)
     try:
-        return np.linalg.solve(t, b)
+        return lapack.solve(t, b)
     except np.linalg.LinAlgError:  # a zero on the diagonal: inf and nan, as in PyTorch
         shape = np.broadcast_shapes(t.shape[:-2], b.shape[:-2])
         out = np.array(np.broadcast_to(b, (*shape, *b.shape[-2:])))
@@ -176,7 +177,7 @@ slogdet = op(
 
 def cholesky_values(x):
     try:
-        return np.linalg.cholesky(x)
+        return lapack.cholesky(x)
     except np.linalg.LinAlgError:
         stack = x.reshape(-1, *x.shape[-2:])
         which, minor = next((i, k) for i, one in enumerate(stack) if (k := not_positive(one)))
@@ -191,7 +192,7 @@ def not_positive(x):
     """The order of the first leading minor that is not positive-definite; 0 if there is none."""
     for k in range(1, x.shape[-1] + 1):
         try:
-            np.linalg.cholesky(x[:k, :k])
+            lapack.cholesky(x[:k, :k])
         except np.linalg.LinAlgError:
             return k
     return 0

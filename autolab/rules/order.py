@@ -5,6 +5,7 @@
 
 import numpy as np
 
+from autolab.dtypes import as_places
 from autolab.engine.op import op
 from autolab.rules.index import gather_values, scatter_add
 from autolab.rules.reduce import among_ties, chosen_rule, put_along_axis
@@ -21,6 +22,7 @@ def ranks(x, axis, descending=False):
 def taken(x, index, axis, keepdims=True):
     """The entries at the positions, and the positions."""
     values = gather_values(x, index, axis=axis)
+    index = as_places(index)
     return (values, index) if keepdims else (np.squeeze(values, axis)[()], np.squeeze(index, axis)[()])
 
 
@@ -36,7 +38,7 @@ def put_back(g, x_shape, out_1, axis):
 # -- whole orders ------------------------------------------------------------------------------------
 
 sort = op("sort", lambda x, *, axis, descending=False: taken(x, ranks(x, axis, descending), axis), outputs=2, batch=each, x=put_back)
-argsort = op("argsort", lambda x, *, axis, descending=False: ranks(x, axis, descending), batch=each)
+argsort = op("argsort", lambda x, *, axis, descending=False: as_places(ranks(x, axis, descending)), batch=each)
 
 
 def topk_values(x, *, k, axis, largest=True):
@@ -115,7 +117,7 @@ def so_far(extreme):
     def forward(x, *, axis):
         values = extreme.accumulate(x, axis)
         place = np.reshape(np.arange(x.shape[axis]), (-1, *(1,) * (-axis - 1)))
-        return values, np.maximum.accumulate(np.where((x == values) | np.isnan(x), place, 0), axis)
+        return values, as_places(np.maximum.accumulate(np.where((x == values) | np.isnan(x), place, 0), axis))
 
     return forward
 

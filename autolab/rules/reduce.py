@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from autolab.dtypes import as_places
 from autolab.engine.op import GENERAL, LINEAR, op
 from autolab.rules.elementwise import keep, or_one
 
@@ -167,7 +168,7 @@ def chosen(extreme, find):
     def forward(x, *, axis, keepdims=False):
         if x.ndim == 0:
             return np.copy(x), np.int64(0)
-        return extreme.reduce(x, axis, keepdims=keepdims), find(x, axis=axis, keepdims=keepdims)
+        return extreme.reduce(x, axis, keepdims=keepdims), as_places(find(x, axis=axis, keepdims=keepdims))
 
     return forward
 
@@ -183,8 +184,8 @@ max_of_all = op("max", lambda x: np.max(x), GENERAL, node="MaxBackward1", x=lamb
 min_of_all = op("min", lambda x: np.min(x), GENERAL, node="MinBackward1", x=lambda g, x, out: among_ties(g, (x == out) | np.isnan(x), None))
 amax = op("amax", lambda x, *, axis=None, keepdims=False: np.max(x, axis=axis, keepdims=keepdims), GENERAL, numpy=np.max, x=extreme_rule)
 amin = op("amin", lambda x, *, axis=None, keepdims=False: np.min(x, axis=axis, keepdims=keepdims), GENERAL, numpy=np.min, x=extreme_rule)
-argmax = op("argmax", lambda x, *, axis=None, keepdims=False: np.argmax(x, axis=axis, keepdims=keepdims), numpy=np.argmax)
-argmin = op("argmin", lambda x, *, axis=None, keepdims=False: np.argmin(x, axis=axis, keepdims=keepdims), numpy=np.argmin)
+argmax = op("argmax", lambda x, *, axis=None, keepdims=False: as_places(np.argmax(x, axis=axis, keepdims=keepdims)), numpy=np.argmax)
+argmin = op("argmin", lambda x, *, axis=None, keepdims=False: as_places(np.argmin(x, axis=axis, keepdims=keepdims)), numpy=np.argmin)
 all = op("all", lambda x, *, axis=None, keepdims=False: np.all(x, axis=axis, keepdims=keepdims), numpy=np.all)
 any = op("any", lambda x, *, axis=None, keepdims=False: np.any(x, axis=axis, keepdims=keepdims), numpy=np.any)
 

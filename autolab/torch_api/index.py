@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import index as rows
@@ -381,7 +382,7 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     tensor([[1],
             [2]])
     """
-    found = np.nonzero(np.atleast_1d(one_shape_for_all(input, "nonzero").payload))
+    found = [dtypes.as_places(i) for i in np.nonzero(np.atleast_1d(one_shape_for_all(input, "nonzero").payload))]
     if as_tuple:
         return tuple(new_tensor(i) for i in found)
     return new_tensor(np.stack(found, -1) if input.ndim else np.zeros((len(found[0]), 0), np.int64))
@@ -400,7 +401,7 @@ def split_key(items: list[Any]) -> tuple[tuple[Any, ...], list[tuple[int, Any]]]
     for item in items:
         if isinstance(item, np.ndarray) and item.dtype == np.bool_:
             for places in np.nonzero(item):
-                indices.append((dim, new_tensor(places)))
+                indices.append((dim, new_tensor(dtypes.as_places(places))))
                 basic.append(slice(None))
                 dim += 1
             continue

@@ -273,7 +273,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
         raise RuntimeError("repeats can not be negative")
     if output_size is not None and counts.sum() != output_size:
         raise RuntimeError(f"allocated size does not match required size: output_size is {output_size}, needed {counts.sum()}")
-    return index.index_select(input, axis, new_tensor(np.repeat(np.arange(n), counts)))
+    return index.index_select(input, axis, new_tensor(np.repeat(np.arange(n, dtype=np.int64), counts.astype(np.intp))))
 
 
 @public(method=True)

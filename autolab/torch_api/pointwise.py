@@ -270,7 +270,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
                 "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten::where: the samples "
                 "may differ in how many of their entries are not zero. Use where(condition, a, b)."
             )
-        return tuple(new_tensor(i) for i in np.nonzero(np.atleast_1d(condition.payload)))
+        return tuple(new_tensor(dtypes.as_places(i)) for i in np.nonzero(np.atleast_1d(condition.payload)))
     for value in (input, other):
         if not isinstance(value, Tensor | int | builtins.float | np.generic):
             names = ", ".join(type(v).__name__ for v in (condition, input, other))

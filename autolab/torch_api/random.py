@@ -155,10 +155,10 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
     rng = source(generator)
     if replacement:
         rows = [_drawn(row, rng, num_samples) for row in weights.reshape(-1, weights.shape[-1])]
-        return new_tensor(np.array(rows).reshape(*weights.shape[:-1], num_samples))
+        return new_tensor(dtypes.as_places(np.array(rows)).reshape(*weights.shape[:-1], num_samples))
     # The largest of weight / exponential are drawn as if one by one (Efraimidis and Spirakis 2006).
     keys = np.divide(weights, rng.standard_exponential(weights.shape))
-    return new_tensor(np.argsort(-keys, axis=-1)[..., :num_samples].astype(np.int64))
+    return new_tensor(dtypes.as_places(np.argsort(-keys, axis=-1)[..., :num_samples]))
 
 
 def _drawn(weights: Any, rng: Any, n: int) -> Any:

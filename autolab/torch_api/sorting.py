@@ -307,7 +307,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     if a.ndim != 1 or (a < 0).any():
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is None:
-        return new_tensor(np.bincount(a, minlength=minlength))
+        return new_tensor(dtypes.as_places(np.bincount(a, minlength=minlength)))
     if weights.shape != input.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
     w = weights.numbers()

@@ -1,5 +1,8 @@
 """Explorables of training: the bucket that gradients fall into, an optimizer race, and a room to train a network in."""
 
+import asyncio
+import math
+import sys
 import threading
 import time
 
@@ -17,6 +20,7 @@ from autolab.widgets.panel import Frame, Panel, StateMachine, slider, timeline
 
 # -- 5: accumulation -------------------------------------------------------------------------------
 
+ONE_THREAD = sys.platform == "emscripten"  # as in a browser
 BACKWARD, ZERO, STEP = "Backward", "Zero grad", "Step"
 
 
@@ -252,6 +256,7 @@ class TrainingRoom(Panel):
     def __init__(self, model, data, optimizer, steps, loss_function, title):
         self.model, self._data, self._optimizer, self._steps, self._loss = model, data, optimizer, steps, loss_function
         self._done, self._losses, self._looks, self._thread, self._error = 0, [], [], None, None
+        self._turns = iter(())
         self._lock, self._at_work = threading.RLock(), False  # whoever starts and whoever ends must not miss each other
         self._every = max(-(-steps // LOOKS), 1)
         self._axes()
@@ -316,13 +321,30 @@ class TrainingRoom(Panel):
                 self.running = False
                 return
             self._at_work, self._error = True, None
-            self._thread = threading.Thread(target=self._work, daemon=True, name="autolab training room")
+            self._begin()
+
+    def _begin(self):
+        """Train beside everything else: in a thread, or where there is but one, as in a browser, in turn with what the page does."""
+        self._turns = self._work()
+        if ONE_THREAD:
+            self._task = asyncio.ensure_future(self._take_turns())
+        else:
+            self._thread = threading.Thread(target=self._go_on, daemon=True, name="autolab training room")
             self._thread.start()
 
+    def _go_on(self):
+        for pause in self._turns:
+            time.sleep(pause)
+
+    async def _take_turns(self):
+        for pause in self._turns:
+            await asyncio.sleep(pause)
+
     def _work(self):
+        """Train until it is stopped or done. Each time that something was shown it yields the seconds to wait."""
         while self._at_work:
             try:
-                self._train()
+                yield from self._train()
             except Exception as error:
                 self._error = error
             self._fill(0)
@@ -348,7 +370,7 @@ class TrainingRoom(Panel):
                 self._done += 1
             self._look()
             self._show()
-            time.sleep(max(0.0, 0.04 - (time.perf_counter() - began)))  # a person cannot see more than so many
+            yield max(0.0, 0.04 - (time.perf_counter() - began))  # a person cannot see more than so many
 
     def _show(self):
         at = {"step": len(self._looks) - 1}
@@ -378,6 +400,10 @@ class TrainingRoom(Panel):
         """
         if self._thread is not None:
             self._thread.join(timeout)
+        else:
+            end = math.inf if timeout is None else time.perf_counter() + timeout
+            while time.perf_counter() < end and next(self._turns, None) is not None:
+                pass
         if self._error is not None:
             error, self._error = self._error, None
             raise error

@@ -1,5 +1,6 @@
 """Every explorable as Python knows it: it can be stepped, moved, undone and reset, and its numbers are the engine's own."""
 
+import asyncio
 import functools
 import json
 import re
@@ -356,6 +357,24 @@ def test_training_runs_in_the_background_and_can_be_stopped():
     assert not room.running and 0 <= room.progress < 1
     done = room._done
     assert room.start().stop()._done > done
+
+
+def test_with_one_thread_a_room_trains_in_turn_with_the_page(monkeypatch):
+    monkeypatch.setattr("autolab.widgets.training.ONE_THREAD", True)
+    turns = []
+
+    async def page():
+        room = widgets.train(steps=400)
+        while room.running and len(turns) < 3:
+            await asyncio.sleep(0)
+            turns.append(room._done)
+        return room
+
+    room = asyncio.run(page())
+    assert room._thread is None and room.running and 0 < room._done < 400
+    room.wait()
+    assert room._done == 400 and not room.running
+    assert turns[0] < 400
 
 
 def test_a_room_that_is_stopped_and_started_at_once_goes_on():

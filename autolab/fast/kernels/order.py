@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from autolab.dtypes import as_places
 from autolab.fast.kernel import kernel
 from autolab.rules import order as rows
 from autolab.rules.order import ranks, taken
@@ -34,7 +35,7 @@ def parted(x: Any, rank: Any, axis: Any, keepdims: Any) -> Any:
     if (np.add.reduce(equal, axis, np.intp) > 1).any():
         passed = rank - np.sum((x < value) | (np.isnan(value) & ~np.isnan(x)), axis, keepdims=True)
         equal &= np.cumsum(equal, axis) > passed
-    index = np.argmax(equal, axis, keepdims=True)
+    index = as_places(np.argmax(equal, axis, keepdims=True))
     return (value, index) if keepdims else (np.squeeze(value, axis)[()], np.squeeze(index, axis)[()])
 
 

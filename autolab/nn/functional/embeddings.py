@@ -134,7 +134,7 @@ def _bags(input: Tensor, offsets: Any, weights: Any, table: Tensor) -> tuple[Any
                 f"offsets of type {type(offsets).__name__}"
             )
         rows_there, length = input.shape
-        made = new_tensor(np.arange(rows_there) * length)
+        made = new_tensor(np.arange(rows_there, dtype=np.int64) * length)
         return input.reshape(-1), made, None if weights is None else weights.reshape(-1)
     if input.ndim != 1:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")

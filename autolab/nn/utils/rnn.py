@@ -98,7 +98,7 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     there = _places(n)
     flat = input.reshape(-1, *input.shape[2:])
     t, b = np.nonzero(there)
-    return PackedSequence(flat[tensor(t * input.shape[1] + b)], tensor(there.sum(1)), order, None)
+    return PackedSequence(flat[tensor(t * input.shape[1] + b)], tensor(there.sum(1, np.int64)), order, None)
 
 
 def pad_packed_sequence(
@@ -120,7 +120,7 @@ def pad_packed_sequence(
     index = np.full((steps, batch), len(data))  # padding is one more row, behind the data
     index[there] = np.arange(len(data))
     more = cat([data, full((1, *data.shape[1:]), padding_value, dtype=data.dtype)])
-    padded, lengths = more[tensor(index)], tensor(there.sum(0))
+    padded, lengths = more[tensor(index)], tensor(there.sum(0, np.int64))
     if batch_first:
         padded = padded.transpose(0, 1)
     if sequence.unsorted_indices is not None:

@@ -1,0 +1,27 @@
+"""The functions of LAPACK that can fail, as NumPy has them: each raises np.linalg.LinAlgError for a matrix that has no result.
+
+In a browser the processor does not say that a calculation was invalid, and NumPy returns nan instead; there the result is looked at.
+"""
+
+import functools
+import sys
+
+import numpy as np
+
+
+def raises_for_nan(function):
+    """The function, raising LinAlgError if its result has a nan and its arguments have none."""
+
+    @functools.wraps(function)
+    def checked(*matrices):
+        result = function(*matrices)
+        if np.isnan(result).any() and not any(np.isnan(a).any() for a in matrices):
+            raise np.linalg.LinAlgError(f"{function.__name__}: there is no result for this matrix")
+        return result
+
+    return checked
+
+
+inv, solve, cholesky = np.linalg.inv, np.linalg.solve, np.linalg.cholesky
+if sys.platform == "emscripten":
+    inv, solve, cholesky = map(raises_for_nan, (inv, solve, cholesky))
