@@ -3,6 +3,7 @@
 # make lint      ruff, mypy, import layers, spelling, schemas
 # make notebooks run every lesson and compare its output with what is saved
 # make mutants   the checker on the project's wrong and right rules: caught, named, refused
+# make wasm     the tests in WebAssembly, as in a browser  ARGS="-q tests/engine"
 # make bench     time beside PyTorch, autograd, MyGrad   ARGS="-w rnn --rounds 15"
 # make clean     remove the environment and all caches
 #
@@ -43,7 +44,7 @@ endif
 
 SCHEMA := $(BIN)/check-jsonschema --builtin-schema
 
-.PHONY: help lab test lint notebooks mutants bench clean
+.PHONY: help lab test lint notebooks mutants wasm bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -83,6 +84,9 @@ notebooks: $(VENV)/test.stamp
 
 mutants: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.check.measure $(ARGS)
+
+wasm: $(VENV)/test.stamp
+	@$(BIN)/python -m tests.wasm.lane $(ARGS)
 
 bench: $(VENV)/lab.stamp
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -8,6 +8,7 @@ to start without them. tests/packaging/test_require.py sees that no test asks fo
 import importlib.util
 import os
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -75,6 +76,17 @@ def pytest_runtest_setup(item):
     for mark, need in MARKS.items():
         if item.get_closest_marker(mark) and not is_here(need):
             pytest.skip(INSTALL[need])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """In a browser there is one thread and one process: a test that starts another is skipped there."""
+    try:
+        return (yield)
+    except (RuntimeError, OSError) as error:
+        if sys.platform == "emscripten" and str(error).endswith(("can't start new thread", "emscripten does not support processes.")):
+            pytest.skip("a browser has one thread and one process")
+        raise
 
 
 @pytest.fixture(scope="session")

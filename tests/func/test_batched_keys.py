@@ -15,7 +15,7 @@ pytestmark = [
 ]
 
 A = np.arange(24.0).reshape(2, 3, 4)
-I = np.array([[0, 2], [1, -1]])  # two samples of two indices
+I = np.array([[0, 2], [1, -1]], np.int64)  # two samples of two indices
 
 KEYS = {
     "one": lambda T, a, i: a[i[0]],

@@ -19,11 +19,11 @@ def hypot(x: Array, y: Any, out: Array) -> None:
     a *= a
     a += b * b
     np.sqrt(a, a)
-    if np.isfinite(a).all():
-        with np.errstate(over="ignore"):
-            out[...] = a
-    else:
-        np.hypot(x, y, out)
+    with np.errstate(over="ignore"):
+        out[...] = a
+    finite = np.isfinite(a)
+    if not finite.all():
+        np.hypot(x, y, out, where=~finite)
 
 
 def logaddexp(x: Array, y: Any, out: Array) -> None:
