@@ -1,0 +1,49 @@
+"""How Sphinx makes the site out of the folder that `python -m docs.make.site` fills."""
+
+import re
+
+import autolab
+
+project, author, copyright = "autolab", "autolab developers", "autolab developers"
+release = autolab.__version__
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "docs.site.mathml"]
+
+# Lessons come with their outputs. Explorables are HTML that draws itself.
+nb_execution_mode = "off"
+nb_ipywidgets_js = {}
+nb_code_prompt_hide = "Hide the answer"
+nb_code_prompt_show = "Show the answer"
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
+myst_heading_anchors = 4
+html_math_renderer = "mathml"
+
+html_theme = "furo"
+html_title = "autolab"
+html_static_path = ["_build/source/_static"]
+html_css_files = ["autolab.css"]
+html_js_files = [("autolab.mjs", {"type": "module"})]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": False}
+copybutton_exclude = ".linenos, .gp, .go"
+pygments_style, pygments_dark_style = "default", "github-dark"
+exclude_patterns = ["_build", "_static"]
+suppress_warnings = ["mystnb.unknown_mime_type", "misc.highlighting_failure", "myst.header", "ref.python"]
+
+default_role = "code"
+autodoc_member_order = "bysource"
+napoleon_numpy_docstring, napoleon_google_docstring = True, False
+
+STARTS_MARKUP = re.compile(r"(?<!`)([*|]|_(?=\W|$))(?!`)")
+
+
+def as_plain_text(app, what, name, obj, options, lines):
+    """Docstrings are plain text with `code` and examples: what reStructuredText reads as markup is escaped."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            parts = re.split(r"(`[^`]*`)", line)
+            lines[i] = "".join(part if part.startswith("`") else STARTS_MARKUP.sub(r"\\\1", part) for part in parts)
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", as_plain_text, priority=900)  # after napoleon

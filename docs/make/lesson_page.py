@@ -1,0 +1,49 @@
+"""A lesson as a page of the site: run, with explorables that hold all that can be known without a kernel.
+
+python -m docs.make.lesson_page notebooks/04-inside-backward.ipynb TO.ipynb
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+
+from docs.make.site import resolved
+
+
+def run(path: Path):
+    """The lesson, run from top to bottom by a fresh kernel in an empty folder."""
+    notebook = nbformat.read(path, as_version=4)
+    with tempfile.TemporaryDirectory() as folder:
+        client = NotebookClient(
+            notebook,
+            timeout=120,
+            kernel_name="python3",
+            resources={"metadata": {"path": folder}},
+            record_timing=False,
+            coalesce_streams=True,
+        )
+        return client.execute()
+
+
+def as_page(notebook):
+    """Links as the site has them; what answers a prediction is folded, as in the notebook."""
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = resolved(cell.source, Path("notebooks"))
+        elif cell.metadata.get("jupyter", {}).get("outputs_hidden"):
+            cell.metadata["tags"] = [*cell.metadata.get("tags", []), "hide-output"]
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "text/html" in data and "data-autolab" in data["text/html"]:
+                output["data"] = {"text/html": data["text/html"]}
+    return notebook
+
+
+if __name__ == "__main__":
+    source, goal = map(Path, sys.argv[1:])
+    nbformat.write(as_page(run(source)), goal)

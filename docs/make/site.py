@@ -1,0 +1,234 @@
+"""Build the site: `make site`, or `python -m docs.make.site [--serve]`; it is then in docs/_build/html.
+
+Each lesson is run, and becomes a page on which its explorables work without a kernel; so do the pages of docs/, the API and the code.
+The pages ask no other host for anything, keep answers to quizzes in the browser, and set no cookies.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import html
+import http.server
+import inspect
+import os
+import re
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).parents[2]
+BUILD = ROOT / "docs" / "_build"
+SOURCE, PAGES = BUILD / "source", BUILD / "html"
+CODE = "https://github.com/autolab-grad/autolab/blob/main"
+
+GUIDES = ("reading-path rules levels differences-from-pytorch checker instructors speed trace-format").split()
+NAMESPACES = """
+autolab autolab.nn autolab.nn.functional autolab.nn.init autolab.nn.utils autolab.optim autolab.optim.lr_scheduler autolab.func
+autolab.autograd autolab.autograd.functional autolab.autograd.forward_ad autolab.autograd.graph autolab.linalg autolab.special autolab.amp
+autolab.distributions autolab.utils.data autolab.utils.checkpoint autolab.datasets autolab.draw autolab.trace autolab.check
+autolab.check.diagnosis autolab.widgets autolab.compiler autolab.serialization autolab.testing
+""".split()
+# Code that has a page of its own, beside every file that a lesson or a document links to.
+READ = "engine", "transforms", "rules", "fast", "fast/kernels"
+LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
+
+
+def lessons() -> list[Path]:
+    return sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def run_lesson(path: Path) -> None:
+    """Run a lesson for the site, in a process of its own, and put it among the sources."""
+    environment = {**os.environ, "AUTOLAB_SITE": "1", "AUTOLAB_HOME": "off", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "docs.make.lesson_page", str(path), str(SOURCE / "notebooks" / path.name)],
+        cwd=ROOT, env=environment, capture_output=True, text=True,
+    )  # fmt: skip
+    if done.returncode:
+        sys.exit(f"{path.name} did not run:\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+
+
+def copy_documents() -> None:
+    for name in GUIDES:
+        write(f"docs/{name}.md", (ROOT / "docs" / f"{name}.md").read_text("utf-8"))
+    for page in (ROOT / "docs" / "decisions").glob("*.md"):
+        write(f"docs/decisions/{page.name}", page.read_text("utf-8"))
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "exercises/README.md", "benchmarks/README.md"):
+        if (ROOT / name).exists():
+            write(name, (ROOT / name).read_text("utf-8"))
+    shutil.copytree(ROOT / "docs" / "images", SOURCE / "docs" / "images")
+
+
+def write(name: str, text: str) -> None:
+    path = SOURCE / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(resolved(text, Path(name).parent), "utf-8")
+
+
+def resolved(text: str, folder: Path) -> str:
+    """Links between files of the repository, as links between pages; to what has no page, as links to the repository."""
+    return LINK.sub(lambda m: m[1] + target(m[2], folder) + (m[3] or "") + m[4], text)
+
+
+def target(link: str, folder: Path) -> str:
+    if "://" in link or link.startswith("mailto:"):
+        return link
+    path = (ROOT / folder / link).resolve()
+    try:
+        inside = path.relative_to(ROOT)
+    except ValueError:
+        return link
+    if path.suffix in (".ipynb", ".png", ".svg") or (path.suffix == ".md" and inside in documents()):
+        return link
+    if path.suffix == ".py" and path.exists():
+        code_page(inside)
+        return link.removesuffix(".py") + ".md"
+    if path.is_dir() and (inside / "README.md") in documents():
+        return f"{link.rstrip('/')}/README.md"
+    return f"{CODE}/{inside.as_posix()}"
+
+
+@functools.cache
+def documents() -> frozenset[Path]:
+    fixed = [Path(f"docs/{name}.md") for name in GUIDES] + [Path("CHANGELOG.md"), Path("CONTRIBUTING.md")]
+    fixed += [Path("exercises/README.md"), Path("benchmarks/README.md")]
+    return frozenset(fixed + [p.relative_to(ROOT) for p in (ROOT / "docs" / "decisions").glob("*.md")])
+
+
+def code_page(path: Path) -> None:
+    """A page with the text of one file."""
+    page = SOURCE / path.with_suffix(".md")
+    if page.exists():
+        return
+    page.parent.mkdir(parents=True, exist_ok=True)
+    text = os.path.relpath(ROOT / path, page.parent)
+    fence = f"```{{literalinclude}} {text}\n:language: python\n:linenos:\n```"
+    page.write_text(f"---\norphan: true\n---\n\n# {path.as_posix()}\n\n{fence}\n", "utf-8")
+
+
+def api_pages() -> None:
+    """A page for each namespace, with the docstring of each public name."""
+    documented: list[object] = []  # a name that stands on several pages is found on the first
+    for namespace in NAMESPACES:
+        module = import_module(namespace)
+        names = getattr(module, "__all__", None) or [n for n, v in vars(module).items() if getattr(v, "__module__", "") == namespace]
+        lines = [f"# {namespace.replace('autolab', 'torch', 1)}", "", inspect.getdoc(module) or "", ""]
+        lines += ["```{eval-rst}", f".. py:currentmodule:: {namespace}", ""]
+        for name in sorted(names, key=str.lower):
+            value = getattr(module, name, None)
+            if name.startswith("_") or isinstance(value, ModuleType) or not callable(value):
+                continue
+            kind = "autoclass" if inspect.isclass(value) else "autofunction"
+            lines += [f".. {kind}:: {namespace}.{name}"]
+            if value in documented:
+                lines += ["   :no-index:"]
+            documented.append(value)
+            if inspect.isclass(value) and name == "Tensor":
+                lines += ["   :members:"]
+            lines += [""]
+        lines += ["```", ""]
+        (SOURCE / "api").mkdir(exist_ok=True)
+        (SOURCE / "api" / f"{namespace}.md").write_text("\n".join(lines), "utf-8")
+
+
+def index_pages() -> None:
+    def tree(title: str, text: str, names: list[str]) -> str:
+        return f"# {title}\n\n{text}\n\n```{{toctree}}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n"
+
+    numbered = [f"notebooks/{p.stem}" for p in lessons()]
+    (SOURCE / "lessons.md").write_text(tree("Lessons", "Every picture, slider and question works on the page.", numbered), "utf-8")
+    pages = [f"docs/{name}" for name in GUIDES] + [
+        "exercises/README",
+        "benchmarks/README",
+        "CONTRIBUTING",
+        "CHANGELOG",
+        "docs/decisions/README",
+        "privacy",
+    ]
+    (SOURCE / "guide.md").write_text(tree("Guide", "", pages), "utf-8")
+    (SOURCE / "api.md").write_text(tree("Reference", "`import autolab as torch`", [f"api/{n}" for n in NAMESPACES]), "utf-8")
+    decisions = sorted(p.stem for p in (SOURCE / "docs" / "decisions").glob("*.md") if p.stem != "README")
+    readme = SOURCE / "docs" / "decisions" / "README.md"
+    hidden = "\n```{toctree}\n:hidden:\n\n" + "\n".join(decisions) + "\n```\n"
+    readme.write_text(readme.read_text("utf-8") + hidden, "utf-8")
+    landing = (ROOT / "docs" / "site" / "landing.md").read_text("utf-8").replace("STEPPER", stepper())
+    hidden = "\n```{toctree}\n:hidden:\n\nlessons\nguide\napi\n```\n"
+    (SOURCE / "index.md").write_text(landing + hidden, "utf-8")
+    shutil.copy(ROOT / "docs" / "site" / "privacy.md", SOURCE / "privacy.md")
+
+
+def stepper() -> str:
+    """The explorable of the landing page."""
+    import autolab as torch
+
+    w, b, x = (torch.tensor(value, requires_grad=True) for value in (2.0, 0.5, 3.0))
+    loss = (w * x + b - 8) ** 2
+    return torch.Stepper(loss).output()
+
+
+def static_files() -> None:
+    from autolab.widgets import base
+
+    static = SOURCE / "_static"
+    static.mkdir(parents=True)
+    (static / "autolab.mjs").write_text(base.MODULE, "utf-8")
+    dark = base.CSS.replace("[data-jp-theme-light=false] .al-root", "body[data-theme=dark] .al-root,[data-jp-theme-light=false] .al-root")
+    auto = re.search(r"@media \(prefers-color-scheme:dark\)\{\.al-page \.al-root(\{.*?\})\}", base.CSS, re.S)
+    assert auto, "the style of pages has changed"
+    system = f"@media (prefers-color-scheme:dark){{body[data-theme=auto] .al-root{auto[1]}}}"
+    own = (ROOT / "docs" / "site" / "site.css").read_text("utf-8")
+    (static / "autolab.css").write_text("\n".join([dark, system, own]), "utf-8")
+
+
+def build() -> None:
+    shutil.rmtree(SOURCE, ignore_errors=True)
+    (SOURCE / "notebooks").mkdir(parents=True)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        runs = [pool.submit(run_lesson, path) for path in lessons()]
+        static_files()
+        copy_documents()
+        for folder in READ:
+            for path in sorted((ROOT / "autolab" / folder).glob("*.py")):
+                code_page(path.relative_to(ROOT))
+        api_pages()
+        index_pages()
+        for run in runs:
+            run.result()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "sphinx", "-q", "-j", "auto", "-b", "html", "-c", str(ROOT / "docs"), str(SOURCE), str(PAGES)]
+    shutil.rmtree(PAGES, ignore_errors=True)
+    subprocess.run(command, check=True, env=environment)
+    shutil.rmtree(PAGES / ".doctrees", ignore_errors=True)
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    """Files as a static host serves them."""
+
+    extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".mjs": "text/javascript", ".wasm": "application/wasm"}
+
+
+def serve(port: int) -> None:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), functools.partial(Handler, directory=str(PAGES)))
+    print(f"The site is at http://127.0.0.1:{server.server_port}/ (Ctrl+C ends it)")
+    server.serve_forever()
+
+
+def main() -> None:
+    os.environ["AUTOLAB_SITE"] = "1"
+    parser = argparse.ArgumentParser(description=html.unescape(__doc__ or ""))
+    parser.add_argument("--serve", action="store_true", help="show it at an address of this machine, once it is built")
+    parser.add_argument("--port", type=int, default=8000)
+    options = parser.parse_args()
+    build()
+    print(f"The site is in {PAGES.relative_to(ROOT)}.")
+    if options.serve:
+        serve(options.port)
+
+
+if __name__ == "__main__":
+    main()
