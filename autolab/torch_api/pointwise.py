@@ -22,14 +22,14 @@ from autolab.torch_api.layout import CHANNELS_LAST
 from autolab.torch_api.named_results import named
 from autolab.torch_api.node_names import rename_node
 from autolab.torch_api.out import C_NAMES, into
-from autolab.torch_api.public import declare, method, public
+from autolab.torch_api.public import declare, example_of, method, public
 from autolab.transforms.batched import in_vmap
 from autolab.transforms.level import created
 
 NONE: dict[str, Any] = {}
 
 
-def unary(row: Op, doc: str, *, inplace: bool = True, **forms: Any) -> Any:
+def unary(row: Op, doc: str, example: str, *, inplace: bool = True, **forms: Any) -> Any:
     """PyTorch's function for a row of one input: also a method, and in place unless told otherwise."""
 
     def function(input: Tensor, *, out: Any = None) -> Tensor:
@@ -37,7 +37,8 @@ def unary(row: Op, doc: str, *, inplace: bool = True, **forms: Any) -> Any:
             return into(out, function, input)
         return row.run(input)
 
-    return declare(function, row.name, f"{doc} Entry by entry; result of the same shape.", method=True, inplace=inplace, **forms)
+    doc = f"{doc} Entry by entry; result of the same shape.{example_of(row.name, example)}"
+    return declare(function, row.name, doc, method=True, inplace=inplace, **forms)
 
 
 NUMBERS = (int, builtins.float, np.generic, np.ndarray)
@@ -55,7 +56,7 @@ def operands(name: str, input: Any, other: Any, numbers: str = "either") -> None
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
 
-def binary(row: Op, doc: str, numbers: str = "either", *, inplace: bool = True, bits: bool = False, **forms: Any) -> Any:
+def binary(row: Op, doc: str, example: str, numbers: str = "either", *, inplace: bool = True, bits: bool = False, **forms: Any) -> Any:
     """PyTorch's function for a row of two inputs that broadcast: also a method, and in place unless told otherwise.
 
     bits: it is about the bits of integers and bools, and refuses floats.
@@ -71,81 +72,97 @@ def binary(row: Op, doc: str, numbers: str = "either", *, inplace: bool = True, 
         return apply(row, (input, other), NONE)
 
     how = "Integers and bools only. Entry by entry; shapes broadcast." if bits else "Entry by entry; shapes broadcast, dtypes promote."
-    return declare(function, name, f"{doc} {how}", method=True, inplace=inplace, **forms)
+    return declare(function, name, f"{doc} {how}{example_of(name, example)}", method=True, inplace=inplace, **forms)
 
 
-exp = unary(rows.exp, "e to the power of the input.")
-expm1 = unary(rows.expm1, "exp(input) - 1, exact for small inputs.")
-log = unary(rows.log, "Natural logarithm; -inf at 0, nan below.")
-log1p = unary(rows.log1p, "log(1 + input), exact for small inputs.")
-sqrt = unary(rows.sqrt, "Square root; its gradient at 0 is inf.")
-rsqrt = unary(rows.rsqrt, "1 / sqrt(input).")
-reciprocal = unary(rows.reciprocal, "1 / input.")
-neg = unary(rows.neg, "The input with its sign changed.", aliases="negative")
-sin = unary(rows.sin, "Sine of radians.")
-cos = unary(rows.cos, "Cosine of radians.")
-tan = unary(rows.tan, "Tangent of radians.")
-tanh = unary(rows.tanh, "Hyperbolic tangent.")
-sigmoid = unary(rows.sigmoid, "1 / (1 + exp(-input)).")
-relu = unary(rows.relu, "max(input, 0); the gradient at 0 is 0.")
-erf = unary(rows.erf, "The error function.")
-abs = unary(rows.abs, "Absolute value; the gradient at 0 is 0.", aliases="absolute")
-ceil = unary(rows.ceil, "The smallest integer not below.")
-trunc = unary(rows.trunc, "The integer part.", aliases="fix")
-isnan = unary(rows.isnan, "Whether an entry is nan.", inplace=False)
-isinf = unary(rows.isinf, "Whether an entry is infinite.", inplace=False)
-isfinite = unary(rows.isfinite, "Whether an entry is a finite number.", inplace=False)
-logical_not = unary(rows.logical_not, "Whether an entry is zero.")
-acos = unary(smooth.acos, "The angle whose cosine it is; nan outside of [-1, 1].", aliases="arccos")
-acosh = unary(smooth.acosh, "Inverse of cosh; nan below 1.", aliases="arccosh")
-angle = unary(arithmetic.angle, "0 for positive numbers, pi for negative ones.", inplace=False)
-asin = unary(smooth.asin, "The angle whose sine it is; nan outside of [-1, 1].", aliases="arcsin")
-asinh = unary(smooth.asinh, "Inverse of sinh.", aliases="arcsinh")
-atan = unary(smooth.atan, "The angle whose tangent it is.", aliases="arctan")
-atanh = unary(smooth.atanh, "Inverse of tanh; nan outside of [-1, 1].", aliases="arctanh")
-cosh = unary(smooth.cosh, "Hyperbolic cosine.")
-deg2rad = unary(smooth.deg2rad, "Degrees as radians.")
-exp2 = unary(smooth.exp2, "2 to the power of the input.")
-frac = unary(arithmetic.frac, "What trunc leaves: input - trunc(input).")
-log10 = unary(smooth.log10, "Logarithm to base 10.")
-log2 = unary(smooth.log2, "Logarithm to base 2.")
-rad2deg = unary(smooth.rad2deg, "Radians as degrees.")
-signbit = unary(arithmetic.signbit, "Whether the sign is minus, that of -0.0 included.", inplace=False)
-sinc = unary(smooth.sinc, "sin(pi x) / (pi x), 1 at 0.")
-sinh = unary(smooth.sinh, "Hyperbolic sine.")
+exp = unary(rows.exp, "e to the power of the input.", "[0., 1.] -> [1.0000, 2.7183]")
+expm1 = unary(rows.expm1, "exp(input) - 1, exact for small inputs.", "[1e-10] -> [1.0000e-10]")
+log = unary(rows.log, "Natural logarithm; -inf at 0, nan below.", "[1., 0., -1.] -> [0., -inf, nan]")
+log1p = unary(rows.log1p, "log(1 + input), exact for small inputs.", "[1e-10] -> [1.0000e-10]")
+sqrt = unary(rows.sqrt, "Square root; its gradient at 0 is inf.", "[4., -1.] -> [2., nan]")
+rsqrt = unary(rows.rsqrt, "1 / sqrt(input).", "[4., 0.] -> [0.5000,    inf]")
+reciprocal = unary(rows.reciprocal, "1 / input.", "[4., 0.] -> [0.2500,    inf]")
+neg = unary(rows.neg, "The input with its sign changed.", "[1., -2.] -> [-1.,  2.]", aliases="negative")
+sin = unary(rows.sin, "Sine of radians.", "[0., pi / 2] -> [0., 1.]")
+cos = unary(rows.cos, "Cosine of radians.", "[0., pi] -> [ 1., -1.]")
+tan = unary(rows.tan, "Tangent of radians.", "[0., 1.] -> [0.0000, 1.5574]")
+tanh = unary(rows.tanh, "Hyperbolic tangent.", "[-100., 0., 0.5] -> [-1.0000,  0.0000,  0.4621]")
+sigmoid = unary(rows.sigmoid, "1 / (1 + exp(-input)).", "[0., 2.] -> [0.5000, 0.8808]")
+relu = unary(rows.relu, "max(input, 0); the gradient at 0 is 0.", "[-1., 2.] -> [0., 2.]")
+erf = unary(rows.erf, "The error function.", "[0., 1.] -> [0.0000, 0.8427]")
+abs = unary(rows.abs, "Absolute value; the gradient at 0 is 0.", "[-1., 2.] -> [1., 2.]", aliases="absolute")
+ceil = unary(rows.ceil, "The smallest integer not below.", "[-1.5, 1.5] -> [-1.,  2.]")
+trunc = unary(rows.trunc, "The integer part.", "[-1.5, 1.5] -> [-1.,  1.]", aliases="fix")
+isnan = unary(rows.isnan, "Whether an entry is nan.", "[1., nan] -> [False,  True]", inplace=False)
+isinf = unary(rows.isinf, "Whether an entry is infinite.", "[-inf, nan] -> [ True, False]", inplace=False)
+isfinite = unary(rows.isfinite, "Whether an entry is a finite number.", "[1., inf, nan] -> [ True, False, False]", inplace=False)
+logical_not = unary(rows.logical_not, "Whether an entry is zero.", "[0., 2.] -> [ True, False]")
+acos = unary(smooth.acos, "The angle whose cosine it is; nan outside of [-1, 1].", "[-1., 2.] -> [3.1416,    nan]", aliases="arccos")
+acosh = unary(smooth.acosh, "Inverse of cosh; nan below 1.", "[1., 0.] -> [0., nan]", aliases="arccosh")
+angle = unary(arithmetic.angle, "0 for positive numbers, pi for negative ones.", "[2., -2.] -> [0.0000, 3.1416]", inplace=False)
+asin = unary(smooth.asin, "The angle whose sine it is; nan outside of [-1, 1].", "[1., 2.] -> [1.5708,    nan]", aliases="arcsin")
+asinh = unary(smooth.asinh, "Inverse of sinh.", "[0., 1.] -> [0.0000, 0.8814]", aliases="arcsinh")
+atan = unary(smooth.atan, "The angle whose tangent it is.", "[1., inf] -> [0.7854, 1.5708]", aliases="arctan")
+atanh = unary(smooth.atanh, "Inverse of tanh; nan outside of [-1, 1].", "[0.5, 1., 2.] -> [0.5493,    inf,    nan]", aliases="arctanh")
+cosh = unary(smooth.cosh, "Hyperbolic cosine.", "[0., 1.] -> [1.0000, 1.5431]")
+deg2rad = unary(smooth.deg2rad, "Degrees as radians.", "[180., 1.] -> [3.1416, 0.0175]")
+exp2 = unary(smooth.exp2, "2 to the power of the input.", "[3., -1.] -> [8.0000, 0.5000]")
+frac = unary(arithmetic.frac, "What trunc leaves: input - trunc(input).", "[1.5, -1.5] -> [ 0.5000, -0.5000]")
+log10 = unary(smooth.log10, "Logarithm to base 10.", "[1000., 2.] -> [3.0000, 0.3010]")
+log2 = unary(smooth.log2, "Logarithm to base 2.", "[8., 3.] -> [3.0000, 1.5850]")
+rad2deg = unary(smooth.rad2deg, "Radians as degrees.", "[pi, 1.] -> [180.0000,  57.2958]")
+signbit = unary(
+    arithmetic.signbit, "Whether the sign is minus, that of -0.0 included.", "[0., -0., -1.] -> [False,  True,  True]", inplace=False
+)
+sinc = unary(smooth.sinc, "sin(pi x) / (pi x), 1 at 0.", "[0., 0.5] -> [1.0000, 0.6366]")
+sinh = unary(smooth.sinh, "Hyperbolic sine.", "[0., 1.] -> [0.0000, 1.1752]")
 
-mul = binary(rows.mul, "Product.", aliases="multiply")
-maximum = binary(rows.maximum, "The larger of two; a tie shares the gradient.", "none", inplace=False)
-minimum = binary(rows.minimum, "The smaller of two; a tie shares the gradient.", "none", inplace=False)
-eq = binary(rows.eq, "Whether equal.", "second")
-ne = binary(rows.ne, "Whether different.", "second", aliases="not_equal")
-lt = binary(rows.lt, "Whether less.", "second", aliases="less")
-le = binary(rows.le, "Whether less or equal.", "second", aliases="less_equal")
-gt = binary(rows.gt, "Whether greater.", "second", aliases="greater")
-ge = binary(rows.ge, "Whether greater or equal.", "second", aliases="greater_equal")
-logical_and = binary(rows.logical_and, "Whether both are nonzero.", "none")
-logical_or = binary(rows.logical_or, "Whether one is nonzero.", "none")
-remainder = binary(rows.remainder, "input - other * floor(input / other): has the sign of other.")
-floor_divide = binary(rows.floor_divide, "The quotient rounded down.")
-atan2 = binary(smooth.atan2, "The angle of the point (other, input), in (-pi, pi].", "none", aliases="arctan2")
-copysign = binary(arithmetic.copysign, "The size of the input with the sign of other.", "second")
-fmax = binary(arithmetic.fmax, "The larger of two; of a nan and a number the number.", "none", inplace=False)
-fmin = binary(arithmetic.fmin, "The smaller of two; of a nan and a number the number.", "none", inplace=False)
-fmod = binary(arithmetic.fmod, "input - other * trunc(input / other): has the sign of the input.", "second")
-hypot = binary(smooth.hypot, "The length of the vector (input, other), without overflow.", "none")
-ldexp = binary(smooth.ldexp, "input * 2**other.", "none")
-logaddexp = binary(smooth.logaddexp, "log(exp(input) + exp(other)), without overflow.", "none", inplace=False)
-logaddexp2 = binary(smooth.logaddexp2, "log2(2**input + 2**other), without overflow.", "none", inplace=False)
-logical_xor = binary(arithmetic.logical_xor, "Whether exactly one is nonzero.", "none")
-xlogy = binary(smooth.xlogy, "input * log(other), 0 where the input is 0.")
+mul = binary(rows.mul, "Product.", "[1., 2.], 10 -> [10., 20.]", aliases="multiply")
+maximum = binary(rows.maximum, "The larger of two; a tie shares the gradient.", "[1., 5.], [3., 2.] -> [3., 5.]", "none", inplace=False)
+minimum = binary(rows.minimum, "The smaller of two; a tie shares the gradient.", "[1., 5.], [3., 2.] -> [1., 2.]", "none", inplace=False)
+eq = binary(rows.eq, "Whether equal.", "[1, 2, 3], 2 -> [False,  True, False]", "second")
+ne = binary(rows.ne, "Whether different.", "[1, 2, 3], 2 -> [ True, False,  True]", "second", aliases="not_equal")
+lt = binary(rows.lt, "Whether less.", "[1, 2, 3], 2 -> [ True, False, False]", "second", aliases="less")
+le = binary(rows.le, "Whether less or equal.", "[1, 2, 3], 2 -> [ True,  True, False]", "second", aliases="less_equal")
+gt = binary(rows.gt, "Whether greater.", "[1, 2, 3], 2 -> [False, False,  True]", "second", aliases="greater")
+ge = binary(rows.ge, "Whether greater or equal.", "[1, 2, 3], 2 -> [False,  True,  True]", "second", aliases="greater_equal")
+logical_and = binary(rows.logical_and, "Whether both are nonzero.", "[0, 1, 2], [1, 0, 3] -> [False, False,  True]", "none")
+logical_or = binary(rows.logical_or, "Whether one is nonzero.", "[0, 1, 0], [1, 0, 0] -> [ True,  True, False]", "none")
+remainder = binary(rows.remainder, "input - other * floor(input / other): has the sign of other.", "[-7, 7], 3 -> [2, 1]")
+floor_divide = binary(rows.floor_divide, "The quotient rounded down.", "[-7, 7], 2 -> [-4,  3]")
+atan2 = binary(
+    smooth.atan2,
+    "The angle of the point (other, input), in (-pi, pi].",
+    "[1., -1.], [0., -1.] -> [ 1.5708, -2.3562]",
+    "none",
+    aliases="arctan2",
+)
+copysign = binary(arithmetic.copysign, "The size of the input with the sign of other.", "[1., -2.], -3 -> [-1., -2.]", "second")
+fmax = binary(
+    arithmetic.fmax, "The larger of two; of a nan and a number the number.", "[1., nan], [2., 2.] -> [2., 2.]", "none", inplace=False
+)
+fmin = binary(
+    arithmetic.fmin, "The smaller of two; of a nan and a number the number.", "[1., nan], [2., 2.] -> [1., 2.]", "none", inplace=False
+)
+fmod = binary(arithmetic.fmod, "input - other * trunc(input / other): has the sign of the input.", "[-7, 7], 3 -> [-1,  1]", "second")
+hypot = binary(
+    smooth.hypot, "The length of the vector (input, other), without overflow.", "[3., 3e30], [4., 4e30] -> [5.0000e+00, 5.0000e+30]", "none"
+)
+ldexp = binary(smooth.ldexp, "input * 2**other.", "[1., 3.], [4, -1] -> [16.0000,  1.5000]", "none")
+logaddexp = binary(
+    smooth.logaddexp, "log(exp(input) + exp(other)), without overflow.", "[1000.], [1000.] -> [1000.6932]", "none", inplace=False
+)
+logaddexp2 = binary(smooth.logaddexp2, "log2(2**input + 2**other), without overflow.", "[3.], [1.] -> [3.3219]", "none", inplace=False)
+logical_xor = binary(arithmetic.logical_xor, "Whether exactly one is nonzero.", "[0, 1, 2], [1, 0, 3] -> [ True,  True, False]", "none")
+xlogy = binary(smooth.xlogy, "input * log(other), 0 where the input is 0.", "[0., 2.], [0., 3.] -> [0.0000, 2.1972]")
 
-bitwise_and = binary(rows.bitwise_and, "Bitwise and.", bits=True)
-bitwise_or = binary(rows.bitwise_or, "Bitwise or.", bits=True)
-bitwise_xor = binary(rows.bitwise_xor, "Bitwise exclusive or.", bits=True)
-bitwise_left_shift = binary(arithmetic.bitwise_left_shift, "input * 2**other, in bits.", bits=True)
-bitwise_right_shift = binary(arithmetic.bitwise_right_shift, "input / 2**other rounded down, in bits.", bits=True)
-gcd = binary(arithmetic.gcd, "Greatest common divisor.", "none", bits=True)
-lcm = binary(arithmetic.lcm, "Least common multiple.", "none", bits=True)
+bitwise_and = binary(rows.bitwise_and, "Bitwise and.", "[12], [10] -> [8]", bits=True)
+bitwise_or = binary(rows.bitwise_or, "Bitwise or.", "[12], [10] -> [14]", bits=True)
+bitwise_xor = binary(rows.bitwise_xor, "Bitwise exclusive or.", "[12], [10] -> [6]", bits=True)
+bitwise_left_shift = binary(arithmetic.bitwise_left_shift, "input * 2**other, in bits.", "[1, 3], 2 -> [ 4, 12]", bits=True)
+bitwise_right_shift = binary(arithmetic.bitwise_right_shift, "input / 2**other rounded down, in bits.", "[8, -3], 1 -> [ 4, -2]", bits=True)
+gcd = binary(arithmetic.gcd, "Greatest common divisor.", "[12, 7], [18, 21] -> [6, 7]", "none", bits=True)
+lcm = binary(arithmetic.lcm, "Least common multiple.", "[12, 7], [18, 21] -> [36, 21]", "none", bits=True)
 
 
 @public(method=True, inplace=True, out=True)
