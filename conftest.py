@@ -28,5 +28,6 @@ def _names_of_a_program(request, doctest_namespace):
         return
     taken = {*example.globs, *dir(builtins)}
     doctest_namespace.update({name: getattr(autolab, name) for name in autolab.__all__ if name not in taken}, torch=autolab)
+    doctest_namespace["__name__"] = "__main__"  # a class of an example is a program's, not autolab's
     autolab.manual_seed(0)
     warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autolab\.")  # as the package itself does: log(0) is -inf

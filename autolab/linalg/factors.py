@@ -125,14 +125,26 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
 
 def eig(A: Tensor) -> Any:
-    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here."""
+    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here.
+
+    >>> torch.linalg.eig(torch.eye(2))
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: linalg.eig: the eigenvalues of a general matrix are complex, and there are no ...
+    """
     square(A, "linalg.eig")
     raise NotImplementedError("linalg.eig: the eigenvalues of a general matrix are complex, and there are no complex dtypes here. "
                               "For a symmetric matrix use linalg.eigh.")  # fmt: skip
 
 
 def eigvals(A: Tensor) -> Any:
-    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here."""
+    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here.
+
+    >>> torch.linalg.eigvals(torch.eye(2))
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: linalg.eigvals: the eigenvalues of a general matrix are complex, and there are ...
+    """
     square(A, "linalg.eigvals")
     raise NotImplementedError("linalg.eigvals: the eigenvalues of a general matrix are complex, and there are no complex dtypes here. "
                               "For a symmetric matrix use linalg.eigvalsh.")  # fmt: skip

@@ -70,6 +70,10 @@ def lobpcg(
     With a positive definite B they solve A @ U = B @ U @ diag(E). k: 1, or as many as X has columns. PyTorch approaches them from the
     start X in `niter` rounds; here all eigenvalues are computed and k are kept, so that X and the settings of the rounds change nothing.
     Raises ValueError for matrices of fewer than 3k rows.
+
+    >>> E, U = torch.lobpcg(torch.diag(torch.tensor([1., 2., 3.])), largest=False)
+    >>> E
+    tensor([1.])
     """
     A = square(A, "lobpcg")
     k = (1 if X is None else X.shape[-1]) if k is None else k

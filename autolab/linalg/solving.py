@@ -93,6 +93,9 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     """(result, info) as from `solve`; info is 0, as a singular A raises LinAlgError here in any case.
 
     Shapes: A (..., n, n); B and result (..., n, k); info (...) int32.
+
+    >>> torch.linalg.solve_ex(tensor([[2., 0.], [1., 1.]]), tensor([2., 3.])).result
+    tensor([1., 2.])
     """
     return solve_ex_result(solve(A, B, left=left), zeros_info(A))
 

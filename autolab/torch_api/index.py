@@ -128,7 +128,11 @@ def from_the_end(ndim: int, dim: int, item: Any) -> Key:
 
 @public(method=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The slice at one index of a dim, which disappears: a view. Raises IndexError out of bounds."""
+    """The slice at one index of a dim, which disappears: a view. Raises IndexError out of bounds.
+
+    >>> select(arange(6).reshape(2, 3), 1, -1)
+    tensor([2, 5])
+    """
     axis = axis_of(dim, require_tensor(input, "select").ndim)
     if axis is None:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -323,7 +327,11 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    """input with the slices of source added where a 1-d index says along dim."""
+    """input with the slices of source added where a 1-d index says along dim.
+
+    >>> index_add(zeros(3), 0, tensor([0, 2, 0]), tensor([1., 2., 3.]))
+    tensor([4., 0., 2.])
+    """
     index_tensor(index, "index_add_")
     require_tensor(source, "index_add", "source", 4)
     axis = axis_of(dim, require_tensor(input, "index_add").ndim)

@@ -167,19 +167,31 @@ lcm = binary(arithmetic.lcm, "Least common multiple.", "[12, 7], [18, 21] -> [36
 
 @public(method=True, inplace=True, out=True)
 def floor(input: Tensor) -> Tensor:
-    """The largest integer not above. Entry by entry; result of the same shape."""
+    """The largest integer not above. Entry by entry; result of the same shape.
+
+    >>> floor(tensor([-1.5, 1.5]))
+    tensor([-2.,  1.])
+    """
     return rows.float_floor.run(require_tensor(input, "floor"))
 
 
 @public(method=True, inplace=True, out=True)
 def sign(input: Tensor) -> Tensor:
-    """-1, 0 or 1; a bool is its own sign. Entry by entry; result of the same shape."""
+    """-1, 0 or 1; a bool is its own sign. Entry by entry; result of the same shape.
+
+    >>> sign(tensor([-2., 0., 3.]))
+    tensor([-1.,  0.,  1.])
+    """
     return clone(input) if require_tensor(input, "sign").payload.dtype == np.bool_ else apply(rows.sign, (input,), NONE)
 
 
 @public(method=True, inplace=True, out=True)
 def bitwise_not(input: Tensor) -> Tensor:
-    """Bitwise not of integers, logical not of bools. Raises TypeError for floats."""
+    """Bitwise not of integers, logical not of bools. Raises TypeError for floats.
+
+    >>> bitwise_not(tensor([0, 5])), bitwise_not(tensor([True]))
+    (tensor([-1, -6]), tensor([False]))
+    """
     if not require_tensor(input, "bitwise_not").level:
         floats_to_invert(input.payload)
     return apply(rows.bitwise_not, (input,), NONE)
@@ -198,7 +210,11 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
 @public(method=True, inplace=True, out=True, aliases="subtract")
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """input - alpha * other. Shapes broadcast, dtypes promote."""
+    """input - alpha * other. Shapes broadcast, dtypes promote.
+
+    >>> sub(tensor([1., 2.]), 10, alpha=2)
+    tensor([-19., -18.])
+    """
     operands("sub", input, other)
     return apply(rows.sub, (input, other if alpha == 1 else other * alpha), NONE)
 
@@ -240,7 +256,11 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def square(input: Tensor) -> Tensor:
-    """input * input. Entry by entry; result of the same shape."""
+    """input * input. Entry by entry; result of the same shape.
+
+    >>> square(tensor([-2., 3.]))
+    tensor([4., 9.])
+    """
     return pow(input, 2)
 
 
@@ -339,7 +359,13 @@ def _fitting(value: Any, d: dtypes.dtype) -> Any:
 
 @public(method=True)
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy with its own memory; gradients flow back through it. It keeps the order of memory, unless that is to be contiguous."""
+    """A copy with its own memory; gradients flow back through it. It keeps the order of memory, unless that is to be contiguous.
+
+    >>> x = tensor([1., 2.])
+    >>> y = clone(x)
+    >>> x.data_ptr() == y.data_ptr()
+    False
+    """
     if memory_format is not None and repr(memory_format) in CHANNELS_LAST and in_vmap(input):
         raise RuntimeError(
             "NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format or "
@@ -356,6 +382,10 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
     """This tensor in another dtype, itself if it has it already.
 
     Called as to(dtype), to(device), to(device, dtype) or to(other). The only device is the CPU; others raise PyTorch's exception.
+    Gradients flow back, in the dtype that they came from.
+
+    >>> tensor([1.9, -1.9]).to(torch.int64)
+    tensor([ 1, -1])
     """
     bools = [a for a in args if isinstance(a, bool)]  # non_blocking and copy
     copy = copy or (len(bools) > 1 and bools[1])
@@ -375,13 +405,21 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
 
 @method
 def astype(self: Tensor, dtype: Any) -> Tensor:
-    """NumPy's word for `to`, for the engine."""
+    """NumPy's word for `to`, for the engine.
+
+    >>> tensor([1, 2]).astype("float32")
+    tensor([1., 2.])
+    """
     return to(self, dtype=dtypes.of(np.dtype(dtype)))
 
 
 @public(method=True)
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether |input - other| <= atol + rtol * |other| everywhere."""
+    """Whether |input - other| <= atol + rtol * |other| everywhere. Raises RuntimeError for different dtypes.
+
+    >>> allclose(tensor([1., 2.]), tensor([1. + 1e-7, 2.])), allclose(tensor([nan]), tensor([nan]))
+    (True, False)
+    """
     require_tensor(input, "allclose")
     require_tensor(other, "allclose", "other", 2)
     if input.payload.dtype != other.payload.dtype:
@@ -409,7 +447,12 @@ frexp_result = named("frexp", "mantissa exponent", __name__)
 
 @public(method=True, out=True)
 def frexp(input: Tensor) -> Any:
-    """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent."""
+    """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent.
+
+    >>> mantissa, exponent = frexp(tensor([6., 0.5]))
+    >>> mantissa, exponent
+    (tensor([0.7500, 0.5000]), tensor([3, 0], dtype=torch.int32))
+    """
     if require_tensor(input, "frexp").payload.dtype not in dtypes.FLOATING:
         raise RuntimeError(f"torch.frexp() only supports floating-point dtypes; this one is {input.dtype}")
     return frexp_result(*apply(arithmetic.frexp, (input,), NONE))
@@ -417,7 +460,11 @@ def frexp(input: Tensor) -> Any:
 
 @public(method=True, inplace=True, out=True)
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The next number after the input in the direction of other. Entry by entry; shapes broadcast, dtypes promote."""
+    """The next number after the input in the direction of other. Entry by entry; shapes broadcast, dtypes promote.
+
+    >>> (nextafter(tensor([1.]), tensor([2.])) - 1).item() == torch.finfo(torch.float32).eps
+    True
+    """
     operands("nextafter", input, other, "none")
     joined = dtypes.of(dtypes.result_type([input, other]))
     input, other = to(input, joined), to(other, joined)
@@ -427,7 +474,11 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 below 0, 1 above 0, `values` at 0. Raises RuntimeError for different dtypes."""
+    """0 below 0, 1 above 0, `values` at 0. Raises RuntimeError for different dtypes.
+
+    >>> heaviside(tensor([-2., 0., 3.]), tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     require_tensor(values, "heaviside", "values", 2)
     if require_tensor(input, "heaviside").payload.dtype != values.payload.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
@@ -436,7 +487,11 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def sgn(input: Tensor) -> Tensor:
-    """-1, 0 or 1, as `sign`."""
+    """-1, 0 or 1, as `sign`.
+
+    >>> sgn(tensor([-2., 0., 3.]))
+    tensor([-1.,  0.,  1.])
+    """
     if require_tensor(input, "sgn").payload.dtype == np.bool_:
         return clone(input)
     return apply(arithmetic.sgn, (input,), NONE)
@@ -444,7 +499,11 @@ def sgn(input: Tensor) -> Tensor:
 
 @public(method=True)
 def positive(input: Tensor) -> Tensor:
-    """The input itself. Raises RuntimeError for bools."""
+    """The input itself. Raises RuntimeError for bools.
+
+    >>> +tensor([1., -2.])
+    tensor([ 1., -2.])
+    """
     if require_tensor(input, "positive").payload.dtype == np.bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
@@ -452,13 +511,21 @@ def positive(input: Tensor) -> Tensor:
 
 @public(method=True)
 def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is one of floating point."""
+    """Whether the dtype is one of floating point.
+
+    >>> is_floating_point(tensor(1.)), is_floating_point(tensor(1))
+    (True, False)
+    """
     return require_tensor(input, "is_floating_point").payload.dtype in dtypes.FLOATING
 
 
 @public(method=True)
 def is_nonzero(input: Tensor) -> bool:
-    """Whether the one entry is not zero. Raises RuntimeError for more entries or none."""
+    """Whether the one entry is not zero. Raises RuntimeError for more entries or none.
+
+    >>> is_nonzero(tensor([2.])), is_nonzero(tensor(False))
+    (True, False)
+    """
     return builtins.bool(require_tensor(input, "is_nonzero"))
 
 
@@ -476,7 +543,11 @@ def isposinf(input: Tensor) -> Tensor:
 
 @public(method=True, out=True)
 def isneginf(input: Tensor) -> Tensor:
-    """Whether an entry is -inf."""
+    """Whether an entry is -inf. A bool for each entry.
+
+    >>> isneginf(tensor([inf, -inf]))
+    tensor([False,  True])
+    """
     return require_tensor(input, "isneginf") == -math.inf
 
 
@@ -508,7 +579,11 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-
 
 @public(method=True, inplace=True, out=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
-    """input to the power of exponent, computed in float64 whatever the dtypes are. Shapes broadcast."""
+    """input to the power of exponent, computed in float64 whatever the dtypes are. Shapes broadcast.
+
+    >>> float_power(tensor([2, 3]), 0.5)
+    tensor([1.4142, 1.7321], dtype=torch.float64)
+    """
     operands("float_power", input, exponent)
     wide = [to(t, dtypes.float64) if isinstance(t, Tensor) else builtins.float(t) for t in (input, exponent)]
     return pow(*wide)
@@ -516,7 +591,11 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 
 @public()
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """other - alpha * input."""
+    """other - alpha * input. Shapes broadcast, dtypes promote.
+
+    >>> rsub(tensor([1., 2.]), 10)
+    tensor([9., 8.])
+    """
     operands("rsub", input, other, "second")
     scaled = input if alpha == 1 else input * alpha
     result: Tensor = apply(rows.rsub, (scaled, other), NONE)
@@ -527,13 +606,21 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """No less than min, a number or a tensor."""
+    """No less than min, a number or a tensor.
+
+    >>> clamp_min(tensor([-1., 2.]), 0)
+    tensor([0., 2.])
+    """
     return clamp(input, min)
 
 
 @public(method=True, inplace=True, out=True)
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """No more than max, a number or a tensor."""
+    """No more than max, a number or a tensor.
+
+    >>> clamp_max(tensor([-1., 2.]), 0)
+    tensor([-1.,  0.])
+    """
     return clamp(input, None, max)
 
 
@@ -557,13 +644,21 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """input + value * tensor1 * tensor2."""
+    """input + value * tensor1 * tensor2. Shapes broadcast.
+
+    >>> addcmul(tensor([1., 1.]), tensor([1., 2.]), tensor([3., 4.]), value=10)
+    tensor([31., 81.])
+    """
     return _fused(arithmetic.addcmul, input, tensor1, tensor2, value)
 
 
 @public(method=True, inplace=True, out=True)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """input + value * tensor1 / tensor2. Raises RuntimeError for a quotient of integers."""
+    """input + value * tensor1 / tensor2. Shapes broadcast. Raises RuntimeError for a quotient of integers.
+
+    >>> addcdiv(tensor([1., 1.]), tensor([1., 2.]), tensor([2., 4.]), value=10)
+    tensor([6., 6.])
+    """
     return _fused(arithmetic.addcdiv, input, tensor1, tensor2, value)
 
 
@@ -575,7 +670,13 @@ def _fused(row: Op, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any)
 
 @public(method=True, inplace=True, out=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """log(p / (1 - p)), the inverse of sigmoid. With eps the input is first limited to [eps, 1 - eps]."""
+    """log(p / (1 - p)), the inverse of sigmoid. With eps the input is first limited to [eps, 1 - eps].
+
+    >>> logit(tensor([0.5, 0.9, 1.]))
+    tensor([0.0000, 2.1972,    inf])
+    >>> logit(tensor([1.]), eps=0.1)
+    tensor([2.1972])
+    """
     return apply(smooth.logit, (require_tensor(input, "logit"),), {"eps": eps})
 
 
@@ -592,7 +693,11 @@ def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = N
 
 @public()
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor like the input, filled with one number (or a 0-d tensor)."""
+    """A tensor like the input, filled with one number (or a 0-d tensor).
+
+    >>> fill(tensor([1., 2.]), 7)
+    tensor([7., 7.])
+    """
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(f"fill only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return apply(rows.fill, (require_tensor(input, "fill"), value), NONE)

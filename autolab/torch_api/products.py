@@ -79,22 +79,87 @@ def _outer(vec1: Tensor, vec2: Tensor) -> Tensor:
     return outer(vec1, vec2)
 
 
-addmm = _plus("addmm", mm, ("mat1", "mat2"), "beta * input + alpha * (mat1 @ mat2).")
-addmv = _plus("addmv", mv, ("mat", "vec"), "beta * input + alpha * (mat @ vec).")
-addr = _plus("addr", _outer, ("vec1", "vec2"), "beta * input + alpha * outer(vec1, vec2).")
-baddbmm = _plus("baddbmm", bmm, ("batch1", "batch2"), "beta * input + alpha * bmm(batch1, batch2).")
-addbmm = _plus("addbmm", _sum_of_products, ("batch1", "batch2"), "beta * input + alpha * the sum of all products in two stacks.")
+addmm = _plus(
+    "addmm",
+    mm,
+    ("mat1", "mat2"),
+    """beta * input + alpha * (mat1 @ mat2).
+
+Shapes: input broadcasts to (n, m); mat1 (n, k); mat2 (k, m).
+
+>>> addmm(tensor([1., 2.]), tensor([[1., 0.]]), tensor([[3., 4.], [5., 6.]]), beta=10)
+tensor([[13., 24.]])
+""",
+)
+addmv = _plus(
+    "addmv",
+    mv,
+    ("mat", "vec"),
+    """beta * input + alpha * (mat @ vec).
+
+Shapes: input broadcasts to (n,); mat (n, k); vec (k,).
+
+>>> addmv(tensor([10., 20.]), tensor([[1., 2.], [3., 4.]]), tensor([1., 0.]))
+tensor([11., 23.])
+""",
+)
+addr = _plus(
+    "addr",
+    _outer,
+    ("vec1", "vec2"),
+    """beta * input + alpha * outer(vec1, vec2).
+
+Shapes: input broadcasts to (n, m); vec1 (n,); vec2 (m,).
+
+>>> addr(ones(2, 2), tensor([1., 2.]), tensor([3., 4.]))
+tensor([[4., 5.],
+        [7., 9.]])
+""",
+)
+baddbmm = _plus(
+    "baddbmm",
+    bmm,
+    ("batch1", "batch2"),
+    """beta * input + alpha * bmm(batch1, batch2).
+
+Shapes: input broadcasts to (B, n, m); batch1 (B, n, k); batch2 (B, k, m).
+
+>>> baddbmm(zeros(2), ones(4, 2, 3), ones(4, 3, 2)).shape
+torch.Size([4, 2, 2])
+""",
+)
+addbmm = _plus(
+    "addbmm",
+    _sum_of_products,
+    ("batch1", "batch2"),
+    """beta * input + alpha * the sum of all products in two stacks.
+
+Shapes: input broadcasts to (n, m); batch1 (B, n, k); batch2 (B, k, m).
+
+>>> addbmm(zeros(2, 2), ones(4, 2, 3), ones(4, 3, 2))
+tensor([[12., 12.],
+        [12., 12.]])
+""",
+)
 
 
 @public(method=True, out=True)
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """The sum of the products of two vectors (dot, where there are no complex numbers)."""
+    """The sum of the products of two vectors (dot, where there are no complex numbers).
+
+    >>> vdot(tensor([1., 2.]), tensor([3., 4.]))
+    tensor(11.)
+    """
     return dot(input, other)
 
 
 @public(method=True, out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Sums of products along the last dims: (..., k), (..., k) -> (..., ...). With a number, the product."""
+    """Sums of products along the last dims: (..., k), (..., k) -> (..., ...). With a number, the product.
+
+    >>> inner(tensor([[1., 2.], [3., 4.]]), tensor([1., 10.]))
+    tensor([21., 43.])
+    """
     require_tensor(input, "inner")
     if not input.ndim or not require_tensor(other, "inner", "other", 2).ndim:
         return input * other
@@ -162,7 +227,11 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 @method
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix."""
+    """The sum of the diagonal of a matrix.
+
+    >>> torch.trace(tensor([[1, 2], [3, 4]]))
+    tensor(5)
+    """
     if modes.autocast is not None:
         (input,) = modes.autocast.cast("trace", (input,))
     if require_tensor(input, "trace").ndim != 2:
@@ -206,7 +275,11 @@ def vector_product(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
 
 @public(out=True)
 def chain_matmul(*matrices: Tensor) -> Tensor:
-    """The product of all the matrices, in the cheapest order."""
+    """The product of all the matrices, in the cheapest order.
+
+    >>> chain_matmul(ones(2, 3), ones(3, 4), ones(4, 5)).shape
+    torch.Size([2, 5])
+    """
     factors = joining.tensor_list("chain_matmul", matrices)
     for t in factors:
         if t.ndim != 2:
@@ -235,7 +308,13 @@ def multiply(factors: Sequence[Tensor]) -> Tensor:
 
 @public()
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """Powers of the entries of a vector as columns, the highest first unless `increasing`."""
+    """Powers of the entries of a vector as columns, the highest first unless `increasing`.
+
+    >>> vander(tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
     if require_tensor(x, "vander", "x").ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     n = x.shape[0] if N is None else N
@@ -264,6 +343,9 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
     compute_mode: for p = 2, whether to compute by a product of matrices, which is fast, and loses digits where rows are close:
     for more than 25 rows ("use_mm_for_euclid_dist_if_necessary"), always ("use_mm_for_euclid_dist"), or never ("donot_use_...").
+
+    >>> cdist(tensor([[0., 0.]]), tensor([[3., 4.], [0., 1.]]))
+    tensor([[5., 1.]])
     """
     for name, t in (("X1", require_tensor(x1, "cdist", "x1")), ("X2", require_tensor(x2, "cdist", "x2", 2))):
         if t.ndim < 2:
@@ -293,7 +375,11 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
 @public()
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-distances between all pairs of rows of a matrix, in one dim: (n, k) -> (n * (n - 1) / 2,)."""
+    """The p-distances between all pairs of rows of a matrix, in one dim: (n, k) -> (n * (n - 1) / 2,).
+
+    >>> pdist(tensor([[0., 0.], [3., 4.], [0., 4.]]))
+    tensor([5., 4., 3.])
+    """
     if require_tensor(input, "pdist").ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if p < 0:

@@ -23,7 +23,11 @@ from autolab.transforms.batched import first_sample, memory_owner
 
 @method
 def size(self: Tensor, dim: int | None = None) -> Any:
-    """The shape, or the length of one dim."""
+    """The shape, or the length of one dim.
+
+    >>> zeros(2, 3).size(), zeros(2, 3).size(-1)
+    (torch.Size([2, 3]), 3)
+    """
     if dim is None:
         return self.shape
     shape = self.payload.shape
@@ -35,7 +39,11 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 
 @public(method=True)
 def numel(self: Tensor) -> int:
-    """The number of entries."""
+    """The number of entries.
+
+    >>> numel(zeros(2, 3))
+    6
+    """
     return self.shape.numel()
 
 
@@ -70,7 +78,13 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
 
 @method
 def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
-    """The same memory in another shape, or read as another dtype. Raises RuntimeError if that needs a copy: then use reshape()."""
+    """The same memory in another shape, or read as another dtype. Raises RuntimeError if that needs a copy: then use reshape().
+
+    >>> x = arange(6)
+    >>> x.view(2, -1)[0, 0] = 7
+    >>> x
+    tensor([7, 1, 2, 3, 4, 5])
+    """
     if len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
         return as_bits(self, shape[0])
     wanted = _complete(sizes_of(shape, "view", named=size), math.prod(self.payload.shape))
@@ -93,13 +107,23 @@ def needs_copy(self: Tensor, shape: tuple[int, ...]) -> bool:
 
 @method
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """The same memory in the shape of another tensor: `view(other.shape)`."""
+    """The same memory in the shape of another tensor: `view(other.shape)`.
+
+    >>> arange(4).view_as(zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return view(self, require_tensor(other, "view_as", "other").shape)
 
 
 @method
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """The same entries in the shape of another tensor: `reshape(other.shape)`."""
+    """The same entries in the shape of another tensor: `reshape(other.shape)`.
+
+    >>> arange(4).reshape_as(zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return reshape(self, require_tensor(other, "reshape_as", "other").shape)
 
 
@@ -127,7 +151,11 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @public(method=True)
 def ravel(input: Tensor) -> Tensor:
-    """All entries in one dim, one behind the other: a view if they lie so already, else a copy."""
+    """All entries in one dim, one behind the other: a view if they lie so already, else a copy.
+
+    >>> ravel(tensor([[1, 2], [3, 4]]).T)
+    tensor([1, 3, 2, 4])
+    """
     return reshape(contiguous(input), (-1,)) if input.ndim != 1 else view(contiguous(input), (-1,))
 
 
@@ -183,6 +211,10 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Swap two dims: a view.
 
     Shapes: (..., n, ..., m, ...) gives (..., m, ..., n, ...). Raises IndexError for a dim that is not there.
+
+    >>> transpose(tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([[1, 3],
+            [2, 4]])
     """
     n = len(input.payload.shape)
     a, b = axis_of(dim0, n), axis_of(dim1, n)
@@ -280,7 +312,12 @@ def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
 
 @method
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """A view with dims of length 1 repeated to the shape of another tensor: `expand(other.shape)`."""
+    """A view with dims of length 1 repeated to the shape of another tensor: `expand(other.shape)`.
+
+    >>> tensor([[1], [2]]).expand_as(zeros(2, 3))
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
     return expand(self, require_tensor(other, "expand_as", "other").shape)
 
 
@@ -499,7 +536,12 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 @method
 def repeat(self: Tensor, *times: Any, repeats: Any = None) -> Tensor:
-    """Copies of the whole tensor side by side, so many along each dim; more numbers than dims put new dims in front."""
+    """Copies of the whole tensor side by side, so many along each dim; more numbers than dims put new dims in front.
+
+    >>> tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
     times = sizes_of(times, "repeat", "repeats", repeats)
     if min(times, default=0) < 0:
         lengths = [t * n for t, n in zip(times, (1,) * (len(times) - self.ndim) + tuple(self.shape))]
@@ -513,7 +555,12 @@ def repeat(self: Tensor, *times: Any, repeats: Any = None) -> Tensor:
 
 @public(method=True)
 def tile(input: Tensor, *times: Any, dims: Any = None) -> Tensor:
-    """`repeat` that puts ones in front when there are fewer numbers than dims."""
+    """`repeat` that puts ones in front when there are fewer numbers than dims.
+
+    >>> tile(tensor([[1, 2], [3, 4]]), (2,))
+    tensor([[1, 2, 1, 2],
+            [3, 4, 3, 4]])
+    """
     times = sizes_of(times, "tile", "dims", dims)
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
 
@@ -550,6 +597,11 @@ def _need_matrix(name: str, input: Tensor) -> None:
 
 @public(method=True, inplace=True, out=True)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangle of the matrices, zeros below."""
+    """The upper triangle of the matrices, zeros below.
+
+    >>> triu(tensor([[1, 2], [3, 4]]))
+    tensor([[1, 2],
+            [0, 4]])
+    """
     _need_matrix("triu", input)
     return apply(rows.triu, (input,), {"k": diagonal})

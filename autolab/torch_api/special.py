@@ -202,7 +202,11 @@ shifted_chebyshev_polynomial_w = _polynomial(
 
 @public(method=True, inplace=True, out=True)
 def polygamma(n: Any, input: Any) -> Tensor:
-    """The n-th derivative of digamma. As a method the tensor comes first: x.polygamma(n)."""
+    """The n-th derivative of digamma. As a method the tensor comes first: x.polygamma(n). Raises RuntimeError for negative n.
+
+    >>> polygamma(1, tensor([1.]))
+    tensor([1.6449])
+    """
     n, input = (input, n) if isinstance(n, Tensor) else (n, input)
     if whole(n, "polygamma(): argument 'n'") < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n; it is {n}")
@@ -211,7 +215,13 @@ def polygamma(n: Any, input: Any) -> Tensor:
 
 @public(method=True, inplace=True)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
-    """The logarithm of the p-dimensional gamma function: a sum of lgamma at input, input - 1/2, ..., (p of them)."""
+    """The logarithm of the p-dimensional gamma function: p (p - 1) / 4 log(pi), plus lgamma at input, input - 1/2, ... (p of them).
+
+    Raises RuntimeError for p < 1.
+
+    >>> mvlgamma(tensor([2.]), p=1), mvlgamma(tensor([2.]), p=2)
+    (tensor([0.]), tensor([0.4516]))
+    """
     if p < 1:
         raise RuntimeError("p has to be greater than or equal to 1")
     x = to_floats(require_tensor(input, "mvlgamma"))
