@@ -161,7 +161,13 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device
 
 @public(creates=True)
 def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Deprecated: like arange, but with `end` included. Warns."""
+    """Deprecated: like arange, but with `end` included. Warns.
+
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.range(0, 2)
+    tensor([0., 1., 2.])
+    """
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range "
         "builtin. Instead, use torch.arange, which produces values in [start, end).",

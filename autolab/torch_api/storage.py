@@ -115,7 +115,13 @@ def untyped_storage(self: Tensor) -> UntypedStorage:
 
 @method
 def storage(self: Tensor) -> TypedStorage:
-    """The memory this tensor looks into, entry by entry. Warns once, as PyTorch does, that `untyped_storage` is the one to use."""
+    """The memory this tensor looks into, entry by entry. Warns once, as PyTorch does, that `untyped_storage` is the one to use.
+
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     tensor([1, 2, 3])[2:].storage().tolist()
+    [1, 2, 3]
+    """
     if not warned:
         warned.append(True)
         warnings.warn(
