@@ -108,19 +108,31 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool =
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """input + alpha * other. Shapes broadcast, dtypes promote."""
 def addbmm(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, out: Any = None, **named: Any) -> Tensor:
-    """beta * input + alpha * the sum of all products in two stacks."""
+    """beta * input + alpha * the sum of all products in two stacks.
+
+    Shapes: input broadcasts to (n, m); batch1 (B, n, k); batch2 (B, k, m).
+    """
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None) -> Tensor:
-    """input + value * tensor1 / tensor2. Raises RuntimeError for a quotient of integers."""
+    """input + value * tensor1 / tensor2. Shapes broadcast. Raises RuntimeError for a quotient of integers."""
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None) -> Tensor:
-    """input + value * tensor1 * tensor2."""
+    """input + value * tensor1 * tensor2. Shapes broadcast."""
 def addmm(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, out: Any = None, **named: Any) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2)."""
+    """beta * input + alpha * (mat1 @ mat2).
+
+    Shapes: input broadcasts to (n, m); mat1 (n, k); mat2 (k, m).
+    """
 def addmv(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, out: Any = None, **named: Any) -> Tensor:
-    """beta * input + alpha * (mat @ vec)."""
+    """beta * input + alpha * (mat @ vec).
+
+    Shapes: input broadcasts to (n,); mat (n, k); vec (k,).
+    """
 def addr(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, out: Any = None, **named: Any) -> Tensor:
-    """beta * input + alpha * outer(vec1, vec2)."""
-def alias_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `alias` shows."""
+    """beta * input + alpha * outer(vec1, vec2).
+
+    Shapes: input broadcasts to (n, m); vec1 (n,); vec2 (m,).
+    """
+def alias_copy(input: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of the tensor, as `clone`: what PyTorch calls `alias` is a view of all of it."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Any = None) -> Tensor:
     """Whether every entry is nonzero (as uint8 for uint8)."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False, *, out: Any = None) -> Tensor:
@@ -168,7 +180,7 @@ def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, ou
 def as_strided_(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """`as_strided`, of this tensor itself. Raises RuntimeError for a leaf that requires grad."""
 def as_strided_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `as_strided` shows."""
+    """`as_strided`, whose result is a copy and no view."""
 def asin(input: Tensor, *, out: Any = None) -> Tensor:
     """The angle whose sine it is; nan outside of [-1, 1]. Entry by entry; result of the same shape."""
 def asin_(input: Tensor) -> Tensor:
@@ -195,7 +207,10 @@ def atleast_3d(*tensors: Any) -> Any:
     """With dims of length 1 around, so that there are three: a vector is (1, n, 1)."""
 backends: ModuleType
 def baddbmm(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, out: Any = None, **named: Any) -> Tensor:
-    """beta * input + alpha * bmm(batch1, batch2)."""
+    """beta * input + alpha * bmm(batch1, batch2).
+
+    Shapes: input broadcasts to (B, n, m); batch1 (B, n, k); batch2 (B, k, m).
+    """
 def bernoulli(input: Tensor, p: _float | None = None, *, generator: Any = None) -> Tensor:
     """1 with the probability given by each entry (or by p), else 0; of the shape and dtype of input."""
 bfloat16: dtype
@@ -347,7 +362,7 @@ def deg2rad_(input: Tensor) -> Tensor:
 def diag(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
     """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros."""
 def diagonal_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `diagonal` shows."""
+    """`diagonal`, whose result is a copy and no view."""
 def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Any = None) -> Tensor:
     """The differences between neighbours along dim, n times over; of bools, whether they differ."""
 def digamma(input: Tensor, *, out: Any = None) -> Tensor:
@@ -371,7 +386,7 @@ def dstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """Join behind one another: along dim 2."""
 e: _float
 def empty(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
-    """Uninitialised memory of the given sizes."""
+    """Uninitialised memory of the given sizes: any numbers."""
 def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
     """`empty` with the shape, and by default the dtype, of another tensor."""
 def eq(input: Any, other: Any, *, out: Any = None) -> Tensor:
@@ -393,7 +408,7 @@ def exp2_(input: Tensor) -> Tensor:
 def exp_(input: Tensor) -> Tensor:
     """`exp`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def expand_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `expand` shows."""
+    """`expand`, whose result is a copy and no view."""
 def expm1(input: Tensor, *, out: Any = None) -> Tensor:
     """exp(input) - 1, exact for small inputs. Entry by entry; result of the same shape."""
 def expm1_(input: Tensor) -> Tensor:
@@ -510,7 +525,7 @@ def isinf(input: Tensor, *, out: Any = None) -> Tensor:
 def isnan(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether an entry is nan. Entry by entry; result of the same shape."""
 def isneginf(input: Tensor, *, out: Any = None) -> Tensor:
-    """Whether an entry is -inf."""
+    """Whether an entry is -inf. A bool for each entry."""
 def isposinf(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether an entry is inf."""
 jit: ModuleType
@@ -658,7 +673,7 @@ def nanquantile(input: Tensor, q: Any, dim: _int | None = None, keepdim: _bool =
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The sum of the entries that are not nan. Integers and bools are summed as int64."""
 def narrow_copy(input: Tensor, dim: _int, start: Any, length: _int, *, out: Any = None) -> Tensor:
-    """A copy of what `narrow` shows."""
+    """`narrow`, whose result is a copy and no view."""
 def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """The channels of `groups` groups, dealt out in turn: (N, g * c, ...) with channel (a, b) at place (b, a)."""
 def ne(input: Any, other: Any, *, out: Any = None) -> Tensor:
@@ -701,7 +716,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: _bool = True, transpo
 def outer(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
     """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
 def permute_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `permute` shows."""
+    """`permute`, whose result is a copy and no view."""
 pi: _float
 def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
     """Channels become pixels: (..., C * r * r, H, W) -> (..., C, H * r, W * r). Source: Shi et al. 2016."""
@@ -710,7 +725,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
     """How many events come where `input` are expected, entry by entry; of its shape and dtype."""
 def polygamma(n: Any, input: Any, *, out: Any = None) -> Tensor:
-    """The n-th derivative of digamma. As a method the tensor comes first: x.polygamma(n)."""
+    """The n-th derivative of digamma. As a method the tensor comes first: x.polygamma(n). Raises RuntimeError for negative n."""
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     """input to the power of exponent: a number or a tensor, on either side. Raises RuntimeError for integers to negative powers."""
 preserve_format: memory_format
@@ -727,7 +742,7 @@ def rad2deg(input: Tensor, *, out: Any = None) -> Tensor:
 def rad2deg_(input: Tensor) -> Tensor:
     """`rad2deg`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def rand(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, layout: Any = None, pin_memory: _bool = False, out: Any = None) -> Tensor:
-    """Uniform in [0, 1)."""
+    """Uniform numbers in [0, 1). Raises NotImplementedError for a dtype of integers."""
 def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
     """`rand` with the shape, and by default the dtype, of another tensor."""
 def randint(low: _int, high: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, out: Any = None) -> Tensor:
@@ -735,7 +750,7 @@ def randint(low: _int, high: Any = None, size: Any = None, *, dtype: Any = None,
 def randint_like(input: Tensor, low: _int, high: _int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None) -> Tensor:
     """`randint` with the shape, and by default the dtype, of another tensor."""
 def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, layout: Any = None, pin_memory: _bool = False, out: Any = None) -> Tensor:
-    """Normal with mean 0 and variance 1."""
+    """Normal numbers with mean 0 and variance 1. Raises NotImplementedError for a dtype of integers."""
 def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
     """`randn` with the shape, and by default the dtype, of another tensor."""
 def randperm(n: _int, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, out: Any = None) -> Tensor:
@@ -783,7 +798,7 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Any = None, out: Any = None) -> Tensor:
     """Where the values would have to be inserted to keep the last dim of the sequence in order."""
 def select_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `select` shows."""
+    """`select`, whose result is a copy and no view."""
 def sgn(input: Tensor, *, out: Any = None) -> Tensor:
     """-1, 0 or 1, as `sign`."""
 short: dtype
@@ -807,16 +822,16 @@ def sinh(input: Tensor, *, out: Any = None) -> Tensor:
     """Hyperbolic sine. Entry by entry; result of the same shape."""
 def sinh_(input: Tensor) -> Tensor:
     """`sinh`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
-def slice_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `slice` shows."""
+def slice_copy(input: Tensor, dim: _int = 0, start: Any = None, end: Any = None, step: _int = 1, *, out: Any = None) -> Tensor:
+    """A copy of input[start:end:step] along a dim."""
 def softmax(input: Tensor, dim: _int, *, dtype: Any = None, out: Any = None) -> Tensor:
     """exp(input) scaled to add up to 1 along dim."""
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> Any:
     """(values, indices) in order along dim; equal entries keep their order, nan is the largest."""
 def split_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `split` shows."""
+    """`split`, whose result is a copy and no view."""
 def split_with_sizes_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `split_with_sizes` shows."""
+    """`split_with_sizes`, whose result is a copy and no view."""
 def sqrt(input: Tensor, *, out: Any = None) -> Tensor:
     """Square root; its gradient at 0 is inf. Entry by entry; result of the same shape."""
 def sqrt_(input: Tensor) -> Tensor:
@@ -826,7 +841,7 @@ def square(input: Tensor, *, out: Any = None) -> Tensor:
 def square_(input: Tensor) -> Tensor:
     """`square`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def squeeze_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `squeeze` shows."""
+    """`squeeze`, whose result is a copy and no view."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Any = None) -> Tensor:
     """Join tensors of one shape along a new dim."""
 def std(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Any = None) -> Any:
@@ -846,7 +861,7 @@ def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Any
     Shapes, with k = min(m, n): input (..., m, n); U (..., m, k); S (..., k); V (..., n, k); square U and V if not some.
     """
 def t_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `t` shows."""
+    """`t`, whose result is a copy and no view."""
 def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:
     """The entries at places counted over the flattened tensor, in the shape of index."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Any = None) -> Tensor:
@@ -864,7 +879,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Any = None) -> Tensor
 def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Any = None) -> Any:
     """The k largest (or smallest) entries along dim, in order, and where they are."""
 def transpose_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `transpose` shows."""
+    """`transpose`, whose result is a copy and no view."""
 def triangular_solve(b: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Any = None) -> Any:
     """(X, A) with A @ X = b for a triangle A, or its transpose; `linalg.solve_triangular` is the newer way.
 
@@ -882,15 +897,15 @@ def trunc_(input: Tensor) -> Tensor:
     """`trunc`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 uint8: dtype
 def unbind_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `unbind` shows."""
+    """`unbind`, whose result is a copy and no view."""
 def unfold_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `unfold` shows."""
+    """`unfold`, whose result is a copy and no view."""
 def unique(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
     """The different entries in order, or the different slices along dim; on request where each entry went, and the counts."""
 def unique_consecutive(input: Tensor, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
     """The entries (or slices along dim) without those that equal the one before."""
 def unsqueeze_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `unsqueeze` shows."""
+    """`unsqueeze`, whose result is a copy and no view."""
 def var(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Any = None) -> Any:
     """Variance over all entries or along dim(s), divided by n - correction (default 1)."""
 def var_mean(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Any:
@@ -898,7 +913,7 @@ def var_mean(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keep
 def vdot(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """The sum of the products of two vectors (dot, where there are no complex numbers)."""
 def view_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `view` shows."""
+    """`view`, whose result is a copy and no view."""
 def vsplit(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
     """Cut above and below: along dim 0."""
 def vstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:

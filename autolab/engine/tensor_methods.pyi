@@ -9,10 +9,10 @@ from typing import Any
 class TensorMethods:
     @property
     def H(self) -> Tensor:
-        """The transpose of a matrix (its conjugate, too, were there complex numbers)."""
+        """The transpose of a matrix (its conjugate, too, were there complex numbers). Raises RuntimeError for more than two dims."""
     @property
     def T(self) -> Tensor:
-        """The dims in reverse order."""
+        """The transpose of a matrix: the dims in reverse order. Warns for other tensors than matrices."""
     def __abs__(self, *, out: Any = None) -> Tensor:
         """Absolute value; the gradient at 0 is 0. Entry by entry; result of the same shape."""
     def __add__(self, other: Any) -> Tensor:
@@ -192,35 +192,50 @@ class TensorMethods:
     def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """`add`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addbmm(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
-        """beta * input + alpha * the sum of all products in two stacks."""
+        """beta * input + alpha * the sum of all products in two stacks.
+
+        Shapes: input broadcasts to (n, m); batch1 (B, n, k); batch2 (B, k, m).
+        """
     def addbmm_(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """`addbmm`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-        """input + value * tensor1 / tensor2. Raises RuntimeError for a quotient of integers."""
+        """input + value * tensor1 / tensor2. Shapes broadcast. Raises RuntimeError for a quotient of integers."""
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
         """`addcdiv`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-        """input + value * tensor1 * tensor2."""
+        """input + value * tensor1 * tensor2. Shapes broadcast."""
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
         """`addcmul`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addmm(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
-        """beta * input + alpha * (mat1 @ mat2)."""
+        """beta * input + alpha * (mat1 @ mat2).
+
+        Shapes: input broadcasts to (n, m); mat1 (n, k); mat2 (k, m).
+        """
     def addmm_(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """`addmm`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addmv(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
-        """beta * input + alpha * (mat @ vec)."""
+        """beta * input + alpha * (mat @ vec).
+
+        Shapes: input broadcasts to (n,); mat (n, k); vec (k,).
+        """
     def addmv_(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """`addmv`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addr(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
-        """beta * input + alpha * outer(vec1, vec2)."""
+        """beta * input + alpha * outer(vec1, vec2).
+
+        Shapes: input broadcasts to (n, m); vec1 (n,); vec2 (m,).
+        """
     def addr_(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """`addr`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def adjoint(self) -> Tensor:
-        """The last two dims swapped (and conjugated, were there complex numbers)."""
+        """The last two dims swapped (and conjugated, were there complex numbers).
+
+        Shapes: (..., n, m) gives (..., m, n).
+        """
     def all(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether every entry is nonzero (as uint8 for uint8)."""
     def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
-        """Whether |input - other| <= atol + rtol * |other| everywhere."""
+        """Whether |input - other| <= atol + rtol * |other| everywhere. Raises RuntimeError for different dtypes."""
     def amax(self, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False) -> Tensor:
         """The largest entries along dim(s); ties share the gradient."""
     def amin(self, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False) -> Tensor:
@@ -305,7 +320,10 @@ class TensorMethods:
     def backward(self, gradient: Any = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None:
         """Add to `.grad` of every leaf below this tensor the gradient of this tensor; weighted by `gradient` if it is no scalar."""
     def baddbmm(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
-        """beta * input + alpha * bmm(batch1, batch2)."""
+        """beta * input + alpha * bmm(batch1, batch2).
+
+        Shapes: input broadcasts to (B, n, m); batch1 (B, n, k); batch2 (B, k, m).
+        """
     def baddbmm_(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """`baddbmm`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def bernoulli(self, p: _float | None = None, *, generator: Any = None) -> Tensor:
@@ -739,7 +757,7 @@ class TensorMethods:
     def isnan(self, *, out: Any = None) -> Tensor:
         """Whether an entry is nan. Entry by entry; result of the same shape."""
     def isneginf(self) -> Tensor:
-        """Whether an entry is -inf."""
+        """Whether an entry is -inf. A bool for each entry."""
     def isposinf(self) -> Tensor:
         """Whether an entry is inf."""
     def isreal(self) -> Tensor:
@@ -852,10 +870,16 @@ class TensorMethods:
         """`linalg.lu_solve` with the arguments in their older order: X with A @ X = b."""
     @property
     def mH(self) -> Tensor:
-        """The last two dims swapped (and conjugated, were there complex numbers)."""
+        """The last two dims swapped (and conjugated, were there complex numbers), as `mT`.
+
+        Shapes: (..., n, m) gives (..., m, n).
+        """
     @property
     def mT(self) -> Tensor:
-        """The last two dims swapped."""
+        """The last two dims swapped. Raises RuntimeError for a vector.
+
+        Shapes: (..., n, m) gives (..., m, n).
+        """
     def map_(self, other: Tensor, callable: Callable[[Any], Any]) -> Tensor:
         """Replace each number by callable(number, number of other), one by one. Raises RuntimeError if this requires grad."""
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
@@ -922,7 +946,7 @@ class TensorMethods:
     def mv(self, other: Tensor) -> Tensor:
         """The product of a matrix and a vector. Shapes: (n, k) @ (k,) -> (n,)."""
     def mvlgamma(self, p: _int) -> Tensor:
-        """The logarithm of the p-dimensional gamma function: a sum of lgamma at input, input - 1/2, ..., (p of them)."""
+        """The logarithm of the p-dimensional gamma function: p (p - 1) / 4 log(pi), plus lgamma at input, input - 1/2, ... (p of them)."""
     def mvlgamma_(self, p: _int) -> Tensor:
         """`mvlgamma`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     name: None
@@ -942,7 +966,7 @@ class TensorMethods:
     def narrow(self, dim: _int, start: Any, length: _int) -> Tensor:
         """`length` entries of a dim from `start` on: a view."""
     def narrow_copy(self, dim: _int, start: Any, length: _int) -> Tensor:
-        """A copy of what `narrow` shows."""
+        """`narrow`, whose result is a copy and no view."""
     @property
     def nbytes(self) -> _int:
         ...
@@ -995,7 +1019,7 @@ class TensorMethods:
     def numel(self) -> _int:
         """The number of entries."""
     def numpy(self, *, force: _bool = False) -> Any:
-        """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad, unless in no_grad."""
+        """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad, unless in no_grad or if forced."""
     def orgqr(self, tau: Tensor, *, out: Any = None) -> Tensor:
         """The first columns of a product of reflections: what `geqrf` gives, as an orthonormal matrix.
 
@@ -1021,7 +1045,7 @@ class TensorMethods:
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """`linalg.pinv` under its older name: singular values below rcond times the largest count as zero."""
     def polygamma(self, input: Any) -> Tensor:
-        """The n-th derivative of digamma. As a method the tensor comes first: x.polygamma(n)."""
+        """The n-th derivative of digamma. As a method the tensor comes first: x.polygamma(n). Raises RuntimeError for negative n."""
     def polygamma_(self, input: Any) -> Tensor:
         """`polygamma`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def positive(self) -> Tensor:
@@ -1291,7 +1315,7 @@ class TensorMethods:
         Shapes: (..., n, ...) gives (..., (n - size) // step + 1, ..., size).
         """
     def uniform_(self, a: _float = 0.0, b: _float = 1.0, *, generator: Any = None, **named: _float) -> Tensor:
-        """Fill with uniform numbers from [a, b). PyTorch's names for the bounds, `from` and `to`, are taken too."""
+        """Fill with uniform numbers from [a, b). PyTorch's names for the bounds, `from` and `to`, are taken too. Raises RuntimeError for a > b."""
     def unique(self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
         """The different entries in order, or the different slices along dim; on request where each entry went, and the counts."""
     def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
