@@ -25,24 +25,26 @@ from autolab.serialization.reading import load as load
 from autolab.serialization.writing import save as save
 from autolab.size import Size as Size
 from autolab.torch_api import generator as random
+from autolab.torch_api.comparisons import allclose as allclose, equal as equal, is_floating_point as is_floating_point, is_nonzero as is_nonzero, isclose as isclose
 from autolab.torch_api.complex_numbers import imag as imag, is_complex as is_complex, is_conj as is_conj, is_neg as is_neg, isreal as isreal
 from autolab.torch_api.creation import as_tensor as as_tensor, from_dlpack as from_dlpack, from_numpy as from_numpy, full_like as full_like, get_default_dtype as get_default_dtype, is_tensor as is_tensor, set_default_dtype as set_default_dtype, tensor as tensor
 from autolab.torch_api.cumulative import corrcoef as corrcoef, cov as cov, trapezoid as trapezoid, trapezoid as trapz
 from autolab.torch_api.device import device as device
+from autolab.torch_api.diagonals import diag_embed as diag_embed, diagflat as diagflat, diagonal as diagonal, tril_indices as tril_indices, triu_indices as triu_indices
 from autolab.torch_api.dtype_info import can_cast as can_cast, finfo as finfo, iinfo as iinfo, promote_types as promote_types, result_type as result_type
 from autolab.torch_api.generator import Generator as Generator, get_rng_state as get_rng_state, initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state
 from autolab.torch_api.index import narrow as narrow, select as select
 from autolab.torch_api.inplace import fill_ as fill_, zero_ as zero_
-from autolab.torch_api.joining import argwhere as argwhere, block_diag as block_diag, broadcast_shapes as broadcast_shapes, cartesian_prod as cartesian_prod, combinations as combinations, diag_embed as diag_embed, diagflat as diagflat, fliplr as fliplr, flipud as flipud, meshgrid as meshgrid, repeat_interleave as repeat_interleave, split_with_sizes as split_with_sizes, tensor_split as tensor_split, tril_indices as tril_indices, triu_indices as triu_indices, unravel_index as unravel_index
+from autolab.torch_api.joining import argwhere as argwhere, block_diag as block_diag, broadcast_shapes as broadcast_shapes, cartesian_prod as cartesian_prod, combinations as combinations, fliplr as fliplr, flipud as flipud, meshgrid as meshgrid, repeat_interleave as repeat_interleave, split_with_sizes as split_with_sizes, tensor_split as tensor_split, unravel_index as unravel_index
 from autolab.torch_api.legacy_constructors import get_device as get_device, is_same_size as is_same_size, is_signed as is_signed, typename as typename
 from autolab.torch_api.linalg import einsum as einsum
 from autolab.torch_api.more_creation import asarray as asarray, bartlett_window as bartlett_window, blackman_window as blackman_window, empty_permuted as empty_permuted, empty_strided as empty_strided, frombuffer as frombuffer, hamming_window as hamming_window, hann_window as hann_window, kaiser_window as kaiser_window, scalar_tensor as scalar_tensor
-from autolab.torch_api.pointwise import allclose as allclose, clone as clone, equal as equal, fill as fill, is_floating_point as is_floating_point, is_nonzero as is_nonzero, isclose as isclose, positive as positive, rsub as rsub
+from autolab.torch_api.pointwise import clone as clone, fill as fill, positive as positive, rsub as rsub
 from autolab.torch_api.printing import set_printoptions as set_printoptions
 from autolab.torch_api.products import cdist as cdist, pdist as pdist, vander as vander
 from autolab.torch_api.scatter import index_fill as index_fill, index_put as index_put, masked_scatter as masked_scatter
 from autolab.torch_api.settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled, get_default_device as get_default_device, get_float32_matmul_precision as get_float32_matmul_precision, get_num_interop_threads as get_num_interop_threads, get_num_threads as get_num_threads, is_warn_always_enabled as is_warn_always_enabled, layout as layout, memory_format as memory_format, set_default_device as set_default_device, set_default_tensor_type as set_default_tensor_type, set_float32_matmul_precision as set_float32_matmul_precision, set_flush_denormal as set_flush_denormal, set_num_interop_threads as set_num_interop_threads, set_num_threads as set_num_threads, set_warn_always as set_warn_always, use_deterministic_algorithms as use_deterministic_algorithms
-from autolab.torch_api.shape import broadcast_tensors as broadcast_tensors, broadcast_to as broadcast_to, chunk as chunk, diagonal as diagonal, flatten as flatten, flip as flip, movedim as moveaxis, movedim as movedim, numel as numel, permute as permute, ravel as ravel, reshape as reshape, split as split, squeeze as squeeze, tile as tile, transpose as swapaxes, transpose as swapdims, transpose as transpose, unbind as unbind, unflatten as unflatten, unsqueeze as unsqueeze
+from autolab.torch_api.shape import broadcast_tensors as broadcast_tensors, broadcast_to as broadcast_to, chunk as chunk, flatten as flatten, flip as flip, movedim as moveaxis, movedim as movedim, numel as numel, permute as permute, ravel as ravel, reshape as reshape, split as split, squeeze as squeeze, tile as tile, transpose as swapaxes, transpose as swapdims, transpose as transpose, unbind as unbind, unflatten as unflatten, unsqueeze as unsqueeze
 from autolab.torch_api.sorting import argsort as argsort, histogramdd as histogramdd, mode as mode
 from autolab.torch_api.special import mvlgamma as mvlgamma
 from autolab.torch_api.storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage, is_storage as is_storage
@@ -360,7 +362,7 @@ def deg2rad(input: Tensor, *, out: Any = None) -> Tensor:
 def deg2rad_(input: Tensor) -> Tensor:
     """`deg2rad`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def diag(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
-    """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros."""
+    """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros. Raises RuntimeError for other dims."""
 def diagonal_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
     """`diagonal`, whose result is a copy and no view."""
 def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Any = None) -> Tensor:
@@ -886,9 +888,15 @@ def triangular_solve(b: Tensor, A: Tensor, upper: _bool = True, transpose: _bool
     Shapes: A (..., n, n); b and X (..., n, k).
     """
 def tril(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
-    """The lower triangle of the matrices, zeros above."""
+    """The lower triangle of the matrices, zeros above. Raises RuntimeError for less than two dims.
+
+    Shapes: (..., n, m), as the result. `diagonal` moves the edge up.
+    """
 def triu(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
-    """The upper triangle of the matrices, zeros below."""
+    """The upper triangle of the matrices, zeros below. Raises RuntimeError for less than two dims.
+
+    Shapes: (..., n, m), as the result. `diagonal` moves the edge up.
+    """
 def true_divide(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
     """input / other; integers give the default float. With rounding_mode "floor" or "trunc" an integer, of the operands' dtype."""
 def trunc(input: Tensor, *, out: Any = None) -> Tensor:

@@ -479,13 +479,22 @@ class TensorMethods:
     def device(self) -> _device:
         ...
     def diag(self, diagonal: _int = 0) -> Tensor:
-        """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros."""
+        """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros. Raises RuntimeError for other dims."""
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-        """The last dim on the diagonals of matrices of zeros, which stand in dim1 and dim2 of the result."""
+        """The last dim on the diagonals of matrices of zeros, which stand in dim1 and dim2 of the result.
+
+        Shapes: (..., n) gives (..., n, n), longer by |offset|. Raises RuntimeError if the two dims are one.
+        """
     def diagflat(self, offset: _int = 0) -> Tensor:
-        """All entries on the diagonal of a matrix of zeros."""
+        """All entries on the diagonal of a matrix of zeros.
+
+        Shapes: n entries give (n, n), longer by |offset|.
+        """
     def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-        """The diagonal along two dims, as the last dim of a view."""
+        """The diagonal along two dims, as the last dim of a view. Raises RuntimeError if the two are one.
+
+        Shapes: (n, m, ...) gives (..., min(n, m)), less with an offset.
+        """
     def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
         """input with src on the diagonal of two dims."""
     def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
@@ -1283,11 +1292,17 @@ class TensorMethods:
         Shapes: A (..., n, n); b and X (..., n, k).
         """
     def tril(self, diagonal: _int = 0) -> Tensor:
-        """The lower triangle of the matrices, zeros above."""
+        """The lower triangle of the matrices, zeros above. Raises RuntimeError for less than two dims.
+
+        Shapes: (..., n, m), as the result. `diagonal` moves the edge up.
+        """
     def tril_(self, diagonal: _int = 0) -> Tensor:
         """`tril`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def triu(self, diagonal: _int = 0) -> Tensor:
-        """The upper triangle of the matrices, zeros below."""
+        """The upper triangle of the matrices, zeros below. Raises RuntimeError for less than two dims.
+
+        Shapes: (..., n, m), as the result. `diagonal` moves the edge up.
+        """
     def triu_(self, diagonal: _int = 0) -> Tensor:
         """`triu`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def true_divide(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:

@@ -11,7 +11,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.linalg.checks import eye, floats, matrix, named, run, square, zeros_info
 from autolab.linalg.solving import permutation, solve_triangular, unpack
 from autolab.rules import matrix as rows
-from autolab.torch_api import index, pointwise, reduce, shape
+from autolab.torch_api import diagonals, index, pointwise, reduce, shape
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
 
@@ -236,7 +236,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     k = min(A.shape[-2:])
     off = low - eye(A.shape[-2], A)[:, :k]
     LU = _packed(off, up)
-    return lu_factor_ex_result(LU, pivots, first_zero(shape.diagonal(up.detach(), 0, -2, -1)))
+    return lu_factor_ex_result(LU, pivots, first_zero(diagonals.diagonal(up.detach(), 0, -2, -1)))
 
 
 def first_zero(values: Tensor) -> Tensor:
@@ -271,7 +271,7 @@ def _triangles(A: Tensor, order: Tensor | None) -> tuple[Tensor, Tensor]:
     m, n = A.shape[-2:]
     k = min(m, n)
     both = run(rows.lu, A[..., :k, :k])
-    low, up = shape.tril(both, -1) + eye(k, A), shape.triu(both)
+    low, up = diagonals.tril(both, -1) + eye(k, A), diagonals.triu(both)
     if m > k:
         low = shape.cat([low, solve_triangular(up, A[..., k:, :], upper=True, left=False)], -2)
     if n > k:
@@ -318,8 +318,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     P = permutation(unpack(LU_pivots, m), LU_data) if unpack_pivots else empty
     if not unpack_data:
         return lu_unpack_result(P, empty, empty)
-    low = shape.tril(LU_data[..., :k], -1) + eye(m, LU_data)[:, :k]
-    return lu_unpack_result(P, low, shape.triu(LU_data[..., :k, :]))
+    low = diagonals.tril(LU_data[..., :k], -1) + eye(m, LU_data)[:, :k]
+    return lu_unpack_result(P, low, diagonals.triu(LU_data[..., :k, :]))
 
 
 lu_unpack_result = named("lu_unpack", "P", "L", "U")
@@ -355,7 +355,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
         raise RuntimeError(f"torch.linalg.householder_product: tau dtype {tau.dtype} does not match input dtype {A.dtype}")
     whole = eye(m, A)[:, :n]
     Q = shape.expand(whole, (*A.shape[:-2], m, n))
-    vectors = shape.tril(A, -1) + whole
+    vectors = diagonals.tril(A, -1) + whole
     if not tau.shape[-1]:
         return Q + A * 0
     for i in range(tau.shape[-1] - 1, -1, -1):

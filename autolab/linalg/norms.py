@@ -14,7 +14,7 @@ from autolab.linalg.checks import eye, floats, matrix, run, square
 from autolab.linalg.factors import eigvalsh, svdvals
 from autolab.linalg.solving import inv
 from autolab.rules import matrix as rows
-from autolab.torch_api import joining, pointwise, products, reduce, shape
+from autolab.torch_api import diagonals, joining, pointwise, products, reduce, shape
 from autolab.torch_api.dims import axis_of, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
@@ -264,7 +264,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     >>> torch.linalg.diagonal(tensor([[1., 2.], [3., 4.]]))
     tensor([1., 4.])
     """
-    return shape.diagonal(A, offset, dim1, dim2)
+    return diagonals.diagonal(A, offset, dim1, dim2)
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import elementwise as copies
-from autolab.rules import shape as rows
 from autolab.size import Size
 from autolab.torch_api import creation, index, shape
 from autolab.torch_api.dims import axis_of, require_tensor, sizes_of, whole
@@ -438,81 +436,6 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     if k % 4 == 2:
         return shape.flip(input, first, second)
     return shape.flip(shape.transpose(input, first, second), second)
-
-
-@public(method=True, out=True)
-def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros.
-
-    >>> diag(tensor([1, 2]))
-    tensor([[1, 0],
-            [0, 2]])
-    """
-    n = require_tensor(input, "diag").ndim
-    if n not in (1, 2):
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
-    return diag_embed(input, diagonal) if n == 1 else clone(shape.diagonal(input, diagonal))
-
-
-@public(method=True)
-def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last dim on the diagonals of matrices of zeros, which stand in dim1 and dim2 of the result.
-
-    >>> diag_embed(tensor([1., 2.]))
-    tensor([[1., 0.],
-            [0., 2.]])
-    """
-    n = require_tensor(input, "diag_embed").ndim + 1
-    a, b = axis_of(dim1, n), axis_of(dim2, n)
-    if a == b:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    side = input.shape[-1] + abs(offset)
-    lengths = [*input.shape[:-1]]
-    for d in sorted((a + n, b + n)):  # type: ignore[operator]
-        lengths.insert(d, side)
-    settings = {"shape": tuple(lengths), "offset": offset, "axis1": a, "axis2": b}
-    return apply(rows.diagonal_scatter, (input,), settings)
-
-
-@public(method=True)
-def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """All entries on the diagonal of a matrix of zeros.
-
-    >>> diagflat(tensor([1, 2]))
-    tensor([[1, 0],
-            [0, 2]])
-    """
-    return diag_embed(shape.reshape(require_tensor(input, "diagflat"), -1), offset)
-
-
-@public()
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
-    """The places of the lower triangle of a (row, col) matrix, as two rows of indices.
-
-    >>> tril_indices(2, 2)
-    tensor([[0, 1, 1],
-            [0, 0, 1]])
-    """
-    return _triangle("tril_indices", np.tril, row, col, offset, dtype)
-
-
-@public()
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
-    """The places of the upper triangle of a (row, col) matrix, as two rows of indices.
-
-    >>> triu_indices(2, 2)
-    tensor([[0, 0, 1],
-            [0, 1, 1]])
-    """
-    return _triangle("triu_indices", np.triu, row, col, offset, dtype)
-
-
-def _triangle(name: str, keep: Any, row: int, col: int, offset: int, dtype: Any) -> Tensor:
-    for what, n in (("row", row), ("col", col)):
-        if n < 0:
-            raise RuntimeError(f"{what} must be non-negative, got{n}")
-    where = np.stack(np.nonzero(keep(np.ones((row, col), bool), offset)))
-    return new_tensor(where.astype(np.int64 if dtype is None else dtypes.to_numpy(dtype)))
 
 
 @public()

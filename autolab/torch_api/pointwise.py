@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import math
 from typing import Any
 
 import numpy as np
@@ -413,35 +412,6 @@ def astype(self: Tensor, dtype: Any) -> Tensor:
     return to(self, dtype=dtypes.of(np.dtype(dtype)))
 
 
-@public(method=True)
-def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether |input - other| <= atol + rtol * |other| everywhere. Raises RuntimeError for different dtypes.
-
-    >>> allclose(tensor([1., 2.]), tensor([1. + 1e-7, 2.])), allclose(tensor([nan]), tensor([nan]))
-    (True, False)
-    """
-    require_tensor(input, "allclose")
-    require_tensor(other, "allclose", "other", 2)
-    if input.payload.dtype != other.payload.dtype:
-        raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
-    a, b = (np.asarray(t.payload, np.float64) for t in (input, other))
-    return builtins.bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
-
-
-@public(method=True)
-def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and the same entries.
-
-    >>> equal(tensor([1, 2]), tensor([1, 2]))
-    True
-    """
-    require_tensor(input, "equal")
-    require_tensor(other, "equal", "other", 2)
-    if in_vmap(input) or in_vmap(other):
-        raise RuntimeError("Batching rule not implemented for aten::equal: it answers for all samples at once. Use (a == b).all().")
-    return input.shape == other.shape and builtins.bool(np.all(np.equal(input.payload, other.payload)))
-
-
 frexp_result = named("frexp", "mantissa exponent", __name__)
 
 
@@ -509,74 +479,6 @@ def positive(input: Tensor) -> Tensor:
     return input
 
 
-@public(method=True)
-def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is one of floating point.
-
-    >>> is_floating_point(tensor(1.)), is_floating_point(tensor(1))
-    (True, False)
-    """
-    return require_tensor(input, "is_floating_point").payload.dtype in dtypes.FLOATING
-
-
-@public(method=True)
-def is_nonzero(input: Tensor) -> bool:
-    """Whether the one entry is not zero. Raises RuntimeError for more entries or none.
-
-    >>> is_nonzero(tensor([2.])), is_nonzero(tensor(False))
-    (True, False)
-    """
-    return builtins.bool(require_tensor(input, "is_nonzero"))
-
-
-@public(method=True, out=True)
-def isposinf(input: Tensor) -> Tensor:
-    """Whether an entry is inf.
-
-    A bool for each entry.
-
-    >>> isposinf(tensor([inf, -inf]))
-    tensor([ True, False])
-    """
-    return require_tensor(input, "isposinf") == math.inf
-
-
-@public(method=True, out=True)
-def isneginf(input: Tensor) -> Tensor:
-    """Whether an entry is -inf. A bool for each entry.
-
-    >>> isneginf(tensor([inf, -inf]))
-    tensor([False,  True])
-    """
-    return require_tensor(input, "isneginf") == -math.inf
-
-
-@public(method=True)
-def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether |input - other| <= atol + rtol * |other|, entry by entry; equal infinities are close.
-
-    >>> isclose(tensor([1., 2.]), tensor([1. + 1e-7, 2.1]))
-    tensor([ True, False])
-    """
-    require_tensor(input, "isclose")
-    require_tensor(other, "isclose", "other", 2)
-    if input.payload.dtype != other.payload.dtype:
-        raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
-    for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if tolerance < 0:
-            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
-    a, b = input.detach(), other.detach()
-    close = eq(a, b)
-    if equal_nan:
-        close = bitwise_or(close, bitwise_and(ne(a, a), ne(b, b)))
-    if a.payload.dtype == np.bool_:
-        return close
-    if a.payload.dtype not in dtypes.FLOATING:
-        a, b = a.to(dtypes.float64), b.to(dtypes.float64)
-    apart = abs(a - b)
-    return bitwise_or(close, bitwise_and(isfinite(apart), le(apart, abs(b * rtol) + atol)))
-
-
 @public(method=True, inplace=True, out=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
     """input to the power of exponent, computed in float64 whatever the dtypes are. Shapes broadcast.
@@ -640,32 +542,6 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     if input.payload.dtype not in dtypes.FLOATING:
         raise NotImplementedError(f"\"lerp_kernel_scalar\" not implemented for '{input.dtype.title}'. Convert it first: t.float().")
     return apply(arithmetic.lerp, (input, end, weight), NONE)
-
-
-@public(method=True, inplace=True, out=True)
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """input + value * tensor1 * tensor2. Shapes broadcast.
-
-    >>> addcmul(tensor([1., 1.]), tensor([1., 2.]), tensor([3., 4.]), value=10)
-    tensor([31., 81.])
-    """
-    return _fused(arithmetic.addcmul, input, tensor1, tensor2, value)
-
-
-@public(method=True, inplace=True, out=True)
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """input + value * tensor1 / tensor2. Shapes broadcast. Raises RuntimeError for a quotient of integers.
-
-    >>> addcdiv(tensor([1., 1.]), tensor([1., 2.]), tensor([2., 4.]), value=10)
-    tensor([6., 6.])
-    """
-    return _fused(arithmetic.addcdiv, input, tensor1, tensor2, value)
-
-
-def _fused(row: Op, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    for position, (name, t) in enumerate((("input", input), ("tensor1", tensor1), ("tensor2", tensor2)), 1):
-        require_tensor(t, row.name, name, position)
-    return apply(row, (input, tensor1, tensor2), {"value": value})
 
 
 @public(method=True, inplace=True, out=True)

@@ -11,8 +11,10 @@ import numpy as np
 from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.modes import modes
+from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.torch_api import creation, index, joining, pointwise, reduce, shape
+from autolab.rules import arithmetic
+from autolab.torch_api import creation, diagonals, index, joining, pointwise, reduce, shape
 from autolab.torch_api.dims import axis_of, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import bmm, dot, matmul, mm, mv, outer
@@ -236,7 +238,7 @@ def trace(input: Tensor) -> Tensor:
         (input,) = modes.autocast.cast("trace", (input,))
     if require_tensor(input, "trace").ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    return reduce.sum(shape.diagonal(input))
+    return reduce.sum(diagonals.diagonal(input))
 
 
 @public(method=True, out=True)
@@ -387,3 +389,29 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     first, second = np.triu_indices(input.shape[0], 1)
     one, other = (index.index_select(input, 0, new_tensor(i.astype(np.int64))) for i in (first, second))
     return reduce.norm(one - other, p, -1)
+
+
+@public(method=True, inplace=True, out=True)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """input + value * tensor1 * tensor2. Shapes broadcast.
+
+    >>> addcmul(tensor([1., 1.]), tensor([1., 2.]), tensor([3., 4.]), value=10)
+    tensor([31., 81.])
+    """
+    return _fused(arithmetic.addcmul, input, tensor1, tensor2, value)
+
+
+@public(method=True, inplace=True, out=True)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """input + value * tensor1 / tensor2. Shapes broadcast. Raises RuntimeError for a quotient of integers.
+
+    >>> addcdiv(tensor([1., 1.]), tensor([1., 2.]), tensor([2., 4.]), value=10)
+    tensor([6., 6.])
+    """
+    return _fused(arithmetic.addcdiv, input, tensor1, tensor2, value)
+
+
+def _fused(row: Op, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+    for position, (name, t) in enumerate((("input", input), ("tensor1", tensor1), ("tensor2", tensor2)), 1):
+        require_tensor(t, row.name, name, position)
+    return apply(row, (input, tensor1, tensor2), {"value": value})

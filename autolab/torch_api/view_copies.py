@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autolab.engine.tensor import Tensor
-from autolab.torch_api import index, shape, transposes, views
+from autolab.torch_api import diagonals, index, shape, transposes, views
 from autolab.torch_api.dims import axis_of, require_tensor
 from autolab.torch_api.joining import clone, split_with_sizes
 from autolab.torch_api.public import declare, public
@@ -33,7 +33,7 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
     tensor([[1., 0.],
             [0., 2.]])
     """
-    return _scattered(input, src, "diagonal_scatter", lambda t: shape.diagonal(t, offset, dim1, dim2))
+    return _scattered(input, src, "diagonal_scatter", lambda t: diagonals.diagonal(t, offset, dim1, dim2))
 
 
 @public(method=True)
@@ -99,7 +99,7 @@ def alias_copy(input: Tensor) -> Tensor:
     return clone(require_tensor(input, "alias_copy"))
 
 
-diagonal_copy = _copy_of(shape.diagonal, "diagonal_copy")
+diagonal_copy = _copy_of(diagonals.diagonal, "diagonal_copy")
 expand_copy = _copy_of(shape.expand, "expand_copy")
 
 
