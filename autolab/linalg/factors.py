@@ -103,6 +103,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 
     Shapes: A (..., n, n); eigenvalues (..., n), ascending; eigenvectors (..., n, n), in columns.
     An eigenvector is known up to its sign; its gradient is infinite where two eigenvalues are equal.
+    Raises RuntimeError for another UPLO.
 
     >>> torch.linalg.eigh(tensor([[2., 1.], [1., 2.]])).eigenvalues.round(decimals=4)
     tensor([1., 3.])
@@ -178,7 +179,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     """(Q, R) with A = Q @ R: orthonormal columns and an upper triangle. mode "complete" makes Q square, "r" gives R alone.
 
     Shapes, with k = min(m, n): A (..., m, n); Q (..., m, k); R (..., k, n).
-    The gradient of "complete" is known for no more rows than columns, that of "r" not at all.
+    The gradient of "complete" is known for no more rows than columns, that of "r" not at all. Raises RuntimeError for another mode.
 
     >>> Q, R = torch.linalg.qr(tensor([[3., 1.], [4., 2.]]))
     >>> allclose(Q @ R, tensor([[3., 1.], [4., 2.]]))
@@ -300,6 +301,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     """(P, L, U) from the two results of `lu_factor`; empty tensors for what is not to be unpacked.
 
     Shapes, with k = min(m, n): LU_data (..., m, n); LU_pivots (..., k) int32; P (..., m, m); L (..., m, k); U (..., k, n).
+    Raises RuntimeError for pivots that are not int32.
 
     >>> torch.lu_unpack(*torch.linalg.lu_factor(tensor([[1., 2.], [4., 4.]]))).L
     tensor([[1.0000, 0.0000],
@@ -328,7 +330,7 @@ lu_unpack_result = named("lu_unpack", "P", "L", "U")
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first columns of a product of reflections: what `geqrf` gives, as an orthonormal matrix.
 
-    Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n.
+    Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n. Raises RuntimeError for shapes or dtypes that do not fit.
 
     >>> Q = torch.linalg.householder_product(*torch.geqrf(tensor([[3., 1.], [4., 2.]])))
     >>> allclose(Q.mT @ Q, torch.eye(2), atol=1e-6)

@@ -81,7 +81,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """(X, A) with A @ X = b for a triangle A, or its transpose; `linalg.solve_triangular` is the newer way.
 
-    Shapes: A (..., n, n); b and X (..., n, k).
+    Shapes: A (..., n, n); b and X (..., n, k). Raises RuntimeError for a b of fewer than two dims.
 
     >>> torch.triangular_solve(torch.tensor([[2.], [3.]]), torch.tensor([[2., 0.], [1., 1.]]), upper=False).solution
     tensor([[1.],
@@ -115,6 +115,7 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     """The product of `other` with the whole Q of the reflections that `geqrf` gives, from the left or the right.
 
     Shapes: input (..., m, k); tau (..., k); other and the result (..., m, n), or (..., n, m) if not left.
+    Raises RuntimeError for shapes that do not fit.
 
     >>> A = torch.tensor([[3., 1.], [4., 2.]])
     >>> a, tau = torch.geqrf(A)

@@ -90,6 +90,8 @@ def isneginf(input: Tensor) -> Tensor:
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
     """Whether |input - other| <= atol + rtol * |other|, entry by entry; equal infinities are close.
 
+    Raises RuntimeError for different dtypes, and for a negative tolerance.
+
     >>> isclose(tensor([1., 2.]), tensor([1. + 1e-7, 2.1]))
     tensor([ True, False])
     """

@@ -269,6 +269,8 @@ def ones(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, r
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of `size` filled with one number; its dtype follows the number unless given.
 
+    Raises TypeError for a size that is no tuple or list.
+
     >>> full((2, 2), 7)
     tensor([[7, 7],
             [7, 7]])
@@ -292,6 +294,8 @@ def _number(value: Any, what: str) -> Any:
 def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
            requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Numbers from `start` (default 0) up to, not including, `end`.
+
+    The dtype is int64 for integers, else the default floating one. Raises RuntimeError for a step of 0 or of the wrong sign.
 
     >>> arange(0, 1, 0.25)
     tensor([0.0000, 0.2500, 0.5000, 0.7500])
@@ -320,7 +324,7 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
 
 @public(creates=True)
 def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """`steps` evenly spaced numbers, both ends included.
+    """`steps` evenly spaced numbers, both ends included. Raises RuntimeError for a negative number of steps.
 
     >>> linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
@@ -331,7 +335,7 @@ def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device:
 @public(creates=True)
 def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """`steps` numbers from base**start to base**end, with evenly spaced logarithms.
+    """`steps` numbers from base**start to base**end, with evenly spaced logarithms. Raises RuntimeError for a negative number of steps.
 
     >>> logspace(0, 3, 4)
     tensor([   1.,   10.,  100., 1000.])
@@ -362,7 +366,7 @@ def _spaced(name: str, start: Any, end: Any, steps: int, made: Any) -> Any:
 
 @public(creates=True)
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones on the diagonal, zeros elsewhere: shape (n, m).
+    """Ones on the diagonal, zeros elsewhere: shape (n, m). Raises RuntimeError for a negative length.
 
     >>> eye(2)
     tensor([[1., 0.],

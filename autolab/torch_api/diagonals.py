@@ -33,7 +33,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 @public(method=True, inplace=True, out=True)
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangle of the matrices, zeros above. Raises RuntimeError for less than two dims.
+    """The lower triangle of the matrices, zeros above. Raises RuntimeError for fewer than two dims.
 
     Shapes: (..., n, m), as the result. `diagonal` moves the edge up.
 
@@ -52,7 +52,7 @@ def _need_matrix(name: str, input: Tensor) -> None:
 
 @public(method=True, inplace=True, out=True)
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangle of the matrices, zeros below. Raises RuntimeError for less than two dims.
+    """The upper triangle of the matrices, zeros below. Raises RuntimeError for fewer than two dims.
 
     Shapes: (..., n, m), as the result. `diagonal` moves the edge up.
 

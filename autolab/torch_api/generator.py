@@ -75,7 +75,7 @@ class Generator:
         return new_tensor(np.frombuffer(packed, np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> None:
-        """Go on from a state that get_state gave. Raises TypeError for what are no bytes, RuntimeError for a wrong number of them."""
+        """Go on from a state that get_state gave. Raises TypeError for anything but bytes, RuntimeError for a wrong number of them."""
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state.payload.dtype != np.uint8:
@@ -172,7 +172,7 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Let the random functions go on from a state that get_rng_state gave. Raises TypeError for what are no bytes.
+    """Let the random functions go on from a state that get_rng_state gave. Raises TypeError for anything but bytes.
 
     >>> state = torch.get_rng_state()
     >>> x = torch.rand(2)

@@ -105,6 +105,8 @@ def save_target_of_composites(node: Any, target: Tensor, start: int) -> None:
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """Write the entries of src, broadcast and cast, into this tensor.
 
+    Raises RuntimeError for a shape that does not broadcast to this tensor's.
+
     >>> torch.zeros(2, 2, dtype=torch.int64).copy_(torch.tensor([1.9, 2.1]))
     tensor([[1, 2],
             [1, 2]])
@@ -121,7 +123,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 @method
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write one number into every entry.
+    """Write one number into every entry. Raises RuntimeError for a tensor with dims, TypeError for anything but a number.
 
     >>> torch.zeros(2).fill_(7)
     tensor([7., 7.])

@@ -135,6 +135,8 @@ tensor([[1, 3],
 def block_diag(*tensors: Tensor) -> Tensor:
     """The matrices along the diagonal of a larger one, zeros elsewhere; vectors count as rows.
 
+    Shapes: (n, m) and (k, l) give (n + k, m + l). Raises RuntimeError for more than two dims.
+
     >>> block_diag(tensor([[1, 2]]), tensor([3]))
     tensor([[1, 2, 0],
             [0, 0, 3]])
@@ -157,6 +159,8 @@ def block_diag(*tensors: Tensor) -> Tensor:
 @public()
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid: for vectors of lengths n, m, ... one tensor of shape (n, m, ...) each ("ij"), or (m, n, ...) ("xy").
+
+    Raises RuntimeError for more than one dim, and for different dtypes.
 
     >>> meshgrid(tensor([1, 2]), tensor([3, 4]), indexing="ij")[0]
     tensor([[1, 1],
@@ -181,6 +185,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All ways to take one entry of each vector, as rows: (n, m, ...) of them; of one vector the vector itself.
 
+    Raises RuntimeError for anything but a vector.
+
     >>> cartesian_prod(tensor([1, 2]), tensor([3, 4]))
     tensor([[1, 3],
             [1, 4],
@@ -199,6 +205,8 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 @public()
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All ways to choose r entries of a vector, as rows, in the order of itertools.combinations.
+
+    Raises RuntimeError for anything but a vector, and for a negative r.
 
     >>> combinations(tensor([1, 2, 3]))
     tensor([[1, 2],
@@ -257,6 +265,8 @@ def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
 ) -> tuple[Tensor, ...]:
     """Cut along a dim into so many pieces of (almost) equal length, or before each of the indices listed.
+
+    Raises RuntimeError for a 0-d tensor, and for fewer than one piece.
 
     >>> tensor_split(arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
@@ -344,6 +354,8 @@ dsplit = _split_along(
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Each entry so many times in a row, along dim or over the flattened tensor; a tensor of counts alone gives the indices.
 
+    Raises RuntimeError for negative counts, and for counts that do not fit.
+
     >>> repeat_interleave(tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
     """
@@ -385,7 +397,7 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
 
 @public(method=True)
 def fliplr(input: Tensor) -> Tensor:
-    """Left and right exchanged: flip(1).
+    """Left and right exchanged: flip(1). Raises RuntimeError for fewer than two dims.
 
     >>> fliplr(tensor([[1, 2], [3, 4]]))
     tensor([[2, 1],
@@ -398,7 +410,7 @@ def fliplr(input: Tensor) -> Tensor:
 
 @public(method=True)
 def flipud(input: Tensor) -> Tensor:
-    """Top and bottom exchanged: flip(0).
+    """Top and bottom exchanged: flip(0). Raises RuntimeError for a 0-d tensor.
 
     >>> flipud(tensor([[1, 2], [3, 4]]))
     tensor([[3, 4],
@@ -413,6 +425,8 @@ def flipud(input: Tensor) -> Tensor:
 @returns_fresh_memory
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by k quarters of a circle in the plane of two dims, from the first towards the second.
+
+    Raises RuntimeError for fewer than two dims, and for dims that are equal or not there.
 
     >>> rot90(tensor([[1, 2], [3, 4]]))
     tensor([[2, 4],
@@ -442,6 +456,8 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """From places in the flattened tensor to one index for each dim of a tensor of this shape.
 
+    Raises ValueError for indices that are no integers.
+
     >>> unravel_index(tensor(5), (2, 3))
     (tensor(1), tensor(2))
     """
@@ -457,6 +473,8 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 @public(method=True)
 def argwhere(input: Tensor) -> Tensor:
     """The places of the entries that are not zero, as rows of indices.
+
+    Shapes: (k, D) for k such entries of a tensor of D dims; int64.
 
     >>> argwhere(tensor([[0, 1], [2, 0]]))
     tensor([[0, 1],

@@ -78,7 +78,7 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 
 @method
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """Steps between neighbours along each dim, counted in entries.
+    """Steps between neighbours along each dim, counted in entries. Raises IndexError for a dim that is not there.
 
     >>> zeros(2, 3).stride(), zeros(2, 3).T.stride()
     ((3, 1), (1, 3))

@@ -159,7 +159,7 @@ torch.Size([4, 2, 5])
 
 @public(method=True, out=True, aliases="ger")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m).
+    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m). Raises RuntimeError for anything but a vector.
 
     >>> outer(tensor([1., 2.]), tensor([3., 4.]))
     tensor([[3., 4.],

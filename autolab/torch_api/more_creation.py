@@ -96,7 +96,7 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 @public()
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                   layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Uninitialised memory, with a stride in entries for each dim.
+    """Uninitialised memory, with a stride in entries for each dim. Raises RuntimeError if sizes and strides differ in number.
 
     >>> empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
@@ -141,6 +141,8 @@ def extent(size: Any, stride: Any) -> int:
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                    layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Uninitialised memory whose dims lie in it in the order physical_layout, the last the densest.
+
+    Raises RuntimeError if physical_layout does not list each dim once.
 
     >>> empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)

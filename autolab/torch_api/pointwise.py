@@ -222,6 +222,8 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """input / other; integers give the default float. With rounding_mode "floor" or "trunc" an integer, of the operands' dtype.
 
+    Raises RuntimeError for another rounding_mode.
+
     >>> div(tensor([7, -7]), 2, rounding_mode="floor")
     tensor([ 3, -4])
     """
@@ -279,6 +281,8 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Limit to [min, max]; the gradient is 1 within, ends included, and 0 outside. Bounds are numbers or tensors.
 
+    Raises RuntimeError without any bound.
+
     >>> clamp(tensor([-2., 0.5, 3.]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -296,6 +300,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 @public(out=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """input where the condition holds, other elsewhere; all three broadcast. With a condition alone: its nonzero indices.
+
+    Raises RuntimeError for a condition that is not bool.
 
     >>> where(tensor([True, False]), tensor([1., 2.]), 0.)
     tensor([1., 0.])
@@ -322,6 +328,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 @public(method=True, inplace=True, out=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value` where the boolean mask holds, the input elsewhere. The mask broadcasts; value is a number or a 0-d tensor.
+
+    Raises RuntimeError for a mask that is not bool, and for a value that the dtype cannot hold.
 
     >>> masked_fill(tensor([1., 2.]), tensor([True, False]), 0)
     tensor([0., 2.])
@@ -417,7 +425,7 @@ frexp_result = named("frexp", "mantissa exponent", __name__)
 
 @public(method=True, out=True)
 def frexp(input: Tensor) -> Any:
-    """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent.
+    """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent. Raises RuntimeError for integers.
 
     >>> mantissa, exponent = frexp(tensor([6., 0.5]))
     >>> mantissa, exponent
@@ -529,6 +537,8 @@ def clamp_max(input: Tensor, max: Any) -> Tensor:
 @public(method=True, inplace=True, out=True)
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """input + weight * (end - input); weight 0 gives the input, 1 the end. Shapes broadcast; one dtype for all.
+
+    Raises NotImplementedError for integers, RuntimeError for different dtypes.
 
     >>> lerp(tensor([0., 10.]), tensor([1., 20.]), 0.5)
     tensor([ 0.5000, 15.0000])

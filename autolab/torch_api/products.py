@@ -159,6 +159,8 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sums of products along the last dims: (..., k), (..., k) -> (..., ...). With a number, the product.
 
+    Raises RuntimeError for different dtypes, and for last dims of different lengths.
+
     >>> inner(tensor([[1., 2.], [3., 4.]]), tensor([1., 10.]))
     tensor([21., 43.])
     """
@@ -177,6 +179,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 @public(out=True)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sums of products over pairs of dims: the last `dims` of a with the first of b, or the two lists of dims.
+
+    Raises RuntimeError for dims that do not fit.
 
     >>> tensordot(ones(2, 3), ones(3, 4), 1).shape
     torch.Size([2, 4])
@@ -229,7 +233,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 @method
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix.
+    """The sum of the diagonal of a matrix. Raises RuntimeError for anything but a matrix.
 
     >>> torch.trace(tensor([[1, 2], [3, 4]]))
     tensor(5)
@@ -244,6 +248,8 @@ def trace(input: Tensor) -> Tensor:
 @public(method=True, out=True)
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along a dim of length 3 (the first such dim, if none is named).
+
+    Raises RuntimeError if there is no dim of length 3.
 
     >>> cross(tensor([1., 0., 0.]), tensor([0., 1., 0.]))
     tensor([0., 0., 1.])
@@ -279,6 +285,8 @@ def vector_product(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
 def chain_matmul(*matrices: Tensor) -> Tensor:
     """The product of all the matrices, in the cheapest order.
 
+    Shapes: (m, n), (n, k) ... (p, q) give (m, q). Raises RuntimeError for anything but a matrix.
+
     >>> chain_matmul(ones(2, 3), ones(3, 4), ones(4, 5)).shape
     torch.Size([2, 5])
     """
@@ -311,6 +319,8 @@ def multiply(factors: Sequence[Tensor]) -> Tensor:
 @public()
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """Powers of the entries of a vector as columns, the highest first unless `increasing`.
+
+    Shapes: x (n,); result (n, N), by default (n, n). Raises RuntimeError for anything but a vector.
 
     >>> vander(tensor([1, 2, 3]))
     tensor([[1, 1, 1],
@@ -346,6 +356,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
     compute_mode: for p = 2, whether to compute by a product of matrices, which is fast, and loses digits where rows are close:
     for more than 25 rows ("use_mm_for_euclid_dist_if_necessary"), always ("use_mm_for_euclid_dist"), or never ("donot_use_...").
 
+    Raises RuntimeError for integers, and for rows of different lengths.
+
     >>> cdist(tensor([[0., 0.]]), tensor([[3., 4.], [0., 1.]]))
     tensor([[5., 1.]])
     """
@@ -378,6 +390,8 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 @public()
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-distances between all pairs of rows of a matrix, in one dim: (n, k) -> (n * (n - 1) / 2,).
+
+    Raises RuntimeError for anything but a matrix, and for a negative p.
 
     >>> pdist(tensor([[0., 0.], [3., 4.], [0., 4.]]))
     tensor([5., 4., 3.])

@@ -62,7 +62,7 @@ def _only_floats(dtype: Any, kernel: str) -> Any:
 @sampled
 def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
             requires_grad: bool = False, generator: Any = None) -> Tensor:  # fmt: skip
-    """Integers in [low, high), or in [0, low) when called as randint(high, size).
+    """Integers in [low, high), or in [0, low) when called as randint(high, size). Raises RuntimeError for low >= high.
 
     >>> x = randint(1, 7, (100,))
     >>> x.min(), x.max(), x.dtype
@@ -115,6 +115,8 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
     """1 with the probability given by each entry (or by p), else 0; of the shape and dtype of input.
 
+    Raises RuntimeError for probabilities outside of [0, 1].
+
     >>> bernoulli(tensor([0., 1., 1.]))
     tensor([0., 1., 1.])
     """
@@ -145,6 +147,8 @@ def _probabilities(p: Tensor) -> Any:
 @sampled
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
     """How many of `count` tries succeed with probability `prob`, entry by entry. Shapes: two that broadcast.
+
+    Raises RuntimeError for prob outside of [0, 1].
 
     >>> binomial(tensor([10., 10.]), tensor([0., 1.]))
     tensor([ 0., 10.])
@@ -209,6 +213,8 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
            requires_grad: bool = False, layout: Any = None) -> Tensor:  # fmt: skip
     """Normal numbers. mean and std: two numbers and a size, or tensors that broadcast, each entry for one number.
 
+    Raises RuntimeError for a negative std, TypeError for two numbers without a size.
+
     >>> torch.normal(tensor([0., 100.]), 1.0).round(decimals=-2)
     tensor([  0., 100.])
     >>> torch.normal(0.0, 1.0, (2, 3)).shape
@@ -236,7 +242,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 @public()
 @sampled
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """How many events come where `input` are expected, entry by entry; of its shape and dtype.
+    """How many events come where `input` are expected, entry by entry; of its shape and dtype. Raises RuntimeError for a negative rate.
 
     >>> poisson(tensor([0., 0.]))
     tensor([0., 0.])
@@ -275,7 +281,7 @@ def _fill(self: Tensor, values: Any) -> Tensor:
 @method
 @sampled
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """Fill with 1 with probability p (a number, or a tensor that broadcasts), else 0.
+    """Fill with 1 with probability p (a number, or a tensor that broadcasts), else 0. Raises RuntimeError for p outside of [0, 1].
 
     >>> zeros(3).bernoulli_(1)
     tensor([1., 1., 1.])
@@ -287,7 +293,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 @method
 @sampled
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with numbers of a Cauchy distribution: median, and half the width between the quartiles.
+    """Fill with numbers of a Cauchy distribution: median, and half the width between the quartiles. Raises RuntimeError for sigma <= 0.
 
     >>> zeros(1001).cauchy_(median=5).median().round()
     tensor(5.)
@@ -301,7 +307,7 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
 @method
 @sampled
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with waiting times at a rate of lambd: mean 1 / lambd.
+    """Fill with waiting times at a rate of lambd: mean 1 / lambd. Raises RuntimeError for lambd <= 0.
 
     >>> zeros(1000).exponential_(lambd=0.1).mean().round(decimals=-1)
     tensor(10.)
@@ -325,6 +331,8 @@ def _only_continuous(self: Tensor, name: str) -> None:
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
     """Fill with the number of tries up to the first success, each with probability p: 1, 2, ...
 
+    Raises RuntimeError for p outside of (0, 1).
+
     >>> zeros(100).geometric_(0.5).min()
     tensor(1.)
     """
@@ -336,7 +344,7 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
 @method
 @sampled
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Tensor:
-    """Fill with numbers whose logarithm is normal with this mean and standard deviation.
+    """Fill with numbers whose logarithm is normal with this mean and standard deviation. Raises RuntimeError for std <= 0.
 
     >>> (zeros(100).log_normal_() > 0).all()
     tensor(True)
@@ -350,7 +358,7 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
 @method
 @sampled
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with normal numbers.
+    """Fill with normal numbers. Raises RuntimeError for std < 0.
 
     >>> zeros(1000).normal_(mean=5).mean().round()
     tensor(5.)
@@ -365,6 +373,8 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
 @sampled
 def random_(self: Tensor, *bounds: int, generator: Any = None, **named: int) -> Tensor:
     """Fill with integers in [from, to): random_(to), random_(from, to); by default all that the dtype holds exactly from 0 on.
+
+    Raises RuntimeError for from >= to, and for numbers that the dtype cannot hold.
 
     >>> x = zeros(100).random_(1, 7)
     >>> x.min(), x.max()

@@ -32,6 +32,8 @@ def _reduce(row: Op, input: Tensor, dim: Any, keepdim: bool, **settings: Any) ->
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of all entries, or along dim(s). Integers and bools are summed as int64.
 
+    Shapes: (n, m) along dim 0 gives (m,), or (1, m) with keepdim; so for all functions of this kind.
+
     >>> sum(tensor([[1., 2.], [3., 4.]]), dim=0)
     tensor([4., 6.])
     """
@@ -185,7 +187,7 @@ def _need_entries(name: str, input: Tensor, axis: Any, error: type[Exception] = 
 max = _extreme("max", rows.max_of_all, rows.max_along, maximum, max_result)
 max.__doc__ = """The largest entry; or along one dim (values, indices), the first of equals; or of two tensors.
 
-Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all. Raises RuntimeError for no entries.
+Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all. Raises RuntimeError for an empty tensor.
 
 >>> max(tensor([[1., 5.], [3., 2.]]))
 tensor(5.)
@@ -196,7 +198,7 @@ tensor(5.)
 min = _extreme("min", rows.min_of_all, rows.min_along, minimum, min_result)
 min.__doc__ = """The smallest entry; or along one dim (values, indices), the first of equals; or of two tensors.
 
-Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all. Raises RuntimeError for no entries.
+Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all. Raises RuntimeError for an empty tensor.
 
 >>> min(tensor([[1., 5.], [3., 2.]]))
 tensor(1.)
@@ -208,7 +210,7 @@ tensor(1.)
 
 @public(method=True, out=True)
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    """The largest entries along dim(s); ties share the gradient.
+    """The largest entries along dim(s); ties share the gradient. Raises RuntimeError for an empty tensor, IndexError for an empty dim.
 
     >>> amax(tensor([[1., 5.], [3., 2.]]), dim=1)
     tensor([5., 3.])
@@ -219,7 +221,7 @@ def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
 
 @public(method=True, out=True)
 def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    """The smallest entries along dim(s); ties share the gradient.
+    """The smallest entries along dim(s); ties share the gradient. Raises RuntimeError for an empty tensor, IndexError for an empty dim.
 
     >>> amin(tensor([[1., 5.], [3., 2.]]), dim=1)
     tensor([1., 2.])
@@ -398,6 +400,8 @@ def norm(input: Tensor, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, 
     """The p-norm of all entries, or along dim(s): p is a number, inf, -inf, "fro" (2), or "nuc" for matrices.
 
     The gradient at 0 is 0. "nuc" is the sum of the singular values; the other norms of matrices are in `linalg`.
+
+    Raises RuntimeError for integers, and for another order.
 
     >>> norm(tensor([3., 4.]))
     tensor(5.)

@@ -38,6 +38,8 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 
     If several entries go to one place, the last one stays, and each of them gets the gradient of the place.
 
+    Raises RuntimeError for another reduce, and for shapes or dtypes that do not fit.
+
     >>> scatter(zeros(3), 0, tensor([2, 0]), tensor([5., 7.]))
     tensor([7., 0., 5.])
     """
@@ -73,6 +75,8 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     """input with the entries of src that index sends to a place combined: "sum", "prod", "mean", "amax" or "amin" of them.
 
     include_self: whether the place's own entry is one of them. Ties of amax and amin share the gradient.
+
+    Raises RuntimeError for another reduce, and for shapes or dtypes that do not fit.
 
     >>> scatter_reduce(zeros(2), 0, tensor([0, 0, 1]), tensor([1., 5., 3.]), "amax")
     tensor([5., 3.])
@@ -146,6 +150,8 @@ def check_slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tens
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """input with the slices of source in place of those that a 1-d index lists along dim.
 
+    Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises RuntimeError for an index that is not int64.
+
     >>> index_copy(zeros(3), 0, tensor([2, 0]), tensor([5., 6.]))
     tensor([6., 0., 5.])
     """
@@ -159,6 +165,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 @public(method=True, inplace=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """input with one number in all the slices that a 1-d index lists along dim.
+
+    Shapes: input (..., n, ...); index (k,). Raises IndexError for an index out of bounds.
 
     >>> index_fill(zeros(2, 3), 1, tensor([0, 2]), 9)
     tensor([[9., 0., 9.],
@@ -196,6 +204,8 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
     """input with the slices of source that a 1-d index sends to a place combined by "prod", "mean", "amax" or "amin".
 
+    Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises RuntimeError for another reduce.
+
     >>> index_reduce(ones(3), 0, tensor([0, 2, 0]), tensor([2., 3., 4.]), "prod")
     tensor([8., 1., 3.])
     """
@@ -210,6 +220,8 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 @public(method=True, inplace=True)
 def index_put(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate: bool = False) -> Tensor:
     """input with values at input[indices]; accumulate adds them, also where a place is named twice.
+
+    Raises RuntimeError for different dtypes, TypeError for indices that are no tuple of tensors.
 
     >>> index_put(zeros(3), (tensor([0, 2, 0]),), tensor([1., 2., 3.]), accumulate=True)
     tensor([4., 0., 2.])
@@ -249,6 +261,8 @@ def _fitting(input: Tensor, values: Tensor, key: Any, write: Any) -> Any:
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """input with the entries of source, one after the other, where the mask holds.
 
+    Raises RuntimeError for a mask that is not bool, for different dtypes, and if source has too few entries.
+
     >>> masked_scatter(zeros(3), tensor([True, False, True]), tensor([1., 2.]))
     tensor([1., 0., 2.])
     """
@@ -287,6 +301,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """input with source at places counted over the flattened tensor; accumulate adds it.
 
+    Raises IndexError if source and index differ in length, RuntimeError if input and source do in dtype.
+
     >>> put(zeros(2, 2), tensor([3, 0]), tensor([1., 2.]))
     tensor([[2., 0.],
             [0., 1.]])
@@ -321,6 +337,8 @@ def _places(input: Tensor, index: Tensor, name: str) -> None:
 @public(method=True, out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """gather() whose other dims broadcast; without dim, over the flattened tensor.
+
+    Raises RuntimeError for indices that are not int64, or of another number of dims.
 
     >>> x = tensor([[3, 1], [2, 4]])
     >>> take_along_dim(x, x.argsort(dim=1), dim=1)

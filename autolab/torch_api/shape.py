@@ -23,7 +23,7 @@ from autolab.transforms.batched import first_sample, memory_owner
 
 @method
 def size(self: Tensor, dim: int | None = None) -> Any:
-    """The shape, or the length of one dim.
+    """The shape, or the length of one dim. Raises IndexError for a dim that is not there.
 
     >>> zeros(2, 3).size(), zeros(2, 3).size(-1)
     (torch.Size([2, 3]), 3)
@@ -131,7 +131,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Join the dims from start_dim to end_dim into one.
 
-    Shapes: (a, b, c, d) with dims 1 to 2 gives (a, b * c, d).
+    Shapes: (a, b, c, d) with dims 1 to 2 gives (a, b * c, d). Raises RuntimeError if start_dim comes after end_dim.
 
     >>> flatten(zeros(2, 3, 4), 1).shape
     torch.Size([2, 12])
@@ -161,7 +161,7 @@ def ravel(input: Tensor) -> Tensor:
 
 @public(method=True)
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Split one dim into several; one of the sizes may be -1.
+    """Split one dim into several; one of the sizes may be -1. Raises RuntimeError for sizes that do not multiply up.
 
     >>> unflatten(zeros(2, 12), 1, (3, -1)).shape
     torch.Size([2, 3, 4])
@@ -253,6 +253,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
     The others keep their order. A view.
 
+    Raises RuntimeError for a dim that is named twice.
+
     >>> movedim(zeros(2, 3, 4), 0, -1).shape
     torch.Size([3, 4, 2])
     """
@@ -286,6 +288,8 @@ def _listed(dims: Any) -> str:
 @method
 def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """Repeat dims of length 1 without copying; -1 keeps a length, and new dims may be put in front.
+
+    Raises RuntimeError for a shape that the tensor does not broadcast to.
 
     >>> tensor([[1], [2]]).expand(2, 3)
     tensor([[1, 1, 1],
@@ -366,6 +370,8 @@ def common_shape(*tensors: Tensor) -> tuple[int, ...]:
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along a dim they already have; the other lengths must agree.
 
+    Raises RuntimeError for other lengths or numbers of dims.
+
     >>> cat([tensor([1, 2]), tensor([3])])
     tensor([1, 2, 3])
     """
@@ -403,6 +409,8 @@ def _do_not_join(tensors: Sequence[Tensor], axis: int | None, dim: int) -> Runti
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors of one shape along a new dim.
 
+    Shapes: k tensors (n, m) give (k, n, m) for dim 0. Raises RuntimeError for different shapes.
+
     >>> stack([tensor([1, 2]), tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
@@ -439,6 +447,8 @@ def _several(name: str, tensors: Any) -> list[Tensor]:
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut along a dim into pieces of one length (the last may be shorter), or of the lengths listed.
 
+    Raises RuntimeError for lengths that do not sum to the dim's.
+
     >>> split(arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
@@ -470,6 +480,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut along a dim into at most so many pieces of equal length (the last may be shorter).
 
+    Raises RuntimeError for a 0-d tensor, and for fewer than one piece.
+
     >>> chunk(arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """
@@ -486,7 +498,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along a dim, which disappears.
 
-    Shapes: (n, ...) with dim 0 gives n views (...).
+    Shapes: (n, ...) with dim 0 gives n views (...). Raises IndexError for a 0-d tensor.
 
     >>> unbind(tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
@@ -515,6 +527,8 @@ def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Shift entries along dims, wrapping around; without dims, over the flattened tensor.
 
+    Raises RuntimeError if shifts and dims differ in number.
+
     >>> roll(tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
@@ -537,6 +551,8 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 @method
 def repeat(self: Tensor, *times: Any, repeats: Any = None) -> Tensor:
     """Copies of the whole tensor side by side, so many along each dim; more numbers than dims put new dims in front.
+
+    Shapes: (n,) repeated (k, l) times gives (k, n * l). Raises RuntimeError for fewer numbers than dims.
 
     >>> tensor([1, 2]).repeat(2, 2)
     tensor([[1, 2, 1, 2],

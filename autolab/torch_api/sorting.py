@@ -95,7 +95,7 @@ def msort(input: Tensor) -> Tensor:
 
 @public(method=True, out=True)
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest (or smallest) entries along dim, in order, and where they are.
+    """The k largest (or smallest) entries along dim, in order, and where they are. Raises RuntimeError for a k out of range.
 
     >>> topk(tensor([3., 1., 2.]), 2).values
     tensor([3., 2.])
@@ -132,7 +132,7 @@ def cummin(input: Tensor, dim: int) -> Any:
 
 @public(method=True, out=True)
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest entry along dim (k from 1), and where it is.
+    """The k-th smallest entry along dim (k from 1), and where it is. Raises RuntimeError for a k out of range.
 
     >>> kthvalue(tensor([30, 10, 20]), 2)
     torch.return_types.kthvalue(
@@ -187,7 +187,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
 
 @public(method=True, out=True)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """(min, max), of all entries or along dim. Ties share the gradient.
+    """(min, max), of all entries or along dim. Ties share the gradient. Raises RuntimeError for an empty tensor.
 
     >>> aminmax(tensor([[3, 1], [2, 4]]), dim=1)
     torch.return_types.aminmax(
@@ -282,6 +282,8 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
 
     Before equal entries, or behind them if `right`. All dims but the last must match, unless the sequence is 1-d.
 
+    Raises RuntimeError for shapes or dtypes that do not fit.
+
     >>> searchsorted(tensor([1, 3, 5]), 4)
     tensor(2)
     """
@@ -330,6 +332,8 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The bucket between sorted boundaries (1-d) that each value falls into.
 
+    Bucket i lies in (boundaries[i - 1], boundaries[i]], or with `right` in [boundaries[i - 1], boundaries[i]). Raises RuntimeError for boundaries that are no vector.
+
     >>> bucketize(tensor([0, 3, 9]), tensor([1, 3, 5]))
     tensor([0, 1, 3])
     >>> bucketize(tensor([0, 3, 9]), tensor([1, 3, 5]), right=True)
@@ -349,6 +353,8 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 @one_by_one
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, 2 ... occurs in a 1-d tensor of natural numbers; or the sums of their weights.
+
+    Raises RuntimeError for negative numbers, NotImplementedError for floats.
 
     >>> bincount(tensor([0, 2, 2]))
     tensor([1, 0, 2])
@@ -384,6 +390,8 @@ def _range(name: str, a: Any, low: float, high: float, room: float) -> tuple[flo
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many entries fall into each of `bins` equal parts of [min, max] (0, 0: of their own range).
 
+    Raises RuntimeError for fewer than one part.
+
     >>> histc(tensor([0., 1., 1., 4.]), bins=4, min=0, max=4)
     tensor([1., 2., 0., 1.])
     """
@@ -398,6 +406,8 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 @one_by_one
 def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
     """(hist, bin_edges): counts, or sums of weights, in `bins` equal parts of a range, or between the edges that bins lists.
+
+    Raises RuntimeError for fewer than one part.
 
     >>> histogram(tensor([0., 1., 1., 4.]), bins=2)
     torch.return_types.histogram(
@@ -424,6 +434,8 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
     """(hist, list of bin_edges) of points: input (..., D), hist with one dim for each coordinate.
 
     bins: a number, one for each coordinate, or the edges of each as tensors; range: lowest and highest of each, one after the other.
+
+    Raises RuntimeError for fewer than two dims, and for bins that do not fit.
 
     >>> hist, edges = histogramdd(tensor([[0., 0.], [1., 1.], [1., 0.]]), bins=[2, 2])
     >>> hist
@@ -473,6 +485,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 @one_by_one
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The different entries in order, or the different slices along dim; on request where each entry went, and the counts.
+
+    Raises IndexError for a dim that is not there.
 
     >>> unique(tensor([3, 1, 3]))
     tensor([1, 3])

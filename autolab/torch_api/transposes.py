@@ -68,7 +68,7 @@ def mT(self: Tensor) -> Tensor:
 def mH(self: Tensor) -> Tensor:
     """The last two dims swapped (and conjugated, were there complex numbers), as `mT`.
 
-    Shapes: (..., n, m) gives (..., m, n).
+    Shapes: (..., n, m) gives (..., m, n). Raises RuntimeError for a vector.
 
     >>> zeros(2, 3, 4).mH.shape
     torch.Size([2, 4, 3])
@@ -103,7 +103,7 @@ def H(self: Tensor) -> Tensor:
 def adjoint(input: Tensor) -> Tensor:
     """The last two dims swapped (and conjugated, were there complex numbers).
 
-    Shapes: (..., n, m) gives (..., m, n).
+    Shapes: (..., n, m) gives (..., m, n). Raises RuntimeError for fewer than two dims.
 
     >>> adjoint(zeros(2, 3, 4)).shape
     torch.Size([2, 4, 3])

@@ -29,6 +29,8 @@ def _scattered(input: Tensor, src: Tensor, name: str, look: Callable[[Tensor], T
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """input with src on the diagonal of two dims.
 
+    Shapes: src as the diagonal, (..., k). Raises RuntimeError for another shape.
+
     >>> diagonal_scatter(zeros(2, 2), tensor([1., 2.]))
     tensor([[1., 0.],
             [0., 2.]])
@@ -39,6 +41,8 @@ def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0,
 @public(method=True)
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """input with src as the slice at one index of a dim.
+
+    Shapes: src as the slice, one dim fewer than input. Raises RuntimeError for another shape.
 
     >>> select_scatter(zeros(2, 2), tensor([1., 2.]), 1, 0)
     tensor([[1., 0.],
@@ -57,6 +61,8 @@ def sliced_dim(input: Tensor, dim: int) -> int:
 @public(method=True)
 def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor:
     """input with src in place of input[start:end:step] along a dim.
+
+    Shapes: src as input[start:end:step]. Raises RuntimeError for another shape.
 
     >>> slice_scatter(zeros(4), ones(2), start=1, end=3)
     tensor([0., 1., 1., 0.])

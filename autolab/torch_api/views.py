@@ -88,6 +88,8 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """A copy of input with src where as_strided(input, size, stride, storage_offset) looks. src has the shape `size`.
 
+    Raises RuntimeError for a src of another shape.
+
     >>> as_strided_scatter(zeros(4), ones(2), (2,), (2,))
     tensor([1., 0., 1., 0.])
     """
@@ -104,6 +106,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` entries of one dim, `step` apart, in a new last dim: a view.
 
     Shapes: (..., n, ...) gives (..., (n - size) // step + 1, ..., size).
+    Raises RuntimeError for a size that is longer than the dim, and for step <= 0.
 
     >>> arange(5).unfold(0, 3, 2)
     tensor([[0, 1, 2],
@@ -205,6 +208,8 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     differentiated through it.
 
     source: a Tensor, or its storage; of a storage all entries, or those that size, stride and storage_offset name.
+
+    Raises RuntimeError for another dtype.
 
     >>> x, y = tensor([1., 2.]), zeros(2)
     >>> x.set_(y)
