@@ -332,7 +332,8 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The bucket between sorted boundaries (1-d) that each value falls into.
 
-    Bucket i lies in (boundaries[i - 1], boundaries[i]], or with `right` in [boundaries[i - 1], boundaries[i]). Raises RuntimeError for boundaries that are no vector.
+    Bucket i is (boundaries[i - 1], boundaries[i]], or with `right` [boundaries[i - 1], boundaries[i]). Raises RuntimeError for
+    boundaries that are not a vector.
 
     >>> bucketize(tensor([0, 3, 9]), tensor([1, 3, 5]))
     tensor([0, 1, 3])
