@@ -138,11 +138,11 @@ def alias_copy(input: Tensor, *, out: Any = None) -> Tensor:
 def all(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Any = None) -> Tensor:
     """Whether every entry is nonzero (as uint8 for uint8)."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False, *, out: Any = None) -> Tensor:
-    """The largest entries along dim(s); ties share the gradient."""
+    """The largest entries along dim(s); ties share the gradient. Raises RuntimeError for an empty tensor, IndexError for an empty dim."""
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False, *, out: Any = None) -> Tensor:
-    """The smallest entries along dim(s); ties share the gradient."""
+    """The smallest entries along dim(s); ties share the gradient. Raises RuntimeError for an empty tensor, IndexError for an empty dim."""
 def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: Any = None) -> Any:
-    """(min, max), of all entries or along dim. Ties share the gradient."""
+    """(min, max), of all entries or along dim. Ties share the gradient. Raises RuntimeError for an empty tensor."""
 def angle(input: Tensor, *, out: Any = None) -> Tensor:
     """0 for positive numbers, pi for negative ones. Entry by entry; result of the same shape."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Any = None) -> Tensor:
@@ -244,7 +244,10 @@ def ceil(input: Tensor, *, out: Any = None) -> Tensor:
 def ceil_(input: Tensor) -> Tensor:
     """`ceil`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def chain_matmul(*matrices: Tensor, out: Any = None) -> Tensor:
-    """The product of all the matrices, in the cheapest order."""
+    """The product of all the matrices, in the cheapest order.
+
+    Shapes: (m, n), (n, k) ... (p, q) give (m, q). Raises RuntimeError for anything but a matrix.
+    """
 def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """The channels of `groups` groups, dealt out in turn: (N, g * c, ...) with channel (a, b) at place (b, a)."""
 channels_last: memory_format
@@ -259,7 +262,7 @@ def cholesky_inverse(L: Tensor, upper: _bool = False, *, out: Any = None) -> Ten
 def cholesky_solve(B: Tensor, L: Tensor, upper: _bool = False, *, out: Any = None) -> Tensor:
     """X with A @ X = B, from the Cholesky factor of A.
 
-    Shapes: B and the result (..., n, k); L (..., n, n).
+    Shapes: B and the result (..., n, k); L (..., n, n). Raises RuntimeError for shapes that do not fit.
     """
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
     """Limit to [min, max]; the gradient is 1 within, ends included, and 0 outside. Bounds are numbers or tensors."""
@@ -366,7 +369,10 @@ def diag(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
 def diagonal_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
     """`diagonal`, whose result is a copy and no view."""
 def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Any = None) -> Tensor:
-    """The differences between neighbours along dim, n times over; of bools, whether they differ."""
+    """The differences between neighbours along dim, n times over; of bools, whether they differ.
+
+    Shapes: (..., n, ...) gives (..., n - 1, ...) for each time. Raises RuntimeError for a 0-d tensor, and for a negative n.
+    """
 def digamma(input: Tensor, *, out: Any = None) -> Tensor:
     """Derivative of lgamma. Entry by entry; result of the same shape."""
 def dist(input: Tensor, other: Tensor, p: _float = 2, *, out: Any = None) -> Tensor:
@@ -416,7 +422,7 @@ def expm1(input: Tensor, *, out: Any = None) -> Tensor:
 def expm1_(input: Tensor) -> Tensor:
     """`expm1`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def eye(n: _int, m: _int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
-    """Ones on the diagonal, zeros elsewhere: shape (n, m)."""
+    """Ones on the diagonal, zeros elsewhere: shape (n, m). Raises RuntimeError for a negative length."""
 def fix(input: Tensor, *, out: Any = None) -> Tensor:
     """The integer part. Entry by entry; result of the same shape."""
 def fix_(input: Tensor) -> Tensor:
@@ -444,7 +450,7 @@ def frac(input: Tensor, *, out: Any = None) -> Tensor:
 def frac_(input: Tensor) -> Tensor:
     """`frac`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def frexp(input: Tensor, *, out: Any = None) -> Any:
-    """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent."""
+    """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent. Raises RuntimeError for integers."""
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
     """A tensor of `size` filled with one number; its dtype follows the number unless given."""
 fx: ModuleType
@@ -452,6 +458,7 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, out: Any = None) -> Tenso
     """out[i][j] = input[index[i][j]][j] for dim 0, and so on: one entry picked along dim for each entry of index.
 
     Shapes: index has as many dims as input, and is no longer in the other dims; the result has its shape.
+    Raises RuntimeError for an index of another number of dims, or longer than the input.
     """
 def gcd(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Greatest common divisor. Integers and bools only. Entry by entry; shapes broadcast."""
@@ -465,7 +472,7 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     Shapes: input and a (..., m, n); tau (..., min(m, n)).
     """
 def ger(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
-    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
+    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m). Raises RuntimeError for anything but a vector."""
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: _int = 1) -> list[Tensor]:
     """The derivative along each dim of a function given by samples: central differences inside, one-sided ones at the ends."""
 def greater(input: Any, other: Any, *, out: Any = None) -> Tensor:
@@ -496,15 +503,28 @@ def igamma(input: Any, other: Any, *, out: Any = None) -> Tensor:
 def igammac(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The part of the gamma integral of order `input` above `other`: 1 - igamma. Entry by entry; shapes broadcast."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1, out: Any = None) -> Tensor:
-    """input with the slices of source added where a 1-d index says along dim."""
+    """input with the slices of source added where a 1-d index says along dim.
+
+    Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises IndexError for an index out of bounds, RuntimeError for shapes or
+    dtypes that do not fit.
+    """
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Any = None) -> Tensor:
-    """input with the slices of source in place of those that a 1-d index lists along dim."""
+    """input with the slices of source in place of those that a 1-d index lists along dim.
+
+    Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises RuntimeError for an index that is not int64.
+    """
 def index_put_(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate: _bool = False) -> Tensor:
     """`index_put`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Any = None) -> Tensor:
-    """input with the slices of source that a 1-d index sends to a place combined by "prod", "mean", "amax" or "amin"."""
+    """input with the slices of source that a 1-d index sends to a place combined by "prod", "mean", "amax" or "amin".
+
+    Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises RuntimeError for another reduce.
+    """
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Any = None) -> Tensor:
-    """The slices of a dim that a 1-d index lists, in its order."""
+    """The slices of a dim that a 1-d index lists, in its order.
+
+    Shapes: (..., n, ...) and index (k,) give (..., k, ...). Raises IndexError for an index out of bounds.
+    """
 inf: _float
 def inner(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """Sums of products along the last dims: (..., k), (..., k) -> (..., ...). With a number, the product."""
@@ -534,7 +554,7 @@ jit: ModuleType
 def kron(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """The Kronecker product: every entry of input times the whole of other."""
 def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> Any:
-    """The k-th smallest entry along dim (k from 1), and where it is."""
+    """The k-th smallest entry along dim (k from 1), and where it is. Raises RuntimeError for a k out of range."""
 def lcm(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Least common multiple. Integers and bools only. Entry by entry; shapes broadcast."""
 def lcm_(input: Any, other: Any) -> Tensor:
@@ -554,7 +574,7 @@ def less_equal(input: Any, other: Any, *, out: Any = None) -> Tensor:
 def lgamma(input: Tensor, *, out: Any = None) -> Tensor:
     """Logarithm of the size of the gamma function. Entry by entry; result of the same shape."""
 def linspace(start: _float, end: _float, steps: _int, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
-    """`steps` evenly spaced numbers, both ends included."""
+    """`steps` evenly spaced numbers, both ends included. Raises RuntimeError for a negative number of steps."""
 def log(input: Tensor, *, out: Any = None) -> Tensor:
     """Natural logarithm; -inf at 0, nan below. Entry by entry; result of the same shape."""
 def log10(input: Tensor, *, out: Any = None) -> Tensor:
@@ -595,7 +615,7 @@ def logit(input: Tensor, eps: _float | None = None, *, out: Any = None) -> Tenso
 def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
     """`logit`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def logspace(start: _float, end: _float, steps: _int, base: _float = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
-    """`steps` numbers from base**start to base**end, with evenly spaced logarithms."""
+    """`steps` numbers from base**start to base**end, with evenly spaced logarithms. Raises RuntimeError for a negative number of steps."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, out: Any = None) -> Tensor:
     """log(sum(exp(input))) along dim(s), without overflow."""
 long: dtype
@@ -609,11 +629,15 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unp
     """(P, L, U) from the two results of `lu_factor`; empty tensors for what is not to be unpacked.
 
     Shapes, with k = min(m, n): LU_data (..., m, n); LU_pivots (..., k) int32; P (..., m, m); L (..., m, k); U (..., k, n).
+    Raises RuntimeError for pivots that are not int32.
     """
 def masked_fill(input: Tensor, mask: Tensor, value: Any, *, out: Any = None) -> Tensor:
     """`value` where the boolean mask holds, the input elsewhere. The mask broadcasts; value is a number or a 0-d tensor."""
 def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
-    """The entries where the boolean mask holds, in one dim."""
+    """The entries where the boolean mask holds, in one dim.
+
+    Shapes: (k,) for k entries that hold. Raises RuntimeError for a mask that is not bool.
+    """
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """The matrix product; vectors are taken as a row on the left, a column on the right; leading dims broadcast.
 
@@ -708,15 +732,16 @@ def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_
 def orgqr(A: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
     """The first columns of a product of reflections: what `geqrf` gives, as an orthonormal matrix.
 
-    Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n.
+    Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n. Raises RuntimeError for shapes or dtypes that do not fit.
     """
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: _bool = True, transpose: _bool = False, *, out: Any = None) -> Tensor:
     """The product of `other` with the whole Q of the reflections that `geqrf` gives, from the left or the right.
 
     Shapes: input (..., m, k); tau (..., k); other and the result (..., m, n), or (..., n, m) if not left.
+    Raises RuntimeError for shapes that do not fit.
     """
 def outer(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
-    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
+    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m). Raises RuntimeError for anything but a vector."""
 def permute_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
     """`permute`, whose result is a copy and no view."""
 pi: _float
@@ -725,7 +750,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
 def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
     """Pixels become channels: (..., C, H * r, W * r) -> (..., C * r * r, H, W)."""
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """How many events come where `input` are expected, entry by entry; of its shape and dtype."""
+    """How many events come where `input` are expected, entry by entry; of its shape and dtype. Raises RuntimeError for a negative rate."""
 def polygamma(n: Any, input: Any, *, out: Any = None) -> Tensor:
     """The n-th derivative of digamma. As a method the tensor comes first: x.polygamma(n). Raises RuntimeError for negative n."""
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
@@ -748,7 +773,7 @@ def rand(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, r
 def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
     """`rand` with the shape, and by default the dtype, of another tensor."""
 def randint(low: _int, high: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, out: Any = None) -> Tensor:
-    """Integers in [low, high), or in [0, low) when called as randint(high, size)."""
+    """Integers in [low, high), or in [0, low) when called as randint(high, size). Raises RuntimeError for low >= high."""
 def randint_like(input: Tensor, low: _int, high: _int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None) -> Tensor:
     """`randint` with the shape, and by default the dtype, of another tensor."""
 def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, layout: Any = None, pin_memory: _bool = False, out: Any = None) -> Tensor:
@@ -845,7 +870,10 @@ def square_(input: Tensor) -> Tensor:
 def squeeze_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
     """`squeeze`, whose result is a copy and no view."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Any = None) -> Tensor:
-    """Join tensors of one shape along a new dim."""
+    """Join tensors of one shape along a new dim.
+
+    Shapes: k tensors (n, m) give (k, n, m) for dim 0. Raises RuntimeError for different shapes.
+    """
 def std(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Any = None) -> Any:
     """Standard deviation over all entries or along dim(s): the root of `var`."""
 def std_mean(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Any:
@@ -856,7 +884,10 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
 def subtract(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """input - alpha * other. Shapes broadcast, dtypes promote."""
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
-    """The sum of all entries, or along dim(s). Integers and bools are summed as int64."""
+    """The sum of all entries, or along dim(s). Integers and bools are summed as int64.
+
+    Shapes: (n, m) along dim 0 gives (m,), or (1, m) with keepdim; so for all functions of this kind.
+    """
 def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Any = None) -> Any:
     """(U, S, V) with input = U @ diag(S) @ V.mT: V, where `linalg.svd` gives its transpose.
 
@@ -879,21 +910,21 @@ def tanh_(input: Tensor) -> Tensor:
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Any = None) -> Tensor:
     """Sums of products over pairs of dims: the last `dims` of a with the first of b, or the two lists of dims."""
 def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Any = None) -> Any:
-    """The k largest (or smallest) entries along dim, in order, and where they are."""
+    """The k largest (or smallest) entries along dim, in order, and where they are. Raises RuntimeError for a k out of range."""
 def transpose_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
     """`transpose`, whose result is a copy and no view."""
 def triangular_solve(b: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Any = None) -> Any:
     """(X, A) with A @ X = b for a triangle A, or its transpose; `linalg.solve_triangular` is the newer way.
 
-    Shapes: A (..., n, n); b and X (..., n, k).
+    Shapes: A (..., n, n); b and X (..., n, k). Raises RuntimeError for a b of fewer than two dims.
     """
 def tril(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
-    """The lower triangle of the matrices, zeros above. Raises RuntimeError for less than two dims.
+    """The lower triangle of the matrices, zeros above. Raises RuntimeError for fewer than two dims.
 
     Shapes: (..., n, m), as the result. `diagonal` moves the edge up.
     """
 def triu(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
-    """The upper triangle of the matrices, zeros below. Raises RuntimeError for less than two dims.
+    """The upper triangle of the matrices, zeros below. Raises RuntimeError for fewer than two dims.
 
     Shapes: (..., n, m), as the result. `diagonal` moves the edge up.
     """
