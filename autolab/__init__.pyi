@@ -541,7 +541,10 @@ def inverse(A: Tensor, *, out: Any = None) -> Tensor:
 def isfinite(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether an entry is a finite number. Entry by entry; result of the same shape."""
 def isin(elements: Any, test_elements: Any, *, assume_unique: _bool = False, invert: _bool = False) -> Tensor:
-    """Whether each of the elements is among the test elements. One of the two may be a number."""
+    """Whether each of the elements is among the test elements. One of the two may be a number.
+
+    Shapes: the result has that of the elements.
+    """
 def isinf(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether an entry is infinite. Entry by entry; result of the same shape."""
 def isnan(input: Tensor, *, out: Any = None) -> Tensor:
@@ -552,7 +555,10 @@ def isposinf(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether an entry is inf."""
 jit: ModuleType
 def kron(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
-    """The Kronecker product: every entry of input times the whole of other."""
+    """The Kronecker product: every entry of input times the whole of other.
+
+    Shapes: (n, m) and (k, l) give (n * k, m * l).
+    """
 def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> Any:
     """The k-th smallest entry along dim (k from 1), and where it is. Raises RuntimeError for a k out of range."""
 def lcm(input: Any, other: Any, *, out: Any = None) -> Tensor:
@@ -718,7 +724,10 @@ def nextafter(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Any = None) -> Any:
     """The indices of the entries that are not zero: (count, ndim), or one index tensor for each dim."""
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Any = None) -> Tensor:
-    """The first `size` places of entries that are not zero, as rows of indices; filled up with fill_value."""
+    """The first `size` places of entries that are not zero, as rows of indices; filled up with fill_value.
+
+    Shapes: (size, D) for a tensor of D dims; int64.
+    """
 def norm(input: Tensor, p: Any = 2, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The p-norm of all entries, or along dim(s): p is a number, inf, -inf, "fro" (2), or "nuc" for matrices."""
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, layout: Any = None, out: Any = None) -> Tensor:
@@ -781,7 +790,10 @@ def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, 
 def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
     """`randn` with the shape, and by default the dtype, of another tensor."""
 def randperm(n: _int, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, out: Any = None) -> Tensor:
-    """The integers 0 to n-1 in random order."""
+    """The integers 0 to n-1 in random order.
+
+    Shapes: (n,) int64 unless a dtype is given.
+    """
 def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
     """Deprecated: like arange, but with `end` included. Warns."""
 def real(input: Tensor) -> Tensor:
@@ -864,7 +876,7 @@ def sqrt(input: Tensor, *, out: Any = None) -> Tensor:
 def sqrt_(input: Tensor) -> Tensor:
     """`sqrt`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def square(input: Tensor, *, out: Any = None) -> Tensor:
-    """input * input. Entry by entry; result of the same shape."""
+    """input * input; its gradient is 2 * input. Entry by entry; result of the same shape."""
 def square_(input: Tensor) -> Tensor:
     """`square`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def squeeze_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -950,7 +962,10 @@ def var(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keepdim: 
 def var_mean(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Any:
     """(var, mean), of all entries or along dim(s); arguments as for `var`."""
 def vdot(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
-    """The sum of the products of two vectors (dot, where there are no complex numbers)."""
+    """The sum of the products of two vectors (dot, where there are no complex numbers).
+
+    Shapes: (n,), (n,) -> ().
+    """
 def view_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
     """`view`, whose result is a copy and no view."""
 def vsplit(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:

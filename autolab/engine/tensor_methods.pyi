@@ -547,7 +547,7 @@ class TensorMethods:
     def eq_(self, other: Any) -> Tensor:
         """`eq`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def equal(self, other: Tensor) -> _bool:
-        """Whether two tensors have the same shape and the same entries."""
+        """Whether two tensors have the same shape and the same entries, as one bool. Entry by entry it is `eq`."""
     def erf(self, *, out: Any = None) -> Tensor:
         """The error function. Entry by entry; result of the same shape."""
     def erf_(self) -> Tensor:
@@ -810,7 +810,10 @@ class TensorMethods:
     def itemsize(self) -> _int:
         ...
     def kron(self, other: Tensor) -> Tensor:
-        """The Kronecker product: every entry of input times the whole of other."""
+        """The Kronecker product: every entry of input times the whole of other.
+
+        Shapes: (n, m) and (k, l) give (n * k, m * l).
+        """
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> Any:
         """The k-th smallest entry along dim (k from 1), and where it is. Raises RuntimeError for a k out of range."""
     @property
@@ -1052,7 +1055,10 @@ class TensorMethods:
     def nonzero(self, *, as_tuple: _bool = False) -> Any:
         """The indices of the entries that are not zero: (count, ndim), or one index tensor for each dim."""
     def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
-        """The first `size` places of entries that are not zero, as rows of indices; filled up with fill_value."""
+        """The first `size` places of entries that are not zero, as rows of indices; filled up with fill_value.
+
+        Shapes: (size, D) for a tensor of D dims; int64.
+        """
     def norm(self, p: Any = 2, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
         """The p-norm of all entries, or along dim(s): p is a number, inf, -inf, "fro" (2), or "nuc" for matrices."""
     def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: Any = None) -> Tensor:
@@ -1251,7 +1257,7 @@ class TensorMethods:
     def sqrt_(self) -> Tensor:
         """`sqrt`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def square(self) -> Tensor:
-        """input * input. Entry by entry; result of the same shape."""
+        """input * input; its gradient is 2 * input. Entry by entry; result of the same shape."""
     def square_(self) -> Tensor:
         """`square`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def squeeze(self, dim: Any = None) -> Tensor:
@@ -1403,7 +1409,10 @@ class TensorMethods:
     def var(self, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Any:
         """Variance over all entries or along dim(s), divided by n - correction (default 1)."""
     def vdot(self, other: Tensor) -> Tensor:
-        """The sum of the products of two vectors (dot, where there are no complex numbers)."""
+        """The sum of the products of two vectors (dot, where there are no complex numbers).
+
+        Shapes: (n,), (n,) -> ().
+        """
     def view(self, *shape: Any, size: Any = None) -> Tensor:
         """The same memory in another shape, or read as another dtype. Raises RuntimeError if that needs a copy: then use reshape()."""
     def view_as(self, other: Tensor) -> Tensor:

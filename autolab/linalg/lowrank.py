@@ -26,6 +26,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int = 2, M: Tensor | None =
     """(U, S, V) with A - M near U @ diag(S) @ V.mT, of rank q; the random numbers are those of `manual_seed`.
 
     Shapes: A and M (..., m, n); U (..., m, q); S (..., q); V (..., n, q).
+    The projection is that of Halko, Martinsson and Tropp (2009), algorithms 4.4 and 5.1.
 
     >>> torch.svd_lowrank(tensor([[1.], [2.]]) @ tensor([[2., 1.]]), q=1)[1].round(decimals=4)
     tensor([5.])

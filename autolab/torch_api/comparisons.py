@@ -32,7 +32,7 @@ def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e
 
 @public(method=True)
 def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and the same entries.
+    """Whether two tensors have the same shape and the same entries, as one bool. Entry by entry it is `eq`.
 
     >>> equal(tensor([1, 2]), tensor([1, 2]))
     True

@@ -249,7 +249,7 @@ def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Te
 
 @public()
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
-    """The Kaiser window: the larger beta, the narrower.
+    """The Kaiser window, i0(beta sqrt(1 - x**2)) / i0(beta) for x from -1 to 1: the larger beta, the narrower.
 
     >>> kaiser_window(5, periodic=False, beta=2.0)
     tensor([0.4387, 0.8348, 1.0000, 0.8348, 0.4387])

@@ -257,7 +257,7 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def square(input: Tensor) -> Tensor:
-    """input * input. Entry by entry; result of the same shape.
+    """input * input; its gradient is 2 * input. Entry by entry; result of the same shape.
 
     >>> square(tensor([-2., 3.]))
     tensor([4., 9.])
@@ -518,6 +518,8 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 def clamp_min(input: Tensor, min: Any) -> Tensor:
     """No less than min, a number or a tensor.
 
+    The gradient is 1 where the input is kept, and 0 elsewhere.
+
     >>> clamp_min(tensor([-1., 2.]), 0)
     tensor([0., 2.])
     """
@@ -527,6 +529,8 @@ def clamp_min(input: Tensor, min: Any) -> Tensor:
 @public(method=True, inplace=True, out=True)
 def clamp_max(input: Tensor, max: Any) -> Tensor:
     """No more than max, a number or a tensor.
+
+    The gradient is 1 where the input is kept, and 0 elsewhere.
 
     >>> clamp_max(tensor([-1., 2.]), 0)
     tensor([-1.,  0.])

@@ -149,6 +149,8 @@ tensor([[12., 12.],
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """The sum of the products of two vectors (dot, where there are no complex numbers).
 
+    Shapes: (n,), (n,) -> ().
+
     >>> vdot(tensor([1., 2.]), tensor([3., 4.]))
     tensor(11.)
     """
@@ -221,6 +223,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 @returns_fresh_memory
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: every entry of input times the whole of other.
+
+    Shapes: (n, m) and (k, l) give (n * k, m * l).
 
     >>> kron(tensor([1, 10]), tensor([1, 2]))
     tensor([ 1,  2, 10, 20])

@@ -85,6 +85,8 @@ def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, 
 def randperm(n: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
     """The integers 0 to n-1 in random order.
 
+    Shapes: (n,) int64 unless a dtype is given.
+
     >>> randperm(5).sort().values
     tensor([0, 1, 2, 3, 4])
     """

@@ -371,6 +371,8 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """The first `size` places of entries that are not zero, as rows of indices; filled up with fill_value.
 
+    Shapes: (size, D) for a tensor of D dims; int64.
+
     >>> torch.nonzero_static(tensor([0, 5, 0]), size=2)
     tensor([[ 1],
             [-1]])

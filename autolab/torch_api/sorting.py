@@ -473,6 +473,8 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each of the elements is among the test elements. One of the two may be a number.
 
+    Shapes: the result has that of the elements.
+
     >>> isin(tensor([1, 2, 3]), tensor([2, 5]))
     tensor([False,  True, False])
     """
