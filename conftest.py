@@ -2,6 +2,7 @@
 
 import builtins
 import os
+import warnings
 from importlib.util import find_spec
 
 import pytest
@@ -19,12 +20,23 @@ def pytest_collectstart(collector):
         collector.skip_compare = (*collector.skip_compare, "text/html")
 
 
+@pytest.fixture
+def names_of_a_program():
+    """What an example finds besides the names of its module. Random numbers start alike, and log(0) is -inf without a word."""
+
+    def names(module_names):
+        taken = {*module_names, *dir(builtins)}
+        autolab.manual_seed(0)
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"autolab\.")  # as the package itself does
+        of_autolab = {name: getattr(autolab, name) for name in autolab.__all__ if name not in taken}
+        return {**of_autolab, "torch": autolab, "__name__": "__main__"}  # a class of an example is a program's, not autolab's
+
+    return names
+
+
 @pytest.fixture(autouse=True)
-def _names_of_a_program(request, doctest_namespace):
+def _names_of_a_doctest(request, doctest_namespace, names_of_a_program):
     doctest_namespace.clear()
     example = getattr(request.node, "dtest", None)
-    if example is None:
-        return
-    taken = {*example.globs, *dir(builtins)}
-    doctest_namespace.update({name: getattr(autolab, name) for name in autolab.__all__ if name not in taken}, torch=autolab)
-    autolab.manual_seed(0)
+    if example is not None:
+        doctest_namespace.update(names_of_a_program(example.globs))

@@ -25,24 +25,26 @@ from autolab.serialization.reading import load as load
 from autolab.serialization.writing import save as save
 from autolab.size import Size as Size
 from autolab.torch_api import generator as random
+from autolab.torch_api.comparisons import allclose as allclose, equal as equal, is_floating_point as is_floating_point, is_nonzero as is_nonzero, isclose as isclose
 from autolab.torch_api.complex_numbers import imag as imag, is_complex as is_complex, is_conj as is_conj, is_neg as is_neg, isreal as isreal
 from autolab.torch_api.creation import as_tensor as as_tensor, from_dlpack as from_dlpack, from_numpy as from_numpy, full_like as full_like, get_default_dtype as get_default_dtype, is_tensor as is_tensor, set_default_dtype as set_default_dtype, tensor as tensor
 from autolab.torch_api.cumulative import corrcoef as corrcoef, cov as cov, trapezoid as trapezoid, trapezoid as trapz
 from autolab.torch_api.device import device as device
+from autolab.torch_api.diagonals import diag_embed as diag_embed, diagflat as diagflat, diagonal as diagonal, tril_indices as tril_indices, triu_indices as triu_indices
 from autolab.torch_api.dtype_info import can_cast as can_cast, finfo as finfo, iinfo as iinfo, promote_types as promote_types, result_type as result_type
 from autolab.torch_api.generator import Generator as Generator, get_rng_state as get_rng_state, initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state
 from autolab.torch_api.index import narrow as narrow, select as select
 from autolab.torch_api.inplace import fill_ as fill_, zero_ as zero_
-from autolab.torch_api.joining import argwhere as argwhere, block_diag as block_diag, broadcast_shapes as broadcast_shapes, cartesian_prod as cartesian_prod, combinations as combinations, diag_embed as diag_embed, diagflat as diagflat, fliplr as fliplr, flipud as flipud, meshgrid as meshgrid, repeat_interleave as repeat_interleave, split_with_sizes as split_with_sizes, tensor_split as tensor_split, tril_indices as tril_indices, triu_indices as triu_indices, unravel_index as unravel_index
+from autolab.torch_api.joining import argwhere as argwhere, block_diag as block_diag, broadcast_shapes as broadcast_shapes, cartesian_prod as cartesian_prod, combinations as combinations, fliplr as fliplr, flipud as flipud, meshgrid as meshgrid, repeat_interleave as repeat_interleave, split_with_sizes as split_with_sizes, tensor_split as tensor_split, unravel_index as unravel_index
 from autolab.torch_api.legacy_constructors import get_device as get_device, is_same_size as is_same_size, is_signed as is_signed, typename as typename
 from autolab.torch_api.linalg import einsum as einsum
 from autolab.torch_api.more_creation import asarray as asarray, bartlett_window as bartlett_window, blackman_window as blackman_window, empty_permuted as empty_permuted, empty_strided as empty_strided, frombuffer as frombuffer, hamming_window as hamming_window, hann_window as hann_window, kaiser_window as kaiser_window, scalar_tensor as scalar_tensor
-from autolab.torch_api.pointwise import allclose as allclose, clone as clone, equal as equal, fill as fill, is_floating_point as is_floating_point, is_nonzero as is_nonzero, isclose as isclose, positive as positive, rsub as rsub
+from autolab.torch_api.pointwise import clone as clone, fill as fill, positive as positive, rsub as rsub
 from autolab.torch_api.printing import set_printoptions as set_printoptions
 from autolab.torch_api.products import cdist as cdist, pdist as pdist, vander as vander
 from autolab.torch_api.scatter import index_fill as index_fill, index_put as index_put, masked_scatter as masked_scatter
 from autolab.torch_api.settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled, get_default_device as get_default_device, get_float32_matmul_precision as get_float32_matmul_precision, get_num_interop_threads as get_num_interop_threads, get_num_threads as get_num_threads, is_warn_always_enabled as is_warn_always_enabled, layout as layout, memory_format as memory_format, set_default_device as set_default_device, set_default_tensor_type as set_default_tensor_type, set_float32_matmul_precision as set_float32_matmul_precision, set_flush_denormal as set_flush_denormal, set_num_interop_threads as set_num_interop_threads, set_num_threads as set_num_threads, set_warn_always as set_warn_always, use_deterministic_algorithms as use_deterministic_algorithms
-from autolab.torch_api.shape import broadcast_tensors as broadcast_tensors, broadcast_to as broadcast_to, chunk as chunk, diagonal as diagonal, flatten as flatten, flip as flip, movedim as moveaxis, movedim as movedim, numel as numel, permute as permute, ravel as ravel, reshape as reshape, split as split, squeeze as squeeze, tile as tile, transpose as swapaxes, transpose as swapdims, transpose as transpose, unbind as unbind, unflatten as unflatten, unsqueeze as unsqueeze
+from autolab.torch_api.shape import broadcast_tensors as broadcast_tensors, broadcast_to as broadcast_to, chunk as chunk, flatten as flatten, flip as flip, movedim as moveaxis, movedim as movedim, numel as numel, permute as permute, ravel as ravel, reshape as reshape, split as split, squeeze as squeeze, tile as tile, transpose as swapaxes, transpose as swapdims, transpose as transpose, unbind as unbind, unflatten as unflatten, unsqueeze as unsqueeze
 from autolab.torch_api.sorting import argsort as argsort, histogramdd as histogramdd, mode as mode
 from autolab.torch_api.special import mvlgamma as mvlgamma
 from autolab.torch_api.storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage, is_storage as is_storage
@@ -108,27 +110,39 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: _bool =
 def add(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """input + alpha * other. Shapes broadcast, dtypes promote."""
 def addbmm(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, out: Any = None, **named: Any) -> Tensor:
-    """beta * input + alpha * the sum of all products in two stacks."""
+    """beta * input + alpha * the sum of all products in two stacks.
+
+    Shapes: input broadcasts to (n, m); batch1 (B, n, k); batch2 (B, k, m).
+    """
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None) -> Tensor:
-    """input + value * tensor1 / tensor2. Raises RuntimeError for a quotient of integers."""
+    """input + value * tensor1 / tensor2. Shapes broadcast. Raises RuntimeError for a quotient of integers."""
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1, out: Any = None) -> Tensor:
-    """input + value * tensor1 * tensor2."""
+    """input + value * tensor1 * tensor2. Shapes broadcast."""
 def addmm(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, out: Any = None, **named: Any) -> Tensor:
-    """beta * input + alpha * (mat1 @ mat2)."""
+    """beta * input + alpha * (mat1 @ mat2).
+
+    Shapes: input broadcasts to (n, m); mat1 (n, k); mat2 (k, m).
+    """
 def addmv(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, out: Any = None, **named: Any) -> Tensor:
-    """beta * input + alpha * (mat @ vec)."""
+    """beta * input + alpha * (mat @ vec).
+
+    Shapes: input broadcasts to (n,); mat (n, k); vec (k,).
+    """
 def addr(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, out: Any = None, **named: Any) -> Tensor:
-    """beta * input + alpha * outer(vec1, vec2)."""
-def alias_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `alias` shows."""
+    """beta * input + alpha * outer(vec1, vec2).
+
+    Shapes: input broadcasts to (n, m); vec1 (n,); vec2 (m,).
+    """
+def alias_copy(input: Tensor, *, out: Any = None) -> Tensor:
+    """A copy of the tensor, as `clone`: what PyTorch calls `alias` is a view of all of it."""
 def all(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Any = None) -> Tensor:
     """Whether every entry is nonzero (as uint8 for uint8)."""
 def amax(input: Tensor, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False, *, out: Any = None) -> Tensor:
-    """The largest entries along dim(s); ties share the gradient."""
+    """The largest entries along dim(s); ties share the gradient. Raises RuntimeError for an empty tensor, IndexError for an empty dim."""
 def amin(input: Tensor, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False, *, out: Any = None) -> Tensor:
-    """The smallest entries along dim(s); ties share the gradient."""
+    """The smallest entries along dim(s); ties share the gradient. Raises RuntimeError for an empty tensor, IndexError for an empty dim."""
 def aminmax(input: Tensor, *, dim: _int | None = None, keepdim: _bool = False, out: Any = None) -> Any:
-    """(min, max), of all entries or along dim. Ties share the gradient."""
+    """(min, max), of all entries or along dim. Ties share the gradient. Raises RuntimeError for an empty tensor."""
 def angle(input: Tensor, *, out: Any = None) -> Tensor:
     """0 for positive numbers, pi for negative ones. Entry by entry; result of the same shape."""
 def any(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, out: Any = None) -> Tensor:
@@ -168,7 +182,7 @@ def argmin(input: Tensor, dim: _int | None = None, keepdim: _bool = False, *, ou
 def as_strided_(input: Tensor, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
     """`as_strided`, of this tensor itself. Raises RuntimeError for a leaf that requires grad."""
 def as_strided_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `as_strided` shows."""
+    """`as_strided`, whose result is a copy and no view."""
 def asin(input: Tensor, *, out: Any = None) -> Tensor:
     """The angle whose sine it is; nan outside of [-1, 1]. Entry by entry; result of the same shape."""
 def asin_(input: Tensor) -> Tensor:
@@ -195,7 +209,10 @@ def atleast_3d(*tensors: Any) -> Any:
     """With dims of length 1 around, so that there are three: a vector is (1, n, 1)."""
 backends: ModuleType
 def baddbmm(input: Tensor, *factors: Any, beta: Any = 1, alpha: Any = 1, out: Any = None, **named: Any) -> Tensor:
-    """beta * input + alpha * bmm(batch1, batch2)."""
+    """beta * input + alpha * bmm(batch1, batch2).
+
+    Shapes: input broadcasts to (B, n, m); batch1 (B, n, k); batch2 (B, k, m).
+    """
 def bernoulli(input: Tensor, p: _float | None = None, *, generator: Any = None) -> Tensor:
     """1 with the probability given by each entry (or by p), else 0; of the shape and dtype of input."""
 bfloat16: dtype
@@ -227,7 +244,10 @@ def ceil(input: Tensor, *, out: Any = None) -> Tensor:
 def ceil_(input: Tensor) -> Tensor:
     """`ceil`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def chain_matmul(*matrices: Tensor, out: Any = None) -> Tensor:
-    """The product of all the matrices, in the cheapest order."""
+    """The product of all the matrices, in the cheapest order.
+
+    Shapes: (m, n), (n, k) ... (p, q) give (m, q). Raises RuntimeError for anything but a matrix.
+    """
 def channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """The channels of `groups` groups, dealt out in turn: (N, g * c, ...) with channel (a, b) at place (b, a)."""
 channels_last: memory_format
@@ -242,7 +262,7 @@ def cholesky_inverse(L: Tensor, upper: _bool = False, *, out: Any = None) -> Ten
 def cholesky_solve(B: Tensor, L: Tensor, upper: _bool = False, *, out: Any = None) -> Tensor:
     """X with A @ X = B, from the Cholesky factor of A.
 
-    Shapes: B and the result (..., n, k); L (..., n, n).
+    Shapes: B and the result (..., n, k); L (..., n, n). Raises RuntimeError for shapes that do not fit.
     """
 def clamp(input: Tensor, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
     """Limit to [min, max]; the gradient is 1 within, ends included, and 0 outside. Bounds are numbers or tensors."""
@@ -345,11 +365,14 @@ def deg2rad(input: Tensor, *, out: Any = None) -> Tensor:
 def deg2rad_(input: Tensor) -> Tensor:
     """`deg2rad`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def diag(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
-    """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros."""
+    """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros. Raises RuntimeError for other dims."""
 def diagonal_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `diagonal` shows."""
+    """`diagonal`, whose result is a copy and no view."""
 def diff(input: Tensor, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None, *, out: Any = None) -> Tensor:
-    """The differences between neighbours along dim, n times over; of bools, whether they differ."""
+    """The differences between neighbours along dim, n times over; of bools, whether they differ.
+
+    Shapes: (..., n, ...) gives (..., n - 1, ...) for each time. Raises RuntimeError for a 0-d tensor, and for a negative n.
+    """
 def digamma(input: Tensor, *, out: Any = None) -> Tensor:
     """Derivative of lgamma. Entry by entry; result of the same shape."""
 def dist(input: Tensor, other: Tensor, p: _float = 2, *, out: Any = None) -> Tensor:
@@ -371,7 +394,7 @@ def dstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """Join behind one another: along dim 2."""
 e: _float
 def empty(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
-    """Uninitialised memory of the given sizes."""
+    """Uninitialised memory of the given sizes: any numbers."""
 def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
     """`empty` with the shape, and by default the dtype, of another tensor."""
 def eq(input: Any, other: Any, *, out: Any = None) -> Tensor:
@@ -393,13 +416,13 @@ def exp2_(input: Tensor) -> Tensor:
 def exp_(input: Tensor) -> Tensor:
     """`exp`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def expand_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `expand` shows."""
+    """`expand`, whose result is a copy and no view."""
 def expm1(input: Tensor, *, out: Any = None) -> Tensor:
     """exp(input) - 1, exact for small inputs. Entry by entry; result of the same shape."""
 def expm1_(input: Tensor) -> Tensor:
     """`expm1`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def eye(n: _int, m: _int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
-    """Ones on the diagonal, zeros elsewhere: shape (n, m)."""
+    """Ones on the diagonal, zeros elsewhere: shape (n, m). Raises RuntimeError for a negative length."""
 def fix(input: Tensor, *, out: Any = None) -> Tensor:
     """The integer part. Entry by entry; result of the same shape."""
 def fix_(input: Tensor) -> Tensor:
@@ -427,7 +450,7 @@ def frac(input: Tensor, *, out: Any = None) -> Tensor:
 def frac_(input: Tensor) -> Tensor:
     """`frac`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def frexp(input: Tensor, *, out: Any = None) -> Any:
-    """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent."""
+    """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent. Raises RuntimeError for integers."""
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
     """A tensor of `size` filled with one number; its dtype follows the number unless given."""
 fx: ModuleType
@@ -435,6 +458,7 @@ def gather(input: Tensor, dim: _int, index: Tensor, *, out: Any = None) -> Tenso
     """out[i][j] = input[index[i][j]][j] for dim 0, and so on: one entry picked along dim for each entry of index.
 
     Shapes: index has as many dims as input, and is no longer in the other dims; the result has its shape.
+    Raises RuntimeError for an index of another number of dims, or longer than the input.
     """
 def gcd(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Greatest common divisor. Integers and bools only. Entry by entry; shapes broadcast."""
@@ -448,7 +472,7 @@ def geqrf(input: Tensor, *, out: Any = None) -> Any:
     Shapes: input and a (..., m, n); tau (..., min(m, n)).
     """
 def ger(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
-    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
+    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m). Raises RuntimeError for anything but a vector."""
 def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: _int = 1) -> list[Tensor]:
     """The derivative along each dim of a function given by samples: central differences inside, one-sided ones at the ends."""
 def greater(input: Any, other: Any, *, out: Any = None) -> Tensor:
@@ -479,15 +503,28 @@ def igamma(input: Any, other: Any, *, out: Any = None) -> Tensor:
 def igammac(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """The part of the gamma integral of order `input` above `other`: 1 - igamma. Entry by entry; shapes broadcast."""
 def index_add(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1, out: Any = None) -> Tensor:
-    """input with the slices of source added where a 1-d index says along dim."""
+    """input with the slices of source added where a 1-d index says along dim.
+
+    Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises IndexError for an index out of bounds, RuntimeError for shapes or
+    dtypes that do not fit.
+    """
 def index_copy(input: Tensor, dim: _int, index: Tensor, source: Tensor, *, out: Any = None) -> Tensor:
-    """input with the slices of source in place of those that a 1-d index lists along dim."""
+    """input with the slices of source in place of those that a 1-d index lists along dim.
+
+    Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises RuntimeError for an index that is not int64.
+    """
 def index_put_(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate: _bool = False) -> Tensor:
     """`index_put`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def index_reduce(input: Tensor, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True, out: Any = None) -> Tensor:
-    """input with the slices of source that a 1-d index sends to a place combined by "prod", "mean", "amax" or "amin"."""
+    """input with the slices of source that a 1-d index sends to a place combined by "prod", "mean", "amax" or "amin".
+
+    Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises RuntimeError for another reduce.
+    """
 def index_select(input: Tensor, dim: _int, index: Tensor, *, out: Any = None) -> Tensor:
-    """The slices of a dim that a 1-d index lists, in its order."""
+    """The slices of a dim that a 1-d index lists, in its order.
+
+    Shapes: (..., n, ...) and index (k,) give (..., k, ...). Raises IndexError for an index out of bounds.
+    """
 inf: _float
 def inner(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """Sums of products along the last dims: (..., k), (..., k) -> (..., ...). With a number, the product."""
@@ -504,20 +541,26 @@ def inverse(A: Tensor, *, out: Any = None) -> Tensor:
 def isfinite(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether an entry is a finite number. Entry by entry; result of the same shape."""
 def isin(elements: Any, test_elements: Any, *, assume_unique: _bool = False, invert: _bool = False) -> Tensor:
-    """Whether each of the elements is among the test elements. One of the two may be a number."""
+    """Whether each of the elements is among the test elements. One of the two may be a number.
+
+    Shapes: the result has that of the elements.
+    """
 def isinf(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether an entry is infinite. Entry by entry; result of the same shape."""
 def isnan(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether an entry is nan. Entry by entry; result of the same shape."""
 def isneginf(input: Tensor, *, out: Any = None) -> Tensor:
-    """Whether an entry is -inf."""
+    """Whether an entry is -inf. A bool for each entry."""
 def isposinf(input: Tensor, *, out: Any = None) -> Tensor:
     """Whether an entry is inf."""
 jit: ModuleType
 def kron(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
-    """The Kronecker product: every entry of input times the whole of other."""
+    """The Kronecker product: every entry of input times the whole of other.
+
+    Shapes: (n, m) and (k, l) give (n * k, m * l).
+    """
 def kthvalue(input: Tensor, k: _int, dim: _int = -1, keepdim: _bool = False, *, out: Any = None) -> Any:
-    """The k-th smallest entry along dim (k from 1), and where it is."""
+    """The k-th smallest entry along dim (k from 1), and where it is. Raises RuntimeError for a k out of range."""
 def lcm(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """Least common multiple. Integers and bools only. Entry by entry; shapes broadcast."""
 def lcm_(input: Any, other: Any) -> Tensor:
@@ -537,7 +580,7 @@ def less_equal(input: Any, other: Any, *, out: Any = None) -> Tensor:
 def lgamma(input: Tensor, *, out: Any = None) -> Tensor:
     """Logarithm of the size of the gamma function. Entry by entry; result of the same shape."""
 def linspace(start: _float, end: _float, steps: _int, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
-    """`steps` evenly spaced numbers, both ends included."""
+    """`steps` evenly spaced numbers, both ends included. Raises RuntimeError for a negative number of steps."""
 def log(input: Tensor, *, out: Any = None) -> Tensor:
     """Natural logarithm; -inf at 0, nan below. Entry by entry; result of the same shape."""
 def log10(input: Tensor, *, out: Any = None) -> Tensor:
@@ -578,7 +621,7 @@ def logit(input: Tensor, eps: _float | None = None, *, out: Any = None) -> Tenso
 def logit_(input: Tensor, eps: _float | None = None) -> Tensor:
     """`logit`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def logspace(start: _float, end: _float, steps: _int, base: _float = 10.0, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
-    """`steps` numbers from base**start to base**end, with evenly spaced logarithms."""
+    """`steps` numbers from base**start to base**end, with evenly spaced logarithms. Raises RuntimeError for a negative number of steps."""
 def logsumexp(input: Tensor, dim: _int | Sequence[_int] | None, keepdim: _bool = False, *, out: Any = None) -> Tensor:
     """log(sum(exp(input))) along dim(s), without overflow."""
 long: dtype
@@ -592,11 +635,15 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: _bool = True, unp
     """(P, L, U) from the two results of `lu_factor`; empty tensors for what is not to be unpacked.
 
     Shapes, with k = min(m, n): LU_data (..., m, n); LU_pivots (..., k) int32; P (..., m, m); L (..., m, k); U (..., k, n).
+    Raises RuntimeError for pivots that are not int32.
     """
 def masked_fill(input: Tensor, mask: Tensor, value: Any, *, out: Any = None) -> Tensor:
     """`value` where the boolean mask holds, the input elsewhere. The mask broadcasts; value is a number or a 0-d tensor."""
 def masked_select(input: Tensor, mask: Tensor, *, out: Any = None) -> Tensor:
-    """The entries where the boolean mask holds, in one dim."""
+    """The entries where the boolean mask holds, in one dim.
+
+    Shapes: (k,) for k entries that hold. Raises RuntimeError for a mask that is not bool.
+    """
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """The matrix product; vectors are taken as a row on the left, a column on the right; leading dims broadcast.
 
@@ -658,7 +705,7 @@ def nanquantile(input: Tensor, q: Any, dim: _int | None = None, keepdim: _bool =
 def nansum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The sum of the entries that are not nan. Integers and bools are summed as int64."""
 def narrow_copy(input: Tensor, dim: _int, start: Any, length: _int, *, out: Any = None) -> Tensor:
-    """A copy of what `narrow` shows."""
+    """`narrow`, whose result is a copy and no view."""
 def native_channel_shuffle(input: Tensor, groups: _int) -> Tensor:
     """The channels of `groups` groups, dealt out in turn: (N, g * c, ...) with channel (a, b) at place (b, a)."""
 def ne(input: Any, other: Any, *, out: Any = None) -> Tensor:
@@ -677,7 +724,10 @@ def nextafter(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
 def nonzero(input: Tensor, *, as_tuple: _bool = False, out: Any = None) -> Any:
     """The indices of the entries that are not zero: (count, ndim), or one index tensor for each dim."""
 def nonzero_static(input: Tensor, *, size: _int, fill_value: _int = -1, out: Any = None) -> Tensor:
-    """The first `size` places of entries that are not zero, as rows of indices; filled up with fill_value."""
+    """The first `size` places of entries that are not zero, as rows of indices; filled up with fill_value.
+
+    Shapes: (size, D) for a tensor of D dims; int64.
+    """
 def norm(input: Tensor, p: Any = 2, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """The p-norm of all entries, or along dim(s): p is a number, inf, -inf, "fro" (2), or "nuc" for matrices."""
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, layout: Any = None, out: Any = None) -> Tensor:
@@ -691,26 +741,27 @@ def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_
 def orgqr(A: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
     """The first columns of a product of reflections: what `geqrf` gives, as an orthonormal matrix.
 
-    Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n.
+    Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n. Raises RuntimeError for shapes or dtypes that do not fit.
     """
 def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: _bool = True, transpose: _bool = False, *, out: Any = None) -> Tensor:
     """The product of `other` with the whole Q of the reflections that `geqrf` gives, from the left or the right.
 
     Shapes: input (..., m, k); tau (..., k); other and the result (..., m, n), or (..., n, m) if not left.
+    Raises RuntimeError for shapes that do not fit.
     """
 def outer(input: Tensor, vec2: Tensor, *, out: Any = None) -> Tensor:
-    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
+    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m). Raises RuntimeError for anything but a vector."""
 def permute_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `permute` shows."""
+    """`permute`, whose result is a copy and no view."""
 pi: _float
 def pixel_shuffle(input: Tensor, upscale_factor: _int) -> Tensor:
     """Channels become pixels: (..., C * r * r, H, W) -> (..., C, H * r, W * r). Source: Shi et al. 2016."""
 def pixel_unshuffle(input: Tensor, downscale_factor: _int) -> Tensor:
     """Pixels become channels: (..., C, H * r, W * r) -> (..., C * r * r, H, W)."""
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """How many events come where `input` are expected, entry by entry; of its shape and dtype."""
+    """How many events come where `input` are expected, entry by entry; of its shape and dtype. Raises RuntimeError for a negative rate."""
 def polygamma(n: Any, input: Any, *, out: Any = None) -> Tensor:
-    """The n-th derivative of digamma. As a method the tensor comes first: x.polygamma(n)."""
+    """The n-th derivative of digamma. As a method the tensor comes first: x.polygamma(n). Raises RuntimeError for negative n."""
 def pow(input: Any, exponent: Any, *, out: Any = None) -> Tensor:
     """input to the power of exponent: a number or a tensor, on either side. Raises RuntimeError for integers to negative powers."""
 preserve_format: memory_format
@@ -727,19 +778,22 @@ def rad2deg(input: Tensor, *, out: Any = None) -> Tensor:
 def rad2deg_(input: Tensor) -> Tensor:
     """`rad2deg`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def rand(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, layout: Any = None, pin_memory: _bool = False, out: Any = None) -> Tensor:
-    """Uniform in [0, 1)."""
+    """Uniform numbers in [0, 1). Raises NotImplementedError for a dtype of integers."""
 def rand_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
     """`rand` with the shape, and by default the dtype, of another tensor."""
 def randint(low: _int, high: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, out: Any = None) -> Tensor:
-    """Integers in [low, high), or in [0, low) when called as randint(high, size)."""
+    """Integers in [low, high), or in [0, low) when called as randint(high, size). Raises RuntimeError for low >= high."""
 def randint_like(input: Tensor, low: _int, high: _int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None) -> Tensor:
     """`randint` with the shape, and by default the dtype, of another tensor."""
 def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, layout: Any = None, pin_memory: _bool = False, out: Any = None) -> Tensor:
-    """Normal with mean 0 and variance 1."""
+    """Normal numbers with mean 0 and variance 1. Raises NotImplementedError for a dtype of integers."""
 def randn_like(input: Tensor, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, **generator: Any) -> Tensor:
     """`randn` with the shape, and by default the dtype, of another tensor."""
 def randperm(n: _int, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, generator: Any = None, out: Any = None) -> Tensor:
-    """The integers 0 to n-1 in random order."""
+    """The integers 0 to n-1 in random order.
+
+    Shapes: (n,) int64 unless a dtype is given.
+    """
 def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: _bool = False, out: Any = None) -> Tensor:
     """Deprecated: like arange, but with `end` included. Warns."""
 def real(input: Tensor) -> Tensor:
@@ -783,7 +837,7 @@ def scatter_reduce(input: Tensor, dim: _int, index: Tensor, src: Tensor, reduce:
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: _bool = False, right: _bool = False, side: str | None = None, sorter: Any = None, out: Any = None) -> Tensor:
     """Where the values would have to be inserted to keep the last dim of the sequence in order."""
 def select_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `select` shows."""
+    """`select`, whose result is a copy and no view."""
 def sgn(input: Tensor, *, out: Any = None) -> Tensor:
     """-1, 0 or 1, as `sign`."""
 short: dtype
@@ -807,28 +861,31 @@ def sinh(input: Tensor, *, out: Any = None) -> Tensor:
     """Hyperbolic sine. Entry by entry; result of the same shape."""
 def sinh_(input: Tensor) -> Tensor:
     """`sinh`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
-def slice_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `slice` shows."""
+def slice_copy(input: Tensor, dim: _int = 0, start: Any = None, end: Any = None, step: _int = 1, *, out: Any = None) -> Tensor:
+    """A copy of input[start:end:step] along a dim."""
 def softmax(input: Tensor, dim: _int, *, dtype: Any = None, out: Any = None) -> Tensor:
     """exp(input) scaled to add up to 1 along dim."""
 def sort(input: Tensor, dim: _int = -1, descending: _bool = False, stable: _bool = False, *, out: Any = None) -> Any:
     """(values, indices) in order along dim; equal entries keep their order, nan is the largest."""
 def split_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `split` shows."""
+    """`split`, whose result is a copy and no view."""
 def split_with_sizes_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `split_with_sizes` shows."""
+    """`split_with_sizes`, whose result is a copy and no view."""
 def sqrt(input: Tensor, *, out: Any = None) -> Tensor:
     """Square root; its gradient at 0 is inf. Entry by entry; result of the same shape."""
 def sqrt_(input: Tensor) -> Tensor:
     """`sqrt`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def square(input: Tensor, *, out: Any = None) -> Tensor:
-    """input * input. Entry by entry; result of the same shape."""
+    """input * input; its gradient is 2 * input. Entry by entry; result of the same shape."""
 def square_(input: Tensor) -> Tensor:
     """`square`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 def squeeze_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `squeeze` shows."""
+    """`squeeze`, whose result is a copy and no view."""
 def stack(tensors: Sequence[Tensor], dim: _int = 0, *, out: Any = None) -> Tensor:
-    """Join tensors of one shape along a new dim."""
+    """Join tensors of one shape along a new dim.
+
+    Shapes: k tensors (n, m) give (k, n, m) for dim 0. Raises RuntimeError for different shapes.
+    """
 def std(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Any = None) -> Any:
     """Standard deviation over all entries or along dim(s): the root of `var`."""
 def std_mean(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Any:
@@ -839,14 +896,17 @@ def sub(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
 def subtract(input: Any, other: Any, *, alpha: Any = 1, out: Any = None) -> Tensor:
     """input - alpha * other. Shapes broadcast, dtypes promote."""
 def sum(input: Tensor, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
-    """The sum of all entries, or along dim(s). Integers and bools are summed as int64."""
+    """The sum of all entries, or along dim(s). Integers and bools are summed as int64.
+
+    Shapes: (n, m) along dim 0 gives (m,), or (1, m) with keepdim; so for all functions of this kind.
+    """
 def svd(input: Tensor, some: _bool = True, compute_uv: _bool = True, *, out: Any = None) -> Any:
     """(U, S, V) with input = U @ diag(S) @ V.mT: V, where `linalg.svd` gives its transpose.
 
     Shapes, with k = min(m, n): input (..., m, n); U (..., m, k); S (..., k); V (..., n, k); square U and V if not some.
     """
 def t_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `t` shows."""
+    """`t`, whose result is a copy and no view."""
 def take(input: Tensor, index: Tensor, *, out: Any = None) -> Tensor:
     """The entries at places counted over the flattened tensor, in the shape of index."""
 def take_along_dim(input: Tensor, indices: Tensor, dim: _int | None = None, *, out: Any = None) -> Tensor:
@@ -862,18 +922,24 @@ def tanh_(input: Tensor) -> Tensor:
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, *, out: Any = None) -> Tensor:
     """Sums of products over pairs of dims: the last `dims` of a with the first of b, or the two lists of dims."""
 def topk(input: Tensor, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True, *, out: Any = None) -> Any:
-    """The k largest (or smallest) entries along dim, in order, and where they are."""
+    """The k largest (or smallest) entries along dim, in order, and where they are. Raises RuntimeError for a k out of range."""
 def transpose_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `transpose` shows."""
+    """`transpose`, whose result is a copy and no view."""
 def triangular_solve(b: Tensor, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Any = None) -> Any:
     """(X, A) with A @ X = b for a triangle A, or its transpose; `linalg.solve_triangular` is the newer way.
 
-    Shapes: A (..., n, n); b and X (..., n, k).
+    Shapes: A (..., n, n); b and X (..., n, k). Raises RuntimeError for a b of fewer than two dims.
     """
 def tril(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
-    """The lower triangle of the matrices, zeros above."""
+    """The lower triangle of the matrices, zeros above. Raises RuntimeError for fewer than two dims.
+
+    Shapes: (..., n, m), as the result. `diagonal` moves the edge up.
+    """
 def triu(input: Tensor, diagonal: _int = 0, *, out: Any = None) -> Tensor:
-    """The upper triangle of the matrices, zeros below."""
+    """The upper triangle of the matrices, zeros below. Raises RuntimeError for fewer than two dims.
+
+    Shapes: (..., n, m), as the result. `diagonal` moves the edge up.
+    """
 def true_divide(input: Any, other: Any, *, rounding_mode: str | None = None, out: Any = None) -> Tensor:
     """input / other; integers give the default float. With rounding_mode "floor" or "trunc" an integer, of the operands' dtype."""
 def trunc(input: Tensor, *, out: Any = None) -> Tensor:
@@ -882,23 +948,26 @@ def trunc_(input: Tensor) -> Tensor:
     """`trunc`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
 uint8: dtype
 def unbind_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `unbind` shows."""
+    """`unbind`, whose result is a copy and no view."""
 def unfold_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `unfold` shows."""
+    """`unfold`, whose result is a copy and no view."""
 def unique(input: Tensor, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
     """The different entries in order, or the different slices along dim; on request where each entry went, and the counts."""
 def unique_consecutive(input: Tensor, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
     """The entries (or slices along dim) without those that equal the one before."""
 def unsqueeze_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `unsqueeze` shows."""
+    """`unsqueeze`, whose result is a copy and no view."""
 def var(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None, out: Any = None) -> Any:
     """Variance over all entries or along dim(s), divided by n - correction (default 1)."""
 def var_mean(input: Tensor, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Any:
     """(var, mean), of all entries or along dim(s); arguments as for `var`."""
 def vdot(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
-    """The sum of the products of two vectors (dot, where there are no complex numbers)."""
+    """The sum of the products of two vectors (dot, where there are no complex numbers).
+
+    Shapes: (n,), (n,) -> ().
+    """
 def view_copy(input: Tensor, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-    """A copy of what `view` shows."""
+    """`view`, whose result is a copy and no view."""
 def vsplit(input: Tensor, indices_or_sections: Any = None, *, indices: Any = None, sections: Any = None) -> Any:
     """Cut above and below: along dim 0."""
 def vstack(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:

@@ -83,7 +83,11 @@ def as_places(found: Any) -> Any:
 
 
 def load_bfloat16() -> np.dtype[Any]:
-    """The package that gives NumPy a bfloat16 takes as long to load as a fifth of autolab: it is loaded for the first of them."""
+    """NumPy's bfloat16, from a package that takes as long to load as a fifth of autolab: it is loaded for the first of them.
+
+    >>> load_bfloat16().itemsize
+    2
+    """
     import ml_dtypes
 
     d: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
@@ -196,7 +200,11 @@ def result_type(operands: list[Any]) -> np.dtype[Any]:
 
 
 def cast(a: Any, d: np.dtype[Any]) -> Any:
-    """A raw value in another dtype; itself when it is in it already."""
+    """A raw value in another dtype; itself when it is in it already.
+
+    >>> cast(np.float64(1.9), np.dtype("int64"))
+    np.int64(1)
+    """
     if isinstance(a, np.ndarray):
         return a if a.dtype == d else a.astype(d)
     if isinstance(a, np.generic):
@@ -205,7 +213,11 @@ def cast(a: Any, d: np.dtype[Any]) -> Any:
 
 
 def upcast(values: Any) -> list[Any]:
-    """Raw values or Tensors with 16-bit floats as float32: arithmetic on them is done in float32 and rounded once."""
+    """Raw values or Tensors with 16-bit floats as float32: arithmetic on them is done in float32 and rounded once.
+
+    >>> [a.dtype for a in upcast([np.ones(2, np.float16)])]
+    [dtype('float32')]
+    """
     return [
         upcast(v) if type(v) is list else v.astype(float32.numpy) if getattr(getattr(v, "payload", v), "dtype", None) in NARROW else v
         for v in values
@@ -213,12 +225,20 @@ def upcast(values: Any) -> list[Any]:
 
 
 def downcast(value: Any, d: np.dtype[Any]) -> Any:
-    """A result computed in float32, rounded to the 16-bit float it stands for; results that are no float32 as they are."""
+    """A result computed in float32, rounded to the 16-bit float it stands for; results that are no float32 as they are.
+
+    >>> downcast(np.float32(1) / np.float32(3), np.dtype("float16"))
+    np.float16(0.3333)
+    """
     return value.astype(d) if getattr(getattr(value, "payload", value), "dtype", None) == float32.numpy else value
 
 
 def promote(operands: list[Any], integers_to_float: bool) -> list[Any]:
-    """Bring raw operands to one dtype. Python numbers stay as they are where NumPy lets them follow the arrays."""
+    """Bring raw operands to one dtype. Python numbers stay as they are where NumPy lets them follow the arrays.
+
+    >>> [a.dtype for a in promote([np.ones(2, np.int64), np.ones(2, np.float32)], integers_to_float=False)]
+    [dtype('float32'), dtype('float32')]
+    """
     d = result_type(operands)
     if integers_to_float and d not in FLOATING:
         d = default.floating

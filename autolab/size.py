@@ -35,7 +35,15 @@ class Size(tuple[int, ...]):
 
 
 def broadcast_error(shapes: list[tuple[int, ...]]) -> RuntimeError | None:
-    """Two among these shapes that do not broadcast, as an error."""
+    """Two among these shapes that do not broadcast, as an error.
+
+    >>> raise broadcast_error([(2, 3), (4,)])
+    Traceback (most recent call last):
+        ...
+    RuntimeError: The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1. ...
+    >>> broadcast_error([(2, 1), (3,)]) is None
+    True
+    """
     for a, b in itertools.combinations(shapes, 2):
         for back, (m, n) in enumerate(zip(reversed(a), reversed(b)), 1):
             if m != n and 1 not in (m, n):
@@ -48,7 +56,11 @@ def broadcast_error(shapes: list[tuple[int, ...]]) -> RuntimeError | None:
 
 
 def shapes_in(error: ValueError) -> list[tuple[int, ...]]:
-    """The shapes that NumPy names when it cannot broadcast."""
+    """The shapes that NumPy names when it cannot broadcast.
+
+    >>> shapes_in(ValueError("operands could not be broadcast together with shapes (2,3) (4,)"))
+    [(2, 3), (4,)]
+    """
     if not str(error).startswith("operands could not be broadcast"):
         return []
     return [tuple(int(n) for n in shape.split(",") if n) for shape in re.findall(r"\(([\d,]*)\)", str(error))]

@@ -17,13 +17,13 @@ def bessel_y0(input: Tensor, *, out: Any = None) -> Tensor:
 def bessel_y1(input: Tensor, *, out: Any = None) -> Tensor:
     """Bessel function of the second kind, order 1. It has no gradient. Entry by entry; result of the same shape."""
 def chebyshev_polynomial_t(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The orthogonal polynomial of degree `other` (n in PyTorch) at the input. Entry by entry; shapes broadcast."""
+    """Chebyshev polynomial of the first kind: T_n(cos t) = cos(n t). The degree is `other` (n in PyTorch), the input is x. Entry by entry; shapes broadcast."""
 def chebyshev_polynomial_u(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The orthogonal polynomial of degree `other` (n in PyTorch) at the input. Entry by entry; shapes broadcast."""
+    """Chebyshev polynomial of the second kind: U_n(cos t) = sin((n + 1) t) / sin(t). The degree is `other` (n in PyTorch), the input is x. Entry by entry; shapes broadcast."""
 def chebyshev_polynomial_v(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The orthogonal polynomial of degree `other` (n in PyTorch) at the input. Entry by entry; shapes broadcast."""
+    """Chebyshev polynomial of the third kind: V_n(cos t) = cos((n + 1/2) t) / cos(t / 2). The degree is `other` (n in PyTorch), the input is x. Entry by entry; shapes broadcast."""
 def chebyshev_polynomial_w(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The orthogonal polynomial of degree `other` (n in PyTorch) at the input. Entry by entry; shapes broadcast."""
+    """Chebyshev polynomial of the fourth kind: W_n(cos t) = sin((n + 1/2) t) / sin(t / 2). The degree is `other` (n in PyTorch), the input is x. Entry by entry; shapes broadcast."""
 def digamma(input: Tensor, *, out: Any = None) -> Tensor:
     """Derivative of lgamma. Entry by entry; result of the same shape."""
 def entr(input: Tensor, *, out: Any = None) -> Tensor:
@@ -49,9 +49,9 @@ def gammaincc(input: Any, other: Any, *, out: Any = None) -> Tensor:
 def gammaln(input: Tensor, *, out: Any = None) -> Tensor:
     """Logarithm of the size of the gamma function. Entry by entry; result of the same shape."""
 def hermite_polynomial_h(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The orthogonal polynomial of degree `other` (n in PyTorch) at the input. Entry by entry; shapes broadcast."""
+    """Physicists' Hermite polynomial, orthogonal under exp(-x**2). The degree is `other` (n in PyTorch), the input is x. Entry by entry; shapes broadcast."""
 def hermite_polynomial_he(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The orthogonal polynomial of degree `other` (n in PyTorch) at the input. Entry by entry; shapes broadcast."""
+    """Probabilists' Hermite polynomial, orthogonal under exp(-x**2 / 2). The degree is `other` (n in PyTorch), the input is x. Entry by entry; shapes broadcast."""
 def i0(input: Tensor, *, out: Any = None) -> Tensor:
     """Modified Bessel function of the first kind, order 0. Entry by entry; result of the same shape."""
 def i0e(input: Tensor, *, out: Any = None) -> Tensor:
@@ -61,9 +61,9 @@ def i1(input: Tensor, *, out: Any = None) -> Tensor:
 def i1e(input: Tensor, *, out: Any = None) -> Tensor:
     """exp(-|input|) * i1(input). Entry by entry; result of the same shape."""
 def laguerre_polynomial_l(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The orthogonal polynomial of degree `other` (n in PyTorch) at the input. Entry by entry; shapes broadcast."""
+    """Laguerre polynomial, orthogonal under exp(-x) for x > 0. The degree is `other` (n in PyTorch), the input is x. Entry by entry; shapes broadcast."""
 def legendre_polynomial_p(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The orthogonal polynomial of degree `other` (n in PyTorch) at the input. Entry by entry; shapes broadcast."""
+    """Legendre polynomial, orthogonal on [-1, 1]. The degree is `other` (n in PyTorch), the input is x. Entry by entry; shapes broadcast."""
 def log1p(input: Tensor, *, out: Any = None) -> Tensor:
     """log(1 + input), exact for small inputs. Entry by entry; result of the same shape."""
 def log_ndtr(input: Tensor, *, out: Any = None) -> Tensor:
@@ -87,13 +87,13 @@ def scaled_modified_bessel_k0(input: Tensor, *, out: Any = None) -> Tensor:
 def scaled_modified_bessel_k1(input: Tensor, *, out: Any = None) -> Tensor:
     """exp(input) * modified_bessel_k1(input). Entry by entry; result of the same shape."""
 def shifted_chebyshev_polynomial_t(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The orthogonal polynomial of degree `other` (n in PyTorch) at the input. Entry by entry; shapes broadcast."""
+    """`chebyshev_polynomial_t` at 2 x - 1, for x in [0, 1]. The degree is `other` (n in PyTorch), the input is x. Entry by entry; shapes broadcast."""
 def shifted_chebyshev_polynomial_u(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The orthogonal polynomial of degree `other` (n in PyTorch) at the input. Entry by entry; shapes broadcast."""
+    """`chebyshev_polynomial_u` at 2 x - 1, for x in [0, 1]. The degree is `other` (n in PyTorch), the input is x. Entry by entry; shapes broadcast."""
 def shifted_chebyshev_polynomial_v(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The orthogonal polynomial of degree `other` (n in PyTorch) at the input. Entry by entry; shapes broadcast."""
+    """`chebyshev_polynomial_v` at 2 x - 1, for x in [0, 1]. The degree is `other` (n in PyTorch), the input is x. Entry by entry; shapes broadcast."""
 def shifted_chebyshev_polynomial_w(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """The orthogonal polynomial of degree `other` (n in PyTorch) at the input. Entry by entry; shapes broadcast."""
+    """`chebyshev_polynomial_w` at 2 x - 1, for x in [0, 1]. The degree is `other` (n in PyTorch), the input is x. Entry by entry; shapes broadcast."""
 def sinc(input: Tensor, *, out: Any = None) -> Tensor:
     """sin(pi x) / (pi x), 1 at 0. Entry by entry; result of the same shape."""
 def spherical_bessel_j0(input: Tensor, *, out: Any = None) -> Tensor:

@@ -45,7 +45,15 @@ hook_number = itertools.count().__next__
 
 
 class RemovableHandle:
-    """Given back by every `register_..._hook`; `.remove()` takes the hook away again."""
+    """Given back by every `register_..._hook`; `.remove()` takes the hook away again.
+
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> handle = x.register_hook(lambda grad: 10 * grad)
+    >>> handle.remove()
+    >>> (3 * x).backward()
+    >>> x.grad
+    tensor(3.)
+    """
 
     def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
         self.id = hook_number()
@@ -85,6 +93,11 @@ class Tensor(TensorMethods):
     Slots: `payload` the numbers; `edge` the pair (node, output number) that made it, None for a leaf; `wants_grad` whether a leaf
     requires grad (then it has an `extra`); `version` a one-element list shared by all views, counting writes; `view_info` how it
     looks into a base; `extra` hooks and the like.
+
+    >>> x = torch.tensor([1.0, 2.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    tensor([2., 4.])
     """
 
     __slots__ = (
@@ -120,7 +133,12 @@ class Tensor(TensorMethods):
 
     @property
     def grad_fn(self) -> Any:
-        """The node that made this tensor; None for a leaf."""
+        """The node that made this tensor; None for a leaf.
+
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> x.grad_fn, (x * x).grad_fn.name()
+        (None, 'MulBackward0')
+        """
         if self.view_info is not None:
             self.view_info.refresh_history(self)
         edge: Any = self.edge
@@ -131,12 +149,24 @@ class Tensor(TensorMethods):
 
     @property
     def is_leaf(self) -> bool:
-        """True for tensors that no recorded operation made."""
+        """True for tensors that no recorded operation made.
+
+        >>> w = torch.ones(2, requires_grad=True)
+        >>> w.is_leaf, (2 * w).is_leaf
+        (True, False)
+        """
         return self.grad_fn is None
 
     @property
     def requires_grad(self) -> bool:
-        """True if gradients are to be computed for this tensor; also for what looks into one, though made in no_grad."""
+        """True if gradients are to be computed for this tensor; also for what looks into one, though made in no_grad.
+
+        Setting it raises RuntimeError for integers, and for results of recorded operations.
+
+        >>> w = torch.ones(2, requires_grad=True)
+        >>> w.requires_grad, (2 * w).requires_grad, torch.ones(2).requires_grad
+        (True, True, False)
+        """
         return self.wants_grad or self.edge is not None or (self.view_info is not None and self.view_info.base.requires_grad)
 
     @requires_grad.setter
@@ -155,6 +185,9 @@ class Tensor(TensorMethods):
         """Ask for (or stop asking for) gradients of this leaf, in place.
 
         Raises RuntimeError for integers and for results of recorded operations, TypeError for what is no bool.
+
+        >>> torch.ones(2).requires_grad_()
+        tensor([1., 1.], requires_grad=True)
         """
         if type(requires_grad) is not bool:
             kind = type(requires_grad).__name__
@@ -178,7 +211,14 @@ class Tensor(TensorMethods):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient accumulated so far, of the same shape; None before the first backward pass."""
+        """The gradient accumulated so far, of the same shape; None before the first backward pass.
+
+        >>> x = torch.tensor(3.0, requires_grad=True)
+        >>> (x * x).backward()
+        >>> (x * x).backward()
+        >>> x.grad
+        tensor(12.)
+        """
         if modes.tracer is not None:
             modes.tracer.gradient_read(self)
         if self._grad is None and self.edge is not None and not (self.extra is not None and self.extra.retains):
@@ -218,6 +258,11 @@ class Tensor(TensorMethods):
         self._grad = None
 
     def ensure_extra(self) -> AutogradMeta:
+        """Hooks and the like of this tensor, for the engine; made if it has none.
+
+        >>> torch.ones(2).ensure_extra().retains
+        False
+        """
         if self.extra is None:
             self.extra = AutogradMeta()
         return self.extra
@@ -226,6 +271,12 @@ class Tensor(TensorMethods):
         """Call hook(grad) whenever the gradient of this tensor is computed; what it returns replaces the gradient.
 
         Raises RuntimeError if this tensor does not require grad.
+
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> handle = x.register_hook(lambda grad: 10 * grad)
+        >>> (3 * x).backward()
+        >>> x.grad
+        tensor(30.)
         """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -235,7 +286,13 @@ class Tensor(TensorMethods):
         return RemovableHandle(node._own_hooks().tensor.setdefault(number, {}), hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Call hook(leaf) after a gradient has been added to its .grad."""
+        """Call hook(leaf) after a gradient has been added to its .grad. Raises RuntimeError for anything but a leaf that requires grad.
+
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> handle = x.register_post_accumulate_grad_hook(lambda leaf: print(leaf.grad))
+        >>> (3 * x).backward()
+        tensor(3.)
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if not self.is_leaf:
@@ -243,7 +300,15 @@ class Tensor(TensorMethods):
         return RemovableHandle(self.ensure_extra().post_hooks, hook)
 
     def retain_grad(self) -> None:
-        """Keep the gradient of this non-leaf tensor in .grad, as leaves do."""
+        """Keep the gradient of this non-leaf tensor in .grad, as leaves do. Raises RuntimeError if it does not require grad.
+
+        >>> x = torch.tensor(2.0, requires_grad=True)
+        >>> y = 3 * x
+        >>> y.retain_grad()
+        >>> (y * y).backward()
+        >>> y.grad
+        tensor(12.)
+        """
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self.is_leaf:
@@ -256,14 +321,29 @@ class Tensor(TensorMethods):
 
     @property
     def shape(self) -> Size:
+        """The lengths of all dims, a `torch.Size`.
+
+        >>> torch.zeros(2, 3).shape
+        torch.Size([2, 3])
+        """
         return Size(self.payload.shape)
 
     @property
     def ndim(self) -> int:
+        """The number of dims; 0 for a single number.
+
+        >>> torch.zeros(2, 3).ndim, torch.tensor(1.0).ndim
+        (2, 0)
+        """
         return self.payload.ndim  # type: ignore[no-any-return]
 
     @property
     def dtype(self) -> Any:
+        """The type of the entries, a `torch.dtype`.
+
+        >>> torch.tensor([1, 2]).dtype, torch.tensor([1., 2.]).dtype
+        (torch.int64, torch.float32)
+        """
         return dtypes.of(self.payload.dtype)
 
     @property
@@ -273,23 +353,41 @@ class Tensor(TensorMethods):
         return self.version[0]
 
     def is_inference(self) -> bool:
-        """True for a tensor made in inference mode: it counts no writes, and cannot be saved for backward."""
+        """True for a tensor made in inference mode: it counts no writes, and cannot be saved for backward.
+
+        >>> with torch.inference_mode():
+        ...     x = torch.ones(2)
+        >>> x.is_inference()
+        True
+        """
         return type(self.version) is Untracked
 
     def writable_array(self) -> Any:
-        """The payload as an array that can be written to and looked into; a 0-d scalar becomes a 0-d array, once."""
+        """The payload as an array that can be written to and looked into; a 0-d scalar becomes a 0-d array, once.
+
+        >>> torch.tensor(1.0).sum().writable_array().shape
+        ()
+        """
         if isinstance(self.payload, np.generic):
             self.payload = np.array(self.payload)
         return self.payload
 
     def numbers(self) -> np.ndarray[Any, Any]:
-        """The numbers, for computing what has no derivative. Inside vmap one sample has none, and this raises."""
+        """The numbers, for computing what has no derivative. Inside vmap one sample has none, and this raises.
+
+        >>> torch.tensor([1., 2.]).numbers()
+        array([1., 2.], dtype=float32)
+        """
         if modes.tracer is not None:
             modes.tracer.looked(self)
         return np.asarray(self.payload)
 
     def all_numbers(self, low: Any = None, high: Any = None) -> np.ndarray[Any, Any]:
-        """The numbers, for checking values: inside vmap those of all samples. low, high: all is well if they are in [low, high)."""
+        """The numbers, for checking values: inside vmap those of all samples. low, high: all is well if they are in [low, high).
+
+        >>> torch.tensor([1., 2.]).all_numbers()
+        array([1., 2.], dtype=float32)
+        """
         if modes.tracer is not None:
             modes.tracer.looked(self, low, high)
         return np.asarray(self.payload)

@@ -9,10 +9,10 @@ from typing import Any
 class TensorMethods:
     @property
     def H(self) -> Tensor:
-        """The transpose of a matrix (its conjugate, too, were there complex numbers)."""
+        """The transpose of a matrix (its conjugate, too, were there complex numbers). Raises RuntimeError for more than two dims."""
     @property
     def T(self) -> Tensor:
-        """The dims in reverse order."""
+        """The transpose of a matrix: the dims in reverse order. Warns for other tensors than matrices."""
     def __abs__(self, *, out: Any = None) -> Tensor:
         """Absolute value; the gradient at 0 is 0. Entry by entry; result of the same shape."""
     def __add__(self, other: Any) -> Tensor:
@@ -192,41 +192,56 @@ class TensorMethods:
     def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """`add`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addbmm(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
-        """beta * input + alpha * the sum of all products in two stacks."""
+        """beta * input + alpha * the sum of all products in two stacks.
+
+        Shapes: input broadcasts to (n, m); batch1 (B, n, k); batch2 (B, k, m).
+        """
     def addbmm_(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """`addbmm`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addcdiv(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-        """input + value * tensor1 / tensor2. Raises RuntimeError for a quotient of integers."""
+        """input + value * tensor1 / tensor2. Shapes broadcast. Raises RuntimeError for a quotient of integers."""
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
         """`addcdiv`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addcmul(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-        """input + value * tensor1 * tensor2."""
+        """input + value * tensor1 * tensor2. Shapes broadcast."""
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
         """`addcmul`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addmm(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
-        """beta * input + alpha * (mat1 @ mat2)."""
+        """beta * input + alpha * (mat1 @ mat2).
+
+        Shapes: input broadcasts to (n, m); mat1 (n, k); mat2 (k, m).
+        """
     def addmm_(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """`addmm`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addmv(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
-        """beta * input + alpha * (mat @ vec)."""
+        """beta * input + alpha * (mat @ vec).
+
+        Shapes: input broadcasts to (n,); mat (n, k); vec (k,).
+        """
     def addmv_(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """`addmv`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def addr(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
-        """beta * input + alpha * outer(vec1, vec2)."""
+        """beta * input + alpha * outer(vec1, vec2).
+
+        Shapes: input broadcasts to (n, m); vec1 (n,); vec2 (m,).
+        """
     def addr_(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """`addr`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def adjoint(self) -> Tensor:
-        """The last two dims swapped (and conjugated, were there complex numbers)."""
+        """The last two dims swapped (and conjugated, were there complex numbers).
+
+        Shapes: (..., n, m) gives (..., m, n). Raises RuntimeError for fewer than two dims.
+        """
     def all(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
         """Whether every entry is nonzero (as uint8 for uint8)."""
     def allclose(self, other: Tensor, rtol: _float = 1e-05, atol: _float = 1e-08, equal_nan: _bool = False) -> _bool:
-        """Whether |input - other| <= atol + rtol * |other| everywhere."""
+        """Whether |input - other| <= atol + rtol * |other| everywhere. Raises RuntimeError for different dtypes."""
     def amax(self, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False) -> Tensor:
-        """The largest entries along dim(s); ties share the gradient."""
+        """The largest entries along dim(s); ties share the gradient. Raises RuntimeError for an empty tensor, IndexError for an empty dim."""
     def amin(self, dim: _int | Sequence[_int] | None = (), keepdim: _bool = False) -> Tensor:
-        """The smallest entries along dim(s); ties share the gradient."""
+        """The smallest entries along dim(s); ties share the gradient. Raises RuntimeError for an empty tensor, IndexError for an empty dim."""
     def aminmax(self, *, dim: _int | None = None, keepdim: _bool = False) -> Any:
-        """(min, max), of all entries or along dim. Ties share the gradient."""
+        """(min, max), of all entries or along dim. Ties share the gradient. Raises RuntimeError for an empty tensor."""
     def angle(self, *, out: Any = None) -> Tensor:
         """0 for positive numbers, pi for negative ones. Entry by entry; result of the same shape."""
     def any(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False) -> Tensor:
@@ -271,7 +286,10 @@ class TensorMethods:
         Shapes: the result has the input's; int64.
         """
     def argwhere(self) -> Tensor:
-        """The places of the entries that are not zero, as rows of indices."""
+        """The places of the entries that are not zero, as rows of indices.
+
+        Shapes: (k, D) for k such entries of a tensor of D dims; int64.
+        """
     def as_strided(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
         """A view of the memory: entry [i, j] lies at storage_offset + i * stride[0] + j * stride[1], counted in entries."""
     def as_strided_(self, size: Sequence[_int], stride: Sequence[_int], storage_offset: _int | None = None) -> Tensor:
@@ -305,13 +323,16 @@ class TensorMethods:
     def backward(self, gradient: Any = None, retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None:
         """Add to `.grad` of every leaf below this tensor the gradient of this tensor; weighted by `gradient` if it is no scalar."""
     def baddbmm(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
-        """beta * input + alpha * bmm(batch1, batch2)."""
+        """beta * input + alpha * bmm(batch1, batch2).
+
+        Shapes: input broadcasts to (B, n, m); batch1 (B, n, k); batch2 (B, k, m).
+        """
     def baddbmm_(self, *factors: Any, beta: Any = 1, alpha: Any = 1, **named: Any) -> Tensor:
         """`baddbmm`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def bernoulli(self, p: _float | None = None, *, generator: Any = None) -> Tensor:
         """1 with the probability given by each entry (or by p), else 0; of the shape and dtype of input."""
     def bernoulli_(self, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-        """Fill with 1 with probability p (a number, or a tensor that broadcasts), else 0."""
+        """Fill with 1 with probability p (a number, or a tensor that broadcasts), else 0. Raises RuntimeError for p outside of [0, 1]."""
     def bfloat16(self, memory_format: Any = None) -> Tensor:
         """This tensor in bfloat16; itself if it is."""
     def bincount(self, weights: Tensor | None = None, minlength: _int = 0) -> Tensor:
@@ -349,7 +370,7 @@ class TensorMethods:
     def byte(self, memory_format: Any = None) -> Tensor:
         """This tensor in uint8; itself if it is."""
     def cauchy_(self, median: _float = 0.0, sigma: _float = 1.0, *, generator: Any = None) -> Tensor:
-        """Fill with numbers of a Cauchy distribution: median, and half the width between the quartiles."""
+        """Fill with numbers of a Cauchy distribution: median, and half the width between the quartiles. Raises RuntimeError for sigma <= 0."""
     def ceil(self, *, out: Any = None) -> Tensor:
         """The smallest integer not below. Entry by entry; result of the same shape."""
     def ceil_(self) -> Tensor:
@@ -366,7 +387,7 @@ class TensorMethods:
     def cholesky_solve(self, L: Tensor, upper: _bool = False, *, out: Any = None) -> Tensor:
         """X with A @ X = B, from the Cholesky factor of A.
 
-        Shapes: B and the result (..., n, k); L (..., n, n).
+        Shapes: B and the result (..., n, k); L (..., n, n). Raises RuntimeError for shapes that do not fit.
         """
     def chunk(self, chunks: _int, dim: _int = 0) -> tuple[Tensor, ...]:
         """Cut along a dim into at most so many pieces of equal length (the last may be shorter)."""
@@ -403,7 +424,10 @@ class TensorMethods:
     def copysign_(self, other: Any) -> Tensor:
         """`copysign`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def corrcoef(self) -> Tensor:
-        """The matrix of correlation coefficients of variables (rows) over observations (columns), within [-1, 1]."""
+        """The matrix of correlation coefficients of variables (rows) over observations (columns), within [-1, 1].
+
+        Shapes: input (V, N), or (N,); result (V, V), or (). Raises RuntimeError for more dims.
+        """
     def cos(self, *, out: Any = None) -> Tensor:
         """Cosine of radians. Entry by entry; result of the same shape."""
     def cos_(self) -> Tensor:
@@ -415,7 +439,11 @@ class TensorMethods:
     def count_nonzero(self, dim: _int | Sequence[_int] | None = None) -> Tensor:
         """How many entries are not zero."""
     def cov(self, *, correction: _int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-        """The covariance matrix of variables (rows) over observations (columns), weighted by how often and how much they count."""
+        """The covariance matrix of variables (rows) over observations (columns), weighted by how often and how much they count.
+
+        Shapes: input (V, N) for V variables and N observations, or (N,); result (V, V) or (). Raises RuntimeError for more dims, bools, and
+        weights that do not fit.
+        """
     def cpu(self) -> Tensor:
         """This tensor: it is on the CPU."""
     def cross(self, other: Tensor, dim: _int | None = None) -> Tensor:
@@ -461,17 +489,32 @@ class TensorMethods:
     def device(self) -> _device:
         ...
     def diag(self, diagonal: _int = 0) -> Tensor:
-        """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros."""
+        """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros. Raises RuntimeError for other dims."""
     def diag_embed(self, offset: _int = 0, dim1: _int = -2, dim2: _int = -1) -> Tensor:
-        """The last dim on the diagonals of matrices of zeros, which stand in dim1 and dim2 of the result."""
+        """The last dim on the diagonals of matrices of zeros, which stand in dim1 and dim2 of the result.
+
+        Shapes: (..., n) gives (..., n, n), longer by |offset|. Raises RuntimeError if the two dims are one.
+        """
     def diagflat(self, offset: _int = 0) -> Tensor:
-        """All entries on the diagonal of a matrix of zeros."""
+        """All entries on the diagonal of a matrix of zeros.
+
+        Shapes: n entries give (n, n), longer by |offset|.
+        """
     def diagonal(self, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-        """The diagonal along two dims, as the last dim of a view."""
+        """The diagonal along two dims, as the last dim of a view. Raises RuntimeError if the two are one.
+
+        Shapes: (n, m, ...) gives (..., min(n, m)), less with an offset.
+        """
     def diagonal_scatter(self, src: Tensor, offset: _int = 0, dim1: _int = 0, dim2: _int = 1) -> Tensor:
-        """input with src on the diagonal of two dims."""
+        """input with src on the diagonal of two dims.
+
+        Shapes: src as the diagonal, (..., k). Raises RuntimeError for another shape.
+        """
     def diff(self, n: _int = 1, dim: _int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
-        """The differences between neighbours along dim, n times over; of bools, whether they differ."""
+        """The differences between neighbours along dim, n times over; of bools, whether they differ.
+
+        Shapes: (..., n, ...) gives (..., n - 1, ...) for each time. Raises RuntimeError for a 0-d tensor, and for a negative n.
+        """
     def digamma(self, *, out: Any = None) -> Tensor:
         """Derivative of lgamma. Entry by entry; result of the same shape."""
     def digamma_(self) -> Tensor:
@@ -504,7 +547,7 @@ class TensorMethods:
     def eq_(self, other: Any) -> Tensor:
         """`eq`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def equal(self, other: Tensor) -> _bool:
-        """Whether two tensors have the same shape and the same entries."""
+        """Whether two tensors have the same shape and the same entries, as one bool. Entry by entry it is `eq`."""
     def erf(self, *, out: Any = None) -> Tensor:
         """The error function. Entry by entry; result of the same shape."""
     def erf_(self) -> Tensor:
@@ -534,9 +577,9 @@ class TensorMethods:
     def expm1_(self) -> Tensor:
         """`expm1`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def exponential_(self, lambd: _float = 1.0, *, generator: Any = None) -> Tensor:
-        """Fill with waiting times at a rate of lambd: mean 1 / lambd."""
+        """Fill with waiting times at a rate of lambd: mean 1 / lambd. Raises RuntimeError for lambd <= 0."""
     def fill_(self, value: Any) -> Tensor:
-        """Write one number into every entry."""
+        """Write one number into every entry. Raises RuntimeError for a tensor with dims, TypeError for anything but a number."""
     def fill_diagonal_(self, fill_value: Any, wrap: _bool = False) -> Tensor:
         """Write one number where all indices are equal; with `wrap` again below, where a tall matrix goes on."""
     def fix(self, *, out: Any = None) -> Tensor:
@@ -546,7 +589,7 @@ class TensorMethods:
     def flatten(self, start_dim: _int = 0, end_dim: _int = -1) -> Tensor:
         """Join the dims from start_dim to end_dim into one.
 
-        Shapes: (a, b, c, d) with dims 1 to 2 gives (a, b * c, d).
+        Shapes: (a, b, c, d) with dims 1 to 2 gives (a, b * c, d). Raises RuntimeError if start_dim comes after end_dim.
         """
     def flip(self, *order: Any, dims: Any = None) -> Tensor:
         """Reverse the order along dims (a copy).
@@ -554,9 +597,9 @@ class TensorMethods:
         Shapes: the result has the input's.
         """
     def fliplr(self) -> Tensor:
-        """Left and right exchanged: flip(1)."""
+        """Left and right exchanged: flip(1). Raises RuntimeError for fewer than two dims."""
     def flipud(self) -> Tensor:
-        """Top and bottom exchanged: flip(0)."""
+        """Top and bottom exchanged: flip(0). Raises RuntimeError for a 0-d tensor."""
     def float(self, memory_format: Any = None) -> Tensor:
         """This tensor in float32; itself if it is."""
     def float_power(self, exponent: Any) -> Tensor:
@@ -584,11 +627,12 @@ class TensorMethods:
     def frac_(self) -> Tensor:
         """`frac`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def frexp(self) -> Any:
-        """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent."""
+        """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent. Raises RuntimeError for integers."""
     def gather(self, dim: _int, index: Tensor) -> Tensor:
         """out[i][j] = input[index[i][j]][j] for dim 0, and so on: one entry picked along dim for each entry of index.
 
         Shapes: index has as many dims as input, and is no longer in the other dims; the result has its shape.
+        Raises RuntimeError for an index of another number of dims, or longer than the input.
         """
     def gcd(self, other: Any, *, out: Any = None) -> Tensor:
         """Greatest common divisor. Integers and bools only. Entry by entry; shapes broadcast."""
@@ -606,7 +650,7 @@ class TensorMethods:
         Shapes: input and a (..., m, n); tau (..., min(m, n)).
         """
     def ger(self, vec2: Tensor) -> Tensor:
-        """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
+        """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m). Raises RuntimeError for anything but a vector."""
     def get_device(self) -> _int:
         """-1: the number of the CPU."""
     @property
@@ -663,15 +707,25 @@ class TensorMethods:
     def imag(self) -> Tensor:
         """Raises RuntimeError: all numbers here are real."""
     def index_add(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-        """input with the slices of source added where a 1-d index says along dim."""
+        """input with the slices of source added where a 1-d index says along dim.
+
+        Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises IndexError for an index out of bounds, RuntimeError for shapes or
+        dtypes that do not fit.
+        """
     def index_add_(self, dim: _int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
         """`index_add`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def index_copy(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
-        """input with the slices of source in place of those that a 1-d index lists along dim."""
+        """input with the slices of source in place of those that a 1-d index lists along dim.
+
+        Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises RuntimeError for an index that is not int64.
+        """
     def index_copy_(self, dim: _int, index: Tensor, source: Tensor) -> Tensor:
         """`index_copy`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def index_fill(self, dim: _int, index: Tensor, value: Any) -> Tensor:
-        """input with one number in all the slices that a 1-d index lists along dim."""
+        """input with one number in all the slices that a 1-d index lists along dim.
+
+        Shapes: input (..., n, ...); index (k,). Raises IndexError for an index out of bounds.
+        """
     def index_fill_(self, dim: _int, index: Tensor, value: Any) -> Tensor:
         """`index_fill`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def index_put(self, indices: Sequence[Any], values: Tensor, accumulate: _bool = False) -> Tensor:
@@ -679,11 +733,17 @@ class TensorMethods:
     def index_put_(self, indices: Sequence[Any], values: Tensor, accumulate: _bool = False) -> Tensor:
         """`index_put`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def index_reduce(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
-        """input with the slices of source that a 1-d index sends to a place combined by "prod", "mean", "amax" or "amin"."""
+        """input with the slices of source that a 1-d index sends to a place combined by "prod", "mean", "amax" or "amin".
+
+        Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises RuntimeError for another reduce.
+        """
     def index_reduce_(self, dim: _int, index: Tensor, source: Tensor, reduce: str, *, include_self: _bool = True) -> Tensor:
         """`index_reduce`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def index_select(self, dim: _int, index: Tensor) -> Tensor:
-        """The slices of a dim that a 1-d index lists, in its order."""
+        """The slices of a dim that a 1-d index lists, in its order.
+
+        Shapes: (..., n, ...) and index (k,) give (..., k, ...). Raises IndexError for an index out of bounds.
+        """
     def inner(self, other: Tensor) -> Tensor:
         """Sums of products along the last dims: (..., k), (..., k) -> (..., ...). With a number, the product."""
     def int(self, memory_format: Any = None) -> Tensor:
@@ -739,7 +799,7 @@ class TensorMethods:
     def isnan(self, *, out: Any = None) -> Tensor:
         """Whether an entry is nan. Entry by entry; result of the same shape."""
     def isneginf(self) -> Tensor:
-        """Whether an entry is -inf."""
+        """Whether an entry is -inf. A bool for each entry."""
     def isposinf(self) -> Tensor:
         """Whether an entry is inf."""
     def isreal(self) -> Tensor:
@@ -750,9 +810,12 @@ class TensorMethods:
     def itemsize(self) -> _int:
         ...
     def kron(self, other: Tensor) -> Tensor:
-        """The Kronecker product: every entry of input times the whole of other."""
+        """The Kronecker product: every entry of input times the whole of other.
+
+        Shapes: (n, m) and (k, l) give (n * k, m * l).
+        """
     def kthvalue(self, k: _int, dim: _int = -1, keepdim: _bool = False) -> Any:
-        """The k-th smallest entry along dim (k from 1), and where it is."""
+        """The k-th smallest entry along dim (k from 1), and where it is. Raises RuntimeError for a k out of range."""
     @property
     def layout(self) -> Tensor:
         ...
@@ -801,7 +864,7 @@ class TensorMethods:
     def log_(self) -> Tensor:
         """`log`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def log_normal_(self, mean: _float = 1.0, std: _float = 2.0, *, generator: Any = None) -> Tensor:
-        """Fill with numbers whose logarithm is normal with this mean and standard deviation."""
+        """Fill with numbers whose logarithm is normal with this mean and standard deviation. Raises RuntimeError for std <= 0."""
     def log_softmax(self, dim: _int, *, dtype: Any = None) -> Tensor:
         """log(softmax(input)) along dim, without losing small probabilities.
 
@@ -852,10 +915,16 @@ class TensorMethods:
         """`linalg.lu_solve` with the arguments in their older order: X with A @ X = b."""
     @property
     def mH(self) -> Tensor:
-        """The last two dims swapped (and conjugated, were there complex numbers)."""
+        """The last two dims swapped (and conjugated, were there complex numbers), as `mT`.
+
+        Shapes: (..., n, m) gives (..., m, n). Raises RuntimeError for a vector.
+        """
     @property
     def mT(self) -> Tensor:
-        """The last two dims swapped."""
+        """The last two dims swapped. Raises RuntimeError for a vector.
+
+        Shapes: (..., n, m) gives (..., m, n).
+        """
     def map_(self, other: Tensor, callable: Callable[[Any], Any]) -> Tensor:
         """Replace each number by callable(number, number of other), one by one. Raises RuntimeError if this requires grad."""
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
@@ -867,7 +936,10 @@ class TensorMethods:
     def masked_scatter_(self, mask: Tensor, source: Tensor) -> Tensor:
         """`masked_scatter`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def masked_select(self, mask: Tensor) -> Tensor:
-        """The entries where the boolean mask holds, in one dim."""
+        """The entries where the boolean mask holds, in one dim.
+
+        Shapes: (k,) for k entries that hold. Raises RuntimeError for a mask that is not bool.
+        """
     def matmul(self, other: Tensor) -> Tensor:
         """The matrix product; vectors are taken as a row on the left, a column on the right; leading dims broadcast.
 
@@ -922,7 +994,7 @@ class TensorMethods:
     def mv(self, other: Tensor) -> Tensor:
         """The product of a matrix and a vector. Shapes: (n, k) @ (k,) -> (n,)."""
     def mvlgamma(self, p: _int) -> Tensor:
-        """The logarithm of the p-dimensional gamma function: a sum of lgamma at input, input - 1/2, ..., (p of them)."""
+        """The logarithm of the p-dimensional gamma function: p (p - 1) / 4 log(pi), plus lgamma at input, input - 1/2, ... (p of them)."""
     def mvlgamma_(self, p: _int) -> Tensor:
         """`mvlgamma`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     name: None
@@ -942,7 +1014,7 @@ class TensorMethods:
     def narrow(self, dim: _int, start: Any, length: _int) -> Tensor:
         """`length` entries of a dim from `start` on: a view."""
     def narrow_copy(self, dim: _int, start: Any, length: _int) -> Tensor:
-        """A copy of what `narrow` shows."""
+        """`narrow`, whose result is a copy and no view."""
     @property
     def nbytes(self) -> _int:
         ...
@@ -983,11 +1055,14 @@ class TensorMethods:
     def nonzero(self, *, as_tuple: _bool = False) -> Any:
         """The indices of the entries that are not zero: (count, ndim), or one index tensor for each dim."""
     def nonzero_static(self, *, size: _int, fill_value: _int = -1) -> Tensor:
-        """The first `size` places of entries that are not zero, as rows of indices; filled up with fill_value."""
+        """The first `size` places of entries that are not zero, as rows of indices; filled up with fill_value.
+
+        Shapes: (size, D) for a tensor of D dims; int64.
+        """
     def norm(self, p: Any = 2, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
         """The p-norm of all entries, or along dim(s): p is a number, inf, -inf, "fro" (2), or "nuc" for matrices."""
     def normal_(self, mean: _float = 0.0, std: _float = 1.0, *, generator: Any = None) -> Tensor:
-        """Fill with normal numbers."""
+        """Fill with normal numbers. Raises RuntimeError for std < 0."""
     def not_equal(self, other: Any, *, out: Any = None) -> Tensor:
         """Whether different. Entry by entry; shapes broadcast, dtypes promote."""
     def not_equal_(self, other: Any) -> Tensor:
@@ -995,19 +1070,20 @@ class TensorMethods:
     def numel(self) -> _int:
         """The number of entries."""
     def numpy(self, *, force: _bool = False) -> Any:
-        """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad, unless in no_grad."""
+        """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad, unless in no_grad or if forced."""
     def orgqr(self, tau: Tensor, *, out: Any = None) -> Tensor:
         """The first columns of a product of reflections: what `geqrf` gives, as an orthonormal matrix.
 
-        Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n.
+        Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n. Raises RuntimeError for shapes or dtypes that do not fit.
         """
     def ormqr(self, tau: Tensor, other: Tensor, left: _bool = True, transpose: _bool = False, *, out: Any = None) -> Tensor:
         """The product of `other` with the whole Q of the reflections that `geqrf` gives, from the left or the right.
 
         Shapes: input (..., m, k); tau (..., k); other and the result (..., m, n), or (..., n, m) if not left.
+        Raises RuntimeError for shapes that do not fit.
         """
     def outer(self, vec2: Tensor) -> Tensor:
-        """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m)."""
+        """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m). Raises RuntimeError for anything but a vector."""
     @property
     def output_nr(self) -> Tensor:
         ...
@@ -1021,7 +1097,7 @@ class TensorMethods:
     def pinverse(self, rcond: _float = 1e-15) -> Tensor:
         """`linalg.pinv` under its older name: singular values below rcond times the largest count as zero."""
     def polygamma(self, input: Any) -> Tensor:
-        """The n-th derivative of digamma. As a method the tensor comes first: x.polygamma(n)."""
+        """The n-th derivative of digamma. As a method the tensor comes first: x.polygamma(n). Raises RuntimeError for negative n."""
     def polygamma_(self, input: Any) -> Tensor:
         """`polygamma`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def positive(self) -> Tensor:
@@ -1073,7 +1149,10 @@ class TensorMethods:
     def renorm_(self, p: _float, dim: _int, maxnorm: _float) -> Tensor:
         """`renorm`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def repeat(self, *times: Any, repeats: Any = None) -> Tensor:
-        """Copies of the whole tensor side by side, so many along each dim; more numbers than dims put new dims in front."""
+        """Copies of the whole tensor side by side, so many along each dim; more numbers than dims put new dims in front.
+
+        Shapes: (n,) repeated (k, l) times gives (k, n * l). Raises RuntimeError for fewer numbers than dims.
+        """
     def repeat_interleave(self, repeats: Any = None, dim: _int | None = None, *, output_size: _int | None = None) -> Tensor:
         """Each entry so many times in a row, along dim or over the flattened tensor; a tensor of counts alone gives the indices."""
     def reshape(self, *sizes: Any, shape: Any = None) -> Tensor:
@@ -1118,7 +1197,10 @@ class TensorMethods:
     def select(self, dim: _int, index: _int) -> Tensor:
         """The slice at one index of a dim, which disappears: a view. Raises IndexError out of bounds."""
     def select_scatter(self, src: Tensor, dim: _int, index: _int) -> Tensor:
-        """input with src as the slice at one index of a dim."""
+        """input with src as the slice at one index of a dim.
+
+        Shapes: src as the slice, one dim fewer than input. Raises RuntimeError for another shape.
+        """
     def set_(self, source: Any = None, storage_offset: _int = 0, size: Any = None, stride: Any = None) -> Tensor:
         """Look into the memory of `source` from now on (into none without it), and forget the history: nothing can be
         differentiated through it.
@@ -1154,9 +1236,12 @@ class TensorMethods:
     def sinh_(self) -> Tensor:
         """`sinh`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def size(self, dim: _int | None = None) -> Any:
-        """The shape, or the length of one dim."""
+        """The shape, or the length of one dim. Raises IndexError for a dim that is not there."""
     def slice_scatter(self, src: Tensor, dim: _int = 0, start: Any = None, end: Any = None, step: _int = 1) -> Tensor:
-        """input with src in place of input[start:end:step] along a dim."""
+        """input with src in place of input[start:end:step] along a dim.
+
+        Shapes: src as input[start:end:step]. Raises RuntimeError for another shape.
+        """
     def slogdet(self) -> Any:
         """`linalg.slogdet` under its older name: (sign, logabsdet) of square matrices."""
     def softmax(self, dim: _int, *, dtype: Any = None) -> Tensor:
@@ -1172,7 +1257,7 @@ class TensorMethods:
     def sqrt_(self) -> Tensor:
         """`sqrt`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def square(self) -> Tensor:
-        """input * input. Entry by entry; result of the same shape."""
+        """input * input; its gradient is 2 * input. Entry by entry; result of the same shape."""
     def square_(self) -> Tensor:
         """`square`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def squeeze(self, dim: Any = None) -> Tensor:
@@ -1186,7 +1271,7 @@ class TensorMethods:
     def storage_offset(self) -> _int:
         """How many entries lie before this tensor's first one in the memory that it looks into."""
     def stride(self, dim: _int | None = None) -> Any:
-        """Steps between neighbours along each dim, counted in entries."""
+        """Steps between neighbours along each dim, counted in entries. Raises IndexError for a dim that is not there."""
     def sub(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """input - alpha * other. Shapes broadcast, dtypes promote."""
     def sub_(self, other: Any, *, alpha: Any = 1) -> Tensor:
@@ -1196,7 +1281,10 @@ class TensorMethods:
     def subtract_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """`sub`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def sum(self, dim: _int | Sequence[_int] | None = None, keepdim: _bool = False, *, dtype: Any = None) -> Tensor:
-        """The sum of all entries, or along dim(s). Integers and bools are summed as int64."""
+        """The sum of all entries, or along dim(s). Integers and bools are summed as int64.
+
+        Shapes: (n, m) along dim 0 gives (m,), or (1, m) with keepdim; so for all functions of this kind.
+        """
     def sum_to_size(self, *size: Any) -> Tensor:
         """The sum over the dims along which a tensor of this size would have been stretched to the input's shape."""
     def svd(self, some: _bool = True, compute_uv: _bool = True, *, out: Any = None) -> Any:
@@ -1243,9 +1331,9 @@ class TensorMethods:
     def tolist(self) -> Any:
         """Nested lists of Python numbers; a number for a 0-d tensor."""
     def topk(self, k: _int, dim: _int = -1, largest: _bool = True, sorted: _bool = True) -> Any:
-        """The k largest (or smallest) entries along dim, in order, and where they are."""
+        """The k largest (or smallest) entries along dim, in order, and where they are. Raises RuntimeError for a k out of range."""
     def trace(self) -> Tensor:
-        """The sum of the diagonal of a matrix."""
+        """The sum of the diagonal of a matrix. Raises RuntimeError for anything but a matrix."""
     def transpose(self, dim0: _int, dim1: _int) -> Tensor:
         """Swap two dims: a view.
 
@@ -1256,14 +1344,20 @@ class TensorMethods:
     def triangular_solve(self, A: Tensor, upper: _bool = True, transpose: _bool = False, unitriangular: _bool = False, *, out: Any = None) -> Any:
         """(X, A) with A @ X = b for a triangle A, or its transpose; `linalg.solve_triangular` is the newer way.
 
-        Shapes: A (..., n, n); b and X (..., n, k).
+        Shapes: A (..., n, n); b and X (..., n, k). Raises RuntimeError for a b of fewer than two dims.
         """
     def tril(self, diagonal: _int = 0) -> Tensor:
-        """The lower triangle of the matrices, zeros above."""
+        """The lower triangle of the matrices, zeros above. Raises RuntimeError for fewer than two dims.
+
+        Shapes: (..., n, m), as the result. `diagonal` moves the edge up.
+        """
     def tril_(self, diagonal: _int = 0) -> Tensor:
         """`tril`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def triu(self, diagonal: _int = 0) -> Tensor:
-        """The upper triangle of the matrices, zeros below."""
+        """The upper triangle of the matrices, zeros below. Raises RuntimeError for fewer than two dims.
+
+        Shapes: (..., n, m), as the result. `diagonal` moves the edge up.
+        """
     def triu_(self, diagonal: _int = 0) -> Tensor:
         """`triu`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def true_divide(self, other: Any, *, rounding_mode: str | None = None) -> Tensor:
@@ -1281,17 +1375,18 @@ class TensorMethods:
     def unbind(self, dim: _int = 0) -> tuple[Tensor, ...]:
         """The slices along a dim, which disappears.
 
-        Shapes: (n, ...) with dim 0 gives n views (...).
+        Shapes: (n, ...) with dim 0 gives n views (...). Raises IndexError for a 0-d tensor.
         """
     def unflatten(self, dim: _int, sizes: Sequence[_int]) -> Tensor:
-        """Split one dim into several; one of the sizes may be -1."""
+        """Split one dim into several; one of the sizes may be -1. Raises RuntimeError for sizes that do not multiply up."""
     def unfold(self, dimension: _int, size: _int, step: _int) -> Tensor:
         """Windows of `size` entries of one dim, `step` apart, in a new last dim: a view.
 
         Shapes: (..., n, ...) gives (..., (n - size) // step + 1, ..., size).
+        Raises RuntimeError for a size that is longer than the dim, and for step <= 0.
         """
     def uniform_(self, a: _float = 0.0, b: _float = 1.0, *, generator: Any = None, **named: _float) -> Tensor:
-        """Fill with uniform numbers from [a, b). PyTorch's names for the bounds, `from` and `to`, are taken too."""
+        """Fill with uniform numbers from [a, b). PyTorch's names for the bounds, `from` and `to`, are taken too. Raises RuntimeError for a > b."""
     def unique(self, sorted: _bool = True, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
         """The different entries in order, or the different slices along dim; on request where each entry went, and the counts."""
     def unique_consecutive(self, return_inverse: _bool = False, return_counts: _bool = False, dim: _int | None = None) -> Any:
@@ -1314,7 +1409,10 @@ class TensorMethods:
     def var(self, dim: Any = None, unbiased: _bool | None = None, keepdim: _bool = False, *, correction: _float | None = None) -> Any:
         """Variance over all entries or along dim(s), divided by n - correction (default 1)."""
     def vdot(self, other: Tensor) -> Tensor:
-        """The sum of the products of two vectors (dot, where there are no complex numbers)."""
+        """The sum of the products of two vectors (dot, where there are no complex numbers).
+
+        Shapes: (n,), (n,) -> ().
+        """
     def view(self, *shape: Any, size: Any = None) -> Tensor:
         """The same memory in another shape, or read as another dtype. Raises RuntimeError if that needs a copy: then use reshape()."""
     def view_as(self, other: Tensor) -> Tensor:

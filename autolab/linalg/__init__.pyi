@@ -18,7 +18,7 @@ def cholesky_ex(A: Tensor, *, upper: bool = False, check_errors: bool = False, o
 def cond(A: Tensor, p: Any = None, *, out: Any = None) -> Tensor:
     """How much solving with A enlarges errors: the norm of A times the norm of its inverse; inf for singular matrices.
 
-    Shapes: A (..., n, n), or (..., m, n) for p None, 2 or -2; result (...).
+    Shapes: A (..., n, n), or (..., m, n) for p None, 2 or -2; result (...). Raises RuntimeError for another norm.
     """
 def cross(input: Tensor, other: Tensor, *, dim: int = -1, out: Any = None) -> Tensor:
     """The vector product along a dim of length 3; the other dims broadcast.
@@ -42,6 +42,7 @@ def eigh(A: Tensor, UPLO: str = 'L', *, out: Any = None) -> Any:
 
     Shapes: A (..., n, n); eigenvalues (..., n), ascending; eigenvectors (..., n, n), in columns.
     An eigenvector is known up to its sign; its gradient is infinite where two eigenvalues are equal.
+    Raises RuntimeError for another UPLO.
     """
 def eigvals(A: Tensor, *, out: Any = None) -> Any:
     """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here."""
@@ -53,7 +54,7 @@ def eigvalsh(A: Tensor, UPLO: str = 'L', *, out: Any = None) -> Tensor:
 def householder_product(A: Tensor, tau: Tensor, *, out: Any = None) -> Tensor:
     """The first columns of a product of reflections: what `geqrf` gives, as an orthonormal matrix.
 
-    Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n.
+    Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n. Raises RuntimeError for shapes or dtypes that do not fit.
     """
 def inv(A: Tensor, *, out: Any = None) -> Tensor:
     """The inverse of square matrices. To solve A @ X = B, `solve` is faster and more exact.
@@ -70,7 +71,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
     Shapes: A (..., m, n); B (..., m, k); solution (..., n, k); residuals (..., k), the sums of squares; rank (...) int64.
     Only the solution and the residuals have a gradient. The residuals are given for more rows than columns and full rank;
-    the singular values for the drivers "gelsd" and "gelss".
+    the singular values for the drivers "gelsd" and "gelss". Raises RuntimeError for shapes that do not fit, and for another driver.
     """
 def lu(A: Tensor, *, pivot: bool = True, out: Any = None) -> Any:
     """(P, L, U) with A = P @ L @ U: a permutation, ones on the diagonal and nothing above it, nothing below it.
@@ -92,6 +93,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     """X with A @ X = B (X @ A = B if not left; the transpose of A if adjoint), from `lu_factor`.
 
     Shapes: LU (..., n, n); pivots (..., n) int32; B and the result (..., n, k).
+    Raises RuntimeError for shapes that do not fit, and for pivots that are not int32.
     """
 def matmul(input: Tensor, other: Tensor, *, out: Any = None) -> Tensor:
     """The matrix product; vectors are taken as a row on the left, a column on the right; leading dims broadcast.
@@ -107,6 +109,7 @@ def matrix_norm(A: Tensor, ord: Any = 'fro', dim: Any = (-2, -1), keepdim: bool 
     """A norm of the matrices in two dims, by its order.
 
     Shapes: A (..., m, n); result (...), or (..., 1, 1) if keepdim.
+    Raises RuntimeError for fewer than two dims, for dims that are equal, and for another order.
     """
 def matrix_power(A: Tensor, n: int, *, out: Any = None) -> Tensor:
     """A times itself, n factors, by squaring; for negative n the inverse's. Raises LinAlgError if that does not exist.
@@ -122,11 +125,12 @@ def multi_dot(tensors: Sequence[Tensor], *, out: Any = None) -> Tensor:
     """The product of two or more matrices in the cheapest order; the first and the last may be vectors.
 
     Shapes: (m, n), (n, k) ... (p, q) give (m, q); a vector as the first or last leaves out m or q.
+    Raises RuntimeError for shapes or dtypes that do not fit.
     """
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None, out: Any = None) -> Tensor:
     """A matrix norm for two dims or a word as order, a vector norm otherwise; without ord the root of the sum of all squares.
 
-    Shapes: A of any shape; result without dim(s), or with length 1 there if keepdim.
+    Shapes: A of any shape; result without dim(s), or with length 1 there if keepdim. Raises RuntimeError for more than two dims.
     """
 def pinv(A: Tensor, rtol: Any = None, *, atol: Any = None, hermitian: bool = False, rcond: Any = None, out: Any = None) -> Tensor:
     """The pseudo-inverse (Moore and Penrose): singular values up to max(atol, rtol * the largest) count as zero.
@@ -137,7 +141,7 @@ def qr(A: Tensor, mode: str = 'reduced', *, out: Any = None) -> Any:
     """(Q, R) with A = Q @ R: orthonormal columns and an upper triangle. mode "complete" makes Q square, "r" gives R alone.
 
     Shapes, with k = min(m, n): A (..., m, n); Q (..., m, k); R (..., k, n).
-    The gradient of "complete" is known for no more rows than columns, that of "r" not at all.
+    The gradient of "complete" is known for no more rows than columns, that of "r" not at all. Raises RuntimeError for another mode.
     """
 def slogdet(A: Tensor, *, out: Any = None) -> Any:
     """(sign, logabsdet) of square matrices: the determinant is sign * exp(logabsdet), without overflow.
@@ -158,7 +162,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False, out: Any = None) -> Tensor:
     """X with A @ X = B (X @ A = B if not left) for the upper or lower triangle of A; if unitriangular, its diagonal is ones.
 
-    Shapes: A (..., n, n); B and the result (..., n, k).
+    Shapes: A (..., n, n); B and the result (..., n, k). Raises RuntimeError for shapes that do not fit.
     """
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None, out: Any = None) -> Any:
     """(U, S, Vh) with A = U @ diag(S) @ Vh: orthonormal columns, singular values descending, orthonormal rows.
@@ -196,4 +200,5 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     """The p-norm of all entries, or along dim(s): ord is a number, inf or -inf. The gradient at 0 is 0.
 
     Shapes: x of any shape; result without dim(s), or with length 1 there if keepdim.
+    Raises RuntimeError for no entries where the norm needs one, TypeError for an ord that is no number.
     """

@@ -11,7 +11,7 @@ from autolab.engine.tensor import Tensor, new_tensor
 from autolab.linalg.checks import eye, floats, matrix, named, run, square, zeros_info
 from autolab.linalg.solving import permutation, solve_triangular, unpack
 from autolab.rules import matrix as rows
-from autolab.torch_api import index, pointwise, reduce, shape
+from autolab.torch_api import diagonals, index, pointwise, reduce, shape
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
 
@@ -103,6 +103,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> Any:
 
     Shapes: A (..., n, n); eigenvalues (..., n), ascending; eigenvectors (..., n, n), in columns.
     An eigenvector is known up to its sign; its gradient is infinite where two eigenvalues are equal.
+    Raises RuntimeError for another UPLO.
 
     >>> torch.linalg.eigh(tensor([[2., 1.], [1., 2.]])).eigenvalues.round(decimals=4)
     tensor([1., 3.])
@@ -125,14 +126,26 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
 
 def eig(A: Tensor) -> Any:
-    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here."""
+    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here.
+
+    >>> torch.linalg.eig(torch.eye(2))
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: linalg.eig: the eigenvalues of a general matrix are complex, and there are no ...
+    """
     square(A, "linalg.eig")
     raise NotImplementedError("linalg.eig: the eigenvalues of a general matrix are complex, and there are no complex dtypes here. "
                               "For a symmetric matrix use linalg.eigh.")  # fmt: skip
 
 
 def eigvals(A: Tensor) -> Any:
-    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here."""
+    """Raises NotImplementedError: the eigenvalues of a general matrix are complex, and there are no complex numbers here.
+
+    >>> torch.linalg.eigvals(torch.eye(2))
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: linalg.eigvals: the eigenvalues of a general matrix are complex, and there are ...
+    """
     square(A, "linalg.eigvals")
     raise NotImplementedError("linalg.eigvals: the eigenvalues of a general matrix are complex, and there are no complex dtypes here. "
                               "For a symmetric matrix use linalg.eigvalsh.")  # fmt: skip
@@ -166,7 +179,7 @@ def qr(A: Tensor, mode: str = "reduced") -> Any:
     """(Q, R) with A = Q @ R: orthonormal columns and an upper triangle. mode "complete" makes Q square, "r" gives R alone.
 
     Shapes, with k = min(m, n): A (..., m, n); Q (..., m, k); R (..., k, n).
-    The gradient of "complete" is known for no more rows than columns, that of "r" not at all.
+    The gradient of "complete" is known for no more rows than columns, that of "r" not at all. Raises RuntimeError for another mode.
 
     >>> Q, R = torch.linalg.qr(tensor([[3., 1.], [4., 2.]]))
     >>> allclose(Q @ R, tensor([[3., 1.], [4., 2.]]))
@@ -224,7 +237,7 @@ def lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -
     k = min(A.shape[-2:])
     off = low - eye(A.shape[-2], A)[:, :k]
     LU = _packed(off, up)
-    return lu_factor_ex_result(LU, pivots, first_zero(shape.diagonal(up.detach(), 0, -2, -1)))
+    return lu_factor_ex_result(LU, pivots, first_zero(diagonals.diagonal(up.detach(), 0, -2, -1)))
 
 
 def first_zero(values: Tensor) -> Tensor:
@@ -259,7 +272,7 @@ def _triangles(A: Tensor, order: Tensor | None) -> tuple[Tensor, Tensor]:
     m, n = A.shape[-2:]
     k = min(m, n)
     both = run(rows.lu, A[..., :k, :k])
-    low, up = shape.tril(both, -1) + eye(k, A), shape.triu(both)
+    low, up = diagonals.tril(both, -1) + eye(k, A), diagonals.triu(both)
     if m > k:
         low = shape.cat([low, solve_triangular(up, A[..., k:, :], upper=True, left=False)], -2)
     if n > k:
@@ -288,6 +301,7 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     """(P, L, U) from the two results of `lu_factor`; empty tensors for what is not to be unpacked.
 
     Shapes, with k = min(m, n): LU_data (..., m, n); LU_pivots (..., k) int32; P (..., m, m); L (..., m, k); U (..., k, n).
+    Raises RuntimeError for pivots that are not int32.
 
     >>> torch.lu_unpack(*torch.linalg.lu_factor(tensor([[1., 2.], [4., 4.]]))).L
     tensor([[1.0000, 0.0000],
@@ -306,8 +320,8 @@ def lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpa
     P = permutation(unpack(LU_pivots, m), LU_data) if unpack_pivots else empty
     if not unpack_data:
         return lu_unpack_result(P, empty, empty)
-    low = shape.tril(LU_data[..., :k], -1) + eye(m, LU_data)[:, :k]
-    return lu_unpack_result(P, low, shape.triu(LU_data[..., :k, :]))
+    low = diagonals.tril(LU_data[..., :k], -1) + eye(m, LU_data)[:, :k]
+    return lu_unpack_result(P, low, diagonals.triu(LU_data[..., :k, :]))
 
 
 lu_unpack_result = named("lu_unpack", "P", "L", "U")
@@ -316,7 +330,7 @@ lu_unpack_result = named("lu_unpack", "P", "L", "U")
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first columns of a product of reflections: what `geqrf` gives, as an orthonormal matrix.
 
-    Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n.
+    Shapes: A and the result (..., m, n), m >= n; tau (..., k), k <= n. Raises RuntimeError for shapes or dtypes that do not fit.
 
     >>> Q = torch.linalg.householder_product(*torch.geqrf(tensor([[3., 1.], [4., 2.]])))
     >>> allclose(Q.mT @ Q, torch.eye(2), atol=1e-6)
@@ -343,7 +357,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
         raise RuntimeError(f"torch.linalg.householder_product: tau dtype {tau.dtype} does not match input dtype {A.dtype}")
     whole = eye(m, A)[:, :n]
     Q = shape.expand(whole, (*A.shape[:-2], m, n))
-    vectors = shape.tril(A, -1) + whole
+    vectors = diagonals.tril(A, -1) + whole
     if not tau.shape[-1]:
         return Q + A * 0
     for i in range(tau.shape[-1] - 1, -1, -1):

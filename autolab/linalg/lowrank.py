@@ -26,6 +26,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int = 2, M: Tensor | None =
     """(U, S, V) with A - M near U @ diag(S) @ V.mT, of rank q; the random numbers are those of `manual_seed`.
 
     Shapes: A and M (..., m, n); U (..., m, q); S (..., q); V (..., n, q).
+    The projection is that of Halko, Martinsson and Tropp (2009), algorithms 4.4 and 5.1.
 
     >>> torch.svd_lowrank(tensor([[1.], [2.]]) @ tensor([[2., 1.]]), q=1)[1].round(decimals=4)
     tensor([5.])
@@ -70,6 +71,10 @@ def lobpcg(
     With a positive definite B they solve A @ U = B @ U @ diag(E). k: 1, or as many as X has columns. PyTorch approaches them from the
     start X in `niter` rounds; here all eigenvalues are computed and k are kept, so that X and the settings of the rounds change nothing.
     Raises ValueError for matrices of fewer than 3k rows.
+
+    >>> E, U = torch.lobpcg(torch.diag(torch.tensor([1., 2., 3.])), largest=False)
+    >>> E
+    tensor([1.])
     """
     A = square(A, "lobpcg")
     k = (1 if X is None else X.shape[-1]) if k is None else k

@@ -14,7 +14,7 @@ from autolab.linalg.checks import eye, floats, matrix, run, square
 from autolab.linalg.factors import eigvalsh, svdvals
 from autolab.linalg.solving import inv
 from autolab.rules import matrix as rows
-from autolab.torch_api import joining, pointwise, products, reduce, shape
+from autolab.torch_api import diagonals, joining, pointwise, products, reduce, shape
 from autolab.torch_api.dims import axis_of, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import matmul
@@ -24,6 +24,7 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
     """The p-norm of all entries, or along dim(s): ord is a number, inf or -inf. The gradient at 0 is 0.
 
     Shapes: x of any shape; result without dim(s), or with length 1 there if keepdim.
+    Raises RuntimeError for no entries where the norm needs one, TypeError for an ord that is no number.
 
     >>> torch.linalg.vector_norm(tensor([3., -4.])), torch.linalg.vector_norm(tensor([3., -4.]), inf)
     (tensor(5.), tensor(4.))
@@ -51,6 +52,7 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
     and sum of a row of absolute values; -2, -1 and -inf the smallest.
 
     Shapes: A (..., m, n); result (...), or (..., 1, 1) if keepdim.
+    Raises RuntimeError for fewer than two dims, for dims that are equal, and for another order.
 
     >>> torch.linalg.matrix_norm(tensor([[1., -2.], [3., 4.]]), 1)
     tensor(6.)
@@ -89,7 +91,7 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool 
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """A matrix norm for two dims or a word as order, a vector norm otherwise; without ord the root of the sum of all squares.
 
-    Shapes: A of any shape; result without dim(s), or with length 1 there if keepdim.
+    Shapes: A of any shape; result without dim(s), or with length 1 there if keepdim. Raises RuntimeError for more than two dims.
 
     >>> torch.linalg.norm(tensor([[2., 0.], [0., 1.]])), torch.linalg.norm(tensor([[2., 0.], [0., 1.]]), "nuc")
     (tensor(2.2361), tensor(3.))
@@ -109,7 +111,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, 
 def cond(A: Tensor, p: Any = None) -> Tensor:
     """How much solving with A enlarges errors: the norm of A times the norm of its inverse; inf for singular matrices.
 
-    Shapes: A (..., n, n), or (..., m, n) for p None, 2 or -2; result (...).
+    Shapes: A (..., n, n), or (..., m, n) for p None, 2 or -2; result (...). Raises RuntimeError for another norm.
 
     >>> torch.linalg.cond(tensor([[1., 0.], [0., 100.]]))
     tensor(100.)
@@ -199,6 +201,7 @@ def multi_dot(tensors: Sequence[Tensor]) -> Tensor:
     """The product of two or more matrices in the cheapest order; the first and the last may be vectors.
 
     Shapes: (m, n), (n, k) ... (p, q) give (m, q); a vector as the first or last leaves out m or q.
+    Raises RuntimeError for shapes or dtypes that do not fit.
 
     >>> torch.linalg.multi_dot([ones(2, 3), ones(3, 4), ones(4)])
     tensor([12., 12.])
@@ -264,7 +267,7 @@ def diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
     >>> torch.linalg.diagonal(tensor([[1., 2.], [3., 4.]]))
     tensor([1., 4.])
     """
-    return shape.diagonal(A, offset, dim1, dim2)
+    return diagonals.diagonal(A, offset, dim1, dim2)
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:

@@ -44,6 +44,12 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> Any:
     """(U, S, V) with input = U @ diag(S) @ V.mT: V, where `linalg.svd` gives its transpose.
 
     Shapes, with k = min(m, n): input (..., m, n); U (..., m, k); S (..., k); V (..., n, k); square U and V if not some.
+
+    >>> U, S, V = torch.svd(torch.tensor([[0., 2.], [3., 0.]]))
+    >>> S
+    tensor([3., 2.])
+    >>> torch.allclose(U @ torch.diag(S) @ V.mT, torch.tensor([[0., 2.], [3., 0.]]))
+    True
     """
     U, S, Vh = run(rows.svd, matrix(input, "linalg.svd"), full_matrices=not some)
     if not compute_uv:
@@ -75,7 +81,11 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
 def triangular_solve(b: Tensor, A: Tensor, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     """(X, A) with A @ X = b for a triangle A, or its transpose; `linalg.solve_triangular` is the newer way.
 
-    Shapes: A (..., n, n); b and X (..., n, k).
+    Shapes: A (..., n, n); b and X (..., n, k). Raises RuntimeError for a b of fewer than two dims.
+
+    >>> torch.triangular_solve(torch.tensor([[2.], [3.]]), torch.tensor([[2., 0.], [1., 1.]]), upper=False).solution
+    tensor([[1.],
+            [2.]])
     """
     used = shape.transpose(square(A, "triangular_solve"), -2, -1) if transpose else square(A, "triangular_solve")
     if b.ndim < 2:
@@ -90,6 +100,11 @@ def geqrf(input: Tensor) -> Any:
     """(a, tau): R above the diagonal, and below it the reflections whose product is Q. It has no gradient.
 
     Shapes: input and a (..., m, n); tau (..., min(m, n)).
+
+    >>> A = torch.tensor([[3., 1.], [4., 2.]])
+    >>> a, tau = torch.geqrf(A)
+    >>> torch.allclose(torch.linalg.householder_product(a, tau) @ a.triu(), A, atol=1e-5)
+    True
     """
     h, tau = np.linalg.qr(np.asarray(matrix(input, "geqrf").numbers()), "raw")
     return geqrf_result(new_tensor(np.ascontiguousarray(h.mT)), new_tensor(tau))
@@ -100,6 +115,12 @@ def ormqr(input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpos
     """The product of `other` with the whole Q of the reflections that `geqrf` gives, from the left or the right.
 
     Shapes: input (..., m, k); tau (..., k); other and the result (..., m, n), or (..., n, m) if not left.
+    Raises RuntimeError for shapes that do not fit.
+
+    >>> A = torch.tensor([[3., 1.], [4., 2.]])
+    >>> a, tau = torch.geqrf(A)
+    >>> torch.allclose(torch.ormqr(a, tau, a.triu()), A, atol=1e-5)
+    True
     """
     for name, t in (("input", input), ("other", other)):
         if t.ndim < 2:

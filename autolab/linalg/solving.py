@@ -93,6 +93,9 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
     """(result, info) as from `solve`; info is 0, as a singular A raises LinAlgError here in any case.
 
     Shapes: A (..., n, n); B and result (..., n, k); info (...) int32.
+
+    >>> torch.linalg.solve_ex(tensor([[2., 0.], [1., 1.]]), tensor([2., 3.])).result
+    tensor([1., 2.])
     """
     return solve_ex_result(solve(A, B, left=left), zeros_info(A))
 
@@ -100,7 +103,7 @@ def solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = Fa
 def solve_triangular(A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Tensor:
     """X with A @ X = B (X @ A = B if not left) for the upper or lower triangle of A; if unitriangular, its diagonal is ones.
 
-    Shapes: A (..., n, n); B and the result (..., n, k).
+    Shapes: A (..., n, n); B and the result (..., n, k). Raises RuntimeError for shapes that do not fit.
 
     >>> torch.linalg.solve_triangular(tensor([[2., 0.], [1., 1.]]), tensor([[2.], [3.]]), upper=False)
     tensor([[1.],
@@ -150,7 +153,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
 
     Shapes: A (..., m, n); B (..., m, k); solution (..., n, k); residuals (..., k), the sums of squares; rank (...) int64.
     Only the solution and the residuals have a gradient. The residuals are given for more rows than columns and full rank;
-    the singular values for the drivers "gelsd" and "gelss".
+    the singular values for the drivers "gelsd" and "gelss". Raises RuntimeError for shapes that do not fit, and for another driver.
 
     >>> A, B = tensor([[1., 0.], [1., 1.], [1., 2.]]), tensor([[1.], [3.], [5.]])
     >>> torch.linalg.lstsq(A, B).solution.round(decimals=4)
@@ -234,7 +237,7 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
 def cholesky_solve(B: Tensor, L: Tensor, upper: bool = False) -> Tensor:
     """X with A @ X = B, from the Cholesky factor of A.
 
-    Shapes: B and the result (..., n, k); L (..., n, n).
+    Shapes: B and the result (..., n, k); L (..., n, n). Raises RuntimeError for shapes that do not fit.
 
     >>> torch.cholesky_solve(tensor([[2.], [3.]]), tensor([[2., 0.], [0., 1.]]))
     tensor([[0.5000],
@@ -280,6 +283,7 @@ def lu_solve(LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoin
     """X with A @ X = B (X @ A = B if not left; the transpose of A if adjoint), from `lu_factor`.
 
     Shapes: LU (..., n, n); pivots (..., n) int32; B and the result (..., n, k).
+    Raises RuntimeError for shapes that do not fit, and for pivots that are not int32.
 
     >>> torch.linalg.lu_solve(*torch.linalg.lu_factor(tensor([[2., 0.], [1., 1.]])), tensor([[2.], [3.]]))
     tensor([[1.],

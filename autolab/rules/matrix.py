@@ -13,7 +13,13 @@ from autolab.rules import lapack
 
 
 class LinAlgError(RuntimeError):
-    """A matrix that cannot be inverted, factored or solved with; the message says which and why."""
+    """A matrix that cannot be inverted, factored or solved with; the message says which and why.
+
+    >>> torch.linalg.inv(torch.zeros(2, 2))
+    Traceback (most recent call last):
+        ...
+    autolab.rules.matrix.LinAlgError: linalg.inv: The diagonal element 1 is zero, the inversion could ...
+    """
 
 
 def of_stacks(x, row, settings):

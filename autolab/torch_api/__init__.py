@@ -4,15 +4,15 @@ One file a family. A function says at its definition in which forms it is public
 """
 
 from autolab.torch_api import (
-    complex_numbers, creation, cumulative, dtype_info, generator, index, inplace, joining, layout, legacy_constructors, linalg, methods,
-    more_creation, pointwise, printing, products, random, reduce, scatter, settings, shape, sorting, special, storage, transposes,
-    view_copies, views,
+    comparisons, complex_numbers, creation, cumulative, diagonals, dtype_info, generator, index, inplace, joining, layout,
+    legacy_constructors, linalg, methods, more_creation, pointwise, printing, products, random, reduce, scatter, settings, shape,
+    sorting, special, storage, transposes, view_copies, views,
 )  # fmt: skip
 
 __all__ = [
-    "complex_numbers", "creation", "cumulative", "dtype_info", "generator", "index", "inplace", "joining", "layout",
-    "legacy_constructors", "linalg", "methods", "more_creation", "pointwise", "printing", "products", "random", "reduce", "scatter",
-    "settings", "shape", "sorting", "special", "storage", "transposes", "view_copies", "views",
+    "comparisons", "complex_numbers", "creation", "cumulative", "diagonals", "dtype_info", "generator", "index", "inplace", "joining",
+    "layout", "legacy_constructors", "linalg", "methods", "more_creation", "pointwise", "printing", "products", "random", "reduce",
+    "scatter", "settings", "shape", "sorting", "special", "storage", "transposes", "view_copies", "views",
 ]  # fmt: skip
 
 methods.bind()

@@ -185,7 +185,13 @@ def _entries(data: Any, dims: int, wanted: Any) -> Any:
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`data` as a tensor, sharing memory with an array or tensor where no conversion is needed."""
+    """`data` as a tensor, sharing memory with an array or tensor where no conversion is needed.
+
+    >>> a = torch.ones(2).numpy()
+    >>> torch.as_tensor(a)[0] = 5
+    >>> a
+    array([5., 1.], dtype=float32)
+    """
     if device is not None:
         require_cpu(device)
     if isinstance(data, Tensor):
@@ -194,7 +200,13 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor over the memory of an array: writing to one changes the other. Raises TypeError for other things."""
+    """A tensor over the memory of an array: writing to one changes the other. Raises TypeError for other things.
+
+    >>> a = torch.ones(2).numpy()
+    >>> torch.from_numpy(a)[0] = 5
+    >>> a
+    array([5., 1.], dtype=float32)
+    """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     dtypes.of(array.dtype)
@@ -202,7 +214,11 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of another library's array, through the array API's protocol. Raises AttributeError if it has none."""
+    """A tensor over the memory of another library's array, through the array API's protocol. Raises AttributeError if it has none.
+
+    >>> torch.from_dlpack(torch.ones(2).numpy())
+    tensor([1., 1.])
+    """
     if device is not None:
         require_cpu(device)
     if not hasattr(ext_tensor, "__dlpack__"):
@@ -216,7 +232,11 @@ def _floating(dtype: Any) -> Any:
 
 @public(creates=True)
 def empty(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Uninitialised memory of the given sizes."""
+    """Uninitialised memory of the given sizes: any numbers.
+
+    >>> empty(2, 3).shape
+    torch.Size([2, 3])
+    """
     return finish(np.empty(lengths_of(sizes, "empty", size), _floating(dtype)), requires_grad, device)
 
 
@@ -249,6 +269,8 @@ def ones(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, r
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A tensor of `size` filled with one number; its dtype follows the number unless given.
 
+    Raises TypeError for a size that is no tuple or list.
+
     >>> full((2, 2), 7)
     tensor([[7, 7],
             [7, 7]])
@@ -272,6 +294,8 @@ def _number(value: Any, what: str) -> Any:
 def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
            requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Numbers from `start` (default 0) up to, not including, `end`.
+
+    The dtype is int64 for integers, else the default floating one. Raises RuntimeError for a step of 0 or of the wrong sign.
 
     >>> arange(0, 1, 0.25)
     tensor([0.0000, 0.2500, 0.5000, 0.7500])
@@ -300,7 +324,7 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
 
 @public(creates=True)
 def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """`steps` evenly spaced numbers, both ends included.
+    """`steps` evenly spaced numbers, both ends included. Raises RuntimeError for a negative number of steps.
 
     >>> linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
@@ -311,7 +335,11 @@ def linspace(start: float, end: float, steps: int, *, dtype: Any = None, device:
 @public(creates=True)
 def logspace(start: float, end: float, steps: int, base: float = 10.0, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """`steps` numbers from base**start to base**end, with evenly spaced logarithms."""
+    """`steps` numbers from base**start to base**end, with evenly spaced logarithms. Raises RuntimeError for a negative number of steps.
+
+    >>> logspace(0, 3, 4)
+    tensor([   1.,   10.,  100., 1000.])
+    """
     made = _floating(dtype)
     # Integers, too, are powers of integers here.
     exponents = _spaced("logspace", start, end, steps, made).astype(np.float64)
@@ -338,7 +366,7 @@ def _spaced(name: str, start: Any, end: Any, steps: int, made: Any) -> Any:
 
 @public(creates=True)
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones on the diagonal, zeros elsewhere: shape (n, m).
+    """Ones on the diagonal, zeros elsewhere: shape (n, m). Raises RuntimeError for a negative length.
 
     >>> eye(2)
     tensor([[1., 0.],
@@ -364,7 +392,12 @@ def _like(make: Any, shared: bool = False) -> Any:
         return made
 
     like.__name__ = f"{make.__name__}_like"
-    like.__doc__ = f"`{make.__name__}` with the shape, and by default the dtype, of another tensor."
+    like.__doc__ = f"""`{make.__name__}` with the shape, and by default the dtype, of another tensor.
+
+>>> x = torch.{make.__name__}_like(torch.tensor([[1.0, 2.0]], dtype=torch.float64))
+>>> x.shape, x.dtype
+(torch.Size([1, 2]), torch.float64)
+"""
     return like
 
 
@@ -372,7 +405,11 @@ empty_like, zeros_like, ones_like = _like(empty), _like(zeros), _like(ones)
 
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """`full` with the shape, and by default the dtype, of another tensor."""
+    """`full` with the shape, and by default the dtype, of another tensor.
+
+    >>> torch.full_like(torch.tensor([1, 2]), 7)
+    tensor([7, 7])
+    """
     require_tensor(input, "full_like")
     value = _number(fill_value, "full_like(): argument 'fill_value' (position 2)")
     dtype = input.dtype if dtype is None else dtype
@@ -380,12 +417,22 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any 
 
 
 def get_default_dtype() -> dtypes.dtype:
-    """The dtype of tensors made from Python floats."""
+    """The dtype of tensors made from Python floats.
+
+    >>> torch.get_default_dtype()
+    torch.float32
+    """
     return dtypes.of(dtypes.default.floating)
 
 
 def set_default_dtype(d: dtypes.dtype) -> None:
-    """Choose the dtype of tensors made from Python floats. Raises TypeError for integers."""
+    """Choose the dtype of tensors made from Python floats. Raises TypeError for integers.
+
+    >>> torch.set_default_dtype(torch.float64)
+    >>> torch.tensor(0.1).dtype
+    torch.float64
+    >>> torch.set_default_dtype(torch.float32)
+    """
     if not isinstance(d, dtypes.dtype):
         raise TypeError(f"invalid dtype object: only floating-point types are supported as the default type, but got {d!r}")
     if not d.is_floating_point:
@@ -394,7 +441,11 @@ def set_default_dtype(d: dtypes.dtype) -> None:
 
 
 def is_tensor(obj: Any) -> bool:
-    """True if `obj` is a Tensor."""
+    """True if `obj` is a Tensor.
+
+    >>> torch.is_tensor(torch.ones(2)), torch.is_tensor([1., 1.])
+    (True, False)
+    """
     return isinstance(obj, Tensor)
 
 

@@ -26,6 +26,8 @@ def _narrowed(x: Tensor, axis: int, start: int, stop: int | None) -> Tensor:
 def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None) -> Tensor:
     """The differences between neighbours along dim, n times over; of bools, whether they differ.
 
+    Shapes: (..., n, ...) gives (..., n - 1, ...) for each time. Raises RuntimeError for a 0-d tensor, and for a negative n.
+
     >>> diff(tensor([1, 4, 9]))
     tensor([3, 5])
     """
@@ -60,6 +62,11 @@ def gradient(input: Tensor, *, spacing: Any = 1, dim: Any = None, edge_order: in
     """The derivative along each dim of a function given by samples: central differences inside, one-sided ones at the ends.
 
     spacing: one distance, one for each dim, or the coordinates along each dim as 1-d tensors.
+
+    Raises RuntimeError for a dim that is too short, and for spacings that do not fit.
+
+    >>> gradient(tensor([0., 1., 4., 9.]))
+    [tensor([1., 2., 4., 5.])]
     """
     x: Any = require_tensor(input, "gradient")
     if edge_order not in (1, 2):
@@ -146,7 +153,11 @@ def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = 
 @public()
 @returns_fresh_memory
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, dim: int = -1) -> Tensor:
-    """The integrals along dim up to each sample but the first, by the trapezoidal rule."""
+    """The integrals along dim up to each sample but the first, by the trapezoidal rule.
+
+    >>> cumulative_trapezoid(tensor([0., 1., 2.]))
+    tensor([0.5000, 2.0000])
+    """
     axis = axis_of(dim, require_tensor(y, "cumulative_trapezoid", "y").ndim)
     areas = _areas("cumulative_trapezoid", y, x, 1 if dx is None else dx, dim)
     return movedim(cumsum(areas, -1), -1, axis)
@@ -154,7 +165,15 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = None, 
 
 @public(method=True)
 def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, aweights: Tensor | None = None) -> Tensor:
-    """The covariance matrix of variables (rows) over observations (columns), weighted by how often and how much they count."""
+    """The covariance matrix of variables (rows) over observations (columns), weighted by how often and how much they count.
+
+    Shapes: input (V, N) for V variables and N observations, or (N,); result (V, V) or (). Raises RuntimeError for more dims, bools, and
+    weights that do not fit.
+
+    >>> cov(tensor([[1., 2., 3.], [3., 2., 1.]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
     x: Any = require_tensor(input, "cov")
     if x.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got an input with {x.ndim} dimensions")
@@ -202,7 +221,14 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Tensor | None = None, a
 
 @public(method=True)
 def corrcoef(input: Tensor) -> Tensor:
-    """The matrix of correlation coefficients of variables (rows) over observations (columns), within [-1, 1]."""
+    """The matrix of correlation coefficients of variables (rows) over observations (columns), within [-1, 1].
+
+    Shapes: input (V, N), or (N,); result (V, V), or (). Raises RuntimeError for more dims.
+
+    >>> corrcoef(tensor([[1., 2., 3.], [3., 2., 1.]]))
+    tensor([[ 1., -1.],
+            [-1.,  1.]])
+    """
     if require_tensor(input, "corrcoef").ndim > 2:
         raise RuntimeError(f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input.ndim} dimensions")
     c: Any = cov(input)
@@ -227,7 +253,14 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
-    """Slices along dim whose p-norm exceeds maxnorm, scaled down to it."""
+    """Slices along dim whose p-norm exceeds maxnorm, scaled down to it.
+
+    Raises RuntimeError for fewer than two dims, p <= 0, or maxnorm < 0.
+
+    >>> renorm(tensor([[3., 4.], [0.3, 0.4]]), p=2, dim=0, maxnorm=1)
+    tensor([[0.6000, 0.8000],
+            [0.3000, 0.4000]])
+    """
     x: Any = require_tensor(input, "renorm")
     if x.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {x.ndim} dimensions")
@@ -243,7 +276,13 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
 
 @method
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
-    """The sum over the dims along which a tensor of this size would have been stretched to the input's shape."""
+    """The sum over the dims along which a tensor of this size would have been stretched to the input's shape.
+
+    Raises RuntimeError if this size does not broadcast to the input's shape.
+
+    >>> ones(2, 3).sum_to_size(1, 3)
+    tensor([[2., 2., 2.]])
+    """
     shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else tuple(size)
     if not shape:
         return sum(input)

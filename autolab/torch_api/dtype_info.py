@@ -77,11 +77,19 @@ def promote_types(type1: Any, type2: Any) -> Any:
 
 @public()
 def result_type(tensor1: Any, tensor2: Any) -> Any:
-    """The dtype that an operation on these two (tensors or numbers) computes in."""
+    """The dtype that an operation on these two (tensors or numbers) computes in.
+
+    >>> result_type(tensor([1, 2]), 1.5), result_type(tensor([1.], dtype=torch.float16), 2)
+    (torch.float32, torch.float16)
+    """
     return dtypes.of(dtypes.result_type([t.payload if isinstance(t, Tensor) else t for t in (tensor1, tensor2)]))
 
 
 @public()
 def can_cast(from_: Any, to: Any) -> bool:
-    """Whether a dtype may become another in place: not a float an integer, nor anything else bool."""
+    """Whether a dtype may become another in place: not a float an integer, nor anything else bool.
+
+    >>> can_cast(torch.int64, torch.float16), can_cast(torch.float32, torch.int64)
+    (True, False)
+    """
     return dtypes.category(_dtype(from_, "can_cast").numpy) <= dtypes.category(_dtype(to, "can_cast").numpy)

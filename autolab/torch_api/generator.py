@@ -75,7 +75,7 @@ class Generator:
         return new_tensor(np.frombuffer(packed, np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> None:
-        """Go on from a state that get_state gave. Raises TypeError for what are no bytes, RuntimeError for a wrong number of them."""
+        """Go on from a state that get_state gave. Raises TypeError for anything but bytes, RuntimeError for a wrong number of them."""
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state.payload.dtype != np.uint8:
@@ -132,33 +132,67 @@ def source(g: Any) -> np.random.Generator:
 
 
 def manual_seed(seed: int) -> Generator:
-    """Make the random functions repeatable. The numbers are NumPy's, not PyTorch's bit stream."""
+    """Make the random functions repeatable. The numbers are NumPy's, not PyTorch's bit stream.
+
+    >>> generator = torch.manual_seed(3)
+    >>> x = torch.rand(2)
+    >>> generator = torch.manual_seed(3)
+    >>> torch.equal(torch.rand(2), x)
+    True
+    """
     return default_generator.manual_seed(seed)
 
 
 def seed() -> int:
-    """Seed the random functions with a number that nobody can guess. Returns it."""
+    """Seed the random functions with a number that nobody can guess. Returns it.
+
+    >>> torch.seed() == torch.initial_seed()
+    True
+    """
     return default_generator.seed()
 
 
 def initial_seed() -> int:
-    """The seed that the random functions started from."""
+    """The seed that the random functions started from.
+
+    >>> generator = torch.manual_seed(7)
+    >>> torch.initial_seed()
+    7
+    """
     return default_generator.initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The state of the generator behind all random functions, as a tensor of bytes."""
+    """The state of the generator behind all random functions, as a tensor of bytes.
+
+    >>> torch.get_rng_state().shape, torch.get_rng_state().dtype
+    (torch.Size([48]), torch.uint8)
+    """
     return default_generator.get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Let the random functions go on from a state that get_rng_state gave."""
+    """Let the random functions go on from a state that get_rng_state gave. Raises TypeError for anything but bytes.
+
+    >>> state = torch.get_rng_state()
+    >>> x = torch.rand(2)
+    >>> torch.set_rng_state(state)
+    >>> torch.equal(torch.rand(2), x)
+    True
+    """
     default_generator.set_state(new_state)
 
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
-    """Random numbers drawn in the block leave those after it as they would have been. `devices` are accepted and mean nothing."""
+    """Random numbers drawn in the block leave those after it as they would have been. `devices` are accepted and mean nothing.
+
+    >>> state = torch.get_rng_state()
+    >>> with torch.random.fork_rng():
+    ...     x = torch.rand(2)
+    >>> torch.equal(torch.get_rng_state(), state)
+    True
+    """
     before = get_rng_state() if enabled else None
     try:
         yield

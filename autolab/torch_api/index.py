@@ -129,7 +129,11 @@ def from_the_end(ndim: int, dim: int, item: Any) -> Key:
 
 @public(method=True)
 def select(input: Tensor, dim: int, index: int) -> Tensor:
-    """The slice at one index of a dim, which disappears: a view. Raises IndexError out of bounds."""
+    """The slice at one index of a dim, which disappears: a view. Raises IndexError out of bounds.
+
+    >>> select(arange(6).reshape(2, 3), 1, -1)
+    tensor([2, 5])
+    """
     axis = axis_of(dim, require_tensor(input, "select").ndim)
     if axis is None:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
@@ -166,6 +170,8 @@ def _plain(end: Any) -> bool:
 @public(method=True)
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` entries of a dim from `start` on: a view.
+
+    Raises RuntimeError for a length that does not fit, IndexError for a start out of bounds.
 
     >>> narrow(arange(5), 0, 1, 3)
     tensor([1, 2, 3])
@@ -230,6 +236,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """out[i][j] = input[index[i][j]][j] for dim 0, and so on: one entry picked along dim for each entry of index.
 
     Shapes: index has as many dims as input, and is no longer in the other dims; the result has its shape.
+    Raises RuntimeError for an index of another number of dims, or longer than the input.
 
     >>> gather(tensor([[1, 2], [3, 4]]), 1, tensor([[0], [1]]))
     tensor([[1],
@@ -305,6 +312,8 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of a dim that a 1-d index lists, in its order.
 
+    Shapes: (..., n, ...) and index (k,) give (..., k, ...). Raises IndexError for an index out of bounds.
+
     >>> index_select(tensor([[1, 2], [3, 4]]), 0, tensor([1, 1]))
     tensor([[3, 4],
             [3, 4]])
@@ -324,7 +333,14 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-    """input with the slices of source added where a 1-d index says along dim."""
+    """input with the slices of source added where a 1-d index says along dim.
+
+    Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises IndexError for an index out of bounds, RuntimeError for shapes or
+    dtypes that do not fit.
+
+    >>> index_add(zeros(3), 0, tensor([0, 2, 0]), tensor([1., 2., 3.]))
+    tensor([4., 0., 2.])
+    """
     index_tensor(index, "index_add_")
     require_tensor(source, "index_add", "source", 4)
     axis = axis_of(dim, require_tensor(input, "index_add").ndim)
@@ -354,6 +370,8 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 @public(method=True, out=True)
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The entries where the boolean mask holds, in one dim.
+
+    Shapes: (k,) for k entries that hold. Raises RuntimeError for a mask that is not bool.
 
     >>> masked_select(tensor([1, 2, 3]), tensor([True, False, True]))
     tensor([1, 3])

@@ -103,7 +103,14 @@ def save_target_of_composites(node: Any, target: Tensor, start: int) -> None:
 
 @method
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
-    """Write the entries of src, broadcast and cast, into this tensor."""
+    """Write the entries of src, broadcast and cast, into this tensor.
+
+    Raises RuntimeError for a shape that does not broadcast to this tensor's.
+
+    >>> torch.zeros(2, 2, dtype=torch.int64).copy_(torch.tensor([1.9, 2.1]))
+    tensor([[1, 2],
+            [1, 2]])
+    """
     require_tensor(src, "copy_", "other")
     may_write(self)
     check_no_overlap(self, (src,))
@@ -116,7 +123,11 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 @method
 def fill_(self: Tensor, value: Any) -> Tensor:
-    """Write one number into every entry."""
+    """Write one number into every entry. Raises RuntimeError for a tensor with dims, TypeError for anything but a number.
+
+    >>> torch.zeros(2).fill_(7)
+    tensor([7., 7.])
+    """
     may_write(self)
     if not isinstance(value, Tensor | int | float | np.generic):
         raise TypeError(
@@ -129,7 +140,11 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 @method
 def zero_(self: Tensor) -> Tensor:
-    """Write zeros into every entry."""
+    """Write zeros into every entry.
+
+    >>> torch.ones(2).zero_()
+    tensor([0., 0.])
+    """
     may_write(self)
     result = elementwise.fill(self, 0)
     rename_node(result.edge, "ZeroBackward0")

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.tensor import Tensor, new_tensor
 from autolab.rules import elementwise as copies
-from autolab.rules import shape as rows
 from autolab.size import Size
 from autolab.torch_api import creation, index, shape
 from autolab.torch_api.dims import axis_of, require_tensor, sizes_of, whole
@@ -49,10 +47,32 @@ def _block(t: Tensor) -> Tensor:
 
 
 atleast_1d = _at_least(
-    "atleast_1d", lambda t: shape.reshape(t, 1) if t.ndim == 0 else t, "A number as a vector of one; anything else as it is."
+    "atleast_1d",
+    lambda t: shape.reshape(t, 1) if t.ndim == 0 else t,
+    """A number as a vector of one; anything else as it is.
+
+>>> atleast_1d(tensor(1))
+tensor([1])
+""",
 )
-atleast_2d = _at_least("atleast_2d", _matrix, "With dims of length 1 in front, so that there are two.")
-atleast_3d = _at_least("atleast_3d", _block, "With dims of length 1 around, so that there are three: a vector is (1, n, 1).")
+atleast_2d = _at_least(
+    "atleast_2d",
+    _matrix,
+    """With dims of length 1 in front, so that there are two.
+
+>>> atleast_2d(tensor([1, 2]))
+tensor([[1, 2]])
+""",
+)
+atleast_3d = _at_least(
+    "atleast_3d",
+    _block,
+    """With dims of length 1 around, so that there are three: a vector is (1, n, 1).
+
+>>> atleast_3d(tensor([1, 2])).shape
+torch.Size([1, 2, 1])
+""",
+)
 
 
 def _joined(name: str, dim: Callable[[Tensor], int], prepare: Any, doc: str, aliases: str = "") -> Any:
@@ -65,17 +85,62 @@ def _joined(name: str, dim: Callable[[Tensor], int], prepare: Any, doc: str, ali
     return declare(function, name, doc, out=True, aliases=aliases)
 
 
-hstack = _joined("hstack", lambda t: 0 if t.ndim == 1 else 1, atleast_1d, "Join side by side: along dim 1, vectors along dim 0.")
-vstack = _joined("vstack", lambda t: 0, atleast_2d, "Join below one another: along dim 0, vectors as rows.", "row_stack")
-dstack = _joined("dstack", lambda t: 2, atleast_3d, "Join behind one another: along dim 2.")
+hstack = _joined(
+    "hstack",
+    lambda t: 0 if t.ndim == 1 else 1,
+    atleast_1d,
+    """Join side by side: along dim 1, vectors along dim 0.
+
+>>> hstack((tensor([1, 2]), tensor([3, 4])))
+tensor([1, 2, 3, 4])
+""",
+)
+vstack = _joined(
+    "vstack",
+    lambda t: 0,
+    atleast_2d,
+    """Join below one another: along dim 0, vectors as rows.
+
+>>> vstack((tensor([1, 2]), tensor([3, 4])))
+tensor([[1, 2],
+        [3, 4]])
+""",
+    "row_stack",
+)
+dstack = _joined(
+    "dstack",
+    lambda t: 2,
+    atleast_3d,
+    """Join behind one another: along dim 2.
+
+>>> dstack((tensor([1, 2]), tensor([3, 4])))
+tensor([[[1, 3],
+         [2, 4]]])
+""",
+)
 column_stack = _joined(
-    "column_stack", lambda t: 1, lambda t: shape.reshape(t, -1, 1) if t.ndim < 2 else t, "Join side by side, vectors as columns."
+    "column_stack",
+    lambda t: 1,
+    lambda t: shape.reshape(t, -1, 1) if t.ndim < 2 else t,
+    """Join side by side, vectors as columns.
+
+>>> column_stack((tensor([1, 2]), tensor([3, 4])))
+tensor([[1, 3],
+        [2, 4]])
+""",
 )
 
 
 @public()
 def block_diag(*tensors: Tensor) -> Tensor:
-    """The matrices along the diagonal of a larger one, zeros elsewhere; vectors count as rows."""
+    """The matrices along the diagonal of a larger one, zeros elsewhere; vectors count as rows.
+
+    Shapes: (n, m) and (k, l) give (n + k, m + l). Raises RuntimeError for more than two dims.
+
+    >>> block_diag(tensor([[1, 2]]), tensor([3]))
+    tensor([[1, 2, 0],
+            [0, 0, 3]])
+    """
     blocks = tensor_list("block_diag", tensors)
     for i, b in enumerate(blocks):
         if b.ndim > 2:
@@ -94,6 +159,8 @@ def block_diag(*tensors: Tensor) -> Tensor:
 @public()
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """The coordinates of a grid: for vectors of lengths n, m, ... one tensor of shape (n, m, ...) each ("ij"), or (m, n, ...) ("xy").
+
+    Raises RuntimeError for more than one dim, and for different dtypes.
 
     >>> meshgrid(tensor([1, 2]), tensor([3, 4]), indexing="ij")[0]
     tensor([[1, 1],
@@ -116,7 +183,16 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 @public()
 def cartesian_prod(*tensors: Tensor) -> Tensor:
-    """All ways to take one entry of each vector, as rows: (n, m, ...) of them; of one vector the vector itself."""
+    """All ways to take one entry of each vector, as rows: (n, m, ...) of them; of one vector the vector itself.
+
+    Raises RuntimeError for anything but a vector.
+
+    >>> cartesian_prod(tensor([1, 2]), tensor([3, 4]))
+    tensor([[1, 3],
+            [1, 4],
+            [2, 3],
+            [2, 4]])
+    """
     vectors = tensor_list("cartesian_prod", tensors)
     for t in vectors:
         if t.ndim != 1:
@@ -129,6 +205,8 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 @public()
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All ways to choose r entries of a vector, as rows, in the order of itertools.combinations.
+
+    Raises RuntimeError for anything but a vector, and for a negative r.
 
     >>> combinations(tensor([1, 2, 3]))
     tensor([[1, 2],
@@ -148,7 +226,11 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 @public()
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The shape that tensors of these shapes broadcast to. Raises RuntimeError if there is none."""
+    """The shape that tensors of these shapes broadcast to. Raises RuntimeError if there is none.
+
+    >>> broadcast_shapes((2, 1), (3,))
+    torch.Size([2, 3])
+    """
     for s in shapes:
         if not isinstance(s, int | tuple | list):
             raise RuntimeError(f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {s}")
@@ -170,7 +252,11 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 @public(method=True)
 def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
-    """Cut along a dim into pieces of the lengths listed."""
+    """Cut along a dim into pieces of the lengths listed.
+
+    >>> split_with_sizes(arange(5), [2, 3])
+    (tensor([0, 1]), tensor([2, 3, 4]))
+    """
     return shape.split(input, list(split_sizes), dim)
 
 
@@ -179,6 +265,8 @@ def tensor_split(
     input: Tensor, indices_or_sections: Any = None, dim: int = 0, *, indices: Any = None, sections: Any = None
 ) -> tuple[Tensor, ...]:
     """Cut along a dim into so many pieces of (almost) equal length, or before each of the indices listed.
+
+    Raises RuntimeError for a 0-d tensor, and for fewer than one piece.
 
     >>> tensor_split(arange(5), 2)
     (tensor([0, 1, 2]), tensor([3, 4]))
@@ -228,14 +316,45 @@ def _split_along(name: str, dim: int, least: int, doc: str) -> Any:
     return declare(function, name, doc, method=True)
 
 
-hsplit = _split_along("hsplit", 1, 1, "Cut side by side: along dim 1, a vector along dim 0.")
-vsplit = _split_along("vsplit", 0, 2, "Cut above and below: along dim 0.")
-dsplit = _split_along("dsplit", 2, 3, "Cut in front and behind: along dim 2.")
+hsplit = _split_along(
+    "hsplit",
+    1,
+    1,
+    """Cut side by side: along dim 1, a vector along dim 0.
+
+>>> hsplit(tensor([[1, 2], [3, 4]]), 2)
+(tensor([[1],
+        [3]]), tensor([[2],
+        [4]]))
+""",
+)
+vsplit = _split_along(
+    "vsplit",
+    0,
+    2,
+    """Cut above and below: along dim 0.
+
+>>> vsplit(tensor([[1, 2], [3, 4]]), 2)
+(tensor([[1, 2]]), tensor([[3, 4]]))
+""",
+)
+dsplit = _split_along(
+    "dsplit",
+    2,
+    3,
+    """Cut in front and behind: along dim 2.
+
+>>> [piece.shape for piece in dsplit(zeros(2, 3, 4), 2)]
+[torch.Size([2, 3, 2]), torch.Size([2, 3, 2])]
+""",
+)
 
 
 @public(method=True)
 def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None) -> Tensor:
     """Each entry so many times in a row, along dim or over the flattened tensor; a tensor of counts alone gives the indices.
+
+    Raises RuntimeError for negative counts, and for counts that do not fit.
 
     >>> repeat_interleave(tensor([1, 2]), 2)
     tensor([1, 1, 2, 2])
@@ -278,7 +397,12 @@ def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None
 
 @public(method=True)
 def fliplr(input: Tensor) -> Tensor:
-    """Left and right exchanged: flip(1)."""
+    """Left and right exchanged: flip(1). Raises RuntimeError for fewer than two dims.
+
+    >>> fliplr(tensor([[1, 2], [3, 4]]))
+    tensor([[2, 1],
+            [4, 3]])
+    """
     if require_tensor(input, "fliplr").ndim < 2:
         raise RuntimeError("Input must be >= 2-d.")
     return shape.flip(input, 1)
@@ -286,7 +410,12 @@ def fliplr(input: Tensor) -> Tensor:
 
 @public(method=True)
 def flipud(input: Tensor) -> Tensor:
-    """Top and bottom exchanged: flip(0)."""
+    """Top and bottom exchanged: flip(0). Raises RuntimeError for a 0-d tensor.
+
+    >>> flipud(tensor([[1, 2], [3, 4]]))
+    tensor([[3, 4],
+            [1, 2]])
+    """
     if require_tensor(input, "flipud").ndim < 1:
         raise RuntimeError("Input must be >= 1-d.")
     return shape.flip(input, 0)
@@ -295,7 +424,14 @@ def flipud(input: Tensor) -> Tensor:
 @public(method=True)
 @returns_fresh_memory
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
-    """Turned by k quarters of a circle in the plane of two dims, from the first towards the second."""
+    """Turned by k quarters of a circle in the plane of two dims, from the first towards the second.
+
+    Raises RuntimeError for fewer than two dims, and for dims that are equal or not there.
+
+    >>> rot90(tensor([[1, 2], [3, 4]]))
+    tensor([[2, 4],
+            [1, 3]])
+    """
     n, dims = require_tensor(input, "rot90").ndim, list(dims)
     if len(dims) != 2:
         raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(dims)}")
@@ -316,64 +452,15 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return shape.flip(shape.transpose(input, first, second), second)
 
 
-@public(method=True, out=True)
-def diag(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The diagonal of a matrix; a vector on the diagonal of a matrix of zeros.
-
-    >>> diag(tensor([1, 2]))
-    tensor([[1, 0],
-            [0, 2]])
-    """
-    n = require_tensor(input, "diag").ndim
-    if n not in (1, 2):
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {n}D")
-    return diag_embed(input, diagonal) if n == 1 else clone(shape.diagonal(input, diagonal))
-
-
-@public(method=True)
-def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last dim on the diagonals of matrices of zeros, which stand in dim1 and dim2 of the result."""
-    n = require_tensor(input, "diag_embed").ndim + 1
-    a, b = axis_of(dim1, n), axis_of(dim2, n)
-    if a == b:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    side = input.shape[-1] + abs(offset)
-    lengths = [*input.shape[:-1]]
-    for d in sorted((a + n, b + n)):  # type: ignore[operator]
-        lengths.insert(d, side)
-    settings = {"shape": tuple(lengths), "offset": offset, "axis1": a, "axis2": b}
-    return apply(rows.diagonal_scatter, (input,), settings)
-
-
-@public(method=True)
-def diagflat(input: Tensor, offset: int = 0) -> Tensor:
-    """All entries on the diagonal of a matrix of zeros."""
-    return diag_embed(shape.reshape(require_tensor(input, "diagflat"), -1), offset)
-
-
-@public()
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
-    """The places of the lower triangle of a (row, col) matrix, as two rows of indices."""
-    return _triangle("tril_indices", np.tril, row, col, offset, dtype)
-
-
-@public()
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Tensor:
-    """The places of the upper triangle of a (row, col) matrix, as two rows of indices."""
-    return _triangle("triu_indices", np.triu, row, col, offset, dtype)
-
-
-def _triangle(name: str, keep: Any, row: int, col: int, offset: int, dtype: Any) -> Tensor:
-    for what, n in (("row", row), ("col", col)):
-        if n < 0:
-            raise RuntimeError(f"{what} must be non-negative, got{n}")
-    where = np.stack(np.nonzero(keep(np.ones((row, col), bool), offset)))
-    return new_tensor(where.astype(np.int64 if dtype is None else dtypes.to_numpy(dtype)))
-
-
 @public()
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
-    """From places in the flattened tensor to one index for each dim of a tensor of this shape."""
+    """From places in the flattened tensor to one index for each dim of a tensor of this shape.
+
+    Raises ValueError for indices that are no integers.
+
+    >>> unravel_index(tensor(5), (2, 3))
+    (tensor(1), tensor(2))
+    """
     if require_tensor(indices, "unravel_index", "indices").payload.dtype.kind not in "iu":
         raise ValueError(f"expected 'indices' to be integer dtype, but got {indices.dtype!r}")
     lengths = sizes_of((shape,), "unravel_index", "shape")
@@ -385,5 +472,12 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
 
 @public(method=True)
 def argwhere(input: Tensor) -> Tensor:
-    """The places of the entries that are not zero, as rows of indices."""
+    """The places of the entries that are not zero, as rows of indices.
+
+    Shapes: (k, D) for k such entries of a tensor of D dims; int64.
+
+    >>> argwhere(tensor([[0, 1], [2, 0]]))
+    tensor([[0, 1],
+            [1, 0]])
+    """
     return index.nonzero(input)

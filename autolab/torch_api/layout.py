@@ -21,7 +21,12 @@ CHANNELS_LAST = {"torch.channels_last": (0, 2, 3, 1), "torch.channels_last_3d": 
 
 @method
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
-    """Itself if its memory is in order, else a copy."""
+    """Itself if its memory is in order, else a copy.
+
+    >>> x = tensor([[1, 2], [3, 4]])
+    >>> x.contiguous() is x, x.T.contiguous().stride()
+    (True, (2, 1))
+    """
     return self if is_contiguous(self, memory_format) else apply(rows.clone, (self,), {"order": "C"})
 
 
@@ -55,7 +60,12 @@ def returns_fresh_memory(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @method
 def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
-    """Whether the entries lie in order without gaps: row by row, or as the memory format says."""
+    """Whether the entries lie in order without gaps: row by row, or as the memory format says.
+
+    >>> x = zeros(2, 3)
+    >>> x.is_contiguous(), x.T.is_contiguous()
+    (True, False)
+    """
     order = CHANNELS_LAST.get(repr(memory_format))
     if order is not None and in_vmap(self):
         raise RuntimeError(
@@ -68,7 +78,11 @@ def is_contiguous(self: Tensor, memory_format: Any = None) -> bool:
 
 @method
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """Steps between neighbours along each dim, counted in entries."""
+    """Steps between neighbours along each dim, counted in entries. Raises IndexError for a dim that is not there.
+
+    >>> zeros(2, 3).stride(), zeros(2, 3).T.stride()
+    ((3, 1), (1, 3))
+    """
     steps = layout_of(self.payload)
     if 0 in steps and 1 in self.shape:  # NumPy gives axes of length 1 any stride at all
         found = [*steps, 1]

@@ -48,7 +48,11 @@ def from_arguments(args: tuple[Any, ...], dtype: Any, name: str) -> Tensor:
 
 
 def _typed(d: dtypes.dtype) -> Any:
-    doc = f"A tensor of {d.name}, from sizes (uninitialised) or from a sequence; `torch.tensor(..., dtype={d!r})` is the newer way."
+    doc = f"""A tensor of {d.name}, from sizes (uninitialised) or from a sequence; `torch.tensor(..., dtype={d!r})` is the newer way.
+
+>>> torch.{d.title}Tensor([1, 0]).dtype, torch.{d.title}Tensor(2, 3).shape
+({d!r}, torch.Size([2, 3]))
+"""
     return public()(TypeOfTensor(f"{d.title}Tensor", (), {"dtype": d, "__doc__": doc, "__module__": __name__}))
 
 
@@ -60,63 +64,110 @@ IntTensor, LongTensor, BoolTensor = _typed(dtypes.int32), _typed(dtypes.int64), 
 
 @method
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """Raises AssertionError: there is no such device."""
+    """Raises AssertionError: there is no such device.
+
+    >>> torch.tensor([1.]).cuda()
+    Traceback (most recent call last):
+        ...
+    AssertionError: Torch not compiled with CUDA enabled: autolab computes on the CPU. Use device='cpu'.
+    """
     require_cpu("cuda")
     return self
 
 
 @method
 def xpu(self: Tensor, device: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
-    """Raises AssertionError: there is no such device."""
+    """Raises AssertionError: there is no such device.
+
+    >>> torch.tensor([1.]).xpu()
+    Traceback (most recent call last):
+        ...
+    AssertionError: Torch not compiled with XPU enabled: autolab computes on the CPU.
+    """
     raise AssertionError("Torch not compiled with XPU enabled: autolab computes on the CPU.")
 
 
 @method
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """Raises RuntimeError: memory is pinned for a device, and there is none."""
+    """Raises RuntimeError: memory is pinned for a device, and there is none.
+
+    >>> torch.tensor([1.]).pin_memory()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Cannot access accelerator device when none is available. autolab computes on the CPU: ...
+    """
     raise RuntimeError("Cannot access accelerator device when none is available. autolab computes on the CPU: leave pin_memory out.")
 
 
 @public(method=True)
 def get_device(input: Tensor) -> int:
-    """-1: the number of the CPU."""
+    """-1: the number of the CPU.
+
+    >>> torch.tensor([1.]).get_device()
+    -1
+    """
     return -1
 
 
 @method
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """False: memory is pinned for a device, and there is none."""
+    """False: memory is pinned for a device, and there is none.
+
+    >>> torch.tensor([1.]).is_pinned()
+    False
+    """
     return False
 
 
 @method
 def is_shared(self: Tensor) -> bool:
-    """False: memory belongs to one process."""
+    """False: memory belongs to one process.
+
+    >>> torch.tensor([1.]).is_shared()
+    False
+    """
     return False
 
 
 @public(method=True)
 def is_signed(self: Tensor) -> bool:
-    """Whether the dtype holds negative numbers."""
+    """Whether the dtype holds negative numbers.
+
+    >>> torch.tensor([1]).is_signed(), torch.tensor([1], dtype=torch.uint8).is_signed()
+    (True, False)
+    """
     return self.dtype.is_signed
 
 
 @public(method=True)
 def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Whether the two have one shape."""
+    """Whether the two have one shape.
+
+    >>> torch.zeros(2, 3).is_same_size(torch.ones(2, 3))
+    True
+    """
     return self.shape == other.shape
 
 
 @method
 def is_set_to(self: Tensor, tensor: Tensor) -> bool:
-    """Whether the two look at the same entries of the same memory."""
+    """Whether the two look at the same entries of the same memory.
+
+    >>> x = torch.zeros(2)
+    >>> x.is_set_to(x.view(2)), x.is_set_to(x.clone())
+    (True, False)
+    """
     a, b = self.writable_array(), tensor.writable_array()
     return bool(a.__array_interface__ == b.__array_interface__)
 
 
 @public()
 def typename(obj: Any) -> str:
-    """The name of the type of a thing: `torch.FloatTensor` for a tensor of float32."""
+    """The name of the type of a thing: `torch.FloatTensor` for a tensor of float32.
+
+    >>> torch.typename(torch.tensor([1.])), torch.typename(1)
+    ('torch.FloatTensor', 'int')
+    """
     if isinstance(obj, Tensor):
         return f"torch.{obj.dtype.title}Tensor"
     cls = obj if inspect.isclass(obj) or inspect.isfunction(obj) else type(obj)
@@ -125,12 +176,22 @@ def typename(obj: Any) -> str:
 
 @method
 def new(self: Tensor, *args: Any, device: Any = None) -> Tensor:
-    """A tensor of the same dtype, from sizes (uninitialised) or from a sequence. `new_tensor` and `new_empty` are the newer ways."""
+    """A tensor of the same dtype, from sizes (uninitialised) or from a sequence. `new_tensor` and `new_empty` are the newer ways.
+
+    >>> torch.tensor([1, 2]).new([3, 4])
+    tensor([3, 4])
+    """
     return from_arguments(args, self.payload.dtype, "new")
 
 
 def volatile(self: Tensor) -> bool:
-    """False: a flag of PyTorch's first versions, with a warning that it is gone."""
+    """False: a flag of PyTorch's first versions, with a warning that it is gone.
+
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.ones(2).volatile
+    False
+    """
     warnings.warn("volatile was removed (Variable.volatile is always False)", UserWarning, stacklevel=2)
     return False
 
@@ -164,7 +225,11 @@ def _set_backward_hooks(self: Tensor, hooks: Any) -> None:
 
 
 def _grad_dtype(self: Tensor) -> Any:
-    """The dtype in which gradients of this leaf are accumulated: its own unless set; None takes any as it comes."""
+    """The dtype in which gradients of this leaf are accumulated: its own unless set; None takes any as it comes.
+
+    >>> torch.ones(2).grad_dtype
+    torch.float32
+    """
     if not self.is_leaf:
         raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
     return self.dtype if self.extra is None or self.extra.grad_dtype is SAME else self.extra.grad_dtype
@@ -190,7 +255,13 @@ def _set_grad_fn(self: Tensor, node: Any) -> None:
 
 
 def data(self: Tensor) -> Tensor:
-    """The same numbers without history: writes through it are not noticed (no version is counted)."""
+    """The same numbers without history: writes through it are not noticed (no version is counted).
+
+    >>> w = torch.tensor([1., 2.], requires_grad=True)
+    >>> w.data[0] = 5
+    >>> w
+    tensor([5., 2.], requires_grad=True)
+    """
     t = new_tensor(self.writable_array())
     t.wants_grad = False
     return t
@@ -219,15 +290,31 @@ FACTS = {
     "is_cpu": True, "is_mps": False, "is_xpu": False, "is_xla": False, "is_meta": False, "is_quantized": False, "is_nested": False,
     "is_mkldnn": False, "is_sparse_csr": False, "is_ipu": False, "is_maia": False, "is_mtia": False, "is_vulkan": False,
     "data": property(data, _set_data, _delete_data),
-    "output_nr": property(lambda self: 0 if self.edge is None else self.edge[1], doc="Which result of its node this is; 0 for a leaf."),
+    "output_nr": property(
+        lambda self: 0 if self.edge is None else self.edge[1],
+        doc="""Which result of its node this is; 0 for a leaf.
+
+>>> first, second = torch.ones(4, requires_grad=True).split(2)
+>>> first.output_nr, second.output_nr
+(0, 1)
+""",
+    ),
     "retains_grad": property(
         lambda self: self.edge is not None and self.extra is not None and self.extra.retains,
-        doc="Whether `.grad` of this result is kept, which `retain_grad` asks for.",
+        doc="""Whether `.grad` of this result is kept, which `retain_grad` asks for.
+
+>>> y = 2 * torch.ones(2, requires_grad=True)
+>>> y.retain_grad()
+>>> y.retains_grad
+True
+""",
     ),
     "_base": property(
         lambda self: None if self.view_info is None else self.view_info.base, doc="The tensor whose memory this view looks into, or None."
     ),
-    "layout": property(lambda self: strided, doc="How entries are stored: `torch.strided`, always."),
+    "layout": property(
+        lambda self: strided, doc="How entries are stored: `torch.strided`, always.\n\n>>> torch.ones(2).layout\ntorch.strided\n"
+    ),
     "name": None, "volatile": property(volatile),
     "grad_dtype": property(_grad_dtype, _set_grad_dtype),
     "_grad_fn": property(lambda self: self.grad_fn, _set_grad_fn, _cannot_delete("_grad_fn"), "`grad_fn`; None detaches it."),

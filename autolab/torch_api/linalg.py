@@ -125,25 +125,41 @@ mm = _of_rank(
     rows.mm,
     (2, 2),
     ("self must be a matrix", "mat2 must be a matrix"),
-    "The product of two matrices. Shapes: (n, k) @ (k, m) -> (n, m).",
+    """The product of two matrices. Shapes: (n, k) @ (k, m) -> (n, m).
+
+>>> mm(tensor([[1., 2.]]), tensor([[3.], [4.]]))
+tensor([[11.]])
+""",
 )
 mv = _of_rank(
     "mv", rows.mv, (2, 1), ("vector + matrix @ vector expected, got 1, {0}, {1}", "vector + matrix @ vector expected, got 1, {0}, {1}"),
-    "The product of a matrix and a vector. Shapes: (n, k) @ (k,) -> (n,).",
+    """The product of a matrix and a vector. Shapes: (n, k) @ (k,) -> (n,).
+
+>>> mv(tensor([[1., 2.], [3., 4.]]), tensor([1., 0.]))
+tensor([1., 3.])
+""",
 )  # fmt: skip
 dot = _of_rank(
     "dot", rows.dot, (1, 1), ("1D tensors expected, but got {0}D and {1}D tensors", "1D tensors expected, but got {0}D and {1}D tensors"),
-    "The sum of the products of two vectors.",
+    """The sum of the products of two vectors.
+
+>>> dot(tensor([1., 2.]), tensor([3., 4.]))
+tensor(11.)
+""",
 )  # fmt: skip
 bmm = _of_rank(
     "bmm", rows.bmm, (3, 3), ("batch1 must be a 3D tensor", "batch2 must be a 3D tensor"),
-    "Matrix products of two stacks of the same length: (B, n, k) @ (B, k, m).",
+    """Matrix products of two stacks of the same length: (B, n, k) @ (B, k, m).
+
+>>> bmm(ones(4, 2, 3), ones(4, 3, 5)).shape
+torch.Size([4, 2, 5])
+""",
 )  # fmt: skip
 
 
 @public(method=True, out=True, aliases="ger")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
-    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m).
+    """All products of an entry of one vector with an entry of another: (n,), (m,) -> (n, m). Raises RuntimeError for anything but a vector.
 
     >>> outer(tensor([1., 2.]), tensor([3., 4.]))
     tensor([[3., 4.],

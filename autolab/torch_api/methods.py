@@ -124,7 +124,11 @@ def tell_tracer(self: Tensor) -> None:
 
 
 def item(self: Tensor) -> Any:
-    """The one number of a one-entry tensor, as a Python number. Raises RuntimeError for more."""
+    """The one number of a one-entry tensor, as a Python number. Raises RuntimeError for more.
+
+    >>> torch.tensor([2.5]).item()
+    2.5
+    """
     tell_tracer(self)
     if self.payload.size != 1:
         raise RuntimeError(
@@ -167,7 +171,11 @@ def _index(self: Tensor) -> int:
 
 
 def type_name(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The name of the tensor's type ("torch.FloatTensor"), or the tensor in another dtype. Raises ValueError for an unknown name."""
+    """The name of the tensor's type ("torch.FloatTensor"), or the tensor in another dtype. Raises ValueError for an unknown name.
+
+    >>> torch.tensor([1.]).type(), torch.tensor([1.]).type(torch.int64)
+    ('torch.FloatTensor', tensor([1]))
+    """
     if dtype is None:
         return f"torch.{self.dtype.title}Tensor"
     if isinstance(dtype, str):
@@ -179,7 +187,13 @@ def type_name(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> An
 
 
 def numpy(self: Tensor, *, force: bool = False) -> Any:
-    """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad, unless in no_grad."""
+    """The array behind this tensor: shared memory. Raises RuntimeError if the tensor requires grad, unless in no_grad or if forced.
+
+    >>> x = torch.tensor([1., 2.])
+    >>> x.numpy()[0] = 5
+    >>> x
+    tensor([5., 2.])
+    """
     tell_tracer(self)
     if modes.grad and not force and self.requires_grad:
         raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
@@ -187,7 +201,11 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
 
 
 def tolist(self: Tensor) -> Any:
-    """Nested lists of Python numbers; a number for a 0-d tensor."""
+    """Nested lists of Python numbers; a number for a 0-d tensor.
+
+    >>> torch.tensor([[1, 2], [3, 4]]).tolist(), torch.tensor(1.5).tolist()
+    ([[1, 2], [3, 4]], 1.5)
+    """
     tell_tracer(self)
     a = np.asarray(self.payload)
     return (a.astype(np.float64) if a.dtype in dtypes.FLOATING else a).tolist()
@@ -277,35 +295,64 @@ def rebuild(cls: type, array: Any, requires_grad: bool) -> Tensor:
 
 
 def _as_type(d: dtypes.dtype) -> tuple[str, Callable[..., Any]]:
-    return f"This tensor in {d.name}; itself if it is.", lambda self, memory_format=None: pointwise.to(self, d)
+    doc = f"This tensor in {d.name}; itself if it is.\n\n>>> torch.tensor([0, 1]).{d.title.lower()}().dtype\n{d!r}\n"
+    return doc, lambda self, memory_format=None: pointwise.to(self, d)
 
 
 def _new(make: Any, what: str) -> tuple[str, Callable[..., Any]]:
-    return f"{what} of these sizes, in this tensor's dtype.", lambda self, *size, **k: creation.new(self, make, size, k)
+    doc = f"""{what} of these sizes, in this tensor's dtype.
+
+>>> x = torch.tensor([1, 2]).new_{make.__name__}(2, 3)
+>>> x.shape, x.dtype
+(torch.Size([2, 3]), torch.int64)
+"""
+    return doc, lambda self, *size, **k: creation.new(self, make, size, k)
 
 
-# Methods of a few words, each with what its documentation says; properties; and what Python itself asks for.
+# Methods of a few words, each with what its documentation says and an example; properties; and what Python itself asks for.
 SPECIAL: dict[str, Any] = {
     "item": item, "numpy": numpy, "tolist": tolist, "type": type_name, "new_empty_strided": more_creation.new_empty_strided,
-    "dim": ("The number of dims, as `ndim`.", lambda self: self.ndim),
-    "ndimension": ("The number of dims, as `ndim`.", lambda self: self.ndim),
+    "dim": ("The number of dims, as `ndim`.\n\n>>> torch.zeros(2, 3).dim()\n2\n", lambda self: self.ndim),
+    "ndimension": ("The number of dims, as `ndim`.\n\n>>> torch.zeros(2, 3).ndimension()\n2\n", lambda self: self.ndim),
     "where": (
-        "This tensor where the condition holds, other elsewhere.",
+        """This tensor where the condition holds, other elsewhere.
+
+>>> x = torch.tensor([-1.0, 2.0])
+>>> x.where(x > 0, 0.0)
+tensor([0., 2.])
+""",
         lambda self, condition, other: pointwise.where(condition, self, other),
     ),
-    "nelement": ("The number of entries, as `numel`.", lambda self: shape.numel(self)),
-    "type_as": ("This tensor in the dtype of another.", lambda self, other: pointwise.to(self, other)),
-    "element_size": ("How many bytes an entry takes.", lambda self: self.payload.dtype.itemsize),
-    "cpu": ("This tensor: it is on the CPU.", lambda self: self),
-    "data_ptr": ("The address of the first entry, in bytes.", lambda self: self.writable_array().__array_interface__["data"][0]),
+    "nelement": ("The number of entries, as `numel`.\n\n>>> torch.zeros(2, 3).nelement()\n6\n", lambda self: shape.numel(self)),
+    "type_as": (
+        "This tensor in the dtype of another.\n\n>>> torch.tensor([1.9]).type_as(torch.tensor(0))\ntensor([1])\n",
+        lambda self, other: pointwise.to(self, other),
+    ),
+    "element_size": (
+        "How many bytes an entry takes.\n\n>>> torch.tensor([1.0]).element_size()\n4\n", lambda self: self.payload.dtype.itemsize
+    ),
+    "cpu": ("This tensor: it is on the CPU.\n\n>>> torch.ones(2).cpu()\ntensor([1., 1.])\n", lambda self: self),
+    "data_ptr": (
+        """The address of the first entry, in bytes.
+
+>>> x = torch.zeros(3)
+>>> x[1:].data_ptr() - x.data_ptr()
+4
+""",
+        lambda self: self.writable_array().__array_interface__["data"][0],
+    ),
     "_is_view": ("Whether it looks into the memory of another tensor.", lambda self: self.view_info is not None),
     "new_tensor": (
-        "`torch.tensor` of data, by default in this tensor's dtype.",
+        """`torch.tensor` of data, by default in this tensor's dtype.
+
+>>> torch.tensor([1.0]).new_tensor([2, 3])
+tensor([2., 3.])
+""",
         lambda self, data, **k: creation.tensor(data, **{"dtype": self.dtype, **k}),
     ),
     "new_zeros": _new(creation.zeros, "Zeros"), "new_ones": _new(creation.ones, "Ones"), "new_empty": _new(creation.empty, "Any numbers"),
     "new_full": (
-        "A tensor of one number, in this tensor's dtype.",
+        "A tensor of one number, in this tensor's dtype.\n\n>>> torch.tensor([1.0]).new_full((2,), 7)\ntensor([7., 7.])\n",
         lambda self, size, value, **k: creation.new(self, lambda size, **k: creation.full(size, value, **k), (tuple(size),), k),
     ),
     "float": _as_type(dtypes.float32), "double": _as_type(dtypes.float64), "half": _as_type(dtypes.float16),
@@ -313,10 +360,18 @@ SPECIAL: dict[str, Any] = {
     "short": _as_type(dtypes.int16), "char": _as_type(dtypes.int8), "byte": _as_type(dtypes.uint8), "bool": _as_type(dtypes.bool_),
     "T": property(transposes.T), "mT": property(transposes.mT), "H": property(transposes.H), "mH": property(transposes.mH),
     "imag": property(complex_numbers.imag),
-    "real": property(lambda self: self, doc="This tensor: all numbers here are real."),
-    "device": property(lambda self: creation.CPU, doc="The place where it is: the CPU."),
-    "itemsize": property(lambda self: self.payload.dtype.itemsize, doc="How many bytes an entry takes."),
-    "nbytes": property(lambda self: self.payload.nbytes, doc="How many bytes all entries take."),
+    "real": property(
+        lambda self: self, doc="This tensor: all numbers here are real.\n\n>>> torch.tensor([1.0]).real\ntensor([1.])\n"
+    ),
+    "device": property(
+        lambda self: creation.CPU, doc="The place where it is: the CPU.\n\n>>> torch.ones(2).device\ndevice(type='cpu')\n"
+    ),
+    "itemsize": property(
+        lambda self: self.payload.dtype.itemsize, doc="How many bytes an entry takes.\n\n>>> torch.tensor([1.0]).itemsize\n4\n"
+    ),
+    "nbytes": property(
+        lambda self: self.payload.nbytes, doc="How many bytes all entries take.\n\n>>> torch.zeros(2, 3).nbytes\n24\n"
+    ),
     "is_cuda": False, "is_sparse": False, "names": None,
     "__array__": _array, "__dlpack__": _dlpack, "__dlpack_device__": _dlpack_device,
     "__bool__": _bool, "__len__": _len, "__iter__": _iter, "__contains__": _contains,

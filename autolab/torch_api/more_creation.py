@@ -24,6 +24,10 @@ def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | Non
     """A tensor of anything: a tensor, an array, a buffer, a sequence, a number. Shares memory where it can, unless copy=True.
 
     Raises ValueError if copy=False and a copy is needed.
+
+    >>> x = tensor([1, 2])
+    >>> asarray(x) is x, asarray(x, copy=True) is x
+    (True, False)
     """
     if device is not None:
         require_cpu(device)
@@ -58,6 +62,9 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     """A tensor over the memory of a buffer (bytes, bytearray, memoryview ...), from `offset` bytes on.
 
     Raises ValueError if nothing is left, or the buffer ends too early; warns if it cannot be written to.
+
+    >>> frombuffer(bytearray([1, 0, 2, 0]), dtype=torch.int16)
+    tensor([1, 2], dtype=torch.int16)
     """
     kind = numpy_dtype(dtype, "frombuffer")
     view = memoryview(buffer)
@@ -89,7 +96,11 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
 @public()
 def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                   layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Uninitialised memory, with a stride in entries for each dim."""
+    """Uninitialised memory, with a stride in entries for each dim. Raises RuntimeError if sizes and strides differ in number.
+
+    >>> empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
     lengths = lengths_of((tuple(size),), "empty_strided")
     if len(lengths) != len(stride):
         raise RuntimeError(f"dimensionality of sizes ({len(lengths)}) must match dimensionality of strides ({len(stride)})")
@@ -100,7 +111,11 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = No
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                       layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Uninitialised memory with a stride in entries for each dim, in this tensor's dtype; inside vmap each sample gets its own."""
+    """Uninitialised memory with a stride in entries for each dim, in this tensor's dtype; inside vmap each sample gets its own.
+
+    >>> tensor([1, 2]).new_empty_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
     lengths, steps = lengths_of((tuple(size),), "new_empty_strided"), tuple(stride)
     homes = []
     while isinstance(self, TransformTensor):
@@ -125,7 +140,13 @@ def extent(size: Any, stride: Any) -> int:
 @public()
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
                    layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Uninitialised memory whose dims lie in it in the order physical_layout, the last the densest."""
+    """Uninitialised memory whose dims lie in it in the order physical_layout, the last the densest.
+
+    Raises RuntimeError if physical_layout does not list each dim once.
+
+    >>> empty_permuted((2, 3), (1, 0)).stride()
+    (1, 2)
+    """
     lengths = lengths_of((tuple(size),), "empty_permuted")
     if len(physical_layout) != len(lengths):
         raise RuntimeError(
@@ -142,7 +163,13 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device
 
 @public(creates=True)
 def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Deprecated: like arange, but with `end` included. Warns."""
+    """Deprecated: like arange, but with `end` included. Warns.
+
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     torch.range(0, 2)
+    tensor([0., 1., 2.])
+    """
     warnings.warn(
         "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's range "
         "builtin. Instead, use torch.arange, which produces values in [start, end).",
@@ -156,7 +183,11 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None, 
 
 @public()
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """A 0-d tensor of one number, of the default floating dtype unless given."""
+    """A 0-d tensor of one number, of the default floating dtype unless given.
+
+    >>> scalar_tensor(2)
+    tensor(2.)
+    """
     return finish(np.asarray(creation._number(s, "scalar_tensor(): argument 's'"), _floating(dtype)), requires_grad, device)
 
 
@@ -174,19 +205,31 @@ def _window(name: str, length: int, periodic: bool, shape: Any, options: dict[st
 
 @public()
 def bartlett_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """A triangle: 1 in the middle, 0 at the ends."""
+    """A triangle: 1 in the middle, 0 at the ends. A periodic window of length n is one of n + 1 without the last entry.
+
+    >>> bartlett_window(5, periodic=False)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    """
     return _window("bartlett_window", window_length, periodic, np.bartlett, options)
 
 
 @public()
 def blackman_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """0.42 - 0.5 cos(2 pi i / (n - 1)) + 0.08 cos(4 pi i / (n - 1))."""
+    """0.42 - 0.5 cos(2 pi i / (n - 1)) + 0.08 cos(4 pi i / (n - 1)).
+
+    >>> blackman_window(5, periodic=False)[1:4]
+    tensor([0.3400, 1.0000, 0.3400])
+    """
     return _window("blackman_window", window_length, periodic, np.blackman, options)
 
 
 @public()
 def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, **options: Any) -> Tensor:
-    """alpha - beta cos(2 pi i / (n - 1))."""
+    """alpha - beta cos(2 pi i / (n - 1)).
+
+    >>> hamming_window(5, periodic=False)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
+    """
     return _window(
         "hamming_window", window_length, periodic, lambda n: alpha - beta * np.cos(2 * math.pi * np.arange(n) / (n - 1)), options
     )
@@ -194,11 +237,21 @@ def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.5
 
 @public()
 def hann_window(window_length: int, periodic: bool = True, **options: Any) -> Tensor:
-    """0.5 - 0.5 cos(2 pi i / (n - 1))."""
+    """0.5 - 0.5 cos(2 pi i / (n - 1)). A periodic window of length n is one of n + 1 without the last entry.
+
+    >>> hann_window(5, periodic=False)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000, 0.0000])
+    >>> hann_window(4)
+    tensor([0.0000, 0.5000, 1.0000, 0.5000])
+    """
     return _window("hann_window", window_length, periodic, np.hanning, options)
 
 
 @public()
 def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, **options: Any) -> Tensor:
-    """The window of Kaiser: the larger beta, the narrower."""
+    """The Kaiser window, i0(beta sqrt(1 - x**2)) / i0(beta) for x from -1 to 1: the larger beta, the narrower.
+
+    >>> kaiser_window(5, periodic=False, beta=2.0)
+    tensor([0.4387, 0.8348, 1.0000, 0.8348, 0.4387])
+    """
     return _window("kaiser_window", window_length, periodic, lambda n: np.kaiser(n, beta), options)

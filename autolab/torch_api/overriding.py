@@ -53,7 +53,16 @@ watching = False  # whether there may be somebody who wants to be asked
 
 
 class DisableTorchFunctionSubclass:
-    """Within it, functions run as they do for ordinary tensors."""
+    """Within it, functions run as they do for ordinary tensors.
+
+    >>> class Metres(torch.Tensor):
+    ...     pass
+    >>> length = torch.ones(2).as_subclass(Metres)
+    >>> with torch.overrides.DisableTorchFunctionSubclass():
+    ...     plain = length + length
+    >>> type(length + length).__name__, type(plain).__name__
+    ('Metres', 'Tensor')
+    """
 
     def __enter__(self) -> None:
         self.before, state.off = state.off, True
@@ -92,7 +101,13 @@ def converted(result: Any, cls: Any) -> Any:
 
 
 def as_subclass(self: Tensor, cls: Any) -> Any:
-    """The same tensor, numbers and history, as one of another class."""
+    """The same tensor, numbers and history, as one of another class.
+
+    >>> class Metres(torch.Tensor):
+    ...     pass
+    >>> type(torch.ones(2).as_subclass(Metres)).__name__
+    'Metres'
+    """
     t = object.__new__(cls)
     for slot in ("payload", "edge", "wants_grad", "version", "view_info", "extra", "_grad"):
         setattr(t, slot, getattr(self, slot))
@@ -248,7 +263,18 @@ def later(module: types.ModuleType, load: Callable[[str], Any]) -> Callable[[str
 
 
 class TorchFunctionMode:
-    """A block in which all calls come by: `__torch_function__(func, types, args, kwargs)` says what each gives."""
+    """A block in which all calls come by: `__torch_function__(func, types, args, kwargs)` says what each gives.
+
+    >>> class Log(torch.overrides.TorchFunctionMode):
+    ...     def __torch_function__(self, func, types, args=(), kwargs=None):
+    ...         print(func.__name__)
+    ...         return func(*args, **(kwargs or {}))
+    >>> x = torch.zeros(1)
+    >>> with Log():
+    ...     y = torch.exp(x) + 1
+    exp
+    add
+    """
 
     def __torch_function__(self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError

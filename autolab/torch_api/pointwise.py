@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import math
 from typing import Any
 
 import numpy as np
@@ -22,14 +21,14 @@ from autolab.torch_api.layout import CHANNELS_LAST
 from autolab.torch_api.named_results import named
 from autolab.torch_api.node_names import rename_node
 from autolab.torch_api.out import C_NAMES, into
-from autolab.torch_api.public import declare, method, public
+from autolab.torch_api.public import declare, example_of, method, public
 from autolab.transforms.batched import in_vmap
 from autolab.transforms.level import created
 
 NONE: dict[str, Any] = {}
 
 
-def unary(row: Op, doc: str, *, inplace: bool = True, **forms: Any) -> Any:
+def unary(row: Op, doc: str, example: str, *, inplace: bool = True, **forms: Any) -> Any:
     """PyTorch's function for a row of one input: also a method, and in place unless told otherwise."""
 
     def function(input: Tensor, *, out: Any = None) -> Tensor:
@@ -37,7 +36,8 @@ def unary(row: Op, doc: str, *, inplace: bool = True, **forms: Any) -> Any:
             return into(out, function, input)
         return row.run(input)
 
-    return declare(function, row.name, f"{doc} Entry by entry; result of the same shape.", method=True, inplace=inplace, **forms)
+    doc = f"{doc} Entry by entry; result of the same shape.{example_of(row.name, example)}"
+    return declare(function, row.name, doc, method=True, inplace=inplace, **forms)
 
 
 NUMBERS = (int, builtins.float, np.generic, np.ndarray)
@@ -55,7 +55,7 @@ def operands(name: str, input: Any, other: Any, numbers: str = "either") -> None
         raise TypeError(f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
 
 
-def binary(row: Op, doc: str, numbers: str = "either", *, inplace: bool = True, bits: bool = False, **forms: Any) -> Any:
+def binary(row: Op, doc: str, example: str, numbers: str = "either", *, inplace: bool = True, bits: bool = False, **forms: Any) -> Any:
     """PyTorch's function for a row of two inputs that broadcast: also a method, and in place unless told otherwise.
 
     bits: it is about the bits of integers and bools, and refuses floats.
@@ -71,98 +71,126 @@ def binary(row: Op, doc: str, numbers: str = "either", *, inplace: bool = True, 
         return apply(row, (input, other), NONE)
 
     how = "Integers and bools only. Entry by entry; shapes broadcast." if bits else "Entry by entry; shapes broadcast, dtypes promote."
-    return declare(function, name, f"{doc} {how}", method=True, inplace=inplace, **forms)
+    return declare(function, name, f"{doc} {how}{example_of(name, example)}", method=True, inplace=inplace, **forms)
 
 
-exp = unary(rows.exp, "e to the power of the input.")
-expm1 = unary(rows.expm1, "exp(input) - 1, exact for small inputs.")
-log = unary(rows.log, "Natural logarithm; -inf at 0, nan below.")
-log1p = unary(rows.log1p, "log(1 + input), exact for small inputs.")
-sqrt = unary(rows.sqrt, "Square root; its gradient at 0 is inf.")
-rsqrt = unary(rows.rsqrt, "1 / sqrt(input).")
-reciprocal = unary(rows.reciprocal, "1 / input.")
-neg = unary(rows.neg, "The input with its sign changed.", aliases="negative")
-sin = unary(rows.sin, "Sine of radians.")
-cos = unary(rows.cos, "Cosine of radians.")
-tan = unary(rows.tan, "Tangent of radians.")
-tanh = unary(rows.tanh, "Hyperbolic tangent.")
-sigmoid = unary(rows.sigmoid, "1 / (1 + exp(-input)).")
-relu = unary(rows.relu, "max(input, 0); the gradient at 0 is 0.")
-erf = unary(rows.erf, "The error function.")
-abs = unary(rows.abs, "Absolute value; the gradient at 0 is 0.", aliases="absolute")
-ceil = unary(rows.ceil, "The smallest integer not below.")
-trunc = unary(rows.trunc, "The integer part.", aliases="fix")
-isnan = unary(rows.isnan, "Whether an entry is nan.", inplace=False)
-isinf = unary(rows.isinf, "Whether an entry is infinite.", inplace=False)
-isfinite = unary(rows.isfinite, "Whether an entry is a finite number.", inplace=False)
-logical_not = unary(rows.logical_not, "Whether an entry is zero.")
-acos = unary(smooth.acos, "The angle whose cosine it is; nan outside of [-1, 1].", aliases="arccos")
-acosh = unary(smooth.acosh, "Inverse of cosh; nan below 1.", aliases="arccosh")
-angle = unary(arithmetic.angle, "0 for positive numbers, pi for negative ones.", inplace=False)
-asin = unary(smooth.asin, "The angle whose sine it is; nan outside of [-1, 1].", aliases="arcsin")
-asinh = unary(smooth.asinh, "Inverse of sinh.", aliases="arcsinh")
-atan = unary(smooth.atan, "The angle whose tangent it is.", aliases="arctan")
-atanh = unary(smooth.atanh, "Inverse of tanh; nan outside of [-1, 1].", aliases="arctanh")
-cosh = unary(smooth.cosh, "Hyperbolic cosine.")
-deg2rad = unary(smooth.deg2rad, "Degrees as radians.")
-exp2 = unary(smooth.exp2, "2 to the power of the input.")
-frac = unary(arithmetic.frac, "What trunc leaves: input - trunc(input).")
-log10 = unary(smooth.log10, "Logarithm to base 10.")
-log2 = unary(smooth.log2, "Logarithm to base 2.")
-rad2deg = unary(smooth.rad2deg, "Radians as degrees.")
-signbit = unary(arithmetic.signbit, "Whether the sign is minus, that of -0.0 included.", inplace=False)
-sinc = unary(smooth.sinc, "sin(pi x) / (pi x), 1 at 0.")
-sinh = unary(smooth.sinh, "Hyperbolic sine.")
+exp = unary(rows.exp, "e to the power of the input.", "[0., 1.] -> [1.0000, 2.7183]")
+expm1 = unary(rows.expm1, "exp(input) - 1, exact for small inputs.", "[1e-10] -> [1.0000e-10]")
+log = unary(rows.log, "Natural logarithm; -inf at 0, nan below.", "[1., 0., -1.] -> [0., -inf, nan]")
+log1p = unary(rows.log1p, "log(1 + input), exact for small inputs.", "[1e-10] -> [1.0000e-10]")
+sqrt = unary(rows.sqrt, "Square root; its gradient at 0 is inf.", "[4., -1.] -> [2., nan]")
+rsqrt = unary(rows.rsqrt, "1 / sqrt(input).", "[4., 0.] -> [0.5000,    inf]")
+reciprocal = unary(rows.reciprocal, "1 / input.", "[4., 0.] -> [0.2500,    inf]")
+neg = unary(rows.neg, "The input with its sign changed.", "[1., -2.] -> [-1.,  2.]", aliases="negative")
+sin = unary(rows.sin, "Sine of radians.", "[0., pi / 2] -> [0., 1.]")
+cos = unary(rows.cos, "Cosine of radians.", "[0., pi] -> [ 1., -1.]")
+tan = unary(rows.tan, "Tangent of radians.", "[0., 1.] -> [0.0000, 1.5574]")
+tanh = unary(rows.tanh, "Hyperbolic tangent.", "[-100., 0., 0.5] -> [-1.0000,  0.0000,  0.4621]")
+sigmoid = unary(rows.sigmoid, "1 / (1 + exp(-input)).", "[0., 2.] -> [0.5000, 0.8808]")
+relu = unary(rows.relu, "max(input, 0); the gradient at 0 is 0.", "[-1., 2.] -> [0., 2.]")
+erf = unary(rows.erf, "The error function.", "[0., 1.] -> [0.0000, 0.8427]")
+abs = unary(rows.abs, "Absolute value; the gradient at 0 is 0.", "[-1., 2.] -> [1., 2.]", aliases="absolute")
+ceil = unary(rows.ceil, "The smallest integer not below.", "[-1.5, 1.5] -> [-1.,  2.]")
+trunc = unary(rows.trunc, "The integer part.", "[-1.5, 1.5] -> [-1.,  1.]", aliases="fix")
+isnan = unary(rows.isnan, "Whether an entry is nan.", "[1., nan] -> [False,  True]", inplace=False)
+isinf = unary(rows.isinf, "Whether an entry is infinite.", "[-inf, nan] -> [ True, False]", inplace=False)
+isfinite = unary(rows.isfinite, "Whether an entry is a finite number.", "[1., inf, nan] -> [ True, False, False]", inplace=False)
+logical_not = unary(rows.logical_not, "Whether an entry is zero.", "[0., 2.] -> [ True, False]")
+acos = unary(smooth.acos, "The angle whose cosine it is; nan outside of [-1, 1].", "[-1., 2.] -> [3.1416,    nan]", aliases="arccos")
+acosh = unary(smooth.acosh, "Inverse of cosh; nan below 1.", "[1., 0.] -> [0., nan]", aliases="arccosh")
+angle = unary(arithmetic.angle, "0 for positive numbers, pi for negative ones.", "[2., -2.] -> [0.0000, 3.1416]", inplace=False)
+asin = unary(smooth.asin, "The angle whose sine it is; nan outside of [-1, 1].", "[1., 2.] -> [1.5708,    nan]", aliases="arcsin")
+asinh = unary(smooth.asinh, "Inverse of sinh.", "[0., 1.] -> [0.0000, 0.8814]", aliases="arcsinh")
+atan = unary(smooth.atan, "The angle whose tangent it is.", "[1., inf] -> [0.7854, 1.5708]", aliases="arctan")
+atanh = unary(smooth.atanh, "Inverse of tanh; nan outside of [-1, 1].", "[0.5, 1., 2.] -> [0.5493,    inf,    nan]", aliases="arctanh")
+cosh = unary(smooth.cosh, "Hyperbolic cosine.", "[0., 1.] -> [1.0000, 1.5431]")
+deg2rad = unary(smooth.deg2rad, "Degrees as radians.", "[180., 1.] -> [3.1416, 0.0175]")
+exp2 = unary(smooth.exp2, "2 to the power of the input.", "[3., -1.] -> [8.0000, 0.5000]")
+frac = unary(arithmetic.frac, "What trunc leaves: input - trunc(input).", "[1.5, -1.5] -> [ 0.5000, -0.5000]")
+log10 = unary(smooth.log10, "Logarithm to base 10.", "[1000., 2.] -> [3.0000, 0.3010]")
+log2 = unary(smooth.log2, "Logarithm to base 2.", "[8., 3.] -> [3.0000, 1.5850]")
+rad2deg = unary(smooth.rad2deg, "Radians as degrees.", "[pi, 1.] -> [180.0000,  57.2958]")
+signbit = unary(
+    arithmetic.signbit, "Whether the sign is minus, that of -0.0 included.", "[0., -0., -1.] -> [False,  True,  True]", inplace=False
+)
+sinc = unary(smooth.sinc, "sin(pi x) / (pi x), 1 at 0.", "[0., 0.5] -> [1.0000, 0.6366]")
+sinh = unary(smooth.sinh, "Hyperbolic sine.", "[0., 1.] -> [0.0000, 1.1752]")
 
-mul = binary(rows.mul, "Product.", aliases="multiply")
-maximum = binary(rows.maximum, "The larger of two; a tie shares the gradient.", "none", inplace=False)
-minimum = binary(rows.minimum, "The smaller of two; a tie shares the gradient.", "none", inplace=False)
-eq = binary(rows.eq, "Whether equal.", "second")
-ne = binary(rows.ne, "Whether different.", "second", aliases="not_equal")
-lt = binary(rows.lt, "Whether less.", "second", aliases="less")
-le = binary(rows.le, "Whether less or equal.", "second", aliases="less_equal")
-gt = binary(rows.gt, "Whether greater.", "second", aliases="greater")
-ge = binary(rows.ge, "Whether greater or equal.", "second", aliases="greater_equal")
-logical_and = binary(rows.logical_and, "Whether both are nonzero.", "none")
-logical_or = binary(rows.logical_or, "Whether one is nonzero.", "none")
-remainder = binary(rows.remainder, "input - other * floor(input / other): has the sign of other.")
-floor_divide = binary(rows.floor_divide, "The quotient rounded down.")
-atan2 = binary(smooth.atan2, "The angle of the point (other, input), in (-pi, pi].", "none", aliases="arctan2")
-copysign = binary(arithmetic.copysign, "The size of the input with the sign of other.", "second")
-fmax = binary(arithmetic.fmax, "The larger of two; of a nan and a number the number.", "none", inplace=False)
-fmin = binary(arithmetic.fmin, "The smaller of two; of a nan and a number the number.", "none", inplace=False)
-fmod = binary(arithmetic.fmod, "input - other * trunc(input / other): has the sign of the input.", "second")
-hypot = binary(smooth.hypot, "The length of the vector (input, other), without overflow.", "none")
-ldexp = binary(smooth.ldexp, "input * 2**other.", "none")
-logaddexp = binary(smooth.logaddexp, "log(exp(input) + exp(other)), without overflow.", "none", inplace=False)
-logaddexp2 = binary(smooth.logaddexp2, "log2(2**input + 2**other), without overflow.", "none", inplace=False)
-logical_xor = binary(arithmetic.logical_xor, "Whether exactly one is nonzero.", "none")
-xlogy = binary(smooth.xlogy, "input * log(other), 0 where the input is 0.")
+mul = binary(rows.mul, "Product.", "[1., 2.], 10 -> [10., 20.]", aliases="multiply")
+maximum = binary(rows.maximum, "The larger of two; a tie shares the gradient.", "[1., 5.], [3., 2.] -> [3., 5.]", "none", inplace=False)
+minimum = binary(rows.minimum, "The smaller of two; a tie shares the gradient.", "[1., 5.], [3., 2.] -> [1., 2.]", "none", inplace=False)
+eq = binary(rows.eq, "Whether equal.", "[1, 2, 3], 2 -> [False,  True, False]", "second")
+ne = binary(rows.ne, "Whether different.", "[1, 2, 3], 2 -> [ True, False,  True]", "second", aliases="not_equal")
+lt = binary(rows.lt, "Whether less.", "[1, 2, 3], 2 -> [ True, False, False]", "second", aliases="less")
+le = binary(rows.le, "Whether less or equal.", "[1, 2, 3], 2 -> [ True,  True, False]", "second", aliases="less_equal")
+gt = binary(rows.gt, "Whether greater.", "[1, 2, 3], 2 -> [False, False,  True]", "second", aliases="greater")
+ge = binary(rows.ge, "Whether greater or equal.", "[1, 2, 3], 2 -> [False,  True,  True]", "second", aliases="greater_equal")
+logical_and = binary(rows.logical_and, "Whether both are nonzero.", "[0, 1, 2], [1, 0, 3] -> [False, False,  True]", "none")
+logical_or = binary(rows.logical_or, "Whether one is nonzero.", "[0, 1, 0], [1, 0, 0] -> [ True,  True, False]", "none")
+remainder = binary(rows.remainder, "input - other * floor(input / other): has the sign of other.", "[-7, 7], 3 -> [2, 1]")
+floor_divide = binary(rows.floor_divide, "The quotient rounded down.", "[-7, 7], 2 -> [-4,  3]")
+atan2 = binary(
+    smooth.atan2,
+    "The angle of the point (other, input), in (-pi, pi].",
+    "[1., -1.], [0., -1.] -> [ 1.5708, -2.3562]",
+    "none",
+    aliases="arctan2",
+)
+copysign = binary(arithmetic.copysign, "The size of the input with the sign of other.", "[1., -2.], -3 -> [-1., -2.]", "second")
+fmax = binary(
+    arithmetic.fmax, "The larger of two; of a nan and a number the number.", "[1., nan], [2., 2.] -> [2., 2.]", "none", inplace=False
+)
+fmin = binary(
+    arithmetic.fmin, "The smaller of two; of a nan and a number the number.", "[1., nan], [2., 2.] -> [1., 2.]", "none", inplace=False
+)
+fmod = binary(arithmetic.fmod, "input - other * trunc(input / other): has the sign of the input.", "[-7, 7], 3 -> [-1,  1]", "second")
+hypot = binary(
+    smooth.hypot, "The length of the vector (input, other), without overflow.", "[3., 3e30], [4., 4e30] -> [5.0000e+00, 5.0000e+30]", "none"
+)
+ldexp = binary(smooth.ldexp, "input * 2**other.", "[1., 3.], [4, -1] -> [16.0000,  1.5000]", "none")
+logaddexp = binary(
+    smooth.logaddexp, "log(exp(input) + exp(other)), without overflow.", "[1000.], [1000.] -> [1000.6932]", "none", inplace=False
+)
+logaddexp2 = binary(smooth.logaddexp2, "log2(2**input + 2**other), without overflow.", "[3.], [1.] -> [3.3219]", "none", inplace=False)
+logical_xor = binary(arithmetic.logical_xor, "Whether exactly one is nonzero.", "[0, 1, 2], [1, 0, 3] -> [ True,  True, False]", "none")
+xlogy = binary(smooth.xlogy, "input * log(other), 0 where the input is 0.", "[0., 2.], [0., 3.] -> [0.0000, 2.1972]")
 
-bitwise_and = binary(rows.bitwise_and, "Bitwise and.", bits=True)
-bitwise_or = binary(rows.bitwise_or, "Bitwise or.", bits=True)
-bitwise_xor = binary(rows.bitwise_xor, "Bitwise exclusive or.", bits=True)
-bitwise_left_shift = binary(arithmetic.bitwise_left_shift, "input * 2**other, in bits.", bits=True)
-bitwise_right_shift = binary(arithmetic.bitwise_right_shift, "input / 2**other rounded down, in bits.", bits=True)
-gcd = binary(arithmetic.gcd, "Greatest common divisor.", "none", bits=True)
-lcm = binary(arithmetic.lcm, "Least common multiple.", "none", bits=True)
+bitwise_and = binary(rows.bitwise_and, "Bitwise and.", "[12], [10] -> [8]", bits=True)
+bitwise_or = binary(rows.bitwise_or, "Bitwise or.", "[12], [10] -> [14]", bits=True)
+bitwise_xor = binary(rows.bitwise_xor, "Bitwise exclusive or.", "[12], [10] -> [6]", bits=True)
+bitwise_left_shift = binary(arithmetic.bitwise_left_shift, "input * 2**other, in bits.", "[1, 3], 2 -> [ 4, 12]", bits=True)
+bitwise_right_shift = binary(arithmetic.bitwise_right_shift, "input / 2**other rounded down, in bits.", "[8, -3], 1 -> [ 4, -2]", bits=True)
+gcd = binary(arithmetic.gcd, "Greatest common divisor.", "[12, 7], [18, 21] -> [6, 7]", "none", bits=True)
+lcm = binary(arithmetic.lcm, "Least common multiple.", "[12, 7], [18, 21] -> [36, 21]", "none", bits=True)
 
 
 @public(method=True, inplace=True, out=True)
 def floor(input: Tensor) -> Tensor:
-    """The largest integer not above. Entry by entry; result of the same shape."""
+    """The largest integer not above. Entry by entry; result of the same shape.
+
+    >>> floor(tensor([-1.5, 1.5]))
+    tensor([-2.,  1.])
+    """
     return rows.float_floor.run(require_tensor(input, "floor"))
 
 
 @public(method=True, inplace=True, out=True)
 def sign(input: Tensor) -> Tensor:
-    """-1, 0 or 1; a bool is its own sign. Entry by entry; result of the same shape."""
+    """-1, 0 or 1; a bool is its own sign. Entry by entry; result of the same shape.
+
+    >>> sign(tensor([-2., 0., 3.]))
+    tensor([-1.,  0.,  1.])
+    """
     return clone(input) if require_tensor(input, "sign").payload.dtype == np.bool_ else apply(rows.sign, (input,), NONE)
 
 
 @public(method=True, inplace=True, out=True)
 def bitwise_not(input: Tensor) -> Tensor:
-    """Bitwise not of integers, logical not of bools. Raises TypeError for floats."""
+    """Bitwise not of integers, logical not of bools. Raises TypeError for floats.
+
+    >>> bitwise_not(tensor([0, 5])), bitwise_not(tensor([True]))
+    (tensor([-1, -6]), tensor([False]))
+    """
     if not require_tensor(input, "bitwise_not").level:
         floats_to_invert(input.payload)
     return apply(rows.bitwise_not, (input,), NONE)
@@ -181,7 +209,11 @@ def add(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 
 @public(method=True, inplace=True, out=True, aliases="subtract")
 def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
-    """input - alpha * other. Shapes broadcast, dtypes promote."""
+    """input - alpha * other. Shapes broadcast, dtypes promote.
+
+    >>> sub(tensor([1., 2.]), 10, alpha=2)
+    tensor([-19., -18.])
+    """
     operands("sub", input, other)
     return apply(rows.sub, (input, other if alpha == 1 else other * alpha), NONE)
 
@@ -189,6 +221,8 @@ def sub(input: Any, other: Any, *, alpha: Any = 1) -> Tensor:
 @public(method=True, inplace=True, out=True, aliases="divide true_divide")
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Tensor:
     """input / other; integers give the default float. With rounding_mode "floor" or "trunc" an integer, of the operands' dtype.
+
+    Raises RuntimeError for another rounding_mode.
 
     >>> div(tensor([7, -7]), 2, rounding_mode="floor")
     tensor([ 3, -4])
@@ -223,7 +257,11 @@ def pow(input: Any, exponent: Any) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def square(input: Tensor) -> Tensor:
-    """input * input. Entry by entry; result of the same shape."""
+    """input * input; its gradient is 2 * input. Entry by entry; result of the same shape.
+
+    >>> square(tensor([-2., 3.]))
+    tensor([4., 9.])
+    """
     return pow(input, 2)
 
 
@@ -243,6 +281,8 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
     """Limit to [min, max]; the gradient is 1 within, ends included, and 0 outside. Bounds are numbers or tensors.
 
+    Raises RuntimeError without any bound.
+
     >>> clamp(tensor([-2., 0.5, 3.]), 0, 1)
     tensor([0.0000, 0.5000, 1.0000])
     """
@@ -260,6 +300,8 @@ def clamp(input: Tensor, min: Any = None, max: Any = None) -> Tensor:
 @public(out=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """input where the condition holds, other elsewhere; all three broadcast. With a condition alone: its nonzero indices.
+
+    Raises RuntimeError for a condition that is not bool.
 
     >>> where(tensor([True, False]), tensor([1., 2.]), 0.)
     tensor([1., 0.])
@@ -286,6 +328,8 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 @public(method=True, inplace=True, out=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value` where the boolean mask holds, the input elsewhere. The mask broadcasts; value is a number or a 0-d tensor.
+
+    Raises RuntimeError for a mask that is not bool, and for a value that the dtype cannot hold.
 
     >>> masked_fill(tensor([1., 2.]), tensor([True, False]), 0)
     tensor([0., 2.])
@@ -322,7 +366,13 @@ def _fitting(value: Any, d: dtypes.dtype) -> Any:
 
 @public(method=True)
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy with its own memory; gradients flow back through it. It keeps the order of memory, unless that is to be contiguous."""
+    """A copy with its own memory; gradients flow back through it. It keeps the order of memory, unless that is to be contiguous.
+
+    >>> x = tensor([1., 2.])
+    >>> y = clone(x)
+    >>> x.data_ptr() == y.data_ptr()
+    False
+    """
     if memory_format is not None and repr(memory_format) in CHANNELS_LAST and in_vmap(input):
         raise RuntimeError(
             "NYI: Tensor.clone(memory_format) inside vmap is only supported with memory_format torch.preserve_format or "
@@ -339,6 +389,10 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
     """This tensor in another dtype, itself if it has it already.
 
     Called as to(dtype), to(device), to(device, dtype) or to(other). The only device is the CPU; others raise PyTorch's exception.
+    Gradients flow back, in the dtype that they came from.
+
+    >>> tensor([1.9, -1.9]).to(torch.int64)
+    tensor([ 1, -1])
     """
     bools = [a for a in args if isinstance(a, bool)]  # non_blocking and copy
     copy = copy or (len(bools) > 1 and bools[1])
@@ -358,33 +412,12 @@ def to(self: Tensor, *args: Any, dtype: Any = None, device: Any = None, non_bloc
 
 @method
 def astype(self: Tensor, dtype: Any) -> Tensor:
-    """NumPy's word for `to`, for the engine."""
-    return to(self, dtype=dtypes.of(np.dtype(dtype)))
+    """NumPy's word for `to`, for the engine.
 
-
-@public(method=True)
-def allclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether |input - other| <= atol + rtol * |other| everywhere."""
-    require_tensor(input, "allclose")
-    require_tensor(other, "allclose", "other", 2)
-    if input.payload.dtype != other.payload.dtype:
-        raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
-    a, b = (np.asarray(t.payload, np.float64) for t in (input, other))
-    return builtins.bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
-
-
-@public(method=True)
-def equal(input: Tensor, other: Tensor) -> bool:
-    """Whether two tensors have the same shape and the same entries.
-
-    >>> equal(tensor([1, 2]), tensor([1, 2]))
-    True
+    >>> tensor([1, 2]).astype("float32")
+    tensor([1., 2.])
     """
-    require_tensor(input, "equal")
-    require_tensor(other, "equal", "other", 2)
-    if in_vmap(input) or in_vmap(other):
-        raise RuntimeError("Batching rule not implemented for aten::equal: it answers for all samples at once. Use (a == b).all().")
-    return input.shape == other.shape and builtins.bool(np.all(np.equal(input.payload, other.payload)))
+    return to(self, dtype=dtypes.of(np.dtype(dtype)))
 
 
 frexp_result = named("frexp", "mantissa exponent", __name__)
@@ -392,7 +425,12 @@ frexp_result = named("frexp", "mantissa exponent", __name__)
 
 @public(method=True, out=True)
 def frexp(input: Tensor) -> Any:
-    """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent."""
+    """Mantissa in [0.5, 1) and int32 exponent: input = mantissa * 2**exponent. Raises RuntimeError for integers.
+
+    >>> mantissa, exponent = frexp(tensor([6., 0.5]))
+    >>> mantissa, exponent
+    (tensor([0.7500, 0.5000]), tensor([3, 0], dtype=torch.int32))
+    """
     if require_tensor(input, "frexp").payload.dtype not in dtypes.FLOATING:
         raise RuntimeError(f"torch.frexp() only supports floating-point dtypes; this one is {input.dtype}")
     return frexp_result(*apply(arithmetic.frexp, (input,), NONE))
@@ -400,7 +438,11 @@ def frexp(input: Tensor) -> Any:
 
 @public(method=True, inplace=True, out=True)
 def nextafter(input: Tensor, other: Tensor) -> Tensor:
-    """The next number after the input in the direction of other. Entry by entry; shapes broadcast, dtypes promote."""
+    """The next number after the input in the direction of other. Entry by entry; shapes broadcast, dtypes promote.
+
+    >>> (nextafter(tensor([1.]), tensor([2.])) - 1).item() == torch.finfo(torch.float32).eps
+    True
+    """
     operands("nextafter", input, other, "none")
     joined = dtypes.of(dtypes.result_type([input, other]))
     input, other = to(input, joined), to(other, joined)
@@ -410,7 +452,11 @@ def nextafter(input: Tensor, other: Tensor) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def heaviside(input: Tensor, values: Tensor) -> Tensor:
-    """0 below 0, 1 above 0, `values` at 0. Raises RuntimeError for different dtypes."""
+    """0 below 0, 1 above 0, `values` at 0. Raises RuntimeError for different dtypes.
+
+    >>> heaviside(tensor([-2., 0., 3.]), tensor(0.5))
+    tensor([0.0000, 0.5000, 1.0000])
+    """
     require_tensor(values, "heaviside", "values", 2)
     if require_tensor(input, "heaviside").payload.dtype != values.payload.dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
@@ -419,7 +465,11 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def sgn(input: Tensor) -> Tensor:
-    """-1, 0 or 1, as `sign`."""
+    """-1, 0 or 1, as `sign`.
+
+    >>> sgn(tensor([-2., 0., 3.]))
+    tensor([-1.,  0.,  1.])
+    """
     if require_tensor(input, "sgn").payload.dtype == np.bool_:
         return clone(input)
     return apply(arithmetic.sgn, (input,), NONE)
@@ -427,71 +477,23 @@ def sgn(input: Tensor) -> Tensor:
 
 @public(method=True)
 def positive(input: Tensor) -> Tensor:
-    """The input itself. Raises RuntimeError for bools."""
+    """The input itself. Raises RuntimeError for bools.
+
+    >>> +tensor([1., -2.])
+    tensor([ 1., -2.])
+    """
     if require_tensor(input, "positive").payload.dtype == np.bool_:
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
 
 
-@public(method=True)
-def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is one of floating point."""
-    return require_tensor(input, "is_floating_point").payload.dtype in dtypes.FLOATING
-
-
-@public(method=True)
-def is_nonzero(input: Tensor) -> bool:
-    """Whether the one entry is not zero. Raises RuntimeError for more entries or none."""
-    return builtins.bool(require_tensor(input, "is_nonzero"))
-
-
-@public(method=True, out=True)
-def isposinf(input: Tensor) -> Tensor:
-    """Whether an entry is inf.
-
-    A bool for each entry.
-
-    >>> isposinf(tensor([inf, -inf]))
-    tensor([ True, False])
-    """
-    return require_tensor(input, "isposinf") == math.inf
-
-
-@public(method=True, out=True)
-def isneginf(input: Tensor) -> Tensor:
-    """Whether an entry is -inf."""
-    return require_tensor(input, "isneginf") == -math.inf
-
-
-@public(method=True)
-def isclose(input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Tensor:
-    """Whether |input - other| <= atol + rtol * |other|, entry by entry; equal infinities are close.
-
-    >>> isclose(tensor([1., 2.]), tensor([1. + 1e-7, 2.1]))
-    tensor([ True, False])
-    """
-    require_tensor(input, "isclose")
-    require_tensor(other, "isclose", "other", 2)
-    if input.payload.dtype != other.payload.dtype:
-        raise RuntimeError(f"{input.dtype.title} did not match {other.dtype.title}")
-    for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        if tolerance < 0:
-            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance}")
-    a, b = input.detach(), other.detach()
-    close = eq(a, b)
-    if equal_nan:
-        close = bitwise_or(close, bitwise_and(ne(a, a), ne(b, b)))
-    if a.payload.dtype == np.bool_:
-        return close
-    if a.payload.dtype not in dtypes.FLOATING:
-        a, b = a.to(dtypes.float64), b.to(dtypes.float64)
-    apart = abs(a - b)
-    return bitwise_or(close, bitwise_and(isfinite(apart), le(apart, abs(b * rtol) + atol)))
-
-
 @public(method=True, inplace=True, out=True)
 def float_power(input: Any, exponent: Any) -> Tensor:
-    """input to the power of exponent, computed in float64 whatever the dtypes are. Shapes broadcast."""
+    """input to the power of exponent, computed in float64 whatever the dtypes are. Shapes broadcast.
+
+    >>> float_power(tensor([2, 3]), 0.5)
+    tensor([1.4142, 1.7321], dtype=torch.float64)
+    """
     operands("float_power", input, exponent)
     wide = [to(t, dtypes.float64) if isinstance(t, Tensor) else builtins.float(t) for t in (input, exponent)]
     return pow(*wide)
@@ -499,7 +501,11 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 
 @public()
 def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
-    """other - alpha * input."""
+    """other - alpha * input. Shapes broadcast, dtypes promote.
+
+    >>> rsub(tensor([1., 2.]), 10)
+    tensor([9., 8.])
+    """
     operands("rsub", input, other, "second")
     scaled = input if alpha == 1 else input * alpha
     result: Tensor = apply(rows.rsub, (scaled, other), NONE)
@@ -510,19 +516,33 @@ def rsub(input: Tensor, other: Any, *, alpha: Any = 1) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def clamp_min(input: Tensor, min: Any) -> Tensor:
-    """No less than min, a number or a tensor."""
+    """No less than min, a number or a tensor.
+
+    The gradient is 1 where the input is kept, and 0 elsewhere.
+
+    >>> clamp_min(tensor([-1., 2.]), 0)
+    tensor([0., 2.])
+    """
     return clamp(input, min)
 
 
 @public(method=True, inplace=True, out=True)
 def clamp_max(input: Tensor, max: Any) -> Tensor:
-    """No more than max, a number or a tensor."""
+    """No more than max, a number or a tensor.
+
+    The gradient is 1 where the input is kept, and 0 elsewhere.
+
+    >>> clamp_max(tensor([-1., 2.]), 0)
+    tensor([-1.,  0.])
+    """
     return clamp(input, None, max)
 
 
 @public(method=True, inplace=True, out=True)
 def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
     """input + weight * (end - input); weight 0 gives the input, 1 the end. Shapes broadcast; one dtype for all.
+
+    Raises NotImplementedError for integers, RuntimeError for different dtypes.
 
     >>> lerp(tensor([0., 10.]), tensor([1., 20.]), 0.5)
     tensor([ 0.5000, 15.0000])
@@ -539,26 +559,14 @@ def lerp(input: Tensor, end: Tensor, weight: Any) -> Tensor:
 
 
 @public(method=True, inplace=True, out=True)
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """input + value * tensor1 * tensor2."""
-    return _fused(arithmetic.addcmul, input, tensor1, tensor2, value)
-
-
-@public(method=True, inplace=True, out=True)
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-    """input + value * tensor1 / tensor2. Raises RuntimeError for a quotient of integers."""
-    return _fused(arithmetic.addcdiv, input, tensor1, tensor2, value)
-
-
-def _fused(row: Op, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
-    for position, (name, t) in enumerate((("input", input), ("tensor1", tensor1), ("tensor2", tensor2)), 1):
-        require_tensor(t, row.name, name, position)
-    return apply(row, (input, tensor1, tensor2), {"value": value})
-
-
-@public(method=True, inplace=True, out=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """log(p / (1 - p)), the inverse of sigmoid. With eps the input is first limited to [eps, 1 - eps]."""
+    """log(p / (1 - p)), the inverse of sigmoid. With eps the input is first limited to [eps, 1 - eps].
+
+    >>> logit(tensor([0.5, 0.9, 1.]))
+    tensor([0.0000, 2.1972,    inf])
+    >>> logit(tensor([1.]), eps=0.1)
+    tensor([2.1972])
+    """
     return apply(smooth.logit, (require_tensor(input, "logit"),), {"eps": eps})
 
 
@@ -575,7 +583,11 @@ def nan_to_num(input: Tensor, nan: float | None = None, posinf: float | None = N
 
 @public()
 def fill(input: Tensor, value: Any) -> Tensor:
-    """A tensor like the input, filled with one number (or a 0-d tensor)."""
+    """A tensor like the input, filled with one number (or a 0-d tensor).
+
+    >>> fill(tensor([1., 2.]), 7)
+    tensor([7., 7.])
+    """
     if isinstance(value, Tensor) and value.ndim:
         raise RuntimeError(f"fill only supports 0-dimension value tensor but got tensor with {value.ndim} dimensions.")
     return apply(rows.fill, (require_tensor(input, "fill"), value), NONE)

@@ -25,7 +25,15 @@ def set_printoptions(
     precision: int | None = None, threshold: int | None = None, edgeitems: int | None = None,
     linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None,
 ) -> None:  # fmt: skip
-    """How many digits (4), from how many entries on to summarise (1000), how many to show at each end (3), how wide (80)."""
+    """How many digits (4), from how many entries on to summarise (1000), how many to show at each end (3), how wide (80).
+
+    profile: "default", "short" or "full"; sci_mode: True, False, or None for as the numbers are.
+
+    >>> torch.set_printoptions(precision=2)
+    >>> torch.tensor([1 / 3])
+    tensor([0.33])
+    >>> torch.set_printoptions(profile="default")
+    """
     if profile is not None:
         Options.precision, Options.threshold, Options.edgeitems, Options.linewidth = {
             "default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, 10**12, 3, 80),

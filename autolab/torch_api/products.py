@@ -11,8 +11,10 @@ import numpy as np
 from autolab import dtypes
 from autolab.engine.apply import apply
 from autolab.engine.modes import modes
+from autolab.engine.op import Op
 from autolab.engine.tensor import Tensor, new_tensor
-from autolab.torch_api import creation, index, joining, pointwise, reduce, shape
+from autolab.rules import arithmetic
+from autolab.torch_api import creation, diagonals, index, joining, pointwise, reduce, shape
 from autolab.torch_api.dims import axis_of, require_tensor
 from autolab.torch_api.layout import returns_fresh_memory
 from autolab.torch_api.linalg import bmm, dot, matmul, mm, mv, outer
@@ -79,22 +81,91 @@ def _outer(vec1: Tensor, vec2: Tensor) -> Tensor:
     return outer(vec1, vec2)
 
 
-addmm = _plus("addmm", mm, ("mat1", "mat2"), "beta * input + alpha * (mat1 @ mat2).")
-addmv = _plus("addmv", mv, ("mat", "vec"), "beta * input + alpha * (mat @ vec).")
-addr = _plus("addr", _outer, ("vec1", "vec2"), "beta * input + alpha * outer(vec1, vec2).")
-baddbmm = _plus("baddbmm", bmm, ("batch1", "batch2"), "beta * input + alpha * bmm(batch1, batch2).")
-addbmm = _plus("addbmm", _sum_of_products, ("batch1", "batch2"), "beta * input + alpha * the sum of all products in two stacks.")
+addmm = _plus(
+    "addmm",
+    mm,
+    ("mat1", "mat2"),
+    """beta * input + alpha * (mat1 @ mat2).
+
+Shapes: input broadcasts to (n, m); mat1 (n, k); mat2 (k, m).
+
+>>> addmm(tensor([1., 2.]), tensor([[1., 0.]]), tensor([[3., 4.], [5., 6.]]), beta=10)
+tensor([[13., 24.]])
+""",
+)
+addmv = _plus(
+    "addmv",
+    mv,
+    ("mat", "vec"),
+    """beta * input + alpha * (mat @ vec).
+
+Shapes: input broadcasts to (n,); mat (n, k); vec (k,).
+
+>>> addmv(tensor([10., 20.]), tensor([[1., 2.], [3., 4.]]), tensor([1., 0.]))
+tensor([11., 23.])
+""",
+)
+addr = _plus(
+    "addr",
+    _outer,
+    ("vec1", "vec2"),
+    """beta * input + alpha * outer(vec1, vec2).
+
+Shapes: input broadcasts to (n, m); vec1 (n,); vec2 (m,).
+
+>>> addr(ones(2, 2), tensor([1., 2.]), tensor([3., 4.]))
+tensor([[4., 5.],
+        [7., 9.]])
+""",
+)
+baddbmm = _plus(
+    "baddbmm",
+    bmm,
+    ("batch1", "batch2"),
+    """beta * input + alpha * bmm(batch1, batch2).
+
+Shapes: input broadcasts to (B, n, m); batch1 (B, n, k); batch2 (B, k, m).
+
+>>> baddbmm(zeros(2), ones(4, 2, 3), ones(4, 3, 2)).shape
+torch.Size([4, 2, 2])
+""",
+)
+addbmm = _plus(
+    "addbmm",
+    _sum_of_products,
+    ("batch1", "batch2"),
+    """beta * input + alpha * the sum of all products in two stacks.
+
+Shapes: input broadcasts to (n, m); batch1 (B, n, k); batch2 (B, k, m).
+
+>>> addbmm(zeros(2, 2), ones(4, 2, 3), ones(4, 3, 2))
+tensor([[12., 12.],
+        [12., 12.]])
+""",
+)
 
 
 @public(method=True, out=True)
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """The sum of the products of two vectors (dot, where there are no complex numbers)."""
+    """The sum of the products of two vectors (dot, where there are no complex numbers).
+
+    Shapes: (n,), (n,) -> ().
+
+    >>> vdot(tensor([1., 2.]), tensor([3., 4.]))
+    tensor(11.)
+    """
     return dot(input, other)
 
 
 @public(method=True, out=True)
 def inner(input: Tensor, other: Tensor) -> Tensor:
-    """Sums of products along the last dims: (..., k), (..., k) -> (..., ...). With a number, the product."""
+    """Sums of products along the last dims: (..., k), (..., k) -> (..., ...). With a number, the product.
+
+    Raises RuntimeError for different dtypes, and for last dims of different lengths.
+
+    >>> inner(tensor([[1., 2.], [3., 4.]]), tensor([1., 10.]))
+    tensor([21., 43.])
+    """
     require_tensor(input, "inner")
     if not input.ndim or not require_tensor(other, "inner", "other", 2).ndim:
         return input * other
@@ -110,6 +181,8 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 @public(out=True)
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sums of products over pairs of dims: the last `dims` of a with the first of b, or the two lists of dims.
+
+    Raises RuntimeError for dims that do not fit.
 
     >>> tensordot(ones(2, 3), ones(3, 4), 1).shape
     torch.Size([2, 4])
@@ -151,6 +224,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """The Kronecker product: every entry of input times the whole of other.
 
+    Shapes: (n, m) and (k, l) give (n * k, m * l).
+
     >>> kron(tensor([1, 10]), tensor([1, 2]))
     tensor([ 1,  2, 10, 20])
     """
@@ -162,17 +237,23 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
 
 @method
 def trace(input: Tensor) -> Tensor:
-    """The sum of the diagonal of a matrix."""
+    """The sum of the diagonal of a matrix. Raises RuntimeError for anything but a matrix.
+
+    >>> torch.trace(tensor([[1, 2], [3, 4]]))
+    tensor(5)
+    """
     if modes.autocast is not None:
         (input,) = modes.autocast.cast("trace", (input,))
     if require_tensor(input, "trace").ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
-    return reduce.sum(shape.diagonal(input))
+    return reduce.sum(diagonals.diagonal(input))
 
 
 @public(method=True, out=True)
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along a dim of length 3 (the first such dim, if none is named).
+
+    Raises RuntimeError if there is no dim of length 3.
 
     >>> cross(tensor([1., 0., 0.]), tensor([0., 1., 0.]))
     tensor([0., 0., 1.])
@@ -206,7 +287,13 @@ def vector_product(input: Tensor, other: Tensor, dim: int = -1) -> Tensor:
 
 @public(out=True)
 def chain_matmul(*matrices: Tensor) -> Tensor:
-    """The product of all the matrices, in the cheapest order."""
+    """The product of all the matrices, in the cheapest order.
+
+    Shapes: (m, n), (n, k) ... (p, q) give (m, q). Raises RuntimeError for anything but a matrix.
+
+    >>> chain_matmul(ones(2, 3), ones(3, 4), ones(4, 5)).shape
+    torch.Size([2, 5])
+    """
     factors = joining.tensor_list("chain_matmul", matrices)
     for t in factors:
         if t.ndim != 2:
@@ -235,7 +322,15 @@ def multiply(factors: Sequence[Tensor]) -> Tensor:
 
 @public()
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
-    """Powers of the entries of a vector as columns, the highest first unless `increasing`."""
+    """Powers of the entries of a vector as columns, the highest first unless `increasing`.
+
+    Shapes: x (n,); result (n, N), by default (n, n). Raises RuntimeError for anything but a vector.
+
+    >>> vander(tensor([1, 2, 3]))
+    tensor([[1, 1, 1],
+            [4, 2, 1],
+            [9, 3, 1]])
+    """
     if require_tensor(x, "vander", "x").ndim != 1:
         raise RuntimeError("x must be a one-dimensional tensor.")
     n = x.shape[0] if N is None else N
@@ -264,6 +359,11 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
     compute_mode: for p = 2, whether to compute by a product of matrices, which is fast, and loses digits where rows are close:
     for more than 25 rows ("use_mm_for_euclid_dist_if_necessary"), always ("use_mm_for_euclid_dist"), or never ("donot_use_...").
+
+    Raises RuntimeError for integers, and for rows of different lengths.
+
+    >>> cdist(tensor([[0., 0.]]), tensor([[3., 4.], [0., 1.]]))
+    tensor([[5., 1.]])
     """
     for name, t in (("X1", require_tensor(x1, "cdist", "x1")), ("X2", require_tensor(x2, "cdist", "x2", 2))):
         if t.ndim < 2:
@@ -293,7 +393,13 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "use_mm_fo
 
 @public()
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
-    """The p-distances between all pairs of rows of a matrix, in one dim: (n, k) -> (n * (n - 1) / 2,)."""
+    """The p-distances between all pairs of rows of a matrix, in one dim: (n, k) -> (n * (n - 1) / 2,).
+
+    Raises RuntimeError for anything but a matrix, and for a negative p.
+
+    >>> pdist(tensor([[0., 0.], [3., 4.], [0., 4.]]))
+    tensor([5., 4., 3.])
+    """
     if require_tensor(input, "pdist").ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
     if p < 0:
@@ -301,3 +407,29 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     first, second = np.triu_indices(input.shape[0], 1)
     one, other = (index.index_select(input, 0, new_tensor(i.astype(np.int64))) for i in (first, second))
     return reduce.norm(one - other, p, -1)
+
+
+@public(method=True, inplace=True, out=True)
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """input + value * tensor1 * tensor2. Shapes broadcast.
+
+    >>> addcmul(tensor([1., 1.]), tensor([1., 2.]), tensor([3., 4.]), value=10)
+    tensor([31., 81.])
+    """
+    return _fused(arithmetic.addcmul, input, tensor1, tensor2, value)
+
+
+@public(method=True, inplace=True, out=True)
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
+    """input + value * tensor1 / tensor2. Shapes broadcast. Raises RuntimeError for a quotient of integers.
+
+    >>> addcdiv(tensor([1., 1.]), tensor([1., 2.]), tensor([2., 4.]), value=10)
+    tensor([6., 6.])
+    """
+    return _fused(arithmetic.addcdiv, input, tensor1, tensor2, value)
+
+
+def _fused(row: Op, input: Tensor, tensor1: Tensor, tensor2: Tensor, value: Any) -> Tensor:
+    for position, (name, t) in enumerate((("input", input), ("tensor1", tensor1), ("tensor2", tensor2)), 1):
+        require_tensor(t, row.name, name, position)
+    return apply(row, (input, tensor1, tensor2), {"value": value})

@@ -63,6 +63,12 @@ def entitle(function: F, name: str, doc: str | None) -> F:
     return function
 
 
+def example_of(name: str, example: str) -> str:
+    """An example out of a table as the end of a docstring. Lists are tensors: exp with "[0.] -> [1.]" is exp(tensor([0.]))."""
+    given, result = example.replace("[", "tensor([").replace("]", "])").split(" -> ")
+    return f"\n\n>>> {name}({given})\n{result}\n"
+
+
 def functions() -> Iterator[tuple[str, Any]]:
     """The names of the package and what they stand for. Methods and operators are bound to functions without `out`, and pay nothing."""
     for declared in DECLARED:

@@ -21,7 +21,12 @@ from autolab.torch_api.sampling import sampled
 @sampled
 def rand(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
          generator: Any = None, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Uniform in [0, 1)."""
+    """Uniform numbers in [0, 1). Raises NotImplementedError for a dtype of integers.
+
+    >>> x = rand(2, 3)
+    >>> x.shape, ((x >= 0) & (x < 1)).all()
+    (torch.Size([2, 3]), tensor(True))
+    """
     array = np.asarray(source(generator).random(lengths_of(sizes, "rand", size)))
     return finish(_below_one(array, _only_floats(dtype, "check_uniform_bounds")), requires_grad, device)
 
@@ -37,7 +42,11 @@ def _below_one(array: Any, dtype: Any) -> Any:
 @sampled
 def randn(*sizes: Any, size: Any = None, dtype: Any = None, device: Any = None, requires_grad: bool = False,
           generator: Any = None, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
-    """Normal with mean 0 and variance 1."""
+    """Normal numbers with mean 0 and variance 1. Raises NotImplementedError for a dtype of integers.
+
+    >>> randn(2, 3).shape, randn(10_000).std().round(decimals=1)
+    (torch.Size([2, 3]), tensor(1.))
+    """
     array = np.asarray(source(generator).standard_normal(lengths_of(sizes, "randn", size)))
     return finish(array.astype(_only_floats(dtype, "normal_kernel_cpu")), requires_grad, device)
 
@@ -53,7 +62,12 @@ def _only_floats(dtype: Any, kernel: str) -> Any:
 @sampled
 def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, device: Any = None,
             requires_grad: bool = False, generator: Any = None) -> Tensor:  # fmt: skip
-    """Integers in [low, high), or in [0, low) when called as randint(high, size)."""
+    """Integers in [low, high), or in [0, low) when called as randint(high, size). Raises RuntimeError for low >= high.
+
+    >>> x = randint(1, 7, (100,))
+    >>> x.min(), x.max(), x.dtype
+    (tensor(1), tensor(6), torch.int64)
+    """
     if size is None:
         low, high, size = 0, low, high
     elif high is None:
@@ -69,7 +83,13 @@ def randint(low: int, high: Any = None, size: Any = None, *, dtype: Any = None, 
 @public(creates=True)
 @sampled
 def randperm(n: int, *, dtype: Any = None, device: Any = None, requires_grad: bool = False, generator: Any = None) -> Tensor:
-    """The integers 0 to n-1 in random order."""
+    """The integers 0 to n-1 in random order.
+
+    Shapes: (n,) int64 unless a dtype is given.
+
+    >>> randperm(5).sort().values
+    tensor([0, 1, 2, 3, 4])
+    """
     lengths_of((n,), "randperm")
     array = source(generator).permutation(n)
     return finish(array.astype(np.int64 if dtype is None else numpy_dtype(dtype, "randperm")), requires_grad, device)
@@ -82,7 +102,11 @@ rand_like, randn_like = public()(sampled(_like(rand, shared=True))), public()(sa
 @sampled
 def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any = None, device: Any = None,
                  requires_grad: bool = False, generator: Any = None) -> Tensor:  # fmt: skip
-    """`randint` with the shape, and by default the dtype, of another tensor."""
+    """`randint` with the shape, and by default the dtype, of another tensor.
+
+    >>> randint_like(zeros(2, 3), 10).shape
+    torch.Size([2, 3])
+    """
     low, high = (0, low) if high is None else (low, high)
     like = input.dtype if dtype is None else dtype
     return randint(low, high, tuple(input.shape), dtype=like, device=device, requires_grad=requires_grad, generator=generator)
@@ -91,7 +115,13 @@ def randint_like(input: Tensor, low: int, high: int | None = None, *, dtype: Any
 @public(method=True)
 @sampled
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Any = None) -> Tensor:
-    """1 with the probability given by each entry (or by p), else 0; of the shape and dtype of input."""
+    """1 with the probability given by each entry (or by p), else 0; of the shape and dtype of input.
+
+    Raises RuntimeError for probabilities outside of [0, 1].
+
+    >>> bernoulli(tensor([0., 1., 1.]))
+    tensor([0., 1., 1.])
+    """
     require_tensor(input, "bernoulli")
     if p is not None:
         chances: Any = np.full(input.payload.shape, _probability(p))
@@ -118,7 +148,13 @@ def _probabilities(p: Tensor) -> Any:
 @public()
 @sampled
 def binomial(count: Tensor, prob: Tensor, generator: Any = None) -> Tensor:
-    """How many of `count` tries succeed with probability `prob`, entry by entry. Shapes: two that broadcast."""
+    """How many of `count` tries succeed with probability `prob`, entry by entry. Shapes: two that broadcast.
+
+    Raises RuntimeError for prob outside of [0, 1].
+
+    >>> binomial(tensor([10., 10.]), tensor([0., 1.]))
+    tensor([ 0., 10.])
+    """
     require_floats(require_tensor(count, "binomial", "count"), "binomial_cpu")
     found = np.asarray(source(generator).binomial(count.numbers().astype(np.int64), _probabilities(prob)))
     return finish(found.astype(count.payload.dtype))
@@ -131,6 +167,11 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *, g
 
     Shapes: input (N, C) or (C,) floats >= 0; result (N, num_samples) or (num_samples,) int64.
     Raises RuntimeError for more samples than columns without replacement, and for rows without any chance.
+
+    >>> multinomial(tensor([0., 1., 0.]), 3, replacement=True)
+    tensor([1, 1, 1])
+    >>> multinomial(ones(2, 4), 3).shape
+    torch.Size([2, 3])
     """
     if input.payload.dtype not in dtypes.FLOATING:
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype.title}")
@@ -172,7 +213,15 @@ def _drawn(weights: Any, rng: Any, n: int) -> Any:
 @sampled
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any = None, dtype: Any = None, device: Any = None,
            requires_grad: bool = False, layout: Any = None) -> Tensor:  # fmt: skip
-    """Normal numbers. mean and std: two numbers and a size, or tensors that broadcast, each entry for one number."""
+    """Normal numbers. mean and std: two numbers and a size, or tensors that broadcast, each entry for one number.
+
+    Raises RuntimeError for a negative std, TypeError for two numbers without a size.
+
+    >>> torch.normal(tensor([0., 100.]), 1.0).round(decimals=-2)
+    tensor([  0., 100.])
+    >>> torch.normal(0.0, 1.0, (2, 3)).shape
+    torch.Size([2, 3])
+    """
     tensors = [t for t in (mean, std) if isinstance(t, Tensor)]
     for t in tensors:
         require_floats(t, "normal_kernel_cpu")
@@ -195,7 +244,13 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Any 
 @public()
 @sampled
 def poisson(input: Tensor, generator: Any = None) -> Tensor:
-    """How many events come where `input` are expected, entry by entry; of its shape and dtype."""
+    """How many events come where `input` are expected, entry by entry; of its shape and dtype. Raises RuntimeError for a negative rate.
+
+    >>> poisson(tensor([0., 0.]))
+    tensor([0., 0.])
+    >>> poisson(torch.full((1000,), 4.0)).mean().round()
+    tensor(4.)
+    """
     require_floats(require_tensor(input, "poisson"), "poisson_cpu")
     rate = input.numbers().astype(np.float64)
     if not (rate >= 0).all():
@@ -228,7 +283,11 @@ def _fill(self: Tensor, values: Any) -> Tensor:
 @method
 @sampled
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
-    """Fill with 1 with probability p (a number, or a tensor that broadcasts), else 0."""
+    """Fill with 1 with probability p (a number, or a tensor that broadcasts), else 0. Raises RuntimeError for p outside of [0, 1].
+
+    >>> zeros(3).bernoulli_(1)
+    tensor([1., 1., 1.])
+    """
     chances = _probabilities(p) if isinstance(p, Tensor) else _probability(p)
     return _fill(self, source(generator).random(tuple(self.shape)) < chances)
 
@@ -236,7 +295,11 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Any = None) -> Tensor:
 @method
 @sampled
 def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with numbers of a Cauchy distribution: median, and half the width between the quartiles."""
+    """Fill with numbers of a Cauchy distribution: median, and half the width between the quartiles. Raises RuntimeError for sigma <= 0.
+
+    >>> zeros(1001).cauchy_(median=5).median().round()
+    tensor(5.)
+    """
     _only_continuous(self, "Cauchy")
     if sigma <= 0:
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
@@ -246,7 +309,11 @@ def cauchy_(self: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator:
 @method
 @sampled
 def exponential_(self: Tensor, lambd: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with waiting times at a rate of lambd: mean 1 / lambd."""
+    """Fill with waiting times at a rate of lambd: mean 1 / lambd. Raises RuntimeError for lambd <= 0.
+
+    >>> zeros(1000).exponential_(lambd=0.1).mean().round(decimals=-1)
+    tensor(10.)
+    """
     _only_continuous(self, "Exponential")
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd:g}")
@@ -264,7 +331,13 @@ def _only_continuous(self: Tensor, name: str) -> None:
 @method
 @sampled
 def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
-    """Fill with the number of tries up to the first success, each with probability p: 1, 2, ..."""
+    """Fill with the number of tries up to the first success, each with probability p: 1, 2, ...
+
+    Raises RuntimeError for p outside of (0, 1).
+
+    >>> zeros(100).geometric_(0.5).min()
+    tensor(1.)
+    """
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
     return _fill(self, source(generator).geometric(p, tuple(self.shape)))
@@ -273,7 +346,11 @@ def geometric_(self: Tensor, p: float, *, generator: Any = None) -> Tensor:
 @method
 @sampled
 def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Any = None) -> Tensor:
-    """Fill with numbers whose logarithm is normal with this mean and standard deviation."""
+    """Fill with numbers whose logarithm is normal with this mean and standard deviation. Raises RuntimeError for std <= 0.
+
+    >>> (zeros(100).log_normal_() > 0).all()
+    tensor(True)
+    """
     require_floats(self, "log_normal_cpu")
     if std <= 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
@@ -283,7 +360,11 @@ def log_normal_(self: Tensor, mean: float = 1.0, std: float = 2.0, *, generator:
 @method
 @sampled
 def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any = None) -> Tensor:
-    """Fill with normal numbers."""
+    """Fill with normal numbers. Raises RuntimeError for std < 0.
+
+    >>> zeros(1000).normal_(mean=5).mean().round()
+    tensor(5.)
+    """
     require_floats(self, "normal_kernel_cpu")
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
@@ -293,7 +374,14 @@ def normal_(self: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Any
 @method
 @sampled
 def random_(self: Tensor, *bounds: int, generator: Any = None, **named: int) -> Tensor:
-    """Fill with integers in [from, to): random_(to), random_(from, to); by default all that the dtype holds exactly from 0 on."""
+    """Fill with integers in [from, to): random_(to), random_(from, to); by default all that the dtype holds exactly from 0 on.
+
+    Raises RuntimeError for from >= to, and for numbers that the dtype cannot hold.
+
+    >>> x = zeros(100).random_(1, 7)
+    >>> x.min(), x.max()
+    (tensor(1.), tensor(6.))
+    """
     low, high = (0, *bounds)[-2:] if bounds else (named.get("from", 0), named.get("to"))
     d = self.payload.dtype
     if d in dtypes.FLOATING:
@@ -312,7 +400,12 @@ def random_(self: Tensor, *bounds: int, generator: Any = None, **named: int) -> 
 @method
 @sampled
 def uniform_(self: Tensor, a: float = 0.0, b: float = 1.0, *, generator: Any = None, **named: float) -> Tensor:
-    """Fill with uniform numbers from [a, b). PyTorch's names for the bounds, `from` and `to`, are taken too."""
+    """Fill with uniform numbers from [a, b). PyTorch's names for the bounds, `from` and `to`, are taken too. Raises RuntimeError for a > b.
+
+    >>> x = zeros(100).uniform_(-1, 1)
+    >>> ((x >= -1) & (x < 1)).all()
+    tensor(True)
+    """
     a, b = named.get("from", a), named.get("to", b)
     require_floats(self, "check_uniform_bounds")
     if a > b:

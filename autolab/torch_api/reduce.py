@@ -32,6 +32,8 @@ def _reduce(row: Op, input: Tensor, dim: Any, keepdim: bool, **settings: Any) ->
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The sum of all entries, or along dim(s). Integers and bools are summed as int64.
 
+    Shapes: (n, m) along dim 0 gives (m,), or (1, m) with keepdim; so for all functions of this kind.
+
     >>> sum(tensor([[1., 2.], [3., 4.]]), dim=0)
     tensor([4., 6.])
     """
@@ -93,10 +95,42 @@ def _spread(row: Op, name: str, doc: str) -> Any:
     return declare(function, name, doc, method=single, out=single)
 
 
-var = _spread(rows.var, "var", "Variance over all entries or along dim(s), divided by n - correction (default 1).")
-std = _spread(rows.std, "std", "Standard deviation over all entries or along dim(s): the root of `var`.")
-var_mean = _spread(rows.var_mean, "var_mean", "(var, mean), of all entries or along dim(s); arguments as for `var`.")
-std_mean = _spread(rows.std_mean, "std_mean", "(std, mean), of all entries or along dim(s); arguments as for `std`.")
+var = _spread(
+    rows.var,
+    "var",
+    """Variance over all entries or along dim(s), divided by n - correction (default 1).
+
+>>> var(tensor([1., 2., 3., 4.])), var(tensor([1., 2., 3., 4.]), correction=0)
+(tensor(1.6667), tensor(1.2500))
+""",
+)
+std = _spread(
+    rows.std,
+    "std",
+    """Standard deviation over all entries or along dim(s): the root of `var`.
+
+>>> std(tensor([[1., 3.], [2., 6.]]), dim=1)
+tensor([1.4142, 2.8284])
+""",
+)
+var_mean = _spread(
+    rows.var_mean,
+    "var_mean",
+    """(var, mean), of all entries or along dim(s); arguments as for `var`.
+
+>>> var_mean(tensor([1., 2., 3.]))
+(tensor(1.), tensor(2.))
+""",
+)
+std_mean = _spread(
+    rows.std_mean,
+    "std_mean",
+    """(std, mean), of all entries or along dim(s); arguments as for `std`.
+
+>>> std_mean(tensor([1., 2., 3.]))
+(tensor(1.), tensor(2.))
+""",
+)
 
 
 @public(method=True, out=True)
@@ -153,16 +187,30 @@ def _need_entries(name: str, input: Tensor, axis: Any, error: type[Exception] = 
 max = _extreme("max", rows.max_of_all, rows.max_along, maximum, max_result)
 max.__doc__ = """The largest entry; or along one dim (values, indices), the first of equals; or of two tensors.
 
-Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all."""
+Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all. Raises RuntimeError for an empty tensor.
+
+>>> max(tensor([[1., 5.], [3., 2.]]))
+tensor(5.)
+>>> values, indices = max(tensor([[1., 5.], [3., 2.]]), dim=1)
+>>> values, indices
+(tensor([5., 3.]), tensor([1, 0]))
+"""
 min = _extreme("min", rows.min_of_all, rows.min_along, minimum, min_result)
 min.__doc__ = """The smallest entry; or along one dim (values, indices), the first of equals; or of two tensors.
 
-Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all."""
+Over the whole tensor ties share the gradient; along a dim the entry at `indices` gets it all. Raises RuntimeError for an empty tensor.
+
+>>> min(tensor([[1., 5.], [3., 2.]]))
+tensor(1.)
+>>> values, indices = min(tensor([[1., 5.], [3., 2.]]), dim=1)
+>>> values, indices
+(tensor([1., 2.]), tensor([0, 1]))
+"""
 
 
 @public(method=True, out=True)
 def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    """The largest entries along dim(s); ties share the gradient.
+    """The largest entries along dim(s); ties share the gradient. Raises RuntimeError for an empty tensor, IndexError for an empty dim.
 
     >>> amax(tensor([[1., 5.], [3., 2.]]), dim=1)
     tensor([5., 3.])
@@ -173,7 +221,11 @@ def amax(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
 
 @public(method=True, out=True)
 def amin(input: Tensor, dim: Dims = (), keepdim: bool = False) -> Tensor:
-    """The smallest entries along dim(s); ties share the gradient."""
+    """The smallest entries along dim(s); ties share the gradient. Raises RuntimeError for an empty tensor, IndexError for an empty dim.
+
+    >>> amin(tensor([[1., 5.], [3., 2.]]), dim=1)
+    tensor([1., 2.])
+    """
     _need_entries("amin", require_tensor(input, "amin"), axes_of(dim, input.ndim))
     return _reduce(rows.amin, input, dim, keepdim)
 
@@ -187,8 +239,24 @@ def _where_is(row: Op, name: str, doc: str) -> Any:
     return declare(function, name, doc, method=True, out=True)
 
 
-argmax = _where_is(rows.argmax, "argmax", "The index of the largest entry (of the flattened tensor, or along dim); int64.")
-argmin = _where_is(rows.argmin, "argmin", "The index of the smallest entry (of the flattened tensor, or along dim); int64.")
+argmax = _where_is(
+    rows.argmax,
+    "argmax",
+    """The index of the largest entry (of the flattened tensor, or along dim); int64.
+
+>>> argmax(tensor([[1., 5.], [3., 2.]])), argmax(tensor([[1., 5.], [3., 2.]]), dim=1)
+(tensor(1), tensor([1, 0]))
+""",
+)
+argmin = _where_is(
+    rows.argmin,
+    "argmin",
+    """The index of the smallest entry (of the flattened tensor, or along dim); int64.
+
+>>> argmin(tensor([[1., 5.], [3., 2.]])), argmin(tensor([[1., 5.], [3., 2.]]), dim=1)
+(tensor(0), tensor([0, 1]))
+""",
+)
 
 
 @public(method=True, out=True)
@@ -203,7 +271,11 @@ def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
 
 @public(method=True, out=True)
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether some entry is nonzero (as uint8 for uint8)."""
+    """Whether some entry is nonzero (as uint8 for uint8).
+
+    >>> any(tensor([[True, False], [False, False]]), dim=1)
+    tensor([ True, False])
+    """
     return _truth(rows.any, input, dim, keepdim)
 
 
@@ -217,7 +289,11 @@ def _truth(row: Op, input: Tensor, dim: Any, keepdim: bool) -> Tensor:
 
 @public(method=True, out=True)
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The sum of the entries that are not nan. Integers and bools are summed as int64."""
+    """The sum of the entries that are not nan. Integers and bools are summed as int64.
+
+    >>> nansum(tensor([1., nan, 3.]))
+    tensor(4.)
+    """
     require_tensor(input, "nansum")
     if dtype is not None:
         input = to(input, dtype)
@@ -228,7 +304,11 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any
 
 @public(method=True, out=True)
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean of the entries that are not nan. Raises RuntimeError for integers."""
+    """The mean of the entries that are not nan. Raises RuntimeError for integers.
+
+    >>> nanmean(tensor([1., nan, 3.]))
+    tensor(2.)
+    """
     if require_tensor(input, "nanmean").payload.dtype not in dtypes.FLOATING:
         raise RuntimeError(f"nanmean(): expected input to have floating point or complex dtype but got {input.dtype.title}")
     return nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)
@@ -263,7 +343,11 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """Running products along dim. The gradient is right at zeros too."""
+    """Running products along dim. The gradient is right at zeros too.
+
+    >>> cumprod(tensor([1, 2, 3, 4]), 0)
+    tensor([ 1,  2,  6, 24])
+    """
     require_tensor(input, "cumprod")
     if dtype is not None:
         input = to(input, dtype)
@@ -275,7 +359,11 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 @public(method=True, out=True)
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
-    """log of the running sums of exp(input) along dim, without overflow."""
+    """log of the running sums of exp(input) along dim, without overflow.
+
+    >>> logcumsumexp(tensor([1000., 1000.]), 0)
+    tensor([1000.0000, 1000.6932])
+    """
     require_floats(require_tensor(input, "logcumsumexp"), "logcumsumexp_out_cpu")
     axis = axis_of(dim, input.ndim)
     return clone(input) if axis is None else apply(rows.logcumsumexp, (input,), {"axis": axis})
@@ -312,6 +400,8 @@ def norm(input: Tensor, p: Any = 2, dim: Dims = None, keepdim: bool = False, *, 
     """The p-norm of all entries, or along dim(s): p is a number, inf, -inf, "fro" (2), or "nuc" for matrices.
 
     The gradient at 0 is 0. "nuc" is the sum of the singular values; the other norms of matrices are in `linalg`.
+
+    Raises RuntimeError for integers, and for another order.
 
     >>> norm(tensor([3., 4.]))
     tensor(5.)

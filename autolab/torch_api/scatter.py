@@ -38,6 +38,8 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Any = None, *, value: A
 
     If several entries go to one place, the last one stays, and each of them gets the gradient of the place.
 
+    Raises RuntimeError for another reduce, and for shapes or dtypes that do not fit.
+
     >>> scatter(zeros(3), 0, tensor([2, 0]), tensor([5., 7.]))
     tensor([7., 0., 5.])
     """
@@ -73,6 +75,11 @@ def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: 
     """input with the entries of src that index sends to a place combined: "sum", "prod", "mean", "amax" or "amin" of them.
 
     include_self: whether the place's own entry is one of them. Ties of amax and amin share the gradient.
+
+    Raises RuntimeError for another reduce, and for shapes or dtypes that do not fit.
+
+    >>> scatter_reduce(zeros(2), 0, tensor([0, 0, 1]), tensor([1., 5., 3.]), "amax")
+    tensor([5., 3.])
     """
     index_tensor(index, "scatter")
     require_tensor(src, "scatter_reduce", "src", 4)
@@ -141,7 +148,13 @@ def check_slices(name: str, input: Tensor, dim: int, index: Tensor, source: Tens
 @public(method=True, inplace=True, out=True)
 @returns_fresh_memory
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
-    """input with the slices of source in place of those that a 1-d index lists along dim."""
+    """input with the slices of source in place of those that a 1-d index lists along dim.
+
+    Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises RuntimeError for an index that is not int64.
+
+    >>> index_copy(zeros(3), 0, tensor([2, 0]), tensor([5., 6.]))
+    tensor([6., 0., 5.])
+    """
     if require_tensor(index, "index_copy", "index", 3).payload.dtype != np.int64:
         raise RuntimeError(f"index_copy_(): Expected a long tensor for index, but got {index.dtype.title}")
     check_slices("index_copy_()", input, dim, index, require_tensor(source, "index_copy", "source", 4))
@@ -151,7 +164,14 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 
 @public(method=True, inplace=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
-    """input with one number in all the slices that a 1-d index lists along dim."""
+    """input with one number in all the slices that a 1-d index lists along dim.
+
+    Shapes: input (..., n, ...); index (k,). Raises IndexError for an index out of bounds.
+
+    >>> index_fill(zeros(2, 3), 1, tensor([0, 2]), 9)
+    tensor([[9., 0., 9.],
+            [9., 0., 9.]])
+    """
     if require_tensor(index, "index_fill", "index", 3).payload.dtype.kind not in "iu":
         raise IndexError("index_fill_(): Expected dtype int64 for index.")
     if index.ndim > 1:
@@ -182,7 +202,13 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
 
 @public(method=True, inplace=True, out=True)
 def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True) -> Tensor:
-    """input with the slices of source that a 1-d index sends to a place combined by "prod", "mean", "amax" or "amin"."""
+    """input with the slices of source that a 1-d index sends to a place combined by "prod", "mean", "amax" or "amin".
+
+    Shapes: input (..., n, ...); index (k,); source (..., k, ...). Raises RuntimeError for another reduce.
+
+    >>> index_reduce(ones(3), 0, tensor([0, 2, 0]), tensor([2., 3., 4.]), "prod")
+    tensor([8., 1., 3.])
+    """
     index_tensor(index, "index_reduce")
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
@@ -193,7 +219,13 @@ def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce:
 
 @public(method=True, inplace=True)
 def index_put(input: Tensor, indices: Sequence[Any], values: Tensor, accumulate: bool = False) -> Tensor:
-    """input with values at input[indices]; accumulate adds them, also where a place is named twice."""
+    """input with values at input[indices]; accumulate adds them, also where a place is named twice.
+
+    Raises RuntimeError for different dtypes, TypeError for indices that are no tuple of tensors.
+
+    >>> index_put(zeros(3), (tensor([0, 2, 0]),), tensor([1., 2., 3.]), accumulate=True)
+    tensor([4., 0., 2.])
+    """
     if isinstance(indices, Tensor) or not isinstance(indices, list | tuple):
         raise TypeError(f"index_put(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}")
     require_tensor(values, "index_put", "values", 2)
@@ -227,7 +259,13 @@ def _fitting(input: Tensor, values: Tensor, key: Any, write: Any) -> Any:
 
 @public(method=True, inplace=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """input with the entries of source, one after the other, where the mask holds."""
+    """input with the entries of source, one after the other, where the mask holds.
+
+    Raises RuntimeError for a mask that is not bool, for different dtypes, and if source has too few entries.
+
+    >>> masked_scatter(zeros(3), tensor([True, False, True]), tensor([1., 2.]))
+    tensor([1., 0., 2.])
+    """
     if require_tensor(mask, "masked_scatter", "mask", 2).payload.dtype != np.bool_:
         raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.title}")
     if require_tensor(source, "masked_scatter", "source", 3).payload.dtype != input.payload.dtype:
@@ -261,7 +299,14 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 @public(method=True, inplace=True)
 @returns_fresh_memory
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
-    """input with source at places counted over the flattened tensor; accumulate adds it."""
+    """input with source at places counted over the flattened tensor; accumulate adds it.
+
+    Raises IndexError if source and index differ in length, RuntimeError if input and source do in dtype.
+
+    >>> put(zeros(2, 2), tensor([3, 0]), tensor([1., 2.]))
+    tensor([[2., 0.],
+            [0., 1.]])
+    """
     _places(require_tensor(input, "put"), index, "put_")
     if require_tensor(source, "put", "source", 3).payload.dtype != input.payload.dtype:
         raise RuntimeError(
@@ -291,7 +336,15 @@ def _places(input: Tensor, index: Tensor, name: str) -> None:
 
 @public(method=True, out=True)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
-    """gather() whose other dims broadcast; without dim, over the flattened tensor."""
+    """gather() whose other dims broadcast; without dim, over the flattened tensor.
+
+    Raises RuntimeError for indices that are not int64, or of another number of dims.
+
+    >>> x = tensor([[3, 1], [2, 4]])
+    >>> take_along_dim(x, x.argsort(dim=1), dim=1)
+    tensor([[1, 3],
+            [2, 4]])
+    """
     require_tensor(indices, "take_along_dim", "indices", 2)
     if dim is not None and input.ndim != indices.ndim:
         raise RuntimeError(
@@ -316,7 +369,14 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
 @public(method=True, out=True)
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
-    """The first `size` places of entries that are not zero, as rows of indices; filled up with fill_value."""
+    """The first `size` places of entries that are not zero, as rows of indices; filled up with fill_value.
+
+    Shapes: (size, D) for a tensor of D dims; int64.
+
+    >>> torch.nonzero_static(tensor([0, 5, 0]), size=2)
+    tensor([[ 1],
+            [-1]])
+    """
     found = np.argwhere(require_tensor(input, "nonzero_static").numbers())[:size]
     out = np.full((size, input.ndim), fill_value, np.int64)
     out[: len(found)] = found.reshape(len(found), input.ndim)

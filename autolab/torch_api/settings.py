@@ -28,7 +28,11 @@ class _Name:
 
 @public()
 class layout(_Name):
-    """How the entries of a tensor are stored: `strided`, always."""
+    """How the entries of a tensor are stored: `strided`, always.
+
+    >>> zeros(2).layout
+    torch.strided
+    """
 
 
 strided = layout("strided")
@@ -36,7 +40,13 @@ strided = layout("strided")
 
 @public()
 class memory_format(_Name):
-    """In which order the entries of a tensor should lie: named in calls, and taken; results lie as NumPy lays them."""
+    """In which order the entries of a tensor lie in memory: `contiguous_format`, `preserve_format`, `channels_last` and `channels_last_3d`.
+
+    Named in calls, and taken; results lie as NumPy lays them.
+
+    >>> torch.contiguous_format
+    torch.contiguous_format
+    """
 
 
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
@@ -47,26 +57,47 @@ _set: dict[str, Any] = {"threads": None, "interop": 1, "precision": "highest", "
 
 @public()
 def get_num_threads() -> int:
-    """How many threads were asked for, by default as many as there are processors. NumPy's BLAS decides for itself."""
+    """How many threads were asked for, by default as many as there are processors. NumPy's BLAS decides for itself.
+
+    >>> torch.get_num_threads() >= 1
+    True
+    """
     return int(_set["threads"] or os.cpu_count() or 1)
 
 
 @public()
 def set_num_threads(num: int) -> None:
-    """Taken and remembered. For NumPy, set OMP_NUM_THREADS before it is loaded."""
+    """Taken and remembered. For NumPy, set OMP_NUM_THREADS before it is loaded. Raises RuntimeError for less than 1.
+
+    >>> before = get_num_threads()
+    >>> set_num_threads(2)
+    >>> get_num_threads()
+    2
+    >>> set_num_threads(before)
+    """
     _positive(num, "set_num_threads")
     _set["threads"] = num
 
 
 @public()
 def get_num_interop_threads() -> int:
-    """How many threads were asked for; operations run one after another."""
+    """How many threads were asked for; operations run one after another.
+
+    >>> get_num_interop_threads()
+    1
+    """
     return int(_set["interop"])
 
 
 @public()
 def set_num_interop_threads(num: int) -> None:
-    """Taken and remembered; operations run one after another. Raises RuntimeError for less than 1."""
+    """Taken and remembered; operations run one after another. Raises RuntimeError for less than 1.
+
+    >>> set_num_interop_threads(0)
+    Traceback (most recent call last):
+        ...
+    RuntimeError: set_num_interop_threads expects a positive integer, and got 0
+    """
     _positive(num, "set_num_interop_threads")
     _set["interop"] = num
 
@@ -80,7 +111,11 @@ def _positive(num: Any, name: str) -> None:
 
 @public()
 def get_float32_matmul_precision() -> str:
-    """What was set; products are always as exact as float32 is."""
+    """What was set; products are always as exact as float32 is.
+
+    >>> get_float32_matmul_precision() in ("highest", "high", "medium")
+    True
+    """
     return str(_set["precision"])
 
 
@@ -92,7 +127,13 @@ def _assert(condition: Any, message: str) -> None:
 
 @public()
 def set_float32_matmul_precision(precision: str) -> None:
-    """Taken and remembered: "highest", "high" or "medium"."""
+    """Taken and remembered: "highest", "high" or "medium". Raises RuntimeError for anything else.
+
+    >>> set_float32_matmul_precision("high")
+    >>> get_float32_matmul_precision()
+    'high'
+    >>> set_float32_matmul_precision("highest")
+    """
     if precision not in ("highest", "high", "medium"):
         raise RuntimeError(f"invalid float32 matmul precision: {precision!r}; it is 'highest', 'high' or 'medium'")
     _set["precision"] = precision
@@ -100,49 +141,86 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 @public()
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Taken: the same operations on the same numbers give the same result in any case."""
+    """Taken: the same operations on the same numbers give the same result in any case.
+
+    >>> use_deterministic_algorithms(True)
+    """
 
 
 @public()
 def are_deterministic_algorithms_enabled() -> bool:
-    """True: there are no others."""
+    """True: there are no others.
+
+    >>> are_deterministic_algorithms_enabled()
+    True
+    """
     return True
 
 
 @public()
 def set_warn_always(mode: bool) -> None:
-    """Taken and remembered: how often a warning is shown, Python's own filters say."""
+    """Taken and remembered: how often a warning is shown, Python's own filters say.
+
+    >>> set_warn_always(True)
+    >>> is_warn_always_enabled()
+    True
+    >>> set_warn_always(False)
+    """
     _set["warn always"] = bool(mode)
 
 
 @public()
 def is_warn_always_enabled() -> bool:
-    """What set_warn_always said last; False at first."""
+    """What set_warn_always said last; False at first.
+
+    >>> is_warn_always_enabled()
+    False
+    """
     return bool(_set.get("warn always"))
 
 
 @public()
 def set_flush_denormal(mode: bool) -> bool:
-    """False: NumPy keeps denormal numbers."""
+    """False: NumPy keeps denormal numbers.
+
+    >>> set_flush_denormal(True)
+    False
+    """
     return False
 
 
 @public()
 def get_default_device() -> device:
-    """The device on which tensors are made: the CPU."""
+    """The device on which tensors are made: the CPU.
+
+    >>> get_default_device()
+    device(type='cpu')
+    """
     return CPU
 
 
 @public()
 def set_default_device(device: Any) -> None:
-    """Taken for "cpu" and None. Raises PyTorch's error for other places."""
+    """Taken for "cpu" and None. Raises PyTorch's error for other places.
+
+    >>> set_default_device("cuda")
+    Traceback (most recent call last):
+        ...
+    AssertionError: Torch not compiled with CUDA enabled: autolab computes on the CPU. Use device='cpu'.
+    """
     if device is not None:
         require_cpu(device)
 
 
 @public()
 def set_default_tensor_type(t: Any) -> None:
-    """Choose the default dtype by a type's name: "torch.DoubleTensor". Raises TypeError for what is no floating type."""
+    """Choose the default dtype by a type's name: "torch.DoubleTensor". Raises TypeError for what is no floating type.
+
+    >>> set_default_tensor_type("torch.DoubleTensor")
+    >>> tensor(0.1).dtype
+    torch.float64
+    >>> set_default_tensor_type("torch.FloatTensor")
+    """
     name = t if isinstance(t, str) else f"torch.{getattr(t, '__name__', t)}"
     found = {f"torch.{d.title}Tensor": d for d in dtypes.ALL if d.is_floating_point}.get(name)
     if found is None:

@@ -23,7 +23,11 @@ from autolab.transforms.batched import first_sample, memory_owner
 
 @method
 def size(self: Tensor, dim: int | None = None) -> Any:
-    """The shape, or the length of one dim."""
+    """The shape, or the length of one dim. Raises IndexError for a dim that is not there.
+
+    >>> zeros(2, 3).size(), zeros(2, 3).size(-1)
+    (torch.Size([2, 3]), 3)
+    """
     if dim is None:
         return self.shape
     shape = self.payload.shape
@@ -35,7 +39,11 @@ def size(self: Tensor, dim: int | None = None) -> Any:
 
 @public(method=True)
 def numel(self: Tensor) -> int:
-    """The number of entries."""
+    """The number of entries.
+
+    >>> numel(zeros(2, 3))
+    6
+    """
     return self.shape.numel()
 
 
@@ -70,7 +78,13 @@ def reshape(input: Tensor, *sizes: Any, shape: Any = None) -> Tensor:
 
 @method
 def view(self: Tensor, *shape: Any, size: Any = None) -> Tensor:
-    """The same memory in another shape, or read as another dtype. Raises RuntimeError if that needs a copy: then use reshape()."""
+    """The same memory in another shape, or read as another dtype. Raises RuntimeError if that needs a copy: then use reshape().
+
+    >>> x = arange(6)
+    >>> x.view(2, -1)[0, 0] = 7
+    >>> x
+    tensor([7, 1, 2, 3, 4, 5])
+    """
     if len(shape) == 1 and isinstance(shape[0], dtypes.dtype):
         return as_bits(self, shape[0])
     wanted = _complete(sizes_of(shape, "view", named=size), math.prod(self.payload.shape))
@@ -93,13 +107,23 @@ def needs_copy(self: Tensor, shape: tuple[int, ...]) -> bool:
 
 @method
 def view_as(self: Tensor, other: Tensor) -> Tensor:
-    """The same memory in the shape of another tensor: `view(other.shape)`."""
+    """The same memory in the shape of another tensor: `view(other.shape)`.
+
+    >>> arange(4).view_as(zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return view(self, require_tensor(other, "view_as", "other").shape)
 
 
 @method
 def reshape_as(self: Tensor, other: Tensor) -> Tensor:
-    """The same entries in the shape of another tensor: `reshape(other.shape)`."""
+    """The same entries in the shape of another tensor: `reshape(other.shape)`.
+
+    >>> arange(4).reshape_as(zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return reshape(self, require_tensor(other, "reshape_as", "other").shape)
 
 
@@ -107,7 +131,7 @@ def reshape_as(self: Tensor, other: Tensor) -> Tensor:
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """Join the dims from start_dim to end_dim into one.
 
-    Shapes: (a, b, c, d) with dims 1 to 2 gives (a, b * c, d).
+    Shapes: (a, b, c, d) with dims 1 to 2 gives (a, b * c, d). Raises RuntimeError if start_dim comes after end_dim.
 
     >>> flatten(zeros(2, 3, 4), 1).shape
     torch.Size([2, 12])
@@ -127,13 +151,17 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 @public(method=True)
 def ravel(input: Tensor) -> Tensor:
-    """All entries in one dim, one behind the other: a view if they lie so already, else a copy."""
+    """All entries in one dim, one behind the other: a view if they lie so already, else a copy.
+
+    >>> ravel(tensor([[1, 2], [3, 4]]).T)
+    tensor([1, 3, 2, 4])
+    """
     return reshape(contiguous(input), (-1,)) if input.ndim != 1 else view(contiguous(input), (-1,))
 
 
 @public(method=True)
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
-    """Split one dim into several; one of the sizes may be -1.
+    """Split one dim into several; one of the sizes may be -1. Raises RuntimeError for sizes that do not multiply up.
 
     >>> unflatten(zeros(2, 12), 1, (3, -1)).shape
     torch.Size([2, 3, 4])
@@ -183,6 +211,10 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Swap two dims: a view.
 
     Shapes: (..., n, ..., m, ...) gives (..., m, ..., n, ...). Raises IndexError for a dim that is not there.
+
+    >>> transpose(tensor([[1, 2], [3, 4]]), 0, 1)
+    tensor([[1, 3],
+            [2, 4]])
     """
     n = len(input.payload.shape)
     a, b = axis_of(dim0, n), axis_of(dim1, n)
@@ -221,6 +253,8 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
     The others keep their order. A view.
 
+    Raises RuntimeError for a dim that is named twice.
+
     >>> movedim(zeros(2, 3, 4), 0, -1).shape
     torch.Size([3, 4, 2])
     """
@@ -255,6 +289,8 @@ def _listed(dims: Any) -> str:
 def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
     """Repeat dims of length 1 without copying; -1 keeps a length, and new dims may be put in front.
 
+    Raises RuntimeError for a shape that the tensor does not broadcast to.
+
     >>> tensor([[1], [2]]).expand(2, 3)
     tensor([[1, 1, 1],
             [2, 2, 2]])
@@ -280,7 +316,12 @@ def expand(self: Tensor, *sizes: Any, size: Any = None) -> Tensor:
 
 @method
 def expand_as(self: Tensor, other: Tensor) -> Tensor:
-    """A view with dims of length 1 repeated to the shape of another tensor: `expand(other.shape)`."""
+    """A view with dims of length 1 repeated to the shape of another tensor: `expand(other.shape)`.
+
+    >>> tensor([[1], [2]]).expand_as(zeros(2, 3))
+    tensor([[1, 1, 1],
+            [2, 2, 2]])
+    """
     return expand(self, require_tensor(other, "expand_as", "other").shape)
 
 
@@ -329,6 +370,8 @@ def common_shape(*tensors: Tensor) -> tuple[int, ...]:
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors along a dim they already have; the other lengths must agree.
 
+    Raises RuntimeError for other lengths or numbers of dims.
+
     >>> cat([tensor([1, 2]), tensor([3])])
     tensor([1, 2, 3])
     """
@@ -366,6 +409,8 @@ def _do_not_join(tensors: Sequence[Tensor], axis: int | None, dim: int) -> Runti
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Join tensors of one shape along a new dim.
 
+    Shapes: k tensors (n, m) give (k, n, m) for dim 0. Raises RuntimeError for different shapes.
+
     >>> stack([tensor([1, 2]), tensor([3, 4])])
     tensor([[1, 2],
             [3, 4]])
@@ -402,6 +447,8 @@ def _several(name: str, tensors: Any) -> list[Tensor]:
 def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut along a dim into pieces of one length (the last may be shorter), or of the lengths listed.
 
+    Raises RuntimeError for lengths that do not sum to the dim's.
+
     >>> split(arange(5), 2)
     (tensor([0, 1]), tensor([2, 3]), tensor([4]))
     """
@@ -433,6 +480,8 @@ def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Te
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """Cut along a dim into at most so many pieces of equal length (the last may be shorter).
 
+    Raises RuntimeError for a 0-d tensor, and for fewer than one piece.
+
     >>> chunk(arange(4), 2)
     (tensor([0, 1]), tensor([2, 3]))
     """
@@ -449,7 +498,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along a dim, which disappears.
 
-    Shapes: (n, ...) with dim 0 gives n views (...).
+    Shapes: (n, ...) with dim 0 gives n views (...). Raises IndexError for a 0-d tensor.
 
     >>> unbind(tensor([[1, 2], [3, 4]]))
     (tensor([1, 2]), tensor([3, 4]))
@@ -478,6 +527,8 @@ def flip(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Shift entries along dims, wrapping around; without dims, over the flattened tensor.
 
+    Raises RuntimeError if shifts and dims differ in number.
+
     >>> roll(tensor([1, 2, 3]), 1)
     tensor([3, 1, 2])
     """
@@ -499,7 +550,14 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 @method
 def repeat(self: Tensor, *times: Any, repeats: Any = None) -> Tensor:
-    """Copies of the whole tensor side by side, so many along each dim; more numbers than dims put new dims in front."""
+    """Copies of the whole tensor side by side, so many along each dim; more numbers than dims put new dims in front.
+
+    Shapes: (n,) repeated (k, l) times gives (k, n * l). Raises RuntimeError for fewer numbers than dims.
+
+    >>> tensor([1, 2]).repeat(2, 2)
+    tensor([[1, 2, 1, 2],
+            [1, 2, 1, 2]])
+    """
     times = sizes_of(times, "repeat", "repeats", repeats)
     if min(times, default=0) < 0:
         lengths = [t * n for t, n in zip(times, (1,) * (len(times) - self.ndim) + tuple(self.shape))]
@@ -513,43 +571,11 @@ def repeat(self: Tensor, *times: Any, repeats: Any = None) -> Tensor:
 
 @public(method=True)
 def tile(input: Tensor, *times: Any, dims: Any = None) -> Tensor:
-    """`repeat` that puts ones in front when there are fewer numbers than dims."""
+    """`repeat` that puts ones in front when there are fewer numbers than dims.
+
+    >>> tile(tensor([[1, 2], [3, 4]]), (2,))
+    tensor([[1, 2, 1, 2],
+            [3, 4, 3, 4]])
+    """
     times = sizes_of(times, "tile", "dims", dims)
     return repeat(input, (1,) * (input.ndim - len(times)) + times)
-
-
-@public(method=True)
-def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The diagonal along two dims, as the last dim of a view.
-
-    >>> diagonal(tensor([[1, 2], [3, 4]]))
-    tensor([1, 4])
-    """
-    settings = {"offset": offset, "axis1": axis_of(dim1, input.ndim), "axis2": axis_of(dim2, input.ndim)}
-    if settings["axis1"] == settings["axis2"]:
-        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    return apply(rows.diagonal, (input,), settings)
-
-
-@public(method=True, inplace=True, out=True)
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The lower triangle of the matrices, zeros above.
-
-    >>> tril(ones(2, 2))
-    tensor([[1., 0.],
-            [1., 1.]])
-    """
-    _need_matrix("tril", input)
-    return apply(rows.tril, (input,), {"k": diagonal})
-
-
-def _need_matrix(name: str, input: Tensor) -> None:
-    if input.ndim < 2:
-        raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, but it has shape {list(input.shape)}")
-
-
-@public(method=True, inplace=True, out=True)
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
-    """The upper triangle of the matrices, zeros below."""
-    _need_matrix("triu", input)
-    return apply(rows.triu, (input,), {"k": diagonal})

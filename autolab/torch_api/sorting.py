@@ -84,13 +84,18 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 @public(method=True, out=True)
 def msort(input: Tensor) -> Tensor:
-    """The values in order along dim 0."""
+    """The values in order along dim 0.
+
+    >>> msort(tensor([[3, 1], [2, 4]]))
+    tensor([[2, 1],
+            [3, 4]])
+    """
     return sort(input, 0)[0]
 
 
 @public(method=True, out=True)
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """The k largest (or smallest) entries along dim, in order, and where they are.
+    """The k largest (or smallest) entries along dim, in order, and where they are. Raises RuntimeError for a k out of range.
 
     >>> topk(tensor([3., 1., 2.]), 2).values
     tensor([3., 2.])
@@ -103,19 +108,37 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 @public(method=True, out=True)
 def cummax(input: Tensor, dim: int) -> Any:
-    """The largest entry so far along dim, and where it is (of equals, the last)."""
+    """The largest entry so far along dim, and where it is (of equals, the last).
+
+    >>> cummax(tensor([1, 3, 2, 3]), 0)
+    torch.return_types.cummax(
+    values=tensor([1, 3, 3, 3]),
+    indices=tensor([0, 1, 1, 3]))
+    """
     return _along(rows.cummax, input, dim)
 
 
 @public(method=True, out=True)
 def cummin(input: Tensor, dim: int) -> Any:
-    """The smallest entry so far along dim, and where it is (of equals, the last)."""
+    """The smallest entry so far along dim, and where it is (of equals, the last).
+
+    >>> cummin(tensor([3, 1, 2, 1]), 0)
+    torch.return_types.cummin(
+    values=tensor([3, 1, 1, 1]),
+    indices=tensor([0, 1, 1, 3]))
+    """
     return _along(rows.cummin, input, dim)
 
 
 @public(method=True, out=True)
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The k-th smallest entry along dim (k from 1), and where it is."""
+    """The k-th smallest entry along dim (k from 1), and where it is. Raises RuntimeError for a k out of range.
+
+    >>> kthvalue(tensor([30, 10, 20]), 2)
+    torch.return_types.kthvalue(
+    values=tensor(20),
+    indices=tensor(2))
+    """
     axis = axis_of(dim, require_tensor(input, "kthvalue").ndim)
     n = 1 if axis is None else input.payload.shape[axis]
     if n == 0:
@@ -125,7 +148,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any
     return _along(rows.kthvalue, input, dim, k=k, keepdims=keepdim)
 
 
-def _middle(name: str, of_all: Op, along: Op, doc: str) -> Any:
+def _middle(name: str, of_all: Op, along: Op, doc: str, of_nan: str) -> Any:
     def function(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
         if dim is None:
             return apply(of_all, (require_tensor(input, name),), {})
@@ -135,24 +158,42 @@ def _middle(name: str, of_all: Op, along: Op, doc: str) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{doc} Of two in the middle the lower one; along one dim (values, indices).
 
-Over the whole tensor equal entries share the gradient; along a dim the entry at `indices` gets it all."""
+Over the whole tensor equal entries share the gradient; along a dim the entry at `indices` gets it all.
+
+>>> {name}(tensor([4., 1., 3., 2.])), {name}(tensor([[1, 9, 5]]), dim=1).values
+(tensor(2.), tensor([5]))
+>>> {name}(tensor([1., nan, 2.]))
+tensor({of_nan})
+"""
     return public(method=True)(function)
 
 
-median = _middle("median", rows.median, rows.median_along, "The entry in the middle, nan if there is one.")
-nanmedian = _middle("nanmedian", rows.nanmedian, rows.nanmedian_along, "The entry in the middle of those that are not nan.")
+median = _middle("median", rows.median, rows.median_along, "The entry in the middle, nan if there is one.", "nan")
+nanmedian = _middle("nanmedian", rows.nanmedian, rows.nanmedian_along, "The entry in the middle of those that are not nan.", "1.")
 
 
 @public(method=True)
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent entry along dim (the smallest of several), and where it is."""
+    """The most frequent entry along dim (the smallest of several), and where it is.
+
+    >>> mode(tensor([3, 1, 3, 1, 2]), 0)
+    torch.return_types.mode(
+    values=tensor(1),
+    indices=tensor(3))
+    """
     _entries("mode", input, dim)
     return _along(rows.mode, input, dim, keepdims=keepdim)
 
 
 @public(method=True, out=True)
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> Any:
-    """(min, max), of all entries or along dim. Ties share the gradient."""
+    """(min, max), of all entries or along dim. Ties share the gradient. Raises RuntimeError for an empty tensor.
+
+    >>> aminmax(tensor([[3, 1], [2, 4]]), dim=1)
+    torch.return_types.aminmax(
+    min=tensor([1, 2]),
+    max=tensor([3, 4]))
+    """
     if require_tensor(input, "aminmax").payload.size == 0 and dim is None:
         raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
     if dim is not None:
@@ -167,6 +208,9 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
     """The values below which a fraction q (a number or a 1-d tensor) of the entries lies; nan if there is one.
 
     interpolation between two entries: "linear", "lower", "higher", "nearest" or "midpoint".
+
+    >>> quantile(tensor([1., 2., 3., 4.]), tensor([0., 0.5, 0.9]))
+    tensor([1.0000, 2.5000, 3.7000])
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
@@ -174,7 +218,11 @@ def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = Fals
 @public(method=True, out=True)
 @returns_fresh_memory
 def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear") -> Tensor:
-    """`quantile` of the entries that are not nan."""
+    """`quantile` of the entries that are not nan.
+
+    >>> nanquantile(tensor([1., nan, 3.]), 0.5)
+    tensor(2.)
+    """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
 
 
@@ -234,6 +282,8 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
 
     Before equal entries, or behind them if `right`. All dims but the last must match, unless the sequence is 1-d.
 
+    Raises RuntimeError for shapes or dtypes that do not fit.
+
     >>> searchsorted(tensor([1, 3, 5]), 4)
     tensor(2)
     """
@@ -280,7 +330,16 @@ def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False
 @public(out=True)
 @one_by_one
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
-    """The bucket between sorted boundaries (1-d) that each value falls into."""
+    """The bucket between sorted boundaries (1-d) that each value falls into.
+
+    Bucket i is (boundaries[i - 1], boundaries[i]], or with `right` [boundaries[i - 1], boundaries[i]). Raises RuntimeError for
+    boundaries that are not a vector.
+
+    >>> bucketize(tensor([0, 3, 9]), tensor([1, 3, 5]))
+    tensor([0, 1, 3])
+    >>> bucketize(tensor([0, 3, 9]), tensor([1, 3, 5]), right=True)
+    tensor([0, 2, 3])
+    """
     if require_tensor(boundaries, "bucketize", "boundaries", 2).ndim != 1:
         raise RuntimeError(f"torch.bucketize(): boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     if isinstance(input, Tensor) and input.payload.dtype != boundaries.payload.dtype:
@@ -295,6 +354,8 @@ def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right:
 @one_by_one
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, 2 ... occurs in a 1-d tensor of natural numbers; or the sums of their weights.
+
+    Raises RuntimeError for negative numbers, NotImplementedError for floats.
 
     >>> bincount(tensor([0, 2, 2]))
     tensor([1, 0, 2])
@@ -328,7 +389,13 @@ def _range(name: str, a: Any, low: float, high: float, room: float) -> tuple[flo
 @public(method=True, out=True)
 @one_by_one
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
-    """How many entries fall into each of `bins` equal parts of [min, max] (0, 0: of their own range)."""
+    """How many entries fall into each of `bins` equal parts of [min, max] (0, 0: of their own range).
+
+    Raises RuntimeError for fewer than one part.
+
+    >>> histc(tensor([0., 1., 1., 4.]), bins=4, min=0, max=4)
+    tensor([1., 2., 0., 1.])
+    """
     a = require_tensor(input, "histc").numbers()
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
@@ -339,7 +406,15 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 @public(method=True)
 @one_by_one
 def histogram(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False) -> Any:
-    """(hist, bin_edges): counts, or sums of weights, in `bins` equal parts of a range, or between the edges that bins lists."""
+    """(hist, bin_edges): counts, or sums of weights, in `bins` equal parts of a range, or between the edges that bins lists.
+
+    Raises RuntimeError for fewer than one part.
+
+    >>> histogram(tensor([0., 1., 1., 4.]), bins=2)
+    torch.return_types.histogram(
+    hist=tensor([3., 1.]),
+    bin_edges=tensor([0., 2., 4.]))
+    """
     a = require_tensor(input, "histogram").numbers()
     if weight is not None and weight.shape != input.shape:
         raise RuntimeError("histogramdd(): if weight tensor is provided it should have the same shape as the input tensor")
@@ -360,6 +435,13 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
     """(hist, list of bin_edges) of points: input (..., D), hist with one dim for each coordinate.
 
     bins: a number, one for each coordinate, or the edges of each as tensors; range: lowest and highest of each, one after the other.
+
+    Raises RuntimeError for fewer than two dims, and for bins that do not fit.
+
+    >>> hist, edges = histogramdd(tensor([[0., 0.], [1., 1.], [1., 0.]]), bins=[2, 2])
+    >>> hist
+    tensor([[1., 0.],
+            [1., 1.]])
     """
     a = require_tensor(input, "histogramdd").numbers()
     if a.ndim < 2:
@@ -389,7 +471,13 @@ def histogramdd(input: Tensor, bins: Any, *, range: Any = None, weight: Tensor |
 @public()
 @one_by_one
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
-    """Whether each of the elements is among the test elements. One of the two may be a number."""
+    """Whether each of the elements is among the test elements. One of the two may be a number.
+
+    Shapes: the result has that of the elements.
+
+    >>> isin(tensor([1, 2, 3]), tensor([2, 5]))
+    tensor([False,  True, False])
+    """
     if not isinstance(elements, Tensor) and not isinstance(test_elements, Tensor):
         raise TypeError(f"isin(): argument 'elements' (position 1) must be Tensor, not {type(elements).__name__}")
     a, b = (np.asarray(t.payload if isinstance(t, Tensor) else t) for t in (elements, test_elements))
@@ -400,6 +488,8 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 @one_by_one
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
     """The different entries in order, or the different slices along dim; on request where each entry went, and the counts.
+
+    Raises IndexError for a dim that is not there.
 
     >>> unique(tensor([3, 1, 3]))
     tensor([1, 3])
@@ -419,7 +509,11 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
 @public(method=True)
 @one_by_one
 def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    """The entries (or slices along dim) without those that equal the one before."""
+    """The entries (or slices along dim) without those that equal the one before.
+
+    >>> unique_consecutive(tensor([1, 1, 2, 1]))
+    tensor([1, 2, 1])
+    """
     a = require_tensor(input, "unique_consecutive").numbers()
     line = a.reshape(-1) if dim is None or not a.ndim else np.moveaxis(a, axis_of(dim, a.ndim) or 0, 0)
     differs = (line[1:] != line[:-1]).any(tuple(range(1, line.ndim)))

@@ -84,7 +84,11 @@ class UntypedStorage:
 
 @public()
 class TypedStorage(UntypedStorage):
-    """One piece of memory, entry by entry."""
+    """One piece of memory, entry by entry.
+
+    >>> TypedStorage(2).fill_(3).tolist()
+    [3.0, 3.0]
+    """
 
     _numpy = np.dtype(np.float32)  # type: ignore[assignment]
 
@@ -100,13 +104,24 @@ class TypedStorage(UntypedStorage):
 
 @method
 def untyped_storage(self: Tensor) -> UntypedStorage:
-    """The memory this tensor looks into, byte by byte; views of one tensor have the same."""
+    """The memory this tensor looks into, byte by byte; views of one tensor have the same.
+
+    >>> x = tensor([1, 2, 3])
+    >>> x[2:].untyped_storage().nbytes()
+    24
+    """
     return UntypedStorage(owned(self.writable_array())[0].view(np.uint8))
 
 
 @method
 def storage(self: Tensor) -> TypedStorage:
-    """The memory this tensor looks into, entry by entry. Warns once, as PyTorch does, that `untyped_storage` is the one to use."""
+    """The memory this tensor looks into, entry by entry. Warns once, as PyTorch does, that `untyped_storage` is the one to use.
+
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     tensor([1, 2, 3])[2:].storage().tolist()
+    [1, 2, 3]
+    """
     if not warned:
         warned.append(True)
         warnings.warn(
@@ -121,5 +136,10 @@ def storage(self: Tensor) -> TypedStorage:
 
 @public()
 def is_storage(obj: Any) -> bool:
-    """True for what `storage` and `untyped_storage` give."""
+    """True for what `storage` and `untyped_storage` give.
+
+    >>> x = tensor([1, 2, 3])
+    >>> is_storage(x.untyped_storage()), is_storage(x)
+    (True, False)
+    """
     return isinstance(obj, UntypedStorage)

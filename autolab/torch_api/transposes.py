@@ -13,7 +13,12 @@ from autolab.torch_api.shape import permute, transpose
 
 @public(method=True)
 def t(input: Tensor) -> Tensor:
-    """The transpose of a matrix. Raises RuntimeError for more than two dims."""
+    """The transpose of a matrix. Raises RuntimeError for more than two dims.
+
+    >>> t(tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
+    """
     if input.ndim > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {input.ndim}D")
     return rows.t.run(input, settings={})
@@ -24,7 +29,12 @@ TURNED: dict[str, Any] = {"axes": (-1, -2)}
 
 
 def T(self: Tensor) -> Tensor:
-    """The dims in reverse order."""
+    """The transpose of a matrix: the dims in reverse order. Warns for other tensors than matrices.
+
+    >>> tensor([[1, 2], [3, 4]]).T
+    tensor([[1, 3],
+            [2, 4]])
+    """
     if self.payload.ndim == 2:
         return rows.transpose.run(self, settings=TURNED)
     warnings.warn(
@@ -40,7 +50,13 @@ def T(self: Tensor) -> Tensor:
 
 
 def mT(self: Tensor) -> Tensor:
-    """The last two dims swapped."""
+    """The last two dims swapped. Raises RuntimeError for a vector.
+
+    Shapes: (..., n, m) gives (..., m, n).
+
+    >>> zeros(2, 3, 4).mT.shape
+    torch.Size([2, 4, 3])
+    """
     if not self.ndim:
         warnings.warn(IDENTITY.format("mT"), UserWarning, stacklevel=2)
         return self
@@ -50,7 +66,13 @@ def mT(self: Tensor) -> Tensor:
 
 
 def mH(self: Tensor) -> Tensor:
-    """The last two dims swapped (and conjugated, were there complex numbers)."""
+    """The last two dims swapped (and conjugated, were there complex numbers), as `mT`.
+
+    Shapes: (..., n, m) gives (..., m, n). Raises RuntimeError for a vector.
+
+    >>> zeros(2, 3, 4).mH.shape
+    torch.Size([2, 4, 3])
+    """
     if not self.ndim:
         warnings.warn("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().", UserWarning, stacklevel=2)
         return self
@@ -60,7 +82,12 @@ def mH(self: Tensor) -> Tensor:
 
 
 def H(self: Tensor) -> Tensor:
-    """The transpose of a matrix (its conjugate, too, were there complex numbers)."""
+    """The transpose of a matrix (its conjugate, too, were there complex numbers). Raises RuntimeError for more than two dims.
+
+    >>> tensor([[1, 2], [3, 4]]).H
+    tensor([[1, 3],
+            [2, 4]])
+    """
     if not self.ndim:
         warnings.warn("Tensor.H is deprecated on 0-D tensors. Consider using x.conj().", UserWarning, stacklevel=2)
         return self
@@ -74,7 +101,13 @@ def H(self: Tensor) -> Tensor:
 
 @public(method=True)
 def adjoint(input: Tensor) -> Tensor:
-    """The last two dims swapped (and conjugated, were there complex numbers)."""
+    """The last two dims swapped (and conjugated, were there complex numbers).
+
+    Shapes: (..., n, m) gives (..., m, n). Raises RuntimeError for fewer than two dims.
+
+    >>> adjoint(zeros(2, 3, 4)).shape
+    torch.Size([2, 4, 3])
+    """
     if input.ndim < 2:
         raise RuntimeError(f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor.")
     return transpose(input, -2, -1)

@@ -27,7 +27,11 @@ from autolab.transforms.level import become_view
 
 @method
 def storage_offset(self: Tensor) -> int:
-    """How many entries lie before this tensor's first one in the memory that it looks into."""
+    """How many entries lie before this tensor's first one in the memory that it looks into.
+
+    >>> arange(6)[2:].storage_offset()
+    2
+    """
     return rows.owned(np.asarray(first_sample(self)) if self.level else self.writable_array())[1]
 
 
@@ -82,7 +86,13 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 @public(method=True)
 def as_strided_scatter(input: Tensor, src: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
-    """A copy of input with src where as_strided(input, size, stride, storage_offset) looks. src has the shape `size`."""
+    """A copy of input with src where as_strided(input, size, stride, storage_offset) looks. src has the shape `size`.
+
+    Raises RuntimeError for a src of another shape.
+
+    >>> as_strided_scatter(zeros(4), ones(2), (2,), (2,))
+    tensor([1., 0., 1., 0.])
+    """
     where = part(require_tensor(input, "as_strided_scatter"), size, stride, storage_offset, "as_strided_scatter")
     if tuple(require_tensor(src, "as_strided_scatter", "src", 2).shape) != where.shape:
         raise RuntimeError(
@@ -96,6 +106,11 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` entries of one dim, `step` apart, in a new last dim: a view.
 
     Shapes: (..., n, ...) gives (..., (n - size) // step + 1, ..., size).
+    Raises RuntimeError for a size that is longer than the dim, and for step <= 0.
+
+    >>> arange(5).unfold(0, 3, 2)
+    tensor([[0, 1, 2],
+            [2, 3, 4]])
     """
     axis = axis_of(dimension, self.ndim)
     n = 1 if axis is None else self.shape[axis]
@@ -122,6 +137,10 @@ def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor,
     """`split`, whose pieces may be written to: they count as tensors of their own, though they lie in the same memory.
 
     Nothing notices such a write, so do not use the tensor itself afterwards.
+
+    >>> x = arange(4)
+    >>> x.unsafe_split(2)[1].fill_(9)
+    tensor([9, 9])
     """
     return unlinked_pieces(shape.split(tensor, split_size, dim), "UnsafeSplitBackward0")
 
@@ -189,6 +208,12 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
     differentiated through it.
 
     source: a Tensor, or its storage; of a storage all entries, or those that size, stride and storage_offset name.
+
+    Raises RuntimeError for another dtype.
+
+    >>> x, y = tensor([1., 2.]), zeros(2)
+    >>> x.set_(y)
+    tensor([0., 0.])
     """
     edges = tuple(edge_of(t) if isinstance(t, Tensor) else None for t in (self, source))
     if isinstance(source, UntypedStorage):
@@ -215,6 +240,10 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
     """Another size for the same memory; new memory (with zeros behind the old entries) if that is too small.
 
     Raises RuntimeError if this tensor requires grad.
+
+    >>> arange(6).resize_(2, 2)
+    tensor([[0, 1],
+            [2, 3]])
     """
     if self.requires_grad and not modes.inference:
         raise RuntimeError("cannot resize variables that require grad")
@@ -241,13 +270,23 @@ def check_fits(sizes: tuple[int, ...], itemsize: int) -> None:
 
 @method
 def resize_as_(self: Tensor, other: Tensor, *, memory_format: Any = None) -> Tensor:
-    """Another size for the same memory, that of another tensor: `resize_(other.shape)`."""
+    """Another size for the same memory, that of another tensor: `resize_(other.shape)`.
+
+    >>> arange(6).resize_as_(zeros(2, 2))
+    tensor([[0, 1],
+            [2, 3]])
+    """
     return resize_(self, other.shape)
 
 
 @method
 def share_memory_(self: Tensor) -> Tensor:
-    """This tensor. Processes do not share tensors here, so there is nothing to move."""
+    """This tensor. Processes do not share tensors here, so there is nothing to move.
+
+    >>> x = tensor([1., 2.])
+    >>> x.share_memory_() is x
+    True
+    """
     return self
 
 
@@ -256,6 +295,10 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
     """Write one number where all indices are equal; with `wrap` again below, where a tall matrix goes on.
 
     Raises RuntimeError for less than 2 dims, and for more than 2 of different lengths.
+
+    >>> zeros(2, 2).fill_diagonal_(5)
+    tensor([[5., 0.],
+            [0., 5.]])
     """
     if self.ndim < 2:
         raise RuntimeError(f"dimensions must larger than 1, but got {self.ndim}")
@@ -271,13 +314,21 @@ def fill_diagonal_(self: Tensor, fill_value: Any, wrap: bool = False) -> Tensor:
 
 @method
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replace each number by callable(number), one by one: slow, and not recorded. Raises RuntimeError if this requires grad."""
+    """Replace each number by callable(number), one by one: slow, and not recorded. Raises RuntimeError if this requires grad.
+
+    >>> tensor([1., 2.]).apply_(lambda number: 10 * number)
+    tensor([10., 20.])
+    """
     return map_entries(self, callable, (self,), "apply_")
 
 
 @method
 def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
-    """Replace each number by callable(number, number of other), one by one. Raises RuntimeError if this requires grad."""
+    """Replace each number by callable(number, number of other), one by one. Raises RuntimeError if this requires grad.
+
+    >>> tensor([1., 2.]).map_(tensor([3., 4.]), lambda a, b: a + 10 * b)
+    tensor([31., 42.])
+    """
     return map_entries(self, callable, (self, other), "map_")
 
 
@@ -291,7 +342,12 @@ def map_entries(self: Tensor, function: Callable[..., Any], inputs: tuple[Tensor
 
 @public(method=True)
 def detach(self: Tensor) -> Tensor:
-    """The same memory as a tensor without history. Writes through it are counted, so the graph notices them."""
+    """The same memory as a tensor without history. Writes through it are counted, so the graph notices them.
+
+    >>> x = tensor([1., 2.], requires_grad=True)
+    >>> (2 * x).detach()
+    tensor([2., 4.])
+    """
     if self.level:
         return self.detach()
     t = new_tensor(self.writable_array())
@@ -301,7 +357,12 @@ def detach(self: Tensor) -> Tensor:
 
 @public(method=True)
 def detach_(self: Tensor) -> Tensor:
-    """Forget the history of this tensor: it becomes a leaf that does not require grad. Raises RuntimeError for a view."""
+    """Forget the history of this tensor: it becomes a leaf that does not require grad. Raises RuntimeError for a view.
+
+    >>> y = 2 * tensor([1., 2.], requires_grad=True)
+    >>> y.detach_().is_leaf
+    True
+    """
     if self.view_info is not None:
         raise RuntimeError(
             "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for training, "
