@@ -209,7 +209,8 @@ def build() -> None:
 class Handler(http.server.SimpleHTTPRequestHandler):
     """Files as a static host serves them."""
 
-    extensions_map = {**http.server.SimpleHTTPRequestHandler.extensions_map, ".mjs": "text/javascript", ".wasm": "application/wasm"}
+    def guess_type(self, path):
+        return {".mjs": "text/javascript", ".wasm": "application/wasm"}.get(Path(path).suffix) or super().guess_type(path)
 
 
 def serve(port: int) -> None:
