@@ -3,6 +3,7 @@
 # make lint      ruff, mypy, import layers, spelling, schemas
 # make notebooks run every lesson and compare its output with what is saved
 # make mutants   the checker on the project's wrong and right rules: caught, named, refused
+# make site     the pages, in docs/_build/html            ARGS=--serve to look at them
 # make wasm     the tests in WebAssembly, as in a browser  ARGS="-q tests/engine"
 # make bench     time beside PyTorch, autograd, MyGrad   ARGS="-w rnn --rounds 15"
 # make clean     remove the environment and all caches
@@ -44,7 +45,7 @@ endif
 
 SCHEMA := $(BIN)/check-jsonschema --builtin-schema
 
-.PHONY: help lab test lint notebooks mutants wasm bench clean
+.PHONY: help lab test lint notebooks mutants site wasm bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -85,6 +86,9 @@ notebooks: $(VENV)/test.stamp
 mutants: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.check.measure $(ARGS)
 
+site: $(VENV)/site.stamp
+	@$(BIN)/python -m docs.make.site $(ARGS)
+
 wasm: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.wasm.lane $(ARGS)
 
@@ -97,11 +101,12 @@ clean:
 
 # What is installed, as files that are newer than pyproject.toml once it is done.
 
-STAMPS := $(VENV)/lab.stamp $(VENV)/test.stamp $(VENV)/lint.stamp
+STAMPS := $(VENV)/lab.stamp $(VENV)/test.stamp $(VENV)/lint.stamp $(VENV)/site.stamp
 .PHONY: $(STAMPS)
 $(VENV)/lab.stamp: extras := lab,course
 $(VENV)/test.stamp: extras := test
 $(VENV)/lint.stamp: extras := lint
+$(VENV)/site.stamp: extras := site
 
 $(STAMPS): export SET_UP = $(value set_up)
 $(STAMPS):

@@ -19,14 +19,8 @@ def run(path: Path):
     """The lesson, run from top to bottom by a fresh kernel in an empty folder."""
     notebook = nbformat.read(path, as_version=4)
     with tempfile.TemporaryDirectory() as folder:
-        client = NotebookClient(
-            notebook,
-            timeout=120,
-            kernel_name="python3",
-            resources={"metadata": {"path": folder}},
-            record_timing=False,
-            coalesce_streams=True,
-        )
+        place = {"metadata": {"path": folder}}
+        client = NotebookClient(notebook, timeout=120, kernel_name="python3", resources=place, record_timing=False, coalesce_streams=True)
         return client.execute()
 
 

@@ -27,6 +27,7 @@ SOURCE, PAGES = BUILD / "source", BUILD / "html"
 CODE = "https://github.com/autolab-grad/autolab/blob/main"
 
 GUIDES = ("reading-path rules levels differences-from-pytorch checker instructors speed trace-format").split()
+OTHER = "exercises/README benchmarks/README CONTRIBUTING CHANGELOG".split()
 NAMESPACES = """
 autolab autolab.nn autolab.nn.functional autolab.nn.init autolab.nn.utils autolab.optim autolab.optim.lr_scheduler autolab.func
 autolab.autograd autolab.autograd.functional autolab.autograd.forward_ad autolab.autograd.graph autolab.linalg autolab.special autolab.amp
@@ -55,12 +56,12 @@ def run_lesson(path: Path) -> None:
 
 def copy_documents() -> None:
     for name in GUIDES:
-        write(f"docs/{name}.md", (ROOT / "docs" / f"{name}.md").read_text("utf-8"))
+        wide = "---\nhide-toc: true\n---\n\n" if name == "rules" else ""  # room for its tables
+        write(f"docs/{name}.md", wide + (ROOT / "docs" / f"{name}.md").read_text("utf-8"))
     for page in (ROOT / "docs" / "decisions").glob("*.md"):
         write(f"docs/decisions/{page.name}", page.read_text("utf-8"))
-    for name in ("CHANGELOG.md", "CONTRIBUTING.md", "exercises/README.md", "benchmarks/README.md"):
-        if (ROOT / name).exists():
-            write(name, (ROOT / name).read_text("utf-8"))
+    for name in OTHER:
+        write(f"{name}.md", (ROOT / f"{name}.md").read_text("utf-8"))
     shutil.copytree(ROOT / "docs" / "images", SOURCE / "docs" / "images")
 
 
@@ -95,8 +96,7 @@ def target(link: str, folder: Path) -> str:
 
 @functools.cache
 def documents() -> frozenset[Path]:
-    fixed = [Path(f"docs/{name}.md") for name in GUIDES] + [Path("CHANGELOG.md"), Path("CONTRIBUTING.md")]
-    fixed += [Path("exercises/README.md"), Path("benchmarks/README.md")]
+    fixed = [Path(f"docs/{name}.md") for name in GUIDES] + [Path(f"{name}.md") for name in OTHER]
     return frozenset(fixed + [p.relative_to(ROOT) for p in (ROOT / "docs" / "decisions").glob("*.md")])
 
 
@@ -142,14 +142,7 @@ def index_pages() -> None:
 
     numbered = [f"notebooks/{p.stem}" for p in lessons()]
     (SOURCE / "lessons.md").write_text(tree("Lessons", "Every picture, slider and question works on the page.", numbered), "utf-8")
-    pages = [f"docs/{name}" for name in GUIDES] + [
-        "exercises/README",
-        "benchmarks/README",
-        "CONTRIBUTING",
-        "CHANGELOG",
-        "docs/decisions/README",
-        "privacy",
-    ]
+    pages = [*(f"docs/{name}" for name in GUIDES), *OTHER, "docs/decisions/README", "privacy"]
     (SOURCE / "guide.md").write_text(tree("Guide", "", pages), "utf-8")
     (SOURCE / "api.md").write_text(tree("Reference", "`import autolab as torch`", [f"api/{n}" for n in NAMESPACES]), "utf-8")
     decisions = sorted(p.stem for p in (SOURCE / "docs" / "decisions").glob("*.md") if p.stem != "README")
