@@ -208,7 +208,7 @@ class Explorable(anywidget.AnyWidget):
         """The HTML of an output in a notebook."""
         told = {"version": VERSION, "data": self.state()}
         if ON_THE_SITE:
-            told |= {"data": self.offline(), "answers": self.packed_answers()}
+            told |= {"data": self.offline(), "answers": self.packed_answers(), "keeps": True}
         elif Carrier.is_here():
             told |= {"module": MODULE, "css": CSS}
         return OUTPUT.format(still=self.still(), key=self.key, told=_compress(_json(told)))

@@ -11,7 +11,7 @@ const unpack = (text) => new Response(new Blob([Uint8Array.from(atob(text), (c) 
 
 // A model without Python: it holds the traits and tells who listens. `answers`: trait -> each of its values -> the traits
 // that Python would set then, packed. `moved` collects the traits that the learner has changed.
-function pageModel(data, answers = {}, moved = new Set()) {
+function pageModel(data, answers = {}, moved = new Set(), save_changes = () => {}) {
   const listeners = {};
   const model = {
     page: true,
@@ -24,7 +24,7 @@ function pageModel(data, answers = {}, moved = new Set()) {
     },
     on(event, f) { (listeners[event] ||= []).push(f); },
     off(event, f) { listeners[event] = (listeners[event] || []).filter((g) => g !== f); },
-    save_changes() {},
+    save_changes,
   };
   for (const [trait, known] of Object.entries(answers)) {
     model.on(`change:${trait}`, async () => {
@@ -37,10 +37,24 @@ function pageModel(data, answers = {}, moved = new Set()) {
   return model;
 }
 
+// Answers to questions, kept by the browser for this page and this place in it: takes what was kept into data, and returns what
+// keeps them. A browser may refuse to keep anything; then they are there until the page is left.
+function keptInBrowser(el, data) {
+  if (!data.attempts) return () => {};
+  const place = [...document.querySelectorAll("[data-autolab]")].indexOf(el);
+  const name = `autolab:${location.pathname}:${place}:${data.title}`;
+  try {
+    const kept = JSON.parse(localStorage.getItem(name));
+    if (kept?.length === data.attempts.length) data.attempts = kept;
+  } catch { /* nothing was kept */ }
+  return () => { try { localStorage.setItem(name, JSON.stringify(data.attempts)); } catch { /* as above */ } };
+}
+
 // Draws an explorable in a place of the page from what was saved with it, and joins it to Python as long as that is there.
-function mount(el, key, { data, answers, css }) {
+function mount(el, key, { data, answers, css, keeps }) {
   dress(css);
-  const moved = new Set(), saved = pageModel(data, answers, moved), { playing, running, ask } = data; // as they are without Python
+  const keep = keeps ? keptInBrowser(el, data) : () => {};
+  const moved = new Set(), saved = pageModel(data, answers, moved, keep), { playing, running, ask } = data; // as they are without Python
   let close = null;
   const show = (model) => {
     const focus = [...el.querySelectorAll(":focus")].map((e) => e.textContent)[0];

@@ -1,0 +1,121 @@
+"""The built site in a browser: what moves moves, nothing comes from elsewhere, and pages are light. `make site` builds it first."""
+
+import functools
+import gzip
+import http.server
+import re
+import threading
+
+import pytest
+
+from docs.make.site import PAGES, Handler, lessons
+
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(not (PAGES / "index.html").exists(), reason="the site is not built (`make site`)")]
+LESSONS = [path.stem for path in lessons()]
+PICTURES = re.compile(rb'src="data:image/svg\+xml;base64,[^"]*"')
+LIGHT = 100_000  # bytes of a lesson page as it is sent, without pictures
+HEAVY = {"gallery": 1_500_000, "02-the-graph": 700_000}  # every explorable on one page; graphs of thousands of nodes
+
+
+@pytest.fixture(scope="module")
+def address():
+    class Quiet(Handler):
+        def log_message(self, *args):
+            """Nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(PAGES)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+
+
+@pytest.fixture
+def look(browser, address):
+    """Open a page of the site; at the end there was no error, and no request to another host."""
+    contexts, wrong = [], []
+
+    def opened(page, **options):
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: wrong.append(str(error)))
+        tab.on("console", lambda said: wrong.append(said.text) if said.type == "error" and "favicon" not in said.location["url"] else None)
+        tab.on("request", lambda r: wrong.append(r.url) if r.url.startswith("http") and not r.url.startswith(address) else None)
+        tab.goto(f"{address}/{page}")
+        return tab
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not wrong
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_every_explorable_of_a_lesson_works(look, name):
+    page = look(f"notebooks/{name}.html")
+    places = page.locator("[data-autolab]")
+    page.wait_for_function("[...document.querySelectorAll('[data-autolab]')].every((e) => e.querySelector('.al-root'))", timeout=60_000)
+    assert places.count() or name in ("README",)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_is_light(name):
+    page = PICTURES.sub(b"", (PAGES / "notebooks" / f"{name}.html").read_bytes())
+    assert len(gzip.compress(page)) < HEAVY.get(name, LIGHT)
+
+
+@pytest.mark.parametrize("page", ["index", "notebooks/04-inside-backward", "docs/rules", "api/autolab", "autolab/engine/backward"])
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_a_page_fits_its_window(look, page, width):
+    tab = look(f"{page}.html", viewport={"width": width, "height": 800})
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_first_thing_to_see_can_be_stepped(look):
+    page = look("index.html")
+    step = page.get_by_role("button", name="Step", exact=True)
+    step.click()
+    page.get_by_text("Step 1 of 7").wait_for()
+    assert step.bounding_box()["y"] < 900
+
+
+def test_an_answer_is_there_after_a_reload(look):
+    page = look("notebooks/04-inside-backward.html")
+    question = page.locator("[data-autolab]").filter(has=page.locator("input[type=radio]")).first
+    question.locator("input[type=radio]").nth(1).check()
+    question.get_by_role("button").first.click()
+    said = question.inner_text()
+    page.reload()
+    page.wait_for_function("document.querySelector('[data-autolab] .al-root')")
+    question.locator(".al-root").wait_for()
+    assert question.inner_text() == said
+
+
+def test_without_scripts_the_pictures_and_the_text_are_there(look):
+    page = look("notebooks/04-inside-backward.html", java_script_enabled=False)
+    assert page.locator("[data-autolab] img").count() > 5
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["index", "notebooks/04-inside-backward", "docs/rules"])
+def test_nothing_bars_the_way(look, name, scheme):
+    """axe-core finds no violation of its rules."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = look(f"{name}.html", color_scheme=scheme)
+    page.wait_for_timeout(500)
+    found = Axe().run(page).response["violations"]
+    assert [(v["id"], [n["target"] for n in v["nodes"]][:3]) for v in found] == []
+
+
+def test_no_page_was_left_without_a_title_and_no_link_leads_nowhere():
+    pages = {p.relative_to(PAGES).as_posix(): p.read_text("utf-8") for p in PAGES.rglob("*.html")}
+    dead = []
+    for name, text in pages.items():
+        assert re.search(r"<title>[^<]+</title>", text), name
+        folder = (PAGES / name).parent
+        for link in re.findall(r'<a [^>]*href="([^"#]+)[^"]*"', text):
+            if not re.match(r"[a-z]+:", link) and not (folder / link.split("?")[0]).exists():
+                dead.append(f"{name}: {link}")
+    assert sorted(set(dead)) == []
