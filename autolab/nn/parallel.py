@@ -10,7 +10,12 @@ __all__ = ["DataParallel", "DistributedDataParallel"]
 
 
 class DataParallel(Module):
-    """Calls `module`: there are no devices to share a batch among. The state_dict has PyTorch's names, "module. ..."."""
+    """Calls `module`: there are no devices to share a batch among. The state_dict has PyTorch's names, "module. ...".
+
+    >>> net = DataParallel(nn.Linear(3, 2))
+    >>> net(ones(5, 3)).shape, list(net.state_dict())
+    (torch.Size([5, 2]), ['module.weight', 'module.bias'])
+    """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()
