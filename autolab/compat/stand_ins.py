@@ -19,7 +19,7 @@ from typing import Any, Final
 from autolab.torch_api.generator import manual_seed
 
 
-def refused(error: type[Exception], why: str, text: str, call: str = "()") -> tuple[str, Callable[..., Any], str, str]:
+def refusal(error: type[Exception], why: str, text: str, call: str = "()") -> tuple[str, Callable[..., Any], str, str]:
     """The entry of a function that raises this."""
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -54,7 +54,7 @@ def set_rng_state_all(new_states: Any) -> None:
 
 def no_cuda(name: str) -> tuple[str, Callable[..., Any], str, str]:
     text = f"Torch not compiled with CUDA enabled: cuda.{name}() needs a device, and autolab computes on the CPU."
-    return refused(AssertionError, "there is no device", text)
+    return refusal(AssertionError, "there is no device", text)
 
 
 CUDA = {
@@ -76,6 +76,10 @@ CUDA = {
     "reset_peak_memory_stats": ("Nothing: there is nothing to count.", lambda device=None: None, "()", ""),
     "set_device": no_cuda("set_device"),
     "set_rng_state_all": set_rng_state_all,
+}  # fmt: skip
+ACCELERATOR = {
+    **AVAILABLE, **DEVICE,
+    "current_accelerator": ("None: there is no accelerator.", lambda check_available=False: None, "() is None", "True"),
 }  # fmt: skip
 CPU = {
     "current_device": ('The name of the device, "cpu".', lambda: "cpu", "()", "'cpu'"),
@@ -130,7 +134,7 @@ def no_group(name: str) -> dict[str, Any]:
         f"distributed.{name}() needs a group of processes, and autolab computes in one. Run the program without its launcher "
         "(no RANK in the environment); DataLoader(num_workers=...) loads data in others."
     )
-    return {name: refused(RuntimeError, "there is no group of processes", text)}
+    return {name: refusal(RuntimeError, "there is no group of processes", text)}
 
 
 DISTRIBUTED = {
@@ -146,7 +150,7 @@ DISTRIBUTED = {
 
 def no_archive(name: str, call: str, instead: str) -> tuple[str, Callable[..., Any], str, str]:
     text = f"torch.jit.{name}: autolab has no TorchScript archives. {instead}"
-    return refused(RuntimeError, "there are no TorchScript archives", text, call)
+    return refusal(RuntimeError, "there are no TorchScript archives", text, call)
 
 
 ITSELF = ("The function itself: Python functions run as they are.", lambda fn: fn, "(len)([7, 8, 9])", "3")
@@ -186,7 +190,11 @@ JIT = {
 
 
 def wrap(fn_or_name: Any) -> Any:
-    """What it gets: a function that a tracer would leave whole. Raises RuntimeError for what is neither a function nor a name."""
+    """What it gets: a function that a tracer would leave whole. Raises RuntimeError for what is neither a function nor a name.
+
+    >>> torch.fx.wrap(len) is len
+    True
+    """
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
     return fn_or_name
@@ -194,14 +202,7 @@ def wrap(fn_or_name: Any) -> Any:
 
 MODULES: dict[str, Any] = {
     "autolab._C": "autolab.compat.c_module",
-    "autolab.accelerator": (
-        "What programs ask of `torch.accelerator` before they choose a device: there is none.",
-        {
-            **AVAILABLE,
-            **DEVICE,
-            "current_accelerator": ("None: there is no accelerator.", lambda check_available=False: None, "() is None", "True"),
-        },
-    ),
+    "autolab.accelerator": ("What programs ask of `torch.accelerator` before they choose a device: there is none.", ACCELERATOR),
     "autolab.backends": (
         "What programs set and ask about kernels: settings are taken and change nothing, and what is asked for is not there.",
         {name: f"autolab.backends.{name}" for name in ("cuda", "cudnn", "mkldnn", "mps")},
@@ -233,7 +234,7 @@ MODULES: dict[str, Any] = {
 }
 
 
-def made(module: str, name: str, text: str, entry: Any, call: str, result: str) -> FunctionType:
+def make_function(module: str, name: str, text: str, entry: Any, call: str, result: str) -> FunctionType:
     """A function of the table for one of its modules: its name, and a docstring with the example."""
     function = FunctionType(entry.__code__, entry.__globals__, name, entry.__defaults__, entry.__closure__)
     example = f">>> {module.replace('autolab', 'torch', 1)}.{name}{call}\n{result}"
@@ -252,7 +253,7 @@ class StandIn(Loader):
             if isinstance(value, str):
                 value = importlib.import_module(value)
             elif isinstance(value, tuple):
-                value = made(module.__name__, name, *value)
+                value = make_function(module.__name__, name, *value)
             setattr(module, name, value)
 
 

@@ -28,7 +28,13 @@ class DataParallel(Module):
 
 
 class DistributedDataParallel(Module):
-    """Raises RuntimeError: there is no group of processes."""
+    """Raises RuntimeError: there is no group of processes.
+
+    >>> DistributedDataParallel(torch.nn.Linear(3, 2))
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Default process group has not been initialized...
+    """
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
         raise RuntimeError(

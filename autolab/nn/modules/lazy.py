@@ -188,6 +188,5 @@ LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
     _lazy(getattr(batchnorm, name), _LazyNorm, _doc(_FEATURES, name)) for name in "BatchNorm1d BatchNorm2d BatchNorm3d".split()
 )
 LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
-    _lazy(getattr(batchnorm, name), _LazyInstance, _doc(_FEATURES, name))
-    for name in "InstanceNorm1d InstanceNorm2d InstanceNorm3d".split()
+    _lazy(getattr(batchnorm, name), _LazyInstance, _doc(_FEATURES, name)) for name in "InstanceNorm1d InstanceNorm2d InstanceNorm3d".split()
 )
