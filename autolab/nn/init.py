@@ -98,6 +98,8 @@ def ones_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """1 on the diagonal of a matrix, 0 elsewhere: a linear layer that changes nothing.
 
+    Shapes: (n, m). Raises ValueError for others.
+
     >>> eye_(torch.empty(2, 3))
     tensor([[1., 0., 0.],
             [0., 1., 0.]])
@@ -109,6 +111,8 @@ def eye_(tensor: Tensor) -> Tensor:
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
     """1 in the middle of the kernel that leads from each channel to itself: a convolution that changes nothing.
+
+    Shapes: (out, in, k...) of three to five dims; groups: each part of the outputs begins anew. Raises ValueError for others.
 
     >>> kernel = dirac_(torch.empty(1, 1, 3))
     >>> kernel, nn.functional.conv1d(tensor([[1., 2., 3.]]), kernel, padding=1)
@@ -157,6 +161,8 @@ _PLAIN = "linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_tra
 
 def calculate_gain(nonlinearity: str, param: Any = None) -> float:
     """The factor that keeps the variance through a nonlinearity. param: the slope of leaky_relu.
+
+    Raises ValueError for a nonlinearity that it does not know.
 
     >>> calculate_gain("relu")  # sqrt(2): half of the entries become 0
     1.4142135623730951
@@ -234,6 +240,8 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> 
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
     """Rows (or columns, if there are fewer) that are orthogonal and of length `gain`. Source: Saxe, McClelland and Ganguli 2013.
 
+    Shapes: (n, ...), taken as a matrix of n rows. Raises ValueError below two dims.
+
     >>> weight = orthogonal_(torch.empty(2, 5))
     >>> torch.allclose(weight @ weight.T, torch.eye(2), atol=1e-6)
     True
@@ -251,6 +259,8 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
     """Normal, with that part of each column of a matrix set to zero. Source: Martens 2010.
+
+    Shapes: (n, m). sparsity: which part. Raises ValueError for other than two dims.
 
     >>> weight = sparse_(torch.empty(10, 4), sparsity=0.9)
     >>> weight.count_nonzero(dim=0)  # one of ten is left in each column

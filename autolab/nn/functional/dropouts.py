@@ -115,6 +115,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     """Put selu's lowest value in place of entries, with probability p, then scale and shift: mean 0 and variance 1 stay.
 
     Source: Klambauer et al. 2017.
+    Shapes: any; the result is like the input. Raises ValueError unless p is in [0, 1].
 
     >>> alpha_dropout(zeros(1000), p=0.5, training=True).unique()  # zeros are moved, too
     tensor([-0.7792,  0.7792])

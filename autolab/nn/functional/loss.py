@@ -378,6 +378,7 @@ def kl_div(
     """target * (log(target) - input): how far the log-probabilities of the input are from the target's probabilities.
 
     log_target: the target holds logarithms too. "batchmean" divides the sum by the length of dim 0, as the mathematics has it.
+    Shapes: input and target (...); result (), or (...) with reduction="none".
 
     >>> kl_div(tensor([0.5, 0.5]).log(), tensor([0.75, 0.25]), reduction="sum")
     tensor(0.1308)
@@ -406,6 +407,7 @@ def poisson_nll_loss(
     """Minus the log-probability of counts under Poisson distributions with these (logarithms of) means.
 
     full: with Stirling's approximation of log(target!) for targets above 1.
+    Shapes: input and target (...); result (), or (...) with reduction="none".
 
     >>> poisson_nll_loss(tensor([0.]), tensor([3.]))  # exp(0) - 3 * 0
     tensor(1.)

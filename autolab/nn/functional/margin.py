@@ -115,6 +115,8 @@ def margin_ranking_loss(
 ) -> Tensor:
     """max(0, -target * (input1 - input2) + margin): target 1 asks for a larger input1, -1 for a larger input2.
 
+    Shapes: all three (...); result (), or (...) with reduction="none".
+
     >>> margin_ranking_loss(tensor([1.]), tensor([2.]), tensor([1.]))
     tensor(1.)
     """

@@ -69,6 +69,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     """The input divided by its root mean square over the last dims, times weight. Source: Zhang and Sennrich 2019.
 
     eps: added to the mean square; by default the spacing of floats at 1.
+    Shapes: input (..., *normalized_shape), weight normalized_shape; the result is like the input.
 
     >>> rms_norm(tensor([3., 4.]), (2,))  # divided by sqrt((9 + 16) / 2)
     tensor([0.8485, 1.1314])
@@ -86,6 +87,8 @@ def _spacing(t: Tensor) -> float:
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """The input divided by its p-norm along dim, or by eps where that is larger.
+
+    Shapes: any; the result is like the input.
 
     >>> normalize(tensor([[3., 4.], [0., 0.]]))
     tensor([[0.6000, 0.8000],
@@ -230,6 +233,8 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """input / (k + alpha * mean of input**2 over `size` neighbouring channels)**beta. Source: Krizhevsky et al. 2012.
+
+    Shapes: (N, C, ...); the result is like the input. Raises ValueError below three dims.
 
     >>> local_response_norm(tensor([[[1.], [2.], [2.]]]), size=3, alpha=1., beta=1., k=0.)  # 2 / ((1 + 4 + 4) / 3) in the middle
     tensor([[[0.6000],

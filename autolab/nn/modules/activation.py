@@ -279,6 +279,8 @@ class PReLU(Module):
 class RReLU(Configured):
     """x where positive, a slope drawn from [lower, upper] times x elsewhere; their mean in eval mode. Source: Xu et al. 2015.
 
+    Shapes: any; the result is like the input. Raises RuntimeError if lower > upper.
+
     >>> slopes = RReLU(0.1, 0.3)(-ones(100)).neg()
     >>> bool((slopes >= 0.1).all() and (slopes <= 0.3).all())
     True

@@ -134,6 +134,8 @@ class BatchNorm3d(_BatchNorm):
 class SyncBatchNorm(_BatchNorm):
     """BatchNorm for any number of dims; there is one process, so nothing is to be synchronised.
 
+    Shapes: (N, C, ...).
+
     >>> SyncBatchNorm(1)(tensor([[1.], [3.]]))
     tensor([[-1.0000],
             [ 1.0000]], grad_fn=<NativeBatchNormBackward0>)

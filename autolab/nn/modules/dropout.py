@@ -30,6 +30,8 @@ class _DropoutNd(Module):
 class Dropout(_DropoutNd):
     """Zeroes entries with probability p while training, and scales the others by 1 / (1 - p). Source: Hinton et al. 2012.
 
+    Shapes: any; the result is like the input. Raises ValueError unless p is in [0, 1].
+
     >>> layer = Dropout(0.5)
     >>> layer(ones(1000)).unique()
     tensor([0., 2.])
@@ -70,6 +72,8 @@ class Dropout3d(_DropoutNd):
 
 class AlphaDropout(_DropoutNd):
     """Dropout to SELU's lower end, which keeps mean 0 and variance 1. Source: Klambauer et al. 2017.
+
+    Shapes: any; the result is like the input.
 
     >>> out = AlphaDropout(0.2)(torch.randn(10000))
     >>> abs(out.mean()) < 0.1, abs(out.std() - 1) < 0.1

@@ -83,6 +83,8 @@ class MSELoss(_Loss):
 class SmoothL1Loss(_Loss):
     """Half the square over beta within beta, abs(input - target) - beta / 2 beyond. Source: Girshick 2015.
 
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
     >>> SmoothL1Loss()(tensor([0.5, 3.]), zeros(2))  # (0.5**2 / 2 + 3 - 1 / 2) / 2
     tensor(1.3125)
     """
@@ -92,6 +94,8 @@ class SmoothL1Loss(_Loss):
 
 class HuberLoss(_Loss):
     """Half the square within delta, delta * (abs(input - target) - delta / 2) beyond. Source: Huber 1964.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
 
     >>> HuberLoss(delta=2.0, reduction="none")(tensor([1., 4.]), zeros(2))  # 1**2 / 2 and 2 * (4 - 1)
     tensor([0.5000, 6.0000])
@@ -107,6 +111,8 @@ class HuberLoss(_Loss):
 
 class PoissonNLLLoss(_Loss):
     """Minus the log-probability of counts under a Poisson distribution, of which the input is the (log of the) mean.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
 
     >>> PoissonNLLLoss()(tensor([0.]), tensor([3.]))  # exp(0) - 3 * 0
     tensor(1.)
@@ -124,6 +130,8 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """Minus the log-density of the target under a normal distribution with the mean `input` and the variance `var`.
 
+    Shapes: input and target (...), var (...), (..., 1) or without the last dim; result (), or (...) with reduction="none".
+
     >>> GaussianNLLLoss()(tensor([0.]), tensor([2.]), tensor([4.]))  # (log(4) + 2**2 / 4) / 2
     tensor(1.1931)
     """
@@ -140,6 +148,8 @@ class GaussianNLLLoss(_Loss):
 
 class KLDivLoss(_Loss):
     """target * (log(target) - input): how far the log-probabilities `input` are from a distribution.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none". "batchmean": the sum divided by the number of samples.
 
     >>> input, target = tensor([[0.5, 0.5]]).log(), tensor([[0.25, 0.75]])
     >>> KLDivLoss(reduction="batchmean")(input, target)  # 0.25 * log(0.25 / 0.5) + 0.75 * log(0.75 / 0.5)
@@ -262,6 +272,8 @@ class MultiLabelMarginLoss(_Loss):
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Binary cross-entropy of each class, from raw scores, averaged over classes.
 
+    Shapes: input and target (N, C) or (C,), target of zeros and ones; result (), or (N,) with reduction="none".
+
     >>> MultiLabelSoftMarginLoss()(zeros(1, 3), tensor([[1., 0., 1.]]))  # log(2): nothing is known
     tensor(0.6931)
     """
@@ -271,6 +283,8 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 class MultiMarginLoss(_WeightedLoss):
     """How far the right class is from standing `margin` above each other one. Raises ValueError unless p is 1 or 2.
+
+    Shapes: input (N, C) or (C,), target (N,) or (); result (), or (N,) with reduction="none".
 
     >>> MultiMarginLoss()(tensor([[3., 2.5, 0.]]), tensor([0]))  # 2.5 is too close by 0.5: 0.5 / 3 classes
     tensor(0.1667)
@@ -305,6 +319,8 @@ class SoftMarginLoss(_Loss):
 class HingeEmbeddingLoss(_Loss):
     """A distance where the target is 1, what it lacks to the margin where it is -1.
 
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
     >>> HingeEmbeddingLoss(reduction="none")(tensor([0.5, 0.2]), tensor([1., -1.]))  # 0.5, and 1 - 0.2
     tensor([0.5000, 0.8000])
     """
@@ -314,6 +330,8 @@ class HingeEmbeddingLoss(_Loss):
 
 class MarginRankingLoss(_Loss):
     """How far input1 is from standing `margin` above input2 (target 1) or below (-1).
+
+    Shapes: both inputs and the target (...); result (), or (...) with reduction="none".
 
     >>> MarginRankingLoss(margin=0.5)(tensor([1.]), tensor([2.]), tensor([1.]))  # 1.5 too low
     tensor(1.5000)
@@ -329,6 +347,8 @@ class MarginRankingLoss(_Loss):
 class CosineEmbeddingLoss(_Loss):
     """1 - cos of the angle where the target is 1, what cos exceeds the margin where it is -1.
 
+    Shapes: (N, D) twice and target (N,), or (D,) twice and (); result (), or (N,) with reduction="none".
+
     >>> a, b = tensor([[1., 0.], [1., 0.]]), tensor([[1., 0.], [0., 1.]])
     >>> CosineEmbeddingLoss(reduction="none")(a, b, tensor([1, 1]))  # the same direction, and a right angle
     tensor([0., 1.])
@@ -343,6 +363,8 @@ class CosineEmbeddingLoss(_Loss):
 
 class TripletMarginLoss(_Loss):
     """How far the anchor is from being nearer to `positive` than to `negative` by the margin. Source: Balntas et al. 2016.
+
+    Shapes: (N, D) or (D,) three times; result (), or (N,) with reduction="none". Raises ValueError unless the margin is positive.
 
     >>> TripletMarginLoss()(tensor([[0., 0.]]), tensor([[0., 1.]]), tensor([[1.5, 0.]]))  # 1 + 1 - 1.5
     tensor(0.5000)
@@ -388,6 +410,9 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 class CTCLoss(_Loss):
     """Minus the log-probability of a sequence of labels, over all ways to lay it along a longer one. Source: Graves et al. 2006.
+
+    Shapes: log-probabilities (T, N, C) or (T, C), targets (N, S) or all behind each other, both lengths (N,); result (), or (N,) with
+    reduction="none". blank: the class that stands for no label.
 
     >>> log_probs = zeros(2, 1, 2).log_softmax(2)  # two steps; a blank (0) and one label (1), equally likely
     >>> (-CTCLoss()(log_probs, tensor([[1]]), tensor([2]), tensor([1]))).exp()  # (0, 1), (1, 0) and (1, 1), of four ways

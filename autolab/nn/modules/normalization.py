@@ -36,6 +36,8 @@ class _Scaled(Module):
 class LayerNorm(_Scaled):
     """Mean 0 and variance 1 over the last dims, then a learned scale and shift. Source: Ba, Kiros and Hinton 2016.
 
+    Shapes: input (..., *normalized_shape), weight and bias normalized_shape; the result is like the input.
+
     >>> LayerNorm(2)(tensor([[1., 3.], [10., 30.]]))  # each sample alone
     tensor([[-1.0000,  1.0000],
             [-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
@@ -62,6 +64,8 @@ class LayerNorm(_Scaled):
 
 class RMSNorm(_Scaled):
     """The input divided by its root mean square over the last dims, then a learned scale. Source: Zhang and Sennrich 2019.
+
+    Shapes: input (..., *normalized_shape), weight normalized_shape; the result is like the input.
 
     >>> RMSNorm(2)(tensor([3., 4.]))  # divided by sqrt((9 + 16) / 2)
     tensor([0.8485, 1.1314], grad_fn=<FusedRmsNormBackward0>)
@@ -114,6 +118,8 @@ class GroupNorm(_Scaled):
 
 class LocalResponseNorm(Module):
     """The input divided by a power of the mean square over `size` neighbouring channels. Source: Krizhevsky et al. 2012.
+
+    Shapes: (N, C, ...); the result is like the input.
 
     >>> LocalResponseNorm(3, alpha=1.0, beta=1.0, k=0.0)(tensor([[[1.], [2.], [2.]]]))  # in the middle 2 / ((1 + 4 + 4) / 3)
     tensor([[[0.6000],

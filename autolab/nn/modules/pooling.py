@@ -83,6 +83,8 @@ class _MaxUnpoolNd(_Pool):
 class MaxUnpool1d(_MaxUnpoolNd):
     """The largest entries back where `MaxPool1d` found them.
 
+    Shapes: values and indices (N, C, L) or (C, L). Zeros stand elsewhere.
+
     >>> values, places = nn.MaxPool1d(2, return_indices=True)(tensor([[1., 3., 20., 10.]]))
     >>> MaxUnpool1d(2)(values, places)
     tensor([[ 0.,  3., 20.,  0.]])
@@ -93,6 +95,8 @@ class MaxUnpool1d(_MaxUnpoolNd):
 
 class MaxUnpool2d(_MaxUnpoolNd):
     """The largest entries back where `MaxPool2d` found them.
+
+    Shapes: values and indices (N, C, H, W) or (C, H, W). Zeros stand elsewhere.
 
     >>> values, places = nn.MaxPool2d(2, return_indices=True)(tensor([[[1., 2., 0., 0.], [3., 4., 0., 8.]]]))
     >>> MaxUnpool2d(2)(values, places)
@@ -105,6 +109,8 @@ class MaxUnpool2d(_MaxUnpoolNd):
 
 class MaxUnpool3d(_MaxUnpoolNd):
     """The largest entries back where `MaxPool3d` found them.
+
+    Shapes: values and indices (N, C, D, H, W) or (C, D, H, W). Zeros stand elsewhere.
 
     >>> values, places = nn.MaxPool3d(2, return_indices=True)(ones(1, 3, 4, 6, 8))
     >>> MaxUnpool3d(2)(values, places).shape

@@ -13,6 +13,8 @@ from autolab.nn.modules.module import Module
 class Upsample(Module):
     """A signal, picture or volume in another size. mode: "nearest", "linear", "bilinear", "bicubic" or "trilinear".
 
+    Shapes: (N, C, L), (N, C, H, W) or (N, C, D, H, W); the result has other lengths in the dims after C.
+
     >>> Upsample(scale_factor=2)(tensor([[[1., 2.]]]))
     tensor([[[1., 1., 2., 2.]]])
     >>> Upsample(size=3, mode="linear", align_corners=True)(tensor([[[1., 2.]]]))
@@ -91,6 +93,8 @@ class PixelUnshuffle(Configured):
 class ChannelShuffle(Configured):
     """The channels of `groups` groups, dealt out in turn. Source: Zhang et al. 2018.
 
+    Shapes: (N, C, ...) with C divisible by groups; the result is like the input.
+
     >>> ChannelShuffle(2)(arange(6).reshape(1, 6, 1, 1)).flatten()  # (0, 1, 2) and (3, 4, 5)
     tensor([0, 3, 1, 4, 2, 5])
     """
@@ -116,6 +120,8 @@ class Unfold(Configured):
 
 class Fold(Configured):
     """The transpose of `Unfold`: columns added up at the places where their windows stood.
+
+    Shapes: (N, C * K * K, windows) -> (N, C, H, W), or without N. output_size: (H, W).
 
     >>> Fold(output_size=3, kernel_size=2)(ones(1, 4, 4))  # the middle lies in all four windows
     tensor([[[[1., 2., 1.],

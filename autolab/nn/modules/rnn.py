@@ -300,6 +300,7 @@ class RNN(RNNBase):
     """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu with nonlinearity="relu". Source: Elman 1990.
 
     RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False, dropout=0.0, bidirectional=False)
+    Shapes: input (L, N, inputs), with batch_first (N, L, inputs), without a batch (L, inputs); state (layers * directions, N, hidden).
 
     >>> out, h = nn.RNN(3, 5)(ones(7, 2, 3))  # seven steps of two sequences
     >>> out.shape, h.shape, bool((out[-1] == h[0]).all())
@@ -322,6 +323,8 @@ class LSTM(RNNBase):
     """Long short-term memory: gates (i, f, g, o), c' = f * c + i * g, h' = o * tanh(c'). Its state is the pair (h, c).
 
     LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, proj_size=0)
+    Shapes: input (L, N, inputs), with batch_first (N, L, inputs), without a batch (L, inputs); h and c (layers * directions, N, hidden).
+    Source: Hochreiter and Schmidhuber 1997, Gers et al. 1999.
 
     >>> out, (h, c) = nn.LSTM(3, 5, num_layers=2, bidirectional=True)(ones(7, 2, 3))  # seven steps of two sequences
     >>> out.shape, h.shape, c.shape
@@ -336,6 +339,8 @@ class GRU(RNNBase):
     """Gated recurrent units: gates (r, z, n), n = tanh(x_n + r * h_n), h' = (1 - z) * n + z * h.
 
     GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False)
+    Shapes: input (L, N, inputs), with batch_first (N, L, inputs), without a batch (L, inputs); state (layers * directions, N, hidden).
+    Source: Cho et al. 2014.
 
     >>> out, h = nn.GRU(3, 5, batch_first=True)(ones(2, 7, 3))  # two sequences of seven steps
     >>> out.shape, h.shape
@@ -352,6 +357,8 @@ class GRU(RNNBase):
 
 class RNNCellBase(Module):
     """What the cells share: weight_ih, weight_hh, bias_ih, bias_hh, uniform within 1 / sqrt(hidden_size).
+
+    Shapes: weight_ih (gates * hidden, inputs), weight_hh (gates * hidden, hidden), biases (gates * hidden,).
 
     >>> [(name, list(p.shape)) for name, p in nn.GRUCell(3, 5).named_parameters()]  # 3 gates of 5 units
     [('weight_ih', [15, 3]), ('weight_hh', [15, 5]), ('bias_ih', [15]), ('bias_hh', [15])]

@@ -156,6 +156,7 @@ class TransformerEncoder(Module):
     """num_layers copies of an encoder layer, one after another, and a norm at the end if there is one.
 
     enable_nested_tensor and mask_check are accepted and mean nothing: there are no nested tensors.
+    Shapes: (L, N, d_model), with batch_first (N, L, d_model), without a batch (L, d_model).
 
     >>> layer = nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
     >>> nn.TransformerEncoder(layer, num_layers=3)(ones(2, 5, 8)).shape
@@ -184,6 +185,8 @@ class TransformerEncoder(Module):
 
 class TransformerDecoder(Module):
     """num_layers copies of a decoder layer, one after another, and a norm at the end if there is one.
+
+    Shapes: tgt (T, N, d_model), memory (S, N, d_model), result like tgt; with batch_first N stands first.
 
     >>> layer = nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
     >>> nn.TransformerDecoder(layer, num_layers=2)(tgt=ones(3, 2, 8), memory=ones(5, 2, 8)).shape

@@ -14,6 +14,8 @@ __all__ = ["parameters_to_vector", "vector_to_parameters"]
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     """The parameters one after another, as one vector; gradients flow through it.
 
+    Shapes: any; the result has one dim.
+
     >>> parameters_to_vector([tensor([[1., 2.], [3., 4.]]), tensor([5.])])
     tensor([1., 2., 3., 4., 5.])
     """

@@ -18,6 +18,8 @@ def fuse_conv_bn_weights(
 ) -> tuple[Parameter, Parameter]:  # fmt: skip
     """The weight and bias of a convolution that does the normalisation, too.
 
+    Shapes: conv_w (out, in, k...) or, with transpose, (in, out, k...); all others, and the bias, (out,).
+
     >>> mean, var = tensor([1.]), tensor([4.])
     >>> weight, bias = fuse_conv_bn_weights(tensor([[[6.]]]), None, mean, var, 0.0, None, None)
     >>> weight.data, bias.data  # (6 x - 1) / 2
@@ -36,6 +38,8 @@ def fuse_linear_bn_weights(
     linear_w: Tensor, linear_b: Tensor | None, bn_rm: Tensor, bn_rv: Tensor, bn_eps: float, bn_w: Tensor, bn_b: Tensor
 ) -> tuple[Parameter, Parameter]:
     """The weight and bias of a linear layer that does the normalisation, too.
+
+    Shapes: linear_w (out, in); all others, and the bias, (out,).
 
     >>> mean, var = tensor([1.]), tensor([4.])
     >>> weight, bias = fuse_linear_bn_weights(tensor([[6.]]), None, mean, var, 0.0, tensor([1.]), tensor([0.]))

@@ -252,6 +252,8 @@ class RandomStructured(_Channels):
 class LnStructured(_Channels):
     """The channels along dim with the smallest n-norm.
 
+    amount: a part of them (float), or so many (int). Raises ValueError below two dims.
+
     >>> LnStructured(1, n=2, dim=0).prune(tensor([[1., 2.], [3., 0.], [0., 1.]]))
     tensor([[1., 2.],
             [3., 0.],

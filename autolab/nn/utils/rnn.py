@@ -68,6 +68,8 @@ class PackedSequence(_Packed):
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     """The permutation that undoes one.
 
+    Shapes: (n,) int64; None gives None.
+
     >>> p = tensor([2, 0, 1])
     >>> invert_permutation(p), tensor([7, 8, 9])[p][invert_permutation(p)]
     (tensor([1, 2, 0]), tensor([7, 8, 9]))
@@ -176,6 +178,8 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
     """The sequences without their padding.
 
+    Shapes: (T, N, *), or (N, T, *) with batch_first, and lengths (N,); results (L, *).
+
     >>> unpad_sequence(tensor([[1, 2, 3], [4, 0, 0]]), tensor([3, 1]), batch_first=True)
     [tensor([1, 2, 3]), tensor([4])]
     """
@@ -185,6 +189,8 @@ def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
     """Pack sequences (L, *) of different lengths.
+
+    Raises RuntimeError for lengths that do not fall, unless enforce_sorted=False.
 
     >>> packed = pack_sequence([tensor([4, 5]), tensor([1, 2, 3])], enforce_sorted=False)
     >>> packed.data, packed.sorted_indices
@@ -196,6 +202,8 @@ def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
     """The sequences that were packed.
+
+    Shapes: results (L, *), in the order in which they were before.
 
     >>> unpack_sequence(pack_sequence([tensor([1, 2, 3]), tensor([4, 5])]))
     [tensor([1, 2, 3]), tensor([4, 5])]
