@@ -153,8 +153,13 @@ def no_archive(name: str, call: str, instead: str) -> tuple[str, Callable[..., A
     return refusal(RuntimeError, "there are no TorchScript archives", text, call)
 
 
-ITSELF = ("The function itself: Python functions run as they are.", lambda fn: fn, "(len)([7, 8, 9])", "3")
-MODULE_ITSELF = ("The module itself: Python functions run as they are.", lambda mod, *args, **kwargs: mod, "(torch.nn.ReLU())", "ReLU()")
+ITSELF = ("The function itself: Python functions run as they are.", lambda fn: fn, "(lambda x: x * x)(3)", "9")
+MODULE_ITSELF = (
+    "The module itself: Python functions run as they are.",
+    lambda mod, *args, **kwargs: mod,
+    "(torch.nn.ReLU())(torch.tensor(-1.0))",
+    "tensor(0.)",
+)
 JIT = {
     "Attribute": ("The value, whatever its type is said to be.", lambda value, type: value, "(3, int)", "3"),
     "Final": Final,
@@ -165,22 +170,27 @@ JIT = {
     "ignore": (
         "As decorator, with or without arguments: the function itself.",
         lambda drop=False, **kwargs: drop if callable(drop) else lambda function: function,
-        "(drop=True)(len)([7, 8, 9])",
-        "3",
+        "(drop=True)(lambda x: x * x)(3)",
+        "9",
     ),
     "is_scripting": ("False: nothing is compiled by TorchScript.", lambda: False, "()", "False"),
     "is_tracing": ("False: nothing is compiled by TorchScript.", lambda: False, "()", "False"),
     "load": no_archive("load", "('model.pt')", "Build the model and load its weights: model.load_state_dict(torch.load(path))."),
     "optimize_for_inference": MODULE_ITSELF,
     "save": no_archive("save", "(torch.nn.ReLU(), 'model.pt')", "Save the weights: torch.save(model.state_dict(), path)."),
-    "script": ("The function, module or class itself.", lambda obj, *args, **kwargs: obj, "(torch.nn.ReLU())", "ReLU()"),
+    "script": (
+        "The function, module or class itself.",
+        lambda obj, *args, **kwargs: obj,
+        "(torch.nn.ReLU())(torch.tensor(-1.0))",
+        "tensor(0.)",
+    ),
     "script_if_tracing": ITSELF,
     "script_method": ITSELF,
     "trace": (
         "The function or module itself: nothing is recorded, so branches stay branches.",
         lambda func, example_inputs=None, *args, **kwargs: func,
-        "(len, example_inputs=[[1]])([7, 8, 9])",
-        "3",
+        "(lambda x: x * x, torch.ones(1))(torch.tensor([3.0]))",
+        "tensor([9.])",
     ),
     "unused": ITSELF,
     "wait": ("The result, which fork has computed.", lambda future: future, "(torch.jit.fork(len, [7, 8, 9]))", "3"),

@@ -28,16 +28,16 @@ class DataParallel(Module):
 
 
 class DistributedDataParallel(Module):
-    """Raises RuntimeError: there is no group of processes.
+    """Raises ValueError: there is no group of processes.
 
     >>> DistributedDataParallel(torch.nn.Linear(3, 2))
     Traceback (most recent call last):
         ...
-    RuntimeError: Default process group has not been initialized...
+    ValueError: Default process group has not been initialized...
     """
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(
+        raise ValueError(
             "Default process group has not been initialized, please make sure to call init_process_group. autolab computes in one "
             "process: use the module as it is."
         )

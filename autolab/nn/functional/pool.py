@@ -403,8 +403,8 @@ def _fractional_max_pool(n: int) -> Any:
 
     Shapes: (N, C, {LETTERS[n]}) or (C, {LETTERS[n]}). Give output_size, or output_ratio in (0, 1). return_indices: also where they stood.
 
-    >>> {function}({COUNTED[n]}, 2, output_size=3).shape
-    torch.Size({[1, *(3,) * n]})
+    >>> {function}({COUNTED[n]}, 2, output_size=2).shape
+    torch.Size({[1, *(2,) * n]})
     """
     with_indices.__doc__ = f"`{function}`, with the places of the entries: (values, indices)."
     return fractional_max_pool, with_indices

@@ -19,7 +19,7 @@ def batch_norm(
     """`nn.functional.batch_norm`, with weight and bias before the running statistics. Shapes: input (N, C, ...), the others (C,).
 
     >>> x, weight, bias = tensor([[1.], [3.]]), tensor([2.]), tensor([10.])
-    >>> torch.batch_norm(x, weight, bias, None, None, True, 0.1, 1e-5)  # -1 and 1, times 2, plus 10
+    >>> torch.batch_norm(x, weight, bias, None, None, True, 0.1, 1e-5, False)  # -1 and 1, times 2, plus 10
     tensor([[ 8.0000],
             [12.0000]])
     """
@@ -33,7 +33,7 @@ def instance_norm(
     """`nn.functional.instance_norm`, with weight and bias before the running statistics. Shapes: input (N, C, ...), the others (C,).
 
     >>> x, weight, bias = tensor([[[1., 3.]]]), tensor([2.]), tensor([10.])
-    >>> torch.instance_norm(x, weight, bias, None, None, True, 0.1, 1e-5)  # -1 and 1, times 2, plus 10
+    >>> torch.instance_norm(x, weight, bias, None, None, True, 0.1, 1e-5, False)  # -1 and 1, times 2, plus 10
     tensor([[[ 8.0000, 12.0000]]])
     """
     return F.instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps)

@@ -62,8 +62,7 @@ def _fused(layer: Any, bn: Any, transpose: bool = False) -> Any:
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
     """One convolution instead of a convolution and a BatchNorm, both in eval mode. Raises AssertionError for training mode.
 
-    >>> from autolab import nn
-    >>> conv, bn = nn.Conv2d(3, 8, 3).eval(), nn.BatchNorm2d(8).eval()
+    >>> conv, bn = torch.nn.Conv2d(3, 8, 3).eval(), torch.nn.BatchNorm2d(8).eval()
     >>> x = torch.randn(1, 3, 5, 5)
     >>> torch.allclose(fuse_conv_bn_eval(conv, bn)(x), bn(conv(x)), atol=1e-5)
     True
@@ -74,8 +73,7 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
     """One linear layer instead of a linear layer and a BatchNorm, both in eval mode. Raises AssertionError for training mode.
 
-    >>> from autolab import nn
-    >>> linear, bn = nn.Linear(3, 8).eval(), nn.BatchNorm1d(8).eval()
+    >>> linear, bn = torch.nn.Linear(3, 8).eval(), torch.nn.BatchNorm1d(8).eval()
     >>> x = torch.randn(5, 3)
     >>> torch.allclose(fuse_linear_bn_eval(linear, bn)(x), bn(linear(x)), atol=1e-5)
     True
