@@ -107,7 +107,14 @@ def switch(kernel: str) -> dict[str, Any]:
 def sdp_kernel(
     enable_flash: bool = True, enable_math: bool = True, enable_mem_efficient: bool = True, enable_cudnn: bool = True
 ) -> Iterator[None]:
-    """`nn.attention.sdpa_kernel` under its old name: choices of kernel for a block."""
+    """`nn.attention.sdpa_kernel` under its old name: choices of kernel for a block.
+
+    >>> with torch.backends.cuda.sdp_kernel(enable_flash=False):
+    ...     torch.backends.cuda.flash_sdp_enabled()
+    False
+    >>> torch.backends.cuda.flash_sdp_enabled()
+    True
+    """
     before = dict(attention_kernels)
     attention_kernels.update(flash=enable_flash, math=enable_math, mem_efficient=enable_mem_efficient, cudnn=enable_cudnn)
     try:

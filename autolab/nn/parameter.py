@@ -60,8 +60,8 @@ class Buffer(Tensor):
 
     >>> layer = nn.Module()
     >>> layer.mean = nn.Buffer(zeros(2))
-    >>> layer.state_dict(), list(layer.parameters())
-    (OrderedDict([('mean', tensor([0., 0.]))]), [])
+    >>> dict(layer.state_dict()), list(layer.parameters())
+    ({'mean': tensor([0., 0.])}, [])
     """
 
     __torch_function__: Any = _disabled_torch_function_impl
