@@ -83,9 +83,8 @@ def _find_group(groups, name):
 class Picture(str):
     """SVG text that a notebook shows as a picture, and as a tree of text where it shows no SVG (until it is trusted).
 
-    >>> from autolab import draw
     >>> x = torch.ones(1, requires_grad=True)
-    >>> picture = draw.svg(x * 2)
+    >>> picture = svg(x * 2)
     >>> type(picture).__name__, picture[:4]
     ('Picture', '<svg')
     >>> print(picture.text)

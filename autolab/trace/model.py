@@ -242,7 +242,7 @@ class Trace(Record):
     <Trace of MulBackward0: 2 nodes, 2 steps>
     >>> [node.name for node in trace.nodes], trace.node("n0").value.text
     (['MulBackward0', 'AccumulateGrad'], '6')
-    >>> Trace.from_json(trace.to_json()) == trace
+    >>> type(trace).from_json(trace.to_json()) == trace
     True
     """
 
