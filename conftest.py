@@ -8,6 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 import autolab
+import autolab.nn  # before pytest runs a file of it: two copies of a class would not know each other
 
 os.environ["AUTOLAB_HOME"] = "off"  # no test counts as an attempt of the person who runs it, and no lesson shows how many there were
 

@@ -659,7 +659,7 @@ def max(input: Tensor, dim: Any = None, keepdim: _bool = False, *, other: Any = 
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
     """The largest entry of each window. Shapes: (N, C, L) or (C, L), less of the last dims."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
-    """`max_pool1d` with the places of the entries: (values, indices)."""
+    """`max_pool1d`, with the places of the entries: (values, indices)."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:
     """The largest entry of each window. Shapes: (N, C, H, W) or (C, H, W), less of the last dims."""
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: _bool = False, return_indices: _bool = False) -> Any:

@@ -21,7 +21,15 @@ __all__ = [
 
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
-    """Whether the class of one of these wants to be asked, or a mode is on."""
+    """Whether the class of one of these wants to be asked, or a mode is on.
+
+    >>> class Celsius:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return "asked"
+    >>> has_torch_function([Celsius()]), has_torch_function([torch.ones(2)])
+    (True, False)
+    """
     return not overriding.state.off and (bool(overriding.state.modes) or bool(overriding.relevant(relevant_args)))
 
 
@@ -36,12 +44,31 @@ def has_torch_function_variadic(*args: Any) -> bool:
 
 
 def handle_torch_function(public_api: Callable[..., Any], relevant_args: Iterable[Any], *args: Any, **kwargs: Any) -> Any:
-    """Let the classes of the relevant arguments say what a function gives. Raises TypeError if none of them knows."""
+    """Let the classes of the relevant arguments say what a function gives. Raises TypeError if none of them knows.
+
+    >>> class Celsius:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return "Celsius says what " + func.__name__ + " gives"
+    >>> handle_torch_function(torch.exp, [Celsius()], Celsius())
+    'Celsius says what exp gives'
+    """
     return overriding.ask(public_api, overriding.relevant(relevant_args), args, kwargs)
 
 
 def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..., Any]:
-    """Decorate a function of your own that is to ask its arguments; `dispatcher(*args)` gives those that matter."""
+    """Decorate a function of your own that is to ask its arguments; `dispatcher(*args)` gives those that matter.
+
+    >>> class Celsius:
+    ...     @classmethod
+    ...     def __torch_function__(cls, func, types, args=(), kwargs=None):
+    ...         return "Celsius"
+    >>> @wrap_torch_function(lambda x: (x,))
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(3), double(Celsius())
+    (6, 'Celsius')
+    """
 
     def inner(func: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(func)
@@ -57,19 +84,31 @@ def wrap_torch_function(dispatcher: Callable[..., Iterable[Any]]) -> Callable[..
 
 
 def is_tensor_like(inp: Any) -> bool:
-    """True for a tensor, and for what has a `__torch_function__`."""
+    """True for a tensor, and for what has a `__torch_function__`.
+
+    >>> is_tensor_like(torch.ones(2)), is_tensor_like([1.0, 1.0])
+    (True, False)
+    """
     return type(inp) is Tensor or hasattr(inp, "__torch_function__")
 
 
 def is_tensor_method_or_property(func: Callable[..., Any]) -> bool:
-    """Whether this is a method of Tensor, or what reads or writes one of its properties."""
+    """Whether this is a method of Tensor, or what reads or writes one of its properties.
+
+    >>> is_tensor_method_or_property(torch.Tensor.sum), is_tensor_method_or_property(torch.Tensor.shape.__get__)
+    (True, True)
+    """
     owner = getattr(func, "__self__", None)
     members = list(vars(Tensor).values())
     return func in [m for m in members if callable(m)] or owner in [m for m in members if isinstance(m, property)]
 
 
 def resolve_name(f: Callable[..., Any]) -> str | None:
-    """The name under which PyTorch has a function: `torch.add`, `torch.Tensor.add`."""
+    """The name under which PyTorch has a function: `torch.add`, `torch.Tensor.add`.
+
+    >>> resolve_name(torch.exp), resolve_name(torch.Tensor.exp)
+    ('torch.exp', 'torch.Tensor.exp')
+    """
     if is_tensor_method_or_property(f):
         own = {id(getattr(m, "fget", m)): name for name, m in vars(Tensor).items()}
         owner = getattr(f, "__self__", None)

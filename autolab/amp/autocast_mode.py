@@ -178,24 +178,49 @@ def checked(device_type: Any) -> str:
 
 
 def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """Whether operations are being cast as for this device."""
+    """Whether operations are being cast as for this device.
+
+    >>> with torch.autocast("cpu"):
+    ...     is_autocast_enabled("cpu"), is_autocast_enabled("cuda")
+    (True, False)
+    """
     return modes.autocast is not None and modes.autocast.device_type == checked(device_type)
 
 
 def get_autocast_dtype(device_type: str) -> Any:
-    """The 16-bit dtype in force for this device, or its default."""
+    """The 16-bit dtype in force for this device, or its default.
+
+    >>> get_autocast_dtype("cuda"), get_autocast_dtype("cpu")
+    (torch.float16, torch.bfloat16)
+    """
     if is_autocast_enabled(device_type):
         return modes.autocast.dtype
     return DEFAULT.get(device_type)
 
 
 def is_autocast_cache_enabled() -> bool:
-    """Whether casts of parameters are kept for the rest of the block."""
+    """Whether casts of parameters are kept for the rest of the block.
+
+    >>> with torch.autocast("cpu", cache_enabled=False):
+    ...     is_autocast_cache_enabled()
+    False
+    """
     return modes.autocast is None or modes.autocast.cache is not None
 
 
 def clear_autocast_cache() -> None:
-    """Forget the casts of parameters made so far."""
+    """Forget the casts of parameters made so far: for a block in which parameters change.
+
+    >>> w, x = torch.ones(1, 1, requires_grad=True), torch.ones(1, 1)
+    >>> with torch.autocast("cpu"):
+    ...     before = x @ w
+    ...     _ = w.data.fill_(5.0)
+    ...     x @ w  # by the number that was cast
+    ...     clear_autocast_cache()
+    ...     x @ w
+    tensor([[1.]], dtype=torch.bfloat16, grad_fn=<MmBackward0>)
+    tensor([[5.]], dtype=torch.bfloat16, grad_fn=<MmBackward0>)
+    """
     if modes.autocast is not None and modes.autocast.cache is not None:
         modes.autocast.cache.clear()
 
@@ -238,7 +263,23 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: Any = None) ->
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """Decorate a Function's backward: it runs under the autocasting of its forward, which custom_fwd decorates."""
+    """Decorate a Function's backward: it runs under the autocasting of its forward, which custom_fwd decorates.
+
+    >>> class Double(torch.autograd.Function):
+    ...     @staticmethod
+    ...     @torch.amp.custom_fwd(device_type="cpu")
+    ...     def forward(ctx, x):
+    ...         return 2 * x
+    ...     @staticmethod
+    ...     @torch.amp.custom_bwd(device_type="cpu")
+    ...     def backward(ctx, g):
+    ...         print(torch.is_autocast_enabled("cpu"))
+    ...         return 2 * g
+    >>> with torch.autocast("cpu"):
+    ...     y = Double.apply(torch.ones(1, requires_grad=True))
+    >>> y.backward()  # outside of the block
+    True
+    """
     checked(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)

@@ -42,6 +42,15 @@ class GradScaler:
     device: "cuda" or "cpu", accepted and the same. init_scale: where the scale starts. After growth_interval steps in a row without
     inf or nan it is multiplied by growth_factor (> 1), after one with by backoff_factor (< 1). enabled: False makes scale(), unscale_()
     and update() do nothing and step() the optimizer's own.
+
+    >>> w = torch.ones(1, requires_grad=True)
+    >>> optimizer, scaler = torch.optim.SGD([w], lr=0.5), GradScaler(init_scale=1024.0)
+    >>> scaler.scale(w.sum()).backward()
+    >>> w.grad
+    tensor([1024.])
+    >>> scaler.step(optimizer); scaler.update()
+    >>> w.detach()  # one step with the gradient 1024 / 1024
+    tensor([0.5000])
     """
 
     def __init__(

@@ -96,17 +96,36 @@ def warn(text: str) -> None:
 
 
 def is_anomaly_enabled() -> bool:
-    """True if anomaly mode is on in this thread."""
+    """True if anomaly mode is on in this thread.
+
+    >>> with set_detect_anomaly(True):
+    ...     is_anomaly_enabled()
+    True
+    """
     return modes.anomaly is not None
 
 
 def is_anomaly_check_nan_enabled() -> bool:
-    """True if anomaly mode, when on, also refuses gradients that are nan."""
+    """True if anomaly mode, when on, also refuses gradients that are nan.
+
+    >>> with set_detect_anomaly(True, check_nan=False):
+    ...     is_anomaly_check_nan_enabled()
+    False
+    """
     return modes.check_nan
 
 
 class set_detect_anomaly:
-    """Turn anomaly mode on or off: at once when called, until the end of the block when used as a context manager."""
+    """Turn anomaly mode on or off: at once when called, until the end of the block when used as a context manager.
+
+    >>> x = torch.zeros(1, requires_grad=True)
+    >>> with warnings.catch_warnings(action="ignore"):  # of the line that made the node
+    ...     with set_detect_anomaly(True):
+    ...         (x.sqrt() * 0).backward()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: Function 'SqrtBackward0' returned nan values in its 0th output.
+    """
 
     def __init__(self, mode: bool, check_nan: bool = True) -> None:
         if type(mode) is not bool:

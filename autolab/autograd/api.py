@@ -118,6 +118,11 @@ def backward(
     retain_graph: keep the saved values for another pass (default: as create_graph). create_graph: record the pass itself.
     inputs: the only leaves to give gradients to. grad_variables: the old name of grad_tensors.
     Raises RuntimeError if there is nothing to differentiate, or the graph was freed by an earlier pass.
+
+    >>> x = tensor([1.0, 2.0], requires_grad=True)
+    >>> backward([x * 2, x * x], [torch.ones(2), tensor([1.0, 0.0])])  # weighted: of x * x only the first entry
+    >>> x.grad
+    tensor([4., 2.])
     """
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)

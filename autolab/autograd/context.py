@@ -187,7 +187,20 @@ def output_tuple(outputs: Any) -> tuple[Any, ...]:
 
 
 class FunctionCtx:
-    """The `ctx` of a Function. Attributes may be set on it freely; `y.grad_fn` shows them too."""
+    """The `ctx` of a Function. Attributes may be set on it freely; `y.grad_fn` shows them too.
+
+    >>> class Scale(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x, factor):
+    ...         ctx.factor = factor
+    ...         return x * factor
+    ...     @staticmethod
+    ...     def backward(ctx, g):
+    ...         return g * ctx.factor, None
+    >>> y = Scale.apply(torch.ones(1, requires_grad=True), 3.0)
+    >>> y.grad_fn.factor
+    3.0
+    """
 
     __slots__ = ("__dict__", "__weakref__", "_autograd_call")
 

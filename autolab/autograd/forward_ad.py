@@ -230,7 +230,13 @@ def current() -> Forward | None:
 
 
 def enter_dual_level() -> int:
-    """Open a dual level; returns its index, 0. Raises RuntimeError if one is open: nested ones are not supported, as in PyTorch."""
+    """Open a dual level; returns its index, 0. Raises RuntimeError if one is open: nested ones are not supported, as in PyTorch.
+
+    >>> level = enter_dual_level()
+    >>> unpack_dual(make_dual(tensor(3.0), tensor(1.0)) ** 2).tangent  # 2 * 3
+    tensor(6.)
+    >>> exit_dual_level()
+    """
     if current() is not None:
         raise RuntimeError(
             "Nested forward mode AD is not supported at the moment: leave the open dual level first. Derivatives of derivatives are "
@@ -242,7 +248,14 @@ def enter_dual_level() -> int:
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
-    """Close the dual level. Tensors keep their values and lose their tangents. Raises RuntimeError if none is open."""
+    """Close the dual level. Tensors keep their values and lose their tangents. Raises RuntimeError if none is open.
+
+    >>> level = enter_dual_level()
+    >>> y = make_dual(tensor(3.0), tensor(1.0)) * 2
+    >>> exit_dual_level()
+    >>> y
+    tensor(6.)
+    """
     open_level = current()
     if open_level is None and level is None:
         raise RuntimeError("Dual level must be a positive number. None is open: exit_dual_level() closes what enter_dual_level() opened.")
@@ -277,6 +290,11 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
 
     A tangent of another dtype is kept as it is; operations bring it to that of their results.
     Raises RuntimeError outside of a dual level, and for a tangent of another shape, ValueError for what is no floating point.
+
+    >>> with dual_level():
+    ...     x = make_dual(tensor([1.0, 2.0]), tensor([1.0, 0.0]))
+    ...     unpack_dual(x * x).tangent  # how x * x moves when the first entry does
+    tensor([2., 0.])
     """
     open_level = current()
     check_level("_make_dual", level)
@@ -306,14 +324,25 @@ def check_level(asker: str, level: int | None) -> None:
 
 
 class UnpackedDualTensor(NamedTuple):
-    """What unpack_dual gives: `primal`, and `tangent`, which is None for a tensor that does not move."""
+    """What unpack_dual gives: `primal`, and `tangent`, which is None for a tensor that does not move.
+
+    >>> with dual_level():
+    ...     unpack_dual(torch.ones(1)).tangent is None
+    True
+    """
 
     primal: Tensor
     tangent: Tensor | None
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
-    """The numbers of a dual tensor and its tangent (None if it has none, or after the dual level has ended)."""
+    """The numbers of a dual tensor and its tangent (None if it has none, or after the dual level has ended).
+
+    >>> with dual_level():
+    ...     y = make_dual(tensor(0.0), tensor(1.0)).sin()
+    ...     unpack_dual(y)
+    UnpackedDualTensor(primal=tensor(0.), tangent=tensor(1.))
+    """
     check_level("_fw_primal", level)
     if current() is not None:
         top_transform((tensor,))  # it may look into what has become a dual

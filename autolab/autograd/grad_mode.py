@@ -19,7 +19,14 @@ __all__ = [
 
 
 def is_grad_enabled() -> bool:
-    """True if operations on this thread are recorded."""
+    """True if operations on this thread are recorded.
+
+    >>> with no_grad():
+    ...     is_grad_enabled()
+    False
+    >>> is_grad_enabled()
+    True
+    """
     return modes.grad
 
 
@@ -103,13 +110,26 @@ class no_grad(_GradMode):
 
 
 class enable_grad(no_grad):
-    """Within it, results are recorded again, also inside `no_grad`."""
+    """Within it, results are recorded again, also inside `no_grad`.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with no_grad():
+    ...     with enable_grad():
+    ...         y = x * 2
+    >>> y.requires_grad
+    True
+    """
 
     value = True
 
 
 def is_inference_mode_enabled() -> bool:
-    """True if new tensors of this thread are inference tensors."""
+    """True if new tensors of this thread are inference tensors.
+
+    >>> with inference_mode():
+    ...     is_inference_mode_enabled()
+    True
+    """
     return modes.inference
 
 
@@ -154,7 +174,14 @@ class inference_mode(_GradMode):
 
 
 class set_grad_enabled(_GradMode):
-    """Turn recording on or off: at once when called, until the end of the block when used as a context manager."""
+    """Turn recording on or off: at once when called, until the end of the block when used as a context manager.
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> with set_grad_enabled(False):
+    ...     y = x * 2
+    >>> y.requires_grad
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         super().__init__()
@@ -180,17 +207,32 @@ class set_grad_enabled(_GradMode):
 
 
 def is_inference(input: Tensor) -> bool:
-    """True for a tensor made in inference mode."""
+    """True for a tensor made in inference mode.
+
+    >>> with inference_mode():
+    ...     t = torch.ones(1)
+    >>> is_inference(t), is_inference(torch.ones(1))
+    (True, False)
+    """
     return input.is_inference()
 
 
 def is_multithreading_enabled() -> bool:
-    """What set_multithreading_enabled said. A backward pass always runs in the thread that asked for it."""
+    """What set_multithreading_enabled said. A backward pass always runs in the thread that asked for it.
+
+    >>> is_multithreading_enabled()
+    True
+    """
     return modes.multithreading
 
 
 class set_multithreading_enabled:
-    """Whether a backward pass may use several threads; here it never does, so that this changes nothing but the answer."""
+    """Whether a backward pass may use several threads; here it never does, so that this changes nothing but the answer.
+
+    >>> with set_multithreading_enabled(False):
+    ...     is_multithreading_enabled()
+    False
+    """
 
     def __init__(self, mode: bool) -> None:
         self.before = modes.multithreading

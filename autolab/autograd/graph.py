@@ -28,6 +28,10 @@ class Node(abc.ABC):  # noqa: B024  nobody makes one: it only answers isinstance
     """What `isinstance(y.grad_fn, Node)` asks: every node of a graph, and the ctx of a Function, is one.
 
     Nodes have `name()`, `next_functions`, `metadata`, `register_hook` and `register_prehook`; see `autolab.engine.node`.
+
+    >>> y = torch.ones(2, requires_grad=True) * 3
+    >>> isinstance(y.grad_fn, Node), y.grad_fn.name(), [node.name() for node, _ in y.grad_fn.next_functions if node]
+    (True, 'MulBackward0', ['torch::autograd::AccumulateGrad'])
     """
 
     @classmethod
@@ -36,7 +40,15 @@ class Node(abc.ABC):  # noqa: B024  nobody makes one: it only answers isinstance
 
 
 class GradientEdge(NamedTuple):
-    """Where a gradient goes: output `output_nr` of `node`. `autograd.grad` and `backward` take it in place of a tensor."""
+    """Where a gradient goes: output `output_nr` of `node`. `autograd.grad` and `backward` take it in place of a tensor.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> y = x * 3
+    >>> edge = get_gradient_edge(y)
+    >>> z = (y * y).sum()
+    >>> torch.autograd.grad(z, edge)
+    (tensor([6., 6.]),)
+    """
 
     node: Any
     output_nr: int
@@ -61,6 +73,11 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge into which gradients for this tensor flow: it stays the same when the tensor is written to, or gone.
 
     Raises RuntimeError for a tensor that does not require grad.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> edge = get_gradient_edge(x * 3)
+    >>> edge.node.name(), edge.output_nr
+    ('MulBackward0', 0)
     """
     edge = edge_of(getattr(tensor, "in_reverse", tensor))
     if edge is None:
@@ -112,7 +129,15 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """Within it, saved tensors are moved to the CPU, where they are already: each is kept as a copy."""
+    """Within it, saved tensors are moved to the CPU, where they are already: each is kept as a copy.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> with save_on_cpu():
+    ...     y = (x * x).sum()
+    >>> y.backward()
+    >>> x.grad
+    tensor([2., 2.])
+    """
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda t: t.detach().clone(), lambda t: t)
@@ -120,7 +145,15 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """Within it, saved_tensors_hooks raises RuntimeError(error_message); so does entering this while a pair is active."""
+    """Within it, saved_tensors_hooks raises RuntimeError(error_message); so does entering this while a pair is active.
+
+    >>> with disable_saved_tensors_hooks("no hooks here"):
+    ...     with saved_tensors_hooks(lambda t: t, lambda t: t):
+    ...         pass
+    Traceback (most recent call last):
+        ...
+    RuntimeError: no hooks here
+    """
     if modes.saved_hooks:
         raise RuntimeError(error_message)
     before, modes.hooks_disabled = modes.hooks_disabled, error_message
@@ -157,6 +190,11 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
     In mode "all" it gets a list, with None for tensors that the pass does not reach; in mode "any" tensors that do not require grad
     are left out. Nothing that it returns is used. Raises ValueError for another mode, AssertionError ("all") for a tensor that does
     not require grad.
+
+    >>> a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+    >>> handle = register_multi_grad_hook([a, b], lambda gradients: print(gradients))
+    >>> (2 * a + 3 * b).backward()
+    [tensor([2.]), tensor([3.])]
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
@@ -197,4 +235,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
 
 
 def set_warn_on_accumulate_grad_stream_mismatch(enabled: bool) -> None:
-    """Changes nothing: there are no streams, so none can differ."""
+    """Changes nothing: there are no streams, so none can differ.
+
+    >>> set_warn_on_accumulate_grad_stream_mismatch(False)
+    """

@@ -25,7 +25,11 @@ format_time = _format_time
 
 
 def kineto_available() -> bool:
-    """False: PyTorch's Kineto is not part of this."""
+    """False: PyTorch's Kineto is not part of this.
+
+    >>> kineto_available()
+    False
+    """
     return False
 
 
@@ -217,8 +221,20 @@ class _NoSuchTool:
 
 
 class emit_nvtx(_NoSuchTool):
-    """Refused: NVTX is for NVIDIA's tools."""
+    """Raises RuntimeError: NVTX is for NVIDIA's tools, which see nothing here.
+
+    >>> emit_nvtx()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: emit_nvtx writes for a GPU vendor's tool, which sees nothing here: use profile().
+    """
 
 
 class emit_itt(_NoSuchTool):
-    """Refused: ITT is for Intel's tools."""
+    """Raises RuntimeError: ITT is for Intel's tools, which see nothing here.
+
+    >>> emit_itt()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: emit_itt writes for a GPU vendor's tool, which sees nothing here: use profile().
+    """

@@ -70,6 +70,10 @@ class FunctionEvent(_Times):
 
     Times in microseconds; `cpu_memory_usage` is the net change of memory in bytes, freed memory counting negative; `sequence_nr` is the
     number that a forward operation and its node in the backward pass share, -1 without one.
+
+    >>> event = FunctionEvent(0, "aten::mm", thread=1, start_us=10.0, end_us=12.5)
+    >>> event.name, event.cpu_time_total, event.cpu_time_str
+    ('aten::mm', 2.5, '2.500us')
     """
 
     count = 1
@@ -107,7 +111,14 @@ class FunctionEvent(_Times):
 
 
 class FunctionEventAvg(_Times):
-    """The sum of events of one name; `cpu_time` is their average."""
+    """The sum of events of one name; `cpu_time` is their average.
+
+    >>> average = FunctionEventAvg()
+    >>> for end in (12.0, 14.0):
+    ...     _ = average.add(FunctionEvent(0, "aten::mm", thread=1, start_us=10.0, end_us=end))
+    >>> average.key, average.count, average.cpu_time_total, average.cpu_time
+    ('aten::mm', 2, 6.0, 3.0)
+    """
 
     def __init__(self) -> None:
         self.key, self.count, self.scope = "", 0, FORWARD
@@ -132,7 +143,13 @@ class FunctionEventAvg(_Times):
 
 
 class EventList(list[Any]):
-    """Events, or averages of them, with the questions that one asks of a profile."""
+    """Events, or averages of them, with the questions that one asks of a profile.
+
+    >>> with torch.autograd.profiler.profile() as p:
+    ...     _ = torch.ones(2).exp().exp()
+    >>> [(average.key, average.count) for average in p.function_events.key_averages() if average.key == "aten::exp"]
+    [('aten::exp', 2)]
+    """
 
     def __init__(self, events: Iterable[Any] = (), *, profile_memory: bool = False, use_device: Any = None) -> None:
         super().__init__(events)

@@ -37,7 +37,16 @@ def still_there(raw: Any, edge: Any, version: list[int]) -> Tensor | None:
 
 
 class SavedTensor:
-    """One saved value of a node (`node._raw_saved_self`): look at what is kept, or hang a pair of hooks on it."""
+    """One saved value of a node (`node._raw_saved_self`): look at what is kept, or hang a pair of hooks on it.
+
+    >>> x = tensor([2.0, 3.0], requires_grad=True)
+    >>> y = x * x
+    >>> y.grad_fn._raw_saved_self.data
+    tensor([2., 3.], requires_grad=True)
+    >>> y.grad_fn._raw_saved_self.register_hooks(lambda t: t.tolist(), lambda numbers: tensor(numbers))
+    >>> y.grad_fn._raw_saved_self.data
+    [2.0, 3.0]
+    """
 
     __slots__ = ("edge", "name", "node", "read", "write")
     node: Node

@@ -32,7 +32,12 @@ class _AsTensor(type):
 
 
 class Variable(metaclass=_AsTensor):
-    """`Variable(tensor, requires_grad=False)`: the same numbers as a leaf of its own."""
+    """`Variable(tensor, requires_grad=False)`: the same numbers as a leaf of its own.
+
+    >>> x = Variable(torch.ones(2), requires_grad=True)
+    >>> x.is_leaf, x.requires_grad, isinstance(torch.ones(1), Variable)
+    (True, True, True)
+    """
 
     _execution_engine = _Engine()
 

@@ -141,7 +141,11 @@ _finder = Finder()
 
 
 def is_installed() -> bool:
-    """True while `import torch` gives autolab."""
+    """True while `import torch` gives autolab.
+
+    >>> is_installed()
+    False
+    """
     return _finder in sys.meta_path
 
 

@@ -11,7 +11,7 @@ __all__ = ["GradScaler", "autocast"]
 
 
 class autocast(amp.autocast):
-    """`amp.autocast("cpu", ...)`, with a FutureWarning."""
+    """`amp.autocast` for "cpu", with a FutureWarning."""
 
     def __init__(self, enabled: bool = True, dtype: Any = dtypes.bfloat16, cache_enabled: bool = True) -> None:
         warn("cpu.amp", "cpu", "autocast")
@@ -19,7 +19,7 @@ class autocast(amp.autocast):
 
 
 class GradScaler(amp.GradScaler):
-    """`amp.GradScaler("cpu", ...)`, with a FutureWarning."""
+    """`amp.GradScaler` for "cpu", with a FutureWarning."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warn("cpu.amp", "cpu", "GradScaler")

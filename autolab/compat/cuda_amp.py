@@ -21,7 +21,7 @@ def warn(module: str, device: str, name: str) -> None:
 
 
 class autocast(amp.autocast):
-    """`amp.autocast("cuda", ...)`, with a FutureWarning."""
+    """`amp.autocast` for "cuda", with a FutureWarning."""
 
     def __init__(self, enabled: bool = True, dtype: Any = dtypes.float16, cache_enabled: bool = True) -> None:
         warn("cuda.amp", "cuda", "autocast")
@@ -29,7 +29,7 @@ class autocast(amp.autocast):
 
 
 class GradScaler(amp.GradScaler):
-    """`amp.GradScaler("cuda", ...)`, with a FutureWarning."""
+    """`amp.GradScaler` for "cuda", with a FutureWarning."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warn("cuda.amp", "cuda", "GradScaler")
@@ -37,12 +37,12 @@ class GradScaler(amp.GradScaler):
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
-    """`amp.custom_fwd(..., device_type="cuda")`, with a FutureWarning."""
+    """`amp.custom_fwd` for "cuda", with a FutureWarning."""
     warn("cuda.amp", "cuda", "custom_fwd")
     return functools.partial(amp.custom_fwd, device_type="cuda", cast_inputs=cast_inputs)(fwd)
 
 
 def custom_bwd(bwd: Any) -> Any:
-    """`amp.custom_bwd(..., device_type="cuda")`, with a FutureWarning."""
+    """`amp.custom_bwd` for "cuda", with a FutureWarning."""
     warn("cuda.amp", "cuda", "custom_bwd")
     return amp.custom_bwd(bwd, device_type="cuda")

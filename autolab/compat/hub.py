@@ -27,12 +27,23 @@ def _get_torch_home() -> str:
 
 
 def get_dir() -> str:
-    """The folder: set_dir's, or $TORCH_HOME/hub, or ~/.cache/torch/hub, where PyTorch keeps what it has fetched."""
+    """The folder: set_dir's, or $TORCH_HOME/hub, or ~/.cache/torch/hub, where PyTorch keeps what it has fetched.
+
+    >>> os.path.basename(get_dir())
+    'hub'
+    """
     return os.path.join(_get_torch_home(), "hub") if _dir is None else _dir
 
 
 def set_dir(d: str | os.PathLike[str]) -> None:
-    """Look for files there from now on."""
+    """Look for files there from now on.
+
+    >>> before = torch.hub._dir
+    >>> set_dir("/weights")
+    >>> get_dir()
+    '/weights'
+    >>> torch.hub._dir = before
+    """
     global _dir
     _dir = os.path.expanduser(d)
 
@@ -45,6 +56,12 @@ def load_state_dict_from_url(
 
     model_dir: the folder, get_dir()/checkpoints by default; file_name: the file's name, the last part of the address by default.
     Raises FileNotFoundError, which names the place, if the file is not there: nothing is fetched.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     torch.save({"w": torch.ones(2)}, pathlib.Path(folder) / "small.pth")
+    ...     load_state_dict_from_url("https://host/small.pth", model_dir=folder)
+    {'w': tensor([1., 1.])}
     """
     folder = os.path.join(get_dir(), "checkpoints") if model_dir is None else model_dir
     path = os.path.join(folder, file_name or os.path.basename(urlparse(url).path))
@@ -56,12 +73,24 @@ def load_state_dict_from_url(
 
 
 def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Raises RuntimeError: there is no network."""
+    """Raises RuntimeError: there is no network.
+
+    >>> download_url_to_file("https://host/small.pth", "small.pth")
+    Traceback (most recent call last):
+        ...
+    RuntimeError: autolab fetches nothing from a network. Download https://host/small.pth and put it at small.pth.
+    """
     raise RuntimeError(f"autolab fetches nothing from a network. Download {url} and put it at {dst}.")
 
 
 def load(repo_or_dir: str, model: str, *args: Any, **kwargs: Any) -> Any:
-    """Raises RuntimeError: programs are not fetched. Import the file that defines the model."""
+    """Raises RuntimeError: programs are not fetched. Import the file that defines the model.
+
+    >>> load("author/repository", "model")
+    Traceback (most recent call last):
+        ...
+    RuntimeError: torch.hub.load would fetch the program author/repository and run its model(); autolab fetches nothing...
+    """
     raise RuntimeError(
         f"torch.hub.load would fetch the program {repo_or_dir} and run its {model}(); autolab fetches nothing. Import the file that "
         "defines it, with autolab.compat.install() before."

@@ -25,7 +25,14 @@ MOST_PROGRAMS = 8
 
 
 class CompileError(RuntimeError):
-    """With fullgraph=True: why a function cannot be compiled as a whole."""
+    """With fullgraph=True: why a function cannot be compiled as a whole.
+
+    >>> f = compile(lambda x: x if x.sum() > 0 else -x, fullgraph=True)
+    >>> f(torch.ones(2))
+    Traceback (most recent call last):
+        ...
+    autolab.compiler.api.CompileError: torch.compile(fullgraph=True): <lambda> cannot be compiled as a whole: Python looks at the numbers...
+    """
 
 
 class CompiledFunctionBackward(Node):
@@ -333,7 +340,12 @@ def compile(
 
 
 class OptimizedModule:
-    """A Module whose calls are compiled; in every other way it is the module itself."""
+    """A Module whose calls are compiled; in every other way it is the module itself.
+
+    >>> model = torch.compile(torch.nn.Linear(3, 2))
+    >>> type(model).__name__, model(torch.ones(5, 3)).shape, model.in_features
+    ('OptimizedModule', torch.Size([5, 2]), 3)
+    """
 
     def __init__(self, module: Any, fullgraph: bool, backend: Any = None) -> None:
         object.__setattr__(self, "_orig_mod", module)
@@ -356,7 +368,13 @@ class OptimizedModule:
 
 
 class Explanation(NamedTuple):
-    """What became of a compiled function, call by call."""
+    """What became of a compiled function, call by call.
+
+    >>> f = compile(lambda x: (x * 2 + 1).exp())
+    >>> found = explain(f, torch.ones(2, requires_grad=True))
+    >>> found.name, len(found.programs), found.programs[0].back is not None  # there is a way back
+    ('<lambda>', 1, True)
+    """
 
     name: str
     programs: list[Program | Eager]
@@ -378,7 +396,13 @@ class Explanation(NamedTuple):
 
 
 def explain(f: Any, *args: Any, **kwargs: Any) -> Explanation:
-    """What became of a compiled function; with arguments, of a call with those. Raises TypeError for what is not compiled."""
+    """What became of a compiled function; with arguments, of a call with those. Raises TypeError for what is not compiled.
+
+    >>> f = compile(lambda x: x.exp() if x.sum() > 0 else x)
+    >>> explain(f, torch.ones(2))
+    <lambda>: 1 kind of call seen
+    1. left to eager mode: Python looks at the numbers of a tensor (...)
+    """
     compiled = getattr(f, "_compiled", None)
     if compiled is None:
         raise TypeError(f"explain() takes what compile() returned, but got {type(f).__name__}: f = compile(f) first.")
@@ -391,6 +415,17 @@ compile.explain = explain  # type: ignore[attr-defined]
 
 
 def source_of(f: Any) -> str:
-    """The text of the programs of a compiled function, for reading."""
+    """The text of the programs of a compiled function, for reading.
+
+    >>> f = compile(lambda x: x * 2 + 1)
+    >>> _ = f(torch.ones(2))
+    >>> print(source_of(f))
+    def program(args, kwargs):
+        v1 = args[0].payload
+        multiply(v1, c2, b)  # v3
+        v5 = add(b, c4)
+        r0 = new_tensor(v5)
+        return r0
+    """
     found = [p for p in explain(f).programs if isinstance(p, Program)]
     return "\n".join(text for p in found for text in (p.text, p.back_text) if text)

@@ -135,7 +135,11 @@ class _PositiveDefinite(Constraint):
 
 
 class _IndependentConstraint(Constraint):
-    """Judges the last dims of a value together."""
+    """Judges the last dims of a value together.
+
+    >>> independent(positive, 1).check(tensor([[1.0, 2.0], [-1.0, 2.0]]))  # a row is right if all of it is
+    tensor([ True, False])
+    """
 
     def __init__(self, base: Constraint, dims: int) -> None:
         self.base, self.dims = base, dims
@@ -158,30 +162,54 @@ real_vector = independent(real, 1)
 
 
 def is_dependent(constraint: Constraint) -> bool:
-    """Whether a constraint stands where the bounds are parameters."""
+    """Whether a constraint stands where the bounds are parameters, and so cannot be judged.
+
+    >>> is_dependent(dependent), is_dependent(positive)
+    (True, False)
+    """
     return isinstance(constraint, _Dependent)
 
 
 def greater_than(lower_bound: Any) -> Constraint:
-    """Numbers above the bound, itself excluded."""
+    """Numbers above the bound, itself excluded.
+
+    >>> greater_than(0.0).check(tensor([-1.0, 0.0, 1.0]))
+    tensor([False, False,  True])
+    """
     return _GreaterThan(lower_bound=lower_bound)
 
 
 def less_than(upper_bound: Any) -> Constraint:
-    """Numbers below the bound, itself excluded."""
+    """Numbers below the bound, itself excluded.
+
+    >>> less_than(0.0).check(tensor([-1.0, 0.0, 1.0]))
+    tensor([ True, False, False])
+    """
     return _LessThan(upper_bound=upper_bound)
 
 
 def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """Numbers between the bounds, both included."""
+    """Numbers between the bounds, both included.
+
+    >>> interval(0.0, 1.0).check(tensor([-1.0, 0.0, 1.0]))
+    tensor([False,  True,  True])
+    """
     return _Interval(lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """Numbers between the bounds, the upper one excluded."""
+    """Numbers between the bounds, the upper one excluded.
+
+    >>> half_open_interval(0.0, 1.0).check(tensor([-1.0, 0.0, 1.0]))
+    tensor([False,  True, False])
+    """
     return _HalfOpenInterval(lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """Whole numbers between the bounds, both included."""
+    """Whole numbers between the bounds, both included.
+
+    >>> integer_interval(0, 2).check(tensor([0.0, 1.5, 2.0]))
+    tensor([ True, False,  True])
+    """
     return _IntegerInterval(lower_bound=lower_bound, upper_bound=upper_bound)

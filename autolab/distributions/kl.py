@@ -19,6 +19,14 @@ def register_kl(type_p: type, type_q: type) -> Callable[..., Any]:
     """As a decorator: the function computes kl_divergence for this pair of classes, and for those that inherit from them.
 
     Raises TypeError for what is no subclass of Distribution.
+
+    >>> class Point(Normal):
+    ...     pass
+    >>> @register_kl(Point, Normal)
+    ... def kl_point(p, q):
+    ...     return -q.log_prob(p.mean)
+    >>> kl_divergence(Point(0.0, 1.0), Normal(0.0, 1.0))  # log(2 pi) / 2
+    tensor(0.9189)
     """
     for t in (type_p, type_q):
         if not (isinstance(t, type) and issubclass(t, Distribution)):

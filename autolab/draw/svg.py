@@ -81,7 +81,16 @@ def _find_group(groups, name):
 
 
 class Picture(str):
-    """SVG text that a notebook shows as a picture, and as a tree of text where it shows no SVG (until it is trusted)."""
+    """SVG text that a notebook shows as a picture, and as a tree of text where it shows no SVG (until it is trusted).
+
+    >>> x = torch.ones(1, requires_grad=True)
+    >>> picture = svg(x * 2)
+    >>> type(picture).__name__, picture[:4]
+    ('Picture', '<svg')
+    >>> print(picture.text)
+    MulBackward0  float32 [1]
+    └─ AccumulateGrad  x  float32 [1]
+    """
 
     __slots__ = ("text",)
 

@@ -132,7 +132,12 @@ def stacked_leaf(tensors: list[Tensor], name: str) -> Tensor:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Let every batch normalisation in `root` forget its running statistics, which vmap could not update. Returns `root`."""
+    """Let every batch normalisation in `root` forget its running statistics, which vmap could not update. Returns `root`.
+
+    >>> net = replace_all_batch_norm_modules_(torch.nn.Sequential(torch.nn.BatchNorm1d(2)))
+    >>> net[0].running_mean, list(net.buffers())
+    (None, [])
+    """
     for module in root.modules():
         if {"running_mean", "running_var", "num_batches_tracked"} <= set(module._buffers):
             module._buffers.update(running_mean=None, running_var=None, num_batches_tracked=None)

@@ -101,6 +101,9 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
 
     func: returns a scalar Tensor (with has_aux: that, and other Tensors). argnums: the argument(s) to differentiate, Tensors or nested
     containers of them; a tuple of positions gives a tuple of gradients. Other arguments may be anything.
+
+    >>> grad_and_value(lambda x: (x * x).sum())(tensor([1.0, 2.0]))
+    (tensor([2., 4.]), tensor(5.))
     """
     name = "grad_and_value(f)(*args)"
 

@@ -10,7 +10,12 @@ __all__ = ["DataParallel", "DistributedDataParallel"]
 
 
 class DataParallel(Module):
-    """Calls `module`: there are no devices to share a batch among. The state_dict has PyTorch's names, "module. ..."."""
+    """Calls `module`: there are no devices to share a batch among. The state_dict has PyTorch's names, "module. ...".
+
+    >>> net = DataParallel(nn.Linear(3, 2))
+    >>> net(ones(5, 3)).shape, list(net.state_dict())
+    (torch.Size([5, 2]), ['module.weight', 'module.bias'])
+    """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()
@@ -23,10 +28,16 @@ class DataParallel(Module):
 
 
 class DistributedDataParallel(Module):
-    """Raises RuntimeError: there is no group of processes."""
+    """Raises ValueError: there is no group of processes.
+
+    >>> DistributedDataParallel(torch.nn.Linear(3, 2))
+    Traceback (most recent call last):
+        ...
+    ValueError: Default process group has not been initialized...
+    """
 
     def __init__(self, module: Module, *args: Any, **kwargs: Any) -> None:
-        raise RuntimeError(
+        raise ValueError(
             "Default process group has not been initialized, please make sure to call init_process_group. autolab computes in one "
             "process: use the module as it is."
         )

@@ -24,6 +24,15 @@ class Parameter(Tensor, metaclass=ParameterType):
 
     It shares the numbers of `data`, a tensor; that of a subclass with a `__torch_function__` stays of its class. Raises RuntimeError
     for integers with requires_grad=True, AttributeError (as PyTorch does) for what is no tensor.
+
+    >>> class Scale(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = nn.Parameter(tensor(2.))
+    ...         self.offset = tensor(0.)  # not found
+    >>> list(Scale().named_parameters())
+    [('factor', Parameter containing:
+    tensor(2., requires_grad=True))]
     """
 
     __torch_function__: Any = _disabled_torch_function_impl  # what is computed with it is an ordinary tensor
@@ -48,6 +57,11 @@ class Buffer(Tensor):
     """A tensor that, set as an attribute of a Module, is one of its buffers: part of its state, but not trained.
 
     persistent: whether state_dict has it.
+
+    >>> layer = nn.Module()
+    >>> layer.mean = nn.Buffer(zeros(2))
+    >>> dict(layer.state_dict()), list(layer.parameters())
+    ({'mean': tensor([0., 0.])}, [])
     """
 
     __torch_function__: Any = _disabled_torch_function_impl
@@ -85,7 +99,13 @@ class _Uninitialized:
 
 
 class UninitializedParameter(_Uninitialized, Parameter):
-    """A parameter whose shape is not known yet: lazy modules make it at the first call (`materialize`)."""
+    """A parameter whose shape is not known yet: lazy modules make it at the first call (`materialize`).
+
+    >>> weight = UninitializedParameter()
+    >>> weight.materialize((2, 3))
+    >>> type(weight).__name__, weight.shape
+    ('Parameter', torch.Size([2, 3]))
+    """
 
     _kind = Parameter
 
@@ -94,7 +114,13 @@ class UninitializedParameter(_Uninitialized, Parameter):
 
 
 class UninitializedBuffer(_Uninitialized, Tensor):
-    """A buffer whose shape is not known yet."""
+    """A buffer whose shape is not known yet; `materialize` says it.
+
+    >>> mean = UninitializedBuffer()
+    >>> mean.materialize((3,))
+    >>> mean.shape
+    torch.Size([3])
+    """
 
     _kind = Tensor
 

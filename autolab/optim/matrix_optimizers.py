@@ -99,6 +99,12 @@ class Muon(Optimizer):
     ns_steps Newton-Schulz steps with ns_coefficients come close enough, in bfloat16. adjust_lr_fn "original" (or None) scales lr by
     sqrt(rows / columns) where that exceeds 1; "match_rms_adamw" by 0.2 sqrt(longer side). Source: Jordan et al. 2024.
     Raises ValueError for a parameter that is no matrix, or settings out of range.
+
+    >>> w = torch.zeros(2, 2, requires_grad=True)
+    >>> (w * tensor([[3., 0.], [0., 0.1]])).sum().backward()
+    >>> Muon([w], lr=1.0, weight_decay=0.0).step()
+    >>> torch.linalg.svdvals(w.detach()).round()  # of the gradient 3 and 0.1
+    tensor([1., 1.])
     """
 
     def __init__(

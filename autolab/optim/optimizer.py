@@ -37,6 +37,17 @@ class Optimizer:
     `state` holds, for each parameter that has moved, tensors by name; `param_groups` the parameters and settings.
     A subclass written for PyTorch, with a `step` of its own on tensors, works as well.
     Raises ValueError for an empty list or a tensor that is not a leaf, TypeError for what is not a Tensor.
+
+    >>> class SignSGD(Optimizer):
+    ...     def __init__(self, params, lr=0.1):
+    ...         super().__init__(params, {"lr": lr})
+    ...     def update(self, p, x, g, group):
+    ...         x -= group["lr"] * np.sign(g)
+    >>> w = torch.ones(2, requires_grad=True)
+    >>> (w * tensor([3., -0.5])).sum().backward()
+    >>> SignSGD([w]).step()
+    >>> w.detach()
+    tensor([0.9000, 1.1000])
     """
 
     def __init__(self, params: Iterable[Any], defaults: dict[str, Any]) -> None:

@@ -20,14 +20,22 @@ __all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Callable[..., Any]:
-    """decay * average + (1 - decay) * parameter. Raises ValueError unless decay is in [0, 1]."""
+    """decay * average + (1 - decay) * parameter. Raises ValueError unless decay is in [0, 1].
+
+    >>> get_ema_avg_fn(0.9)(tensor(10.), tensor(20.), 1)
+    tensor(11.)
+    """
     if not 0 <= decay <= 1:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
     return no_grad()(lambda average, parameter, averaged: decay * average + (1 - decay) * parameter)
 
 
 def get_swa_avg_fn() -> Callable[..., Any]:
-    """The plain mean of all that has been seen: average + (parameter - average) / (averaged + 1)."""
+    """The plain mean of all that has been seen: average + (parameter - average) / (averaged + 1).
+
+    >>> get_swa_avg_fn()(tensor(10.), tensor(20.), 4)  # the mean of four tens and a twenty
+    tensor(12.)
+    """
     return no_grad()(lambda average, parameter, averaged: average + (parameter - average) / (averaged + 1))
 
 
@@ -112,6 +120,11 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Compute the running statistics of a model's BatchNorm layers anew, from one pass over the data.
 
     Averaged weights have activations that no training step has seen. A batch may be an input, or a list that begins with one.
+
+    >>> model = torch.nn.BatchNorm1d(1)
+    >>> update_bn([tensor([[1.], [3.]]), tensor([[5.], [7.]])], model)
+    >>> model.running_mean
+    tensor([4.])
     """
     layers = {m: m.momentum for m in model.modules() if any("BatchNorm" in c.__name__ for c in type(m).__mro__)}
     if not layers:
@@ -133,6 +146,11 @@ class SWALR(LRScheduler):
     """From the present learning rate to swa_lr in anneal_epochs, along a cosine or a line; then it stays.
 
     Raises ValueError for another strategy or a negative number of epochs.
+
+    >>> optimizer = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = SWALR(optimizer, swa_lr=0.2, anneal_epochs=4, anneal_strategy="linear")
+    >>> for _ in range(6): optimizer.step(); print(round(scheduler.get_last_lr()[0], 3), end=" "); scheduler.step()
+    1.0 0.8 0.6 0.4 0.2 0.2
     """
 
     def __init__(

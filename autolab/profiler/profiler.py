@@ -16,7 +16,13 @@ __all__ = ["ProfilerAction", "ProfilerActivity", "profile", "schedule", "support
 
 
 class ProfilerActivity(enum.Enum):
-    """What there is to profile: the CPU. CUDA and XPU are names that PyTorch knows."""
+    """What there is to profile: the CPU. CUDA and XPU are names that PyTorch knows.
+
+    >>> with profile(activities=[ProfilerActivity.CPU]) as p:
+    ...     _ = torch.ones(2).exp()
+    >>> [event.key for event in p.key_averages() if "exp" in event.key]
+    ['aten::exp']
+    """
 
     CPU = 0
     XPU = 1
@@ -24,7 +30,11 @@ class ProfilerActivity(enum.Enum):
 
 
 class ProfilerAction(enum.Enum):
-    """What a profile does in a step; RECORD_AND_SAVE is the last step of those that are recorded."""
+    """What a profile does in a step; RECORD_AND_SAVE is the last step of those that are recorded.
+
+    >>> [action.name for action in ProfilerAction]
+    ['NONE', 'WARMUP', 'RECORD', 'RECORD_AND_SAVE']
+    """
 
     NONE = 0
     WARMUP = 1
@@ -33,7 +43,11 @@ class ProfilerAction(enum.Enum):
 
 
 def supported_activities() -> set[ProfilerActivity]:
-    """What can be profiled: {ProfilerActivity.CPU}."""
+    """What can be profiled: {ProfilerActivity.CPU}.
+
+    >>> [activity.name for activity in supported_activities()]
+    ['CPU']
+    """
     return {ProfilerActivity.CPU}
 
 
@@ -68,7 +82,15 @@ def always(step: int) -> ProfilerAction:
 
 
 def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False) -> Callable[[Any], None]:
-    """For on_trace_ready: write each trace into a folder, as JSON under a name of its own. Raises NotImplementedError for use_gzip."""
+    """For on_trace_ready: write each trace into a folder, as JSON under a name of its own. Raises NotImplementedError for use_gzip.
+
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with profile(on_trace_ready=tensorboard_trace_handler(folder, "worker")) as p:
+    ...         _ = torch.ones(2).exp()
+    ...     print([name.startswith("worker") and name.endswith(".json") for name in os.listdir(folder)])
+    [True]
+    """
     if use_gzip:
         raise NotImplementedError("tensorboard_trace_handler writes plain JSON: leave out use_gzip")
 

@@ -162,6 +162,13 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights
     `serialization.add_safe_globals`; anything else raises UnpicklingError. False runs the pickle in the file, which may do anything.
     mmap is accepted and means nothing.
     Raises RuntimeError for what is no such archive, FileNotFoundError.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> torch.save(torch.nn.Linear(3, 2).state_dict(), file)
+    >>> _ = file.seek(0)
+    >>> torch.load(file).keys()
+    odict_keys(['weight', 'bias'])
     """
     weights_only = True if weights_only is None and pickle_module is None else bool(weights_only)
     if weights_only and pickle_module is not None:

@@ -74,18 +74,35 @@ def add_safe_globals(safe_globals: list[Any]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """What `add_safe_globals` has added, as a list."""
+    """A list of what `add_safe_globals` has added.
+
+    >>> get_safe_globals()
+    []
+    """
     return list(_added.values())
 
 
 def clear_safe_globals() -> None:
-    """Forget what was added by add_safe_globals."""
+    """Forget what was added by `add_safe_globals`.
+
+    >>> import collections
+    >>> add_safe_globals([collections.ChainMap])
+    >>> clear_safe_globals()
+    >>> get_safe_globals()
+    []
+    """
     _added.clear()
 
 
 @contextmanager
 def safe_globals(safe_globals: list[Any]) -> Iterator[None]:
-    """`add_safe_globals` for a block: what it adds is forgotten at the end."""
+    """Add classes and functions as `add_safe_globals` does, for a block: they are forgotten at the end.
+
+    >>> import collections
+    >>> with safe_globals([collections.ChainMap]):
+    ...     get_safe_globals()
+    [<class 'collections.ChainMap'>]
+    """
     before = dict(_added)
     add_safe_globals(safe_globals)
     try:

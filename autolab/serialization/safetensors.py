@@ -71,7 +71,11 @@ def refuse_shared(tensors: Mapping[str, Tensor]) -> None:
 
 
 def load(data: bytes) -> dict[str, Tensor]:
-    """The tensors in the bytes of a file, by their names. Raises ValueError for bytes that are no such file, saying what is wrong."""
+    """The tensors in the bytes of a file, by their names. Raises ValueError for bytes that are no such file, saying what is wrong.
+
+    >>> load(save({"w": torch.ones(2), "steps": tensor(3)}))
+    {'steps': tensor(3), 'w': tensor([1., 1.])}
+    """
     if len(data) < 8:
         raise ValueError("Error while deserializing: header too small: a safetensors file has at least 8 bytes")
     (length,) = struct.unpack("<Q", data[:8])
@@ -117,20 +121,42 @@ def checked(name: str, entry: Any) -> tuple[Any, list[int], int, int]:
 
 
 def save_file(tensors: Mapping[str, Tensor], filename: Any, metadata: dict[str, str] | None = None) -> None:
-    """Write a dict of tensors to a safetensors file. Raises what `save` raises."""
+    """Write a dict of tensors to a safetensors file. Raises what `save` raises.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_file({"w": torch.ones(2)}, pathlib.Path(folder) / "weights.safetensors")
+    ...     (pathlib.Path(folder) / "weights.safetensors").stat().st_size  # bytes: 8, the header, 2 * 4
+    72
+    """
     data = save(tensors, metadata)
     with open(os.fspath(filename), "wb") as file:
         file.write(data)
 
 
 def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
-    """Read a dict of tensors from a safetensors file. Raises what `load` raises, and FileNotFoundError."""
+    """Read a dict of tensors from a safetensors file. Raises what `load` raises, and FileNotFoundError.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_file({"w": torch.ones(2)}, pathlib.Path(folder) / "weights.safetensors")
+    ...     load_file(pathlib.Path(folder) / "weights.safetensors")
+    {'w': tensor([1., 1.])}
+    """
     with open(os.fspath(filename), "rb") as file:
         return load(file.read())
 
 
 def save_model(model: Any, filename: Any, metadata: dict[str, str] | None = None) -> None:
-    """Write the state of a module, a shared parameter once. Raises what `save` raises, and OSError."""
+    """Write the state of a module, a shared parameter once. Raises what `save` raises, and OSError.
+
+    >>> import pathlib, tempfile
+    >>> model = torch.nn.Linear(3, 2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(model, pathlib.Path(folder) / "model.safetensors")
+    ...     sorted(load_file(pathlib.Path(folder) / "model.safetensors"))
+    ['bias', 'weight']
+    """
     seen: dict[int, str] = {}
     for name, t in model.state_dict().items():
         seen.setdefault(id(t.writable_array()), name)
@@ -142,6 +168,15 @@ def load_model(model: Any, filename: Any, strict: bool = True, device: Any = "cp
     """Read the state of a module. A name that the file left out because it is another parameter's memory is not missing.
 
     Returns (missing, unexpected). Raises RuntimeError for those, if strict.
+
+    >>> import pathlib, tempfile
+    >>> old, new = torch.nn.Linear(3, 2), torch.nn.Linear(3, 2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_model(old, pathlib.Path(folder) / "model.safetensors")
+    ...     load_model(new, pathlib.Path(folder) / "model.safetensors")
+    ([], [])
+    >>> bool((new.weight == old.weight).all())
+    True
     """
     state, own = load_file(filename), model.state_dict()
     here = {id(own[name].writable_array()) for name in state if name in own}

@@ -10,7 +10,14 @@ from autolab.trace.values import TraceValue
 @dataclass(slots=True)
 class Difference:
     """A place where two runs differ. `where` is "forward" or "backward", `index` counts nodes in the order in which they
-    were made, or steps; `a` and `b` are the ids of the nodes (None where a run has ended), `sentence` says what differs."""
+    were made, or steps; `a` and `b` are the ids of the nodes (None where a run has ended), `sentence` says what differs.
+
+    >>> from autolab.trace import record
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> first = compare(record(x * 3), record(x * 4)).first
+    >>> first.where, first.index, first.a, first.b
+    ('forward', 2, 'n0', 'n0')
+    """
 
     where: str
     index: int
@@ -21,7 +28,13 @@ class Difference:
 
 @dataclass(slots=True)
 class Comparison:
-    """What `compare` found: every `Difference`, forward ones before backward ones, each in the order of the runs."""
+    """What `compare` found: every `Difference`, forward ones before backward ones, each in the order of the runs.
+
+    >>> from autolab.trace import record
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> compare(record(x * 3), record(x * 4))
+    <Comparison, differences: 3. Forward 2: MulBackward0 made 6 in one run and 8 in the other.>
+    """
 
     differences: list[Difference] = field(default_factory=list)
 

@@ -58,7 +58,13 @@ def _read(reader: Callable | None, value: Any) -> Any:
 
 @dataclass(slots=True)
 class TraceRule(Record):
-    """How one input of a node gets its gradient: the formula of the table, and what it asks for besides `g`."""
+    """How one input of a node gets its gradient: the formula of the table, and what it asks for besides `g`.
+
+    >>> from autolab.trace import graph
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> graph(x.exp()).nodes[0].rules
+    [TraceRule(input='x', formula='g * out', needs=('out',))]
+    """
 
     READERS: ClassVar = {"needs": tuple}
     input: str
@@ -68,7 +74,14 @@ class TraceRule(Record):
 
 @dataclass(slots=True)
 class SavedItem(Record):
-    """What a node remembers for its rules: a tensor, or (`value` None, no bytes) a shape or a setting of the call."""
+    """What a node remembers for its rules: a tensor, or (`value` None, no bytes) a shape or a setting of the call.
+
+    >>> from autolab.trace import graph
+    >>> x = torch.ones(3, requires_grad=True)
+    >>> saved = graph(x.exp().sum()).nodes[1].saved[0]
+    >>> saved.name, saved.text, saved.bytes
+    ('out', '[2.71828, 2.71828, 2.71828]', 12)
+    """
 
     READERS: ClassVar = {"value": TraceValue.from_dict}
     name: str
@@ -83,6 +96,12 @@ class TraceNode(Record):
 
     `kind` is "op" (a row of the table, or a node of the engine's own such as CopySlices), "custom" (a Function) or "leaf";
     `label` is what the caller calls its result, or "". `value` is the result where something still remembers it, else None.
+
+    >>> from autolab.trace import graph
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> node = graph(x.exp()).nodes[0]
+    >>> node.kind, node.name, node.value.text, [rule.formula for rule in node.rules]
+    ('op', 'ExpBackward0', '7.38906', ['g * out'])
     """
 
     READERS: ClassVar = {
@@ -111,7 +130,15 @@ class TraceNode(Record):
 
 @dataclass(slots=True)
 class TraceEdge(Record):
-    """Data went from `source` (its output number `output`) into `input` of `target`; the gradient goes back."""
+    """Data went from `source` (its output number `output`) into `input` of `target`; the gradient goes back.
+
+    >>> from autolab.trace import graph
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> for edge in graph(x * x).edges:
+    ...     print(edge.source, edge.target, edge.input)
+    n1 n0 x
+    n1 n0 y
+    """
 
     KEYS: ClassVar = {"source": "from", "target": "to"}
     id: str
@@ -124,7 +151,14 @@ class TraceEdge(Record):
 
 @dataclass(slots=True)
 class SentGradient(Record):
-    """What a node sends along one edge, and the rule it came from: as written, and with its numbers."""
+    """What a node sends along one edge, and the rule it came from: as written, and with its numbers.
+
+    >>> from autolab.trace import record
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> sent = record(x**3).steps[0].outgoing[0]
+    >>> sent.formula, sent.filled, sent.value.text
+    ('g * (exponent * x ** (exponent - 1)) if exponent != 0 else np.zeros_like(g)', '1 * (3 * 2 ** (3 - 1)) = 12', '12')
+    """
 
     READERS: ClassVar = {"value": TraceValue.from_dict}
     edge: str
@@ -135,7 +169,15 @@ class SentGradient(Record):
 
 @dataclass(slots=True)
 class GradUpdate(Record):
-    """What a backward pass does to `.grad` of a leaf."""
+    """What a backward pass does to `.grad` of a leaf.
+
+    >>> from autolab.trace import record
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> x.grad = torch.tensor(100.0)
+    >>> update = record(x * 3).steps[-1].grad
+    >>> update.before.text, update.after.text
+    ('100', '103')
+    """
 
     READERS: ClassVar = {"before": TraceValue.from_dict, "after": TraceValue.from_dict}
     before: TraceValue | None
@@ -145,7 +187,16 @@ class GradUpdate(Record):
 @dataclass(slots=True)
 class HookEvent(Record):
     """A hook that ran as a node fired. `kind` is "tensor", "before" or "after" the node; `sees` what it was given;
-    `gives` what it put in place of that, or None if it only looked."""
+    `gives` what it put in place of that, or None if it only looked.
+
+    >>> from autolab.trace import record
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> y = x * 3
+    >>> handle = y.register_hook(lambda g: g * 10)
+    >>> event = record(y).steps[0].hooks[0]
+    >>> event.kind, event.sees[0].text, event.gives[0].text
+    ('tensor', '1', '10')
+    """
 
     READERS: ClassVar = {"sees": TraceValue.from_dict, "gives": TraceValue.from_dict}
     name: str
@@ -156,7 +207,14 @@ class HookEvent(Record):
 
 @dataclass(slots=True)
 class TraceStep(Record):
-    """One node fires: what it receives (per output), what it sends (per edge), what backward() then frees."""
+    """One node fires: what it receives (per output), what it sends (per edge), what backward() then frees.
+
+    >>> from autolab.trace import record
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> step = record(x * 3).steps[0]
+    >>> step.incoming[0].text, [sent.value.text for sent in step.outgoing], step.sentence
+    ('1', ['3'], 'MulBackward0 receives 1; x gets 1 × 3 = 3.')
+    """
 
     READERS: ClassVar = {
         "incoming": TraceValue.from_dict, "outgoing": SentGradient.from_dict, "grad": GradUpdate.from_dict, "hooks": HookEvent.from_dict,
@@ -176,6 +234,16 @@ class Trace(Record):
 
     Nodes stand in reverse order of creation, the root first, leaves last; so two runs of the same code have the same
     ids, and a picture keeps its places while numbers change.
+
+    >>> from autolab.trace import record
+    >>> x = torch.tensor(2.0, requires_grad=True)
+    >>> trace = record(x * 3)
+    >>> trace
+    <Trace of MulBackward0: 2 nodes, 2 steps>
+    >>> [node.name for node in trace.nodes], trace.node("n0").value.text
+    (['MulBackward0', 'AccumulateGrad'], '6')
+    >>> type(trace).from_json(trace.to_json()) == trace
+    True
     """
 
     READERS: ClassVar = {"nodes": TraceNode.from_dict, "edges": TraceEdge.from_dict, "steps": TraceStep.from_dict}
@@ -247,5 +315,9 @@ class Trace(Record):
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of the trace format, as a dict."""
+    """The JSON schema of the trace format, as a dict.
+
+    >>> schema()["title"], sorted(schema()["properties"])
+    ('autolab trace, version 2', ['edges', 'format', 'nodes', 'root', 'steps', 'version'])
+    """
     return json.loads(resources.files("autolab.trace").joinpath("schema.json").read_text("utf-8"))

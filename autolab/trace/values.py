@@ -93,6 +93,13 @@ class TraceValue:
     Up to 64 elements, `data` holds every number exactly. Beyond that `data` is None and the summary stands for it:
     `low`, `high` and `mean` of the finite elements, how many are not finite, a `corner` of at most 4 by 4, a small map of
     its `heat`, and a `fingerprint` of the bytes, so that two runs can be compared.
+
+    >>> from autolab.trace import graph
+    >>> small, large = (graph(torch.ones(n, requires_grad=True) * 2).nodes[0].value for n in (2, 1000))
+    >>> small.data, small.text
+    ([2.0, 2.0], '[2, 2]')
+    >>> large.data, large.mean, large.text
+    (None, 2.0, '[1000], all 2')
     """
 
     shape: tuple[int, ...]

@@ -59,13 +59,34 @@ OVERLAP = (
 
 
 class CheckpointError(RuntimeError):
-    """Raised in backward if a segment did something else when it was run again."""
+    """Raised in backward if a segment did something else when it was run again.
+
+    >>> calls = []
+    >>> def forgetful(x):
+    ...     calls.append(x)
+    ...     return x.exp() if len(calls) == 1 else x.exp().exp()
+    >>> y = checkpoint(forgetful, torch.ones(1, requires_grad=True), use_reentrant=False, early_stop=False)
+    >>> y.backward()
+    Traceback (most recent call last):
+        ...
+    autolab.utils.checkpoint.CheckpointError: torch.utils.checkpoint: trying to save more tensors during...
+    """
 
 
 class GraphExecGroup:
     """Within it, several backward calls over parts of one graph count as one: each segment runs again once for all of them.
 
     Raises CheckpointError in a call that needs a value which an earlier one of the group has used, RuntimeError inside another group.
+
+    >>> def segment(x):
+    ...     print("runs")
+    ...     return x.exp(), x.sin()
+    >>> a, b = checkpoint(segment, torch.ones(1, requires_grad=True), use_reentrant=False)
+    runs
+    >>> with GraphExecGroup():
+    ...     a.backward(retain_graph=True)
+    ...     b.backward()
+    runs
     """
 
     current: GraphExecGroup | None = None
@@ -87,13 +108,29 @@ class _Enough(Exception):
 
 
 def noop_context_fn() -> tuple[Any, Any]:
-    """Two contexts that do nothing: for the segment's first run, and for the second."""
+    """Two contexts that do nothing: for the segment's first run, and for the second.
+
+    >>> first, second = noop_context_fn()
+    >>> with first:
+    ...     x = torch.ones(1)
+    """
     return contextlib.nullcontext(), contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
-    """Whether segments made in the block stop running again once all that is needed is there (they do by default)."""
+    """Whether segments made in the block stop running again once all that is needed is there (they do by default).
+
+    >>> def segment(x):
+    ...     y = x.exp()
+    ...     print("to the end")
+    ...     return y
+    >>> with set_checkpoint_early_stop(False):
+    ...     y = checkpoint(segment, torch.ones(1, requires_grad=True), use_reentrant=False)
+    to the end
+    >>> y.backward()
+    to the end
+    """
     global _early_stop
     before, _early_stop = _early_stop, enable
     try:
@@ -104,7 +141,20 @@ def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
 
 @contextlib.contextmanager
 def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Whether errors of checkpoints made in the block list the operations of both runs, whatever their `debug` says."""
+    """Whether errors of checkpoints made in the block list the operations of both runs, whatever their `debug` says.
+
+    >>> calls = []
+    >>> def forgetful(x):
+    ...     calls.append(x)
+    ...     return x.exp() if len(calls) == 1 else x.exp().exp()
+    >>> with set_checkpoint_debug_enabled(True):
+    ...     y = checkpoint(forgetful, torch.ones(1, requires_grad=True), use_reentrant=False, early_stop=False)
+    >>> try:
+    ...     y.backward()
+    ... except CheckpointError as error:
+    ...     "Operations executed during recomputation" in str(error)
+    True
+    """
     global _debug
     before, _debug = _debug, enabled
     try:
@@ -315,7 +365,10 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def check_backward_validity(inputs: Iterable[Any], stacklevel: int = 2) -> None:
-    """Warn if no input requires grad: then the reentrant form gives no gradients."""
+    """Warn if no input requires grad: then the reentrant form gives no gradients.
+
+    >>> check_backward_validity([torch.ones(1), torch.ones(1, requires_grad=True)])  # there is one: no warning
+    """
     if not any(isinstance(a, Tensor) and a.requires_grad for a in inputs):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", UserWarning, stacklevel=stacklevel)
 
@@ -397,7 +450,13 @@ class _Fresh:
 
 
 class CheckpointFunction(Function):
-    """The older form: a Function whose forward runs the segment unrecorded, and whose backward runs it again and differentiates it."""
+    """The older form: a Function whose forward runs the segment unrecorded, and whose backward runs it again and differentiates it.
+
+    >>> x = torch.ones(2, requires_grad=True)
+    >>> y = CheckpointFunction.apply(torch.exp, True, x)  # True: with the same random numbers
+    >>> y.grad_fn.name()
+    'CheckpointFunctionBackward'
+    """
 
     @staticmethod
     def forward(ctx: Any, run_function: Callable[..., Any], preserve_rng_state: bool, *args: Any) -> Any:

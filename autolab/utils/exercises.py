@@ -122,10 +122,12 @@ def exercises(*names: str, folder: str | Path = ".") -> Copies | Listing:
     >>> import autolab as torch
     >>> torch.exercises()[1].topic
     'a dozen elementwise rules'
-    >>> torch.exercises("ps2")  # doctest: +SKIP
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     torch.exercises("ps2", folder=folder)
     ps2: a dozen elementwise rules; 2 hours, after lessons 04 and 07
     elementwise-rules.ipynb is new here.
-    Open ps2/elementwise-rules.ipynb
+    Open .../elementwise-rules.ipynb
     """
     known = {s.name: s for s in listed()}
     for name in names:

@@ -68,6 +68,10 @@ class Explorer(Explorable):
 
     `values` holds where the inputs are and can be set; `move(x=1.5)` does so and returns the widget; `slider("x")` is an
     ipywidgets slider that drives an input from elsewhere.
+
+    >>> explorer = explore(lambda x: x**2, x=(-3, 3))
+    >>> explorer.move(x=1.5).values, explorer.sentence
+    ({'x': 1.5}, 'x = 1.5: the result is 2.25; its gradient is 3 for x.')
     """
 
     inputs = traitlets.List().tag(sync=True)

@@ -34,5 +34,10 @@ def progress():
     -------
     Progress
         Shows itself as a table in a notebook, and as text elsewhere.
+
+    Examples
+    --------
+    >>> progress()
+    0 of ... lessons done: ...
     """
     return Progress()

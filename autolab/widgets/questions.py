@@ -307,6 +307,12 @@ def predict(prompt, truth=None, why="", wrong=None, choices=None, tolerance=None
         What to choose from; then `truth` is one of them.
     tolerance : float, optional
         How far a number may be off, relative to its size; see `number`.
+
+    Examples
+    --------
+    >>> quiz = predict("`x.grad` after the second pass", 4.0, "The second gradient, 2, is added to the first.")
+    >>> quiz
+    Predict: `x.grad` after the second pass
     """
     question = prompt if isinstance(prompt, dict) else prediction(prompt, truth, why, wrong, choices, tolerance)
     return Quiz(f"predict: {question['prompt']}", [question], reveal=True)

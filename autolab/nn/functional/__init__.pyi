@@ -36,21 +36,21 @@ def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = 
     Shapes: (N, C, L) or (C, L). return_indices: also where they stood.
     """
 def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """`adaptive_max_pool1d` with the places of the entries: (values, indices)."""
+    """`adaptive_max_pool1d`, with the places of the entries: (values, indices)."""
 def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest entries of so many windows that the last dims get the lengths output_size.
 
     Shapes: (N, C, H, W) or (C, H, W). return_indices: also where they stood.
     """
 def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """`adaptive_max_pool2d` with the places of the entries: (values, indices)."""
+    """`adaptive_max_pool2d`, with the places of the entries: (values, indices)."""
 def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest entries of so many windows that the last dims get the lengths output_size.
 
     Shapes: (N, C, D, H, W) or (C, D, H, W). return_indices: also where they stood.
     """
 def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """`adaptive_max_pool3d` with the places of the entries: (values, indices)."""
+    """`adaptive_max_pool3d`, with the places of the entries: (values, indices)."""
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of `groups` groups, dealt out in turn: (N, g * c, ...) with channel (a, b) at place (b, a)."""
 def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1) -> Tensor:
@@ -113,14 +113,14 @@ def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = No
     Shapes: (N, C, H, W) or (C, H, W). Give output_size, or output_ratio in (0, 1). return_indices: also where they stood.
     """
 def fractional_max_pool2d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
-    """`fractional_max_pool2d` with the places of the entries: (values, indices)."""
+    """`fractional_max_pool2d`, with the places of the entries: (values, indices)."""
 def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
     """The largest entries of windows at random places, other ones for each channel. Source: Graham 2014.
 
     Shapes: (N, C, D, H, W) or (C, D, H, W). Give output_size, or output_ratio in (0, 1). return_indices: also where they stood.
     """
 def fractional_max_pool3d_with_indices(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None, return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
-    """`fractional_max_pool3d` with the places of the entries: (values, indices)."""
+    """`fractional_max_pool3d`, with the places of the entries: (values, indices)."""
 def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-05) -> Tensor:
     """Mean 0 and variance 1 over each group of channels of each sample. Shapes: (N, C, ...), weight and bias (C,)."""
 def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
@@ -132,15 +132,15 @@ def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = N
 def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The largest entry of each window. Shapes: (N, C, L) or (C, L), less of the last dims."""
 def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """`max_pool1d` with the places of the entries: (values, indices)."""
+    """`max_pool1d`, with the places of the entries: (values, indices)."""
 def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The largest entry of each window. Shapes: (N, C, H, W) or (C, H, W), less of the last dims."""
 def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """`max_pool2d` with the places of the entries: (values, indices)."""
+    """`max_pool2d`, with the places of the entries: (values, indices)."""
 def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
     """The largest entry of each window. Shapes: (N, C, D, H, W) or (C, D, H, W), less of the last dims."""
 def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False, return_indices: bool = False) -> Any:
-    """`max_pool3d` with the places of the entries: (values, indices)."""
+    """`max_pool3d`, with the places of the entries: (values, indices)."""
 def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:
     """The entries of a pooled input where `max_pool1d(return_indices=True)` found them, zeros elsewhere."""
 def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None) -> Tensor:

@@ -374,6 +374,13 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """A random choice along dim with probabilities softmax(logits), softened so that it has a gradient; tau -> 0 is a sharp choice.
 
     hard: the result is one-hot, with the gradient of the soft one. Source: Jang, Gu and Poole 2016; Maddison et al. 2016.
+    Shapes: any; the result is like the input.
+
+    >>> gumbel_softmax(zeros(2, 3), hard=True).sum(dim=1)  # one choice in each row
+    tensor([1., 1.])
+    >>> counts = gumbel_softmax(tensor([0.9, 0.1]).log().expand(1000, 2), hard=True).sum(dim=0)
+    >>> 850 < counts[0] < 950  # nine in ten
+    tensor(True)
     """
     if not is_floating(logits):
         raise not_implemented("softmax_lastdim_kernel_impl", logits)

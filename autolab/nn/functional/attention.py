@@ -29,6 +29,12 @@ def scaled_dot_product_attention(
     attn_mask: broadcasts to (..., L, S); of bools, True where a query may look; of floats, added. is_causal: query i looks at keys 0 to i.
     scale: 1 / sqrt(E) by default. enable_gqa: fewer heads (dim -3) of keys and values, each for several of the query.
     Source: Vaswani et al. 2017. Raises RuntimeError for a mask together with is_causal.
+
+    >>> key = value = tensor([[0., 1.], [0., 3.]])
+    >>> scaled_dot_product_attention(zeros(1, 2), key, value)  # a query to which all keys are equal gets the mean
+    tensor([[0., 2.]])
+    >>> scaled_dot_product_attention(ones(2, 2), key, value, is_causal=True)[0]  # the first query sees the first key only
+    tensor([0., 1.])
     """
     _check(query, key, value, attn_mask, is_causal)
     if query.payload.dtype in NARROW:  # in float32, and rounded once
@@ -98,6 +104,12 @@ def multi_head_attention_forward(
     Shapes: query (L, N, E) or (L, E), key and value (S, N, E) or (S, E); in_proj_weight (3E, E); result like query, and the weights
     (N, L, S), averaged over the heads or (N, H, L, S), or None. attn_mask: (L, S) or (N * H, L, S), True where a query may *not* look, or
     floats that are added; key_padding_mask: (N, S), True for keys to leave out. Source: Vaswani et al. 2017.
+
+    >>> x, eye = ones(3, 1, 4), torch.eye(4)  # three words, one sentence, four features
+    >>> out, weights = multi_head_attention_forward(
+    ...     x, x, x, 4, 2, torch.cat([eye, eye, eye]), None, None, None, False, 0.0, eye, None)
+    >>> out.shape, weights[0, 0]  # equal words: each gets a third of the attention
+    (torch.Size([3, 1, 4]), tensor([0.3333, 0.3333, 0.3333]))
     """
     alone = query.ndim == 2
     _check_heads(query, key, value, key_padding_mask, attn_mask, num_heads)

@@ -18,7 +18,11 @@ from autolab.torch_api.shape import expand, reshape
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input @ weight.T + bias. Shapes: input (..., n), weight (m, n), bias (m,); result (..., m)."""
+    """input @ weight.T + bias. Shapes: input (..., n), weight (m, n), bias (m,); result (..., m).
+
+    >>> linear(tensor([1., 2.]), tensor([[1., 0.], [0., 1.], [1., 1.]]), tensor([0., 0., 10.]))
+    tensor([ 1.,  2., 13.])
+    """
     try:
         matrix = weight.payload
         alike = input.payload.dtype is matrix.dtype
@@ -64,7 +68,11 @@ def check_dims(input: Tensor, weight: Tensor) -> None:
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """out[k] = input1 @ weight[k] @ input2 + bias[k]. Shapes: (..., n), (..., m), weight (o, n, m), bias (o,); result (..., o)."""
+    """out[k] = input1 @ weight[k] @ input2 + bias[k]. Shapes: (..., n), (..., m), weight (o, n, m), bias (o,); result (..., o).
+
+    >>> bilinear(tensor([[1., 2.]]), tensor([[3., 4.]]), tensor([[[1., 0.], [0., 1.]]]))  # 1 * 3 + 2 * 4
+    tensor([[11.]])
+    """
     if input1.ndim != input2.ndim:
         raise RuntimeError(f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     if input1.shape[:-1] != input2.shape[:-1]:
@@ -141,6 +149,11 @@ def _settings(n: int, function: str, **given: Any) -> dict[str, tuple[int, ...]]
     return made
 
 
+def _ones(*shape: int) -> str:
+    """A call of `ones`, for the examples below."""
+    return f"ones({', '.join(map(str, shape))})"
+
+
 def _convolution(n: int, letters: str) -> Any:
     function = f"conv{n}d"
 
@@ -167,6 +180,11 @@ def _convolution(n: int, letters: str) -> Any:
     Shapes: input (N, C, {letters}) or (C, {letters}), weight (O, C / groups, k...), bias (O,); result (N, O, ...).
     padding: zeros on both sides, "same" (the result keeps its lengths; stride 1) or "valid" (none).
     groups: the channels in so many parts, each with kernels of its own. Raises RuntimeError for what does not fit together.
+
+    >>> {function}({_ones(2, 3, *(5,) * n)}, {_ones(4, 3, *(3,) * n)}, stride=2).shape  # (5 - 3) // 2 + 1 places
+    torch.Size({[2, 4, *(2,) * n]})
+    >>> {function}({_ones(1, 3, *(5,) * n)}, {_ones(1, 3, *(3,) * n)}).unique()  # each place sums {" * ".join("3" * (n + 1))} products
+    tensor([{3 ** (n + 1)}.])
     """
     return conv
 
@@ -232,6 +250,9 @@ def _transposed(n: int, letters: str) -> Any:
 
     Shapes: input (N, C, {letters}) or (C, {letters}), weight (C, O / groups, k...), bias (O,).
     output_padding: that much longer at one side. Raises RuntimeError for what does not fit together.
+
+    >>> {function}({_ones(2, 4, *(2,) * n)}, {_ones(4, 3, *(3,) * n)}, stride=2).shape  # (2 - 1) * 2 + 3 places
+    torch.Size({[2, 3, *(5,) * n]})
     """
     return conv_transpose
 
@@ -256,7 +277,14 @@ def _patches(function: str, input: Tensor, given: dict[str, Any]) -> Any:
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """The patches that a kernel sees, as columns. Shapes: (N, C, H, W) -> (N, C * k * k, places); (C, H, W) without the N."""
+    """The patches that a kernel sees, as columns. Shapes: (N, C, H, W) -> (N, C * k * k, places); (C, H, W) without the N.
+
+    >>> unfold(tensor([[[1., 2., 3.], [4., 5., 6.]]]), 2)  # two patches, from left to right
+    tensor([[1., 2.],
+            [2., 3.],
+            [4., 5.],
+            [5., 6.]])
+    """
     given = {"kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
     kernel, dilation, padding, stride = _patches("unfold", input, given).values()
     if input.ndim not in (3, 4) or 0 in input.shape[-3:]:
@@ -276,7 +304,13 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
 
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """Patches put back where `unfold` took them from; where they overlap they add. Shapes: (N, C * k * k, places) -> (N, C, H, W)."""
+    """Patches put back where `unfold` took them from; where they overlap they add. Shapes: (N, C * k * k, places) -> (N, C, H, W).
+
+    >>> fold(ones(1, 4, 4), output_size=3, kernel_size=2)  # the middle lies in all four patches
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
     given = {"output_size": output_size, "kernel_size": kernel_size, "dilation": dilation, "padding": padding, "stride": stride}
     shape, kernel, dilation, padding, stride = _patches("fold", input, given).values()
     if input.ndim not in (2, 3):

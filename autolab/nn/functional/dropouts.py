@@ -42,7 +42,12 @@ def _dropped(input: Any, p: float, training: bool, inplace: bool, whole_channels
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zero each entry with probability p and divide the others by 1 - p, so that the mean stays; nothing unless training.
 
-    Source: Srivastava et al. 2014.
+    Shapes: any; the result is like the input. Raises ValueError unless p is in [0, 1]. Source: Srivastava et al. 2014.
+
+    >>> dropout(ones(1000), p=0.5).unique()  # 1 / (1 - p), or nothing
+    tensor([0., 2.])
+    >>> dropout(ones(6), training=False)
+    tensor([1., 1., 1., 1., 1., 1.])
     """
     _check(p)
     return _dropped(require_tensor(input, "dropout"), p, training, inplace)
@@ -79,6 +84,10 @@ def _channelwise(n: int, letters: str) -> Any:
     function.__doc__ = f"""Zero whole channels with probability p and divide the others by 1 - p; nothing unless training.
 
     Shapes: (N, C, {letters}) or (C, {letters}). Source: Tompson et al. 2014.
+
+    >>> sums = {name}(ones(1, 100, {", ".join("2" * n)}))[0].flatten(1).sum(1)
+    >>> sorted(set(sums.tolist()))  # of a channel nothing is left, or {2**n} entries of 2
+    [0.0, {2.0 ** (n + 1)}]
     """
     return function
 
@@ -106,10 +115,19 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     """Put selu's lowest value in place of entries, with probability p, then scale and shift: mean 0 and variance 1 stay.
 
     Source: Klambauer et al. 2017.
+    Shapes: any; the result is like the input. Raises ValueError unless p is in [0, 1].
+
+    >>> alpha_dropout(zeros(1000), p=0.5, training=True).unique()  # zeros are moved, too
+    tensor([-0.7792,  0.7792])
     """
     return _alpha(input, p, training, inplace, False)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """`alpha_dropout` of whole channels. Shapes: (N, C, ...)."""
+    """Whole channels to SELU's lower end, as `alpha_dropout` does it to entries. Shapes: (N, C, ...).
+
+    >>> out = feature_alpha_dropout(ones(1, 4, 9), p=0.5, training=True)
+    >>> [len(channel.unique()) for channel in out[0]]  # one number in all places of a channel
+    [1, 1, 1, 1]
+    """
     return _alpha(input, p, training, inplace, True)

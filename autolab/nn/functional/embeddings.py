@@ -25,6 +25,10 @@ def embedding(
 
     padding_idx: this row gets no gradient. max_norm: rows that are used and longer (by norm_type) are shortened to it, in place.
     scale_grad_by_freq: a row's gradient is divided by how often it was used. Raises IndexError for a row that is not there.
+
+    >>> embedding(tensor([2, 0]), tensor([[0., 1.], [10., 11.], [20., 21.]]))
+    tensor([[20., 21.],
+            [ 0.,  1.]])
     """
     require_tensor(input, "embedding", "indices", 2)
     if weight.ndim != 2:
@@ -77,6 +81,11 @@ def embedding_bag(
     Shapes: input (B, n), a bag a row; or input (n,) with offsets (B,), where each bag begins; result (B, D). An empty bag gives zeros.
     per_sample_weights: of the shape of input, for mode "sum". include_last_offset: the last offset is where the last bag ends.
     padding_idx: this row counts for nothing. Raises ValueError for shapes that do not fit together.
+
+    >>> table = tensor([[0., 1.], [10., 11.], [20., 21.]])
+    >>> embedding_bag(tensor([1, 2, 0]), table, offsets=tensor([0, 2]), mode="sum")  # bags (1, 2) and (0,)
+    tensor([[30., 32.],
+            [ 0.,  1.]])
     """
     input, offsets, per_sample_weights = _bags(input, offsets, per_sample_weights, weight)
     if mode not in ("sum", "mean", "max"):
@@ -166,7 +175,14 @@ def _largest(vectors: Any, starts: Any, stops: Any, counted: Any) -> Any:
 
 
 def one_hot(input: Tensor, num_classes: int = -1) -> Tensor:
-    """Integers as rows with a single 1: (...) -> (..., num_classes)."""
+    """Integers as rows with a single 1: (...) -> (..., num_classes).
+
+    num_classes: -1 for the largest integer and 1 more. Raises RuntimeError for negative integers, or one that is no class.
+
+    >>> one_hot(tensor([2, 0]), 4)
+    tensor([[0, 0, 1, 0],
+            [1, 0, 0, 0]])
+    """
     if input.dtype.name != "int64":
         raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
     i = input.numbers() if num_classes == -1 else input.all_numbers()

@@ -94,7 +94,13 @@ def l1_loss(
 def smooth_l1_loss(
     input: Tensor, target: Tensor, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0
 ) -> Tensor:
-    """d**2 / (2 beta) where d = |input - target| is below beta, d - beta / 2 elsewhere. Source: Girshick 2015."""
+    """d**2 / (2 beta) where d = |input - target| is below beta, d - beta / 2 elsewhere. Source: Girshick 2015.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none". Raises RuntimeError for a negative beta.
+
+    >>> smooth_l1_loss(tensor([0.5, 3.]), zeros(2), reduction="none")  # 0.5**2 / 2 and 3 - 1 / 2
+    tensor([0.1250, 2.5000])
+    """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("smooth_l1_loss", (input, target))
     reduction = reduction_of(reduction, size_average, reduce)
@@ -110,7 +116,13 @@ def smooth_l1_loss(
 
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
-    """d**2 / 2 where d = |input - target| is at most delta, delta * (d - delta / 2) elsewhere. Source: Huber 1964."""
+    """d**2 / 2 where d = |input - target| is at most delta, delta * (d - delta / 2) elsewhere. Source: Huber 1964.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none". Raises RuntimeError unless delta is positive.
+
+    >>> huber_loss(tensor([1., 4.]), zeros(2), reduction="none", delta=2.0)  # 1**2 / 2 and 2 * (4 - 1)
+    tensor([0.5000, 6.0000])
+    """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("huber_loss", (input, target))
     reduction = reduction_of(reduction)
@@ -244,6 +256,9 @@ def linear_cross_entropy(
     """`cross_entropy` of `linear(input, linear_weight, linear_bias)`. Shapes: input (N, D), linear_weight (C, D), target (N,).
 
     options: how PyTorch cuts the work into pieces; all of it is done at once here.
+
+    >>> linear_cross_entropy(tensor([[1., 2.]]), zeros(4, 2), tensor([3]))  # log(4): all classes are equally likely
+    tensor(1.3863)
     """
     _check_linear(input, linear_weight, linear_bias, target, ignore_index)
     width = linear_weight.shape[-1]
@@ -363,6 +378,7 @@ def kl_div(
     """target * (log(target) - input): how far the log-probabilities of the input are from the target's probabilities.
 
     log_target: the target holds logarithms too. "batchmean" divides the sum by the length of dim 0, as the mathematics has it.
+    Shapes: input and target (...); result (), or (...) with reduction="none".
 
     >>> kl_div(tensor([0.5, 0.5]).log(), tensor([0.75, 0.25]), reduction="sum")
     tensor(0.1308)
@@ -391,6 +407,10 @@ def poisson_nll_loss(
     """Minus the log-probability of counts under Poisson distributions with these (logarithms of) means.
 
     full: with Stirling's approximation of log(target!) for targets above 1.
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> poisson_nll_loss(tensor([0.]), tensor([3.]))  # exp(0) - 3 * 0
+    tensor(1.)
     """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("poisson_nll_loss", (input, target))
@@ -450,6 +470,10 @@ def ctc_loss(
     Shapes: log_probs (T, N, C) or (T, C), from log_softmax; targets (N, S), or all behind each other; input_lengths and target_lengths
     (N,). "mean" divides each loss by its target's length first. zero_infinity: a target that does not fit in counts 0.
     Source: Graves et al. 2006.
+
+    >>> log_probs = zeros(2, 1, 2).log_softmax(2)  # two steps; a blank (0) and one label (1), equally likely
+    >>> (-ctc_loss(log_probs, tensor([[1]]), tensor([2]), tensor([1]))).exp()  # (0, 1), (1, 0) and (1, 1), of four ways
+    tensor(0.7500)
     """
     reduction = reduction_of(reduction)
     alone = log_probs.ndim == 2

@@ -26,7 +26,11 @@ def hinge(x: Any) -> Any:
 
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """The cosine of the angle between vectors along dim: x1 . x2 / (|x1| |x2|), with lengths of at least eps. Shapes broadcast."""
+    """The cosine of the angle between vectors along dim: x1 . x2 / (|x1| |x2|), with lengths of at least eps. Shapes broadcast.
+
+    >>> cosine_similarity(tensor([[1., 0.], [1., 0.]]), tensor([[5., 0.], [0., 5.]]))
+    tensor([1., 0.])
+    """
     if modes.autocast is not None:
         x1, x2 = modes.autocast.cast("cosine_similarity", (x1, x2))
     if not (is_floating(x1) and is_floating(x2)):
@@ -45,7 +49,11 @@ def _unit(x: Any, dim: int, eps: float) -> Any:
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
-    """The p-norm of x1 - x2 + eps over the last dim. Shapes: (..., D) twice, broadcast; result (...)."""
+    """The p-norm of x1 - x2 + eps over the last dim. Shapes: (..., D) twice, broadcast; result (...).
+
+    >>> pairwise_distance(tensor([[0., 0.]]), tensor([[3., 4.]]))
+    tensor([5.0000])
+    """
     return reduce.norm(x1 - x2 + eps, p, -1, keepdim)
 
 
@@ -55,7 +63,12 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
-    """1 - cosine where target is 1, max(0, cosine - margin) where it is -1. Shapes: (N, D) twice and (N,); or (D,) twice and ()."""
+    """1 - cosine where target is 1, max(0, cosine - margin) where it is -1. Shapes: (N, D) twice and (N,); or (D,) twice and ().
+
+    >>> a, b = tensor([[1., 0.], [1., 0.]]), tensor([[1., 0.], [0., 1.]])
+    >>> cosine_embedding_loss(a, b, tensor([1, 1]), reduction="none")
+    tensor([0., 1.])
+    """
     if modes.autocast is not None:
         input1, input2, target = modes.autocast.cast("cosine_embedding_loss", (input1, input2, target))
     reduction = reduction_of(reduction, size_average, reduce)
@@ -102,6 +115,8 @@ def margin_ranking_loss(
 ) -> Tensor:
     """max(0, -target * (input1 - input2) + margin): target 1 asks for a larger input1, -1 for a larger input2.
 
+    Shapes: all three (...); result (), or (...) with reduction="none".
+
     >>> margin_ranking_loss(tensor([1.]), tensor([2.]), tensor([1.]))
     tensor(1.)
     """
@@ -137,6 +152,9 @@ def multi_margin_loss(
     """The mean over the classes j but the right one y of max(0, margin - input[y] + input[j])**p, times weight[y].
 
     Shapes: input (N, C) or (C,), target (N,) or (), weight (C,). p is 1 or 2.
+
+    >>> multi_margin_loss(tensor([[3., 2.5, 0.]]), tensor([0]))  # only 2.5 is within 1 of the right class: 0.5 / 3 classes
+    tensor(0.1667)
     """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("multi_margin_loss", (input, target))
@@ -178,6 +196,9 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = No
     """The sum over right classes y and wrong ones j of max(0, 1 - input[y] + input[j]), divided by the number of classes.
 
     Shapes: input and target (N, C) or (C,). The right classes of a sample are the integers of its row up to the first -1.
+
+    >>> multilabel_margin_loss(tensor([[2., 1.5, 0.]]), tensor([[0, -1, 0]]))  # class 0 is right; class 1 is 0.5 too close
+    tensor(0.1667)
     """
     if modes.autocast is not None:
         input, target = modes.autocast.cast("multilabel_margin_loss", (input, target))
@@ -206,7 +227,11 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Any = No
 def multilabel_soft_margin_loss(
     input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
 ) -> Tensor:
-    """The mean over the classes of the binary cross-entropy of sigmoid(input). Shapes: (N, C) twice, weight (C,); result () or (N,)."""
+    """The mean over the classes of the binary cross-entropy of sigmoid(input). Shapes: (N, C) twice, weight (C,); result () or (N,).
+
+    >>> multilabel_soft_margin_loss(zeros(1, 3), tensor([[1., 0., 1.]]))  # log(2): nothing is known
+    tensor(0.6931)
+    """
     reduction = reduction_of(reduction, size_average, reduce)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     loss = loss if weight is None else loss * weight
@@ -220,6 +245,9 @@ def triplet_margin_loss(
     """max(0, margin + |anchor - positive| - |anchor - negative|) in the p-norm over the last dim. Shapes: (N, D) or (D,) three times.
 
     swap: |positive - negative| counts instead where it is smaller. Source: Balntas et al. 2016.
+
+    >>> triplet_margin_loss(tensor([0., 0.]), tensor([0., 1.]), tensor([1.5, 0.]))  # 1 + 1 - 1.5
+    tensor(0.5000)
     """
     if modes.autocast is not None:
         anchor, positive, negative = modes.autocast.cast("triplet_margin_loss", (anchor, positive, negative))
@@ -231,7 +259,12 @@ def triplet_margin_with_distance_loss(
     anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Callable[..., Any] | None = None, margin: float = 1.0,
     swap: bool = False, reduction: str = "mean",
 ) -> Tensor:  # fmt: skip
-    """`triplet_margin_loss` with any distance; the Euclidean one by default."""
+    """`triplet_margin_loss` with any distance; the Euclidean one by default.
+
+    >>> taxi = lambda a, b: (a - b).abs().sum(-1)
+    >>> triplet_margin_with_distance_loss(tensor([0., 0.]), tensor([1., 1.]), tensor([0., 2.5]), distance_function=taxi)
+    tensor(0.5000)
+    """
     return _triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, reduction_of(reduction))
 
 

@@ -25,7 +25,12 @@ def layer_norm(
 ) -> Tensor:
     """Mean 0 and variance 1 over the last dims (normalized_shape), then times weight plus bias (of that shape).
 
+    Shapes: input (..., *normalized_shape); the result is like the input. Raises RuntimeError if they do not fit.
     Source: Ba, Kiros and Hinton 2016, Layer Normalization.
+
+    >>> layer_norm(tensor([[1., 3.], [10., 30.]]), (2,))
+    tensor([[-1.0000,  1.0000],
+            [-1.0000,  1.0000]])
     """
     shape = _normalized(require_tensor(input, "layer_norm"), normalized_shape, weight, bias)
     if input.payload.dtype.kind in "iub":
@@ -64,6 +69,10 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     """The input divided by its root mean square over the last dims, times weight. Source: Zhang and Sennrich 2019.
 
     eps: added to the mean square; by default the spacing of floats at 1.
+    Shapes: input (..., *normalized_shape), weight normalized_shape; the result is like the input.
+
+    >>> rms_norm(tensor([3., 4.]), (2,))  # divided by sqrt((9 + 16) / 2)
+    tensor([0.8485, 1.1314])
     """
     shape = _normalized(input, normalized_shape, weight)
     if eps is None:
@@ -77,7 +86,14 @@ def _spacing(t: Tensor) -> float:
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """The input divided by its p-norm along dim, or by eps where that is larger."""
+    """The input divided by its p-norm along dim, or by eps where that is larger.
+
+    Shapes: any; the result is like the input.
+
+    >>> normalize(tensor([[3., 4.], [0., 0.]]))
+    tensor([[0.6000, 0.8000],
+            [0.0000, 0.0000]])
+    """
     if modes.autocast is not None:
         (input,) = modes.autocast.cast("normalize", (input,))
     size = pointwise.clamp(reduce.norm(input, p, dim, keepdim=True), min=eps)
@@ -100,6 +116,10 @@ def batch_norm(
 
     Shapes: input (N, C, ...). In training the statistics are the batch's, and the running ones move towards them by `momentum` (the
     running variance is the unbiased one); otherwise the running ones are used. Source: Ioffe and Szegedy 2015.
+
+    >>> batch_norm(tensor([[1., 10.], [3., 30.]]), None, None, training=True)  # each channel over the batch
+    tensor([[-1.0000, -1.0000],
+            [ 1.0000,  1.0000]])
     """
     if input.ndim < 2 and not math.prod(input.shape):
         return input * 1
@@ -156,7 +176,12 @@ def instance_norm(
     input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None, weight: Tensor | None = None,
     bias: Tensor | None = None, use_input_stats: bool = True, momentum: float = 0.1, eps: float = 1e-5,
 ) -> Tensor:  # fmt: skip
-    """Mean 0 and variance 1 for each channel of each sample over its places. Shapes: input (N, C, ...). Source: Ulyanov et al. 2016."""
+    """Mean 0 and variance 1 for each channel of each sample over its places. Shapes: input (N, C, ...). Source: Ulyanov et al. 2016.
+
+    >>> instance_norm(tensor([[[1., 3.], [10., 30.]]]))  # each channel alone
+    tensor([[[-1.0000,  1.0000],
+             [-1.0000,  1.0000]]])
+    """
     count = math.prod(input.shape[2:])
     if use_input_stats and count <= 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
@@ -176,6 +201,9 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
     """Mean 0 and variance 1 over each group of channels of each sample. Shapes: (N, C, ...), weight and bias (C,).
 
     Source: Wu and He 2018.
+
+    >>> group_norm(tensor([[1., 3., 10., 30.]]), num_groups=2)  # channels 0 and 1, then 2 and 3
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
     """
     if modes.autocast is not None:
         (input,) = modes.autocast.cast("group_norm", (input,))
@@ -204,7 +232,15 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 
 
 def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
-    """input / (k + alpha * mean of input**2 over `size` neighbouring channels)**beta. Source: Krizhevsky et al. 2012."""
+    """input / (k + alpha * mean of input**2 over `size` neighbouring channels)**beta. Source: Krizhevsky et al. 2012.
+
+    Shapes: (N, C, ...); the result is like the input. Raises ValueError below three dims.
+
+    >>> local_response_norm(tensor([[[1.], [2.], [2.]]]), size=3, alpha=1., beta=1., k=0.)  # 2 / ((1 + 4 + 4) / 3) in the middle
+    tensor([[[0.6000],
+             [0.6667],
+             [0.7500]]])
+    """
     if input.ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got {input.ndim} dimensions)")
     if input.shape[1] == 0 or 0 in input.shape:

@@ -19,6 +19,12 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     pad: two numbers for the last dim, (before, after), then two for the one before it, and so on; a negative one cuts.
     mode: "constant" (`value`, default 0), "reflect" (mirrored at the edge entry), "replicate" (the edge entry again), "circular"
     (from the other side); the last three for the last 1, 2 or 3 dims. Raises RuntimeError or NotImplementedError otherwise.
+
+    >>> pad(tensor([[1., 2., 3.]]), (2, 0), mode="reflect")
+    tensor([[3., 2., 1., 2., 3.]])
+    >>> pad(tensor([[1., 2., 3.]]), (1, -1, 0, 1))  # the last dim first: 1 before it, 1 less behind; a row below
+    tensor([[0., 1., 2.],
+            [0., 0., 0.]])
     """
     pad = [int(p) for p in pad]
     if len(pad) % 2:

@@ -18,6 +18,10 @@ from autolab.torch_api.generator import generator
 
 LETTERS = {1: "L", 2: "H, W", 3: "D, H, W"}
 
+# For examples: 0, 1, 2, ... in (1, 4, ...), and the largest of each window of length 2.
+COUNTED = {1: "arange(4.).reshape(1, 4)", 2: "arange(16.).reshape(1, 4, 4)", 3: "arange(64.).reshape(1, 4, 4, 4)"}
+LARGEST = {1: "1., 3.", 2: " 5.,  7., 13., 15.", 3: "21., 23., 29., 31., 53., 55., 61., 63."}
+
 
 def _windows(
     function: str, n: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
@@ -104,8 +108,11 @@ def _max_pool(n: int) -> Any:
     stride: from window to window (default kernel_size); padding: this far the first window reaches over the edge; ceil_mode: a last
     window that is only partly filled counts; return_indices: also where the entries stood, for `max_unpool{n}d`.
     A tie goes to the first entry. Raises RuntimeError for windows that do not fit.
+
+    >>> {function}({COUNTED[n]}, 2).flatten()
+    tensor([{LARGEST[n]}])
     """
-    with_indices.__doc__ = f"`{function}` with the places of the entries: (values, indices)."
+    with_indices.__doc__ = f"`{function}`, with the places of the entries: (values, indices)."
     return max_pool, with_indices
 
 
@@ -162,6 +169,11 @@ def _max_unpool(n: int) -> Any:
     max_unpool.__doc__ = f"""The entries of a pooled input where `max_pool{n}d(return_indices=True)` found them, zeros elsewhere.
 
     output_size: the lengths of the result's last dims, where several would pool to the same. Raises ValueError for an impossible one.
+
+    >>> values, places = max_pool{n}d({COUNTED[n]}, 2, return_indices=True)
+    >>> out = {function}(values, places, 2)
+    >>> out.sum() == values.sum(), (out == 0).sum().item()  # the others are 0
+    (tensor(True), {4**n - 2**n})
     """
     return max_unpool
 
@@ -183,7 +195,13 @@ def _average(function: str, n: int, input: Tensor, kernel: Any, stride: Any, pad
 def avg_pool1d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True
 ) -> Tensor:
-    """The mean of each window. Shapes: (N, C, L) or (C, L). count_include_pad: zeros beyond the edge count as entries."""
+    """The mean of each window. Shapes: (N, C, L) or (C, L). count_include_pad: zeros beyond the edge count as entries.
+
+    >>> avg_pool1d(tensor([[2., 4., 6.]]), 2, stride=1)
+    tensor([[3., 5.]])
+    >>> avg_pool1d(tensor([[2., 4.]]), 2, padding=1)  # the zeros count: (0 + 2) / 2
+    tensor([[1., 2.]])
+    """
     return _average("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
@@ -191,7 +209,11 @@ def avg_pool2d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """The mean of each window; `divisor_override` instead of the number of entries. Shapes: (N, C, H, W) or (C, H, W)."""
+    """The mean of each window; `divisor_override` instead of the number of entries. Shapes: (N, C, H, W) or (C, H, W).
+
+    >>> avg_pool2d(tensor([[[1., 2., 3., 4.], [5., 6., 7., 8.]]]), 2)
+    tensor([[[3.5000, 5.5000]]])
+    """
     return _average("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
@@ -199,7 +221,11 @@ def avg_pool3d(
     input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False, count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
-    """The mean of each window; `divisor_override` instead of the number of entries. Shapes: (N, C, D, H, W) or (C, D, H, W)."""
+    """The mean of each window; `divisor_override` instead of the number of entries. Shapes: (N, C, D, H, W) or (C, D, H, W).
+
+    >>> avg_pool3d(arange(8.).reshape(1, 2, 2, 2), 2).shape, avg_pool3d(arange(8.).reshape(1, 2, 2, 2), 2).item()
+    (torch.Size([1, 1, 1, 1]), 3.5)
+    """
     return _average("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
 
 
@@ -215,6 +241,9 @@ def _lp_pool(n: int) -> Any:
     lp_pool.__doc__ = f"""(sum of input**norm_type over each window)**(1 / norm_type). Shapes: (N, C, {LETTERS[n]}) or (C, {LETTERS[n]}).
 
     The gradient where a window's sum is 0 is not defined, and nan.
+
+    >>> lp_pool{n}d({COUNTED[n]}, norm_type=1, kernel_size=4).item()  # 0 + 1 + ... + {4**n - 1}
+    {4**n * (4**n - 1) / 2}
     """
     return lp_pool
 
@@ -279,6 +308,11 @@ def _adaptive_avg_pool(n: int) -> Any:
     adaptive_avg_pool.__doc__ = f"""The means of so many windows that the last dims get the lengths output_size (None: as they are).
 
     Shapes: (N, C, {LETTERS[n]}) or (C, {LETTERS[n]}). Neighbouring windows may share entries.
+
+    >>> {function}({COUNTED[n]}, 1).item()  # the mean of all
+    {(4**n - 1) / 2}
+    >>> {function}({COUNTED[n]}, 3).shape
+    torch.Size({[1, *(3,) * n]})
     """
     return adaptive_avg_pool
 
@@ -306,8 +340,13 @@ def _adaptive_max_pool(n: int) -> Any:
     adaptive_max_pool.__doc__ = f"""The largest entries of so many windows that the last dims get the lengths output_size.
 
     Shapes: (N, C, {LETTERS[n]}) or (C, {LETTERS[n]}). return_indices: also where they stood.
+
+    >>> {function}({COUNTED[n]}, 2).flatten()
+    tensor([{LARGEST[n]}])
+    >>> {function}({COUNTED[n]}, 3).shape
+    torch.Size({[1, *(3,) * n]})
     """
-    with_indices.__doc__ = f"`{function}` with the places of the entries: (values, indices)."
+    with_indices.__doc__ = f"`{function}`, with the places of the entries: (values, indices)."
     return adaptive_max_pool, with_indices
 
 
@@ -363,8 +402,11 @@ def _fractional_max_pool(n: int) -> Any:
     fractional_max_pool.__doc__ = f"""The largest entries of windows at random places, other ones for each channel. Source: Graham 2014.
 
     Shapes: (N, C, {LETTERS[n]}) or (C, {LETTERS[n]}). Give output_size, or output_ratio in (0, 1). return_indices: also where they stood.
+
+    >>> {function}({COUNTED[n]}, 2, output_size=2).shape
+    torch.Size({[1, *(2,) * n]})
     """
-    with_indices.__doc__ = f"`{function}` with the places of the entries: (values, indices)."
+    with_indices.__doc__ = f"`{function}`, with the places of the entries: (values, indices)."
     return fractional_max_pool, with_indices
 
 

@@ -38,6 +38,11 @@ def interpolate(
     "bilinear" and "bicubic" in two, "trilinear" in three. align_corners: the outermost entries keep their values, instead of the
     edges of the picture. antialias: shrinking averages over all that a new entry covers ("bilinear", "bicubic").
     Raises ValueError or NotImplementedError for what does not fit together.
+
+    >>> interpolate(tensor([[[1., 2.]]]), scale_factor=2)
+    tensor([[[1., 1., 2., 2.]]])
+    >>> interpolate(tensor([[[1., 2.]]]), size=3, mode="linear", align_corners=True)
+    tensor([[[1.0000, 1.5000, 2.0000]]])
     """
     n = input.ndim - 2
     if mode not in MODES:
@@ -159,19 +164,19 @@ def _covering(n: int, size: int, step: float, cubic: bool) -> Any:
 
 
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None) -> Tensor:
-    """`interpolate` under its old name."""
+    """`interpolate`, under its old name."""
     warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate(mode="nearest")` under its old name."""
+    """`interpolate` with mode="nearest", under its old name."""
     warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
-    """`interpolate(mode="bilinear", align_corners=True)` under its old name."""
+    """`interpolate` with mode="bilinear" and align_corners=True, under its old name."""
     warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
@@ -184,6 +189,10 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
 
     Shapes: theta (N, 2, 3) and size (N, C, H, W), result (N, H, W, 2); or (N, 3, 4) and (N, C, D, H, W), result (N, D, H, W, 3).
     Coordinates run from -1 to 1: between the centres of the outermost entries with align_corners, between the edges otherwise.
+
+    >>> affine_grid(tensor([[[-1., 0., 0.], [0., 1., 0.]]]), (1, 1, 1, 2), align_corners=True)  # x mirrored: right, then left
+    tensor([[[[ 1.,  0.],
+              [-1.,  0.]]]])
     """
     if align_corners is None:
         warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
@@ -217,6 +226,10 @@ def grid_sample(
     Shapes: input (N, C, H, W), grid (N, h, w, 2) with (x, y) in [-1, 1], result (N, C, h, w); with one dim more in each for pictures of
     three dims. mode: "bilinear", "nearest" or "bicubic" (two dims). padding_mode: what lies outside, "zeros", "border" (the nearest entry)
     or "reflection". align_corners: -1 and 1 mean the centres of the outermost entries, not the edges. Source: Jaderberg et al. 2015.
+
+    >>> picture = tensor([[[[1., 3.]]]])
+    >>> grid_sample(picture, tensor([[[[-1., 0.], [0., 0.], [1., 0.]]]]), align_corners=True)  # left, middle, right
+    tensor([[[[1., 2., 3.]]]])
     """
     n = input.ndim - 2
     if mode not in ("bilinear", "nearest", "bicubic"):
@@ -318,7 +331,14 @@ def _entry(place: Any, weight: Any, n: int, padding_mode: str) -> tuple[Any, Any
 
 @returns_fresh_memory
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
-    """Channels become pixels: (..., C * r * r, H, W) -> (..., C, H * r, W * r). Source: Shi et al. 2016."""
+    """Channels become pixels: (..., C * r * r, H, W) -> (..., C, H * r, W * r). Source: Shi et al. 2016.
+
+    >>> pixel_shuffle(arange(4.).reshape(4, 1, 1), 2)
+    tensor([[[0., 1.],
+             [2., 3.]]])
+    >>> pixel_shuffle(ones(1, 12, 5, 5), 2).shape
+    torch.Size([1, 3, 10, 10])
+    """
     r = upscale_factor
     if input.ndim < 3:
         raise RuntimeError(f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
@@ -338,7 +358,13 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 @returns_fresh_memory
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
-    """Pixels become channels: (..., C, H * r, W * r) -> (..., C * r * r, H, W)."""
+    """Pixels become channels: (..., C, H * r, W * r) -> (..., C * r * r, H, W).
+
+    >>> pixel_unshuffle(tensor([[[0., 1.], [2., 3.]]]), 2).flatten()
+    tensor([0., 1., 2., 3.])
+    >>> pixel_unshuffle(ones(1, 3, 10, 10), 2).shape
+    torch.Size([1, 12, 5, 5])
+    """
     r = downscale_factor
     if input.ndim < 3:
         raise RuntimeError(f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {input.ndim} dimension(s)")
@@ -362,6 +388,9 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of `groups` groups, dealt out in turn: (N, g * c, ...) with channel (a, b) at place (b, a).
 
     Source: Zhang et al. 2018.
+
+    >>> channel_shuffle(arange(6).reshape(1, 6, 1, 1), 2).flatten()  # (0, 1, 2) and (3, 4, 5)
+    tensor([0, 3, 1, 4, 2, 5])
     """
     if input.ndim < 3:
         raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}")

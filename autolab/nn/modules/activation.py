@@ -250,6 +250,11 @@ class PReLU(Module):
     """x where positive, weight * x elsewhere: one learned slope, or one for each channel. Source: He et al. 2015.
 
     Shapes: input (N, C, ...), weight (1,) or (C,). It starts at `init`.
+
+    >>> PReLU()(tensor([-2., 0., 1.]))
+    tensor([-0.5000,  0.0000,  1.0000], grad_fn=<PreluKernelBackward0>)
+    >>> PReLU(8).weight.shape  # a slope for each of 8 channels
+    torch.Size([8])
     """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
@@ -272,7 +277,16 @@ class PReLU(Module):
 
 
 class RReLU(Configured):
-    """x where positive, a slope drawn from [lower, upper] times x elsewhere; their mean in eval mode. Source: Xu et al. 2015."""
+    """x where positive, a slope drawn from [lower, upper] times x elsewhere; their mean in eval mode. Source: Xu et al. 2015.
+
+    Shapes: any; the result is like the input. Raises RuntimeError if lower > upper.
+
+    >>> slopes = RReLU(0.1, 0.3)(-ones(100)).neg()
+    >>> bool((slopes >= 0.1).all() and (slopes <= 0.3).all())
+    True
+    >>> RReLU(0.1, 0.3).eval()(tensor([-1., 1.]))
+    tensor([-0.2000,  1.0000])
+    """
 
     settings: ClassVar = {"lower": 1.0 / 8, "upper": 1.0 / 3, **_IN_PLACE}
 
@@ -413,7 +427,12 @@ class Softmin(Configured):
 
 
 class Softmax2d(Module):
-    """softmax over the channels at each place. Shapes: (N, C, H, W) or (C, H, W)."""
+    """softmax over the channels at each place. Shapes: (N, C, H, W) or (C, H, W).
+
+    >>> Softmax2d()(torch.zeros(1, 4, 2, 2)).sum(dim=1)
+    tensor([[[1., 1.],
+             [1., 1.]]])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Raises ValueError for other dims."""

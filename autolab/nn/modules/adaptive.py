@@ -25,6 +25,13 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     Classes are numbered by falling frequency; cutoffs: where each cluster ends, as [10, 100] for 0-9 in the head, 10-99, and the rest.
     Shapes: input (N, in_features) or (in_features,), target (N,) or ().
+
+    >>> layer = nn.AdaptiveLogSoftmaxWithLoss(16, 1000, cutoffs=[10, 100])
+    >>> out, loss = layer(torch.randn(5, 16), tensor([0, 9, 10, 99, 999]))
+    >>> out.shape, loss.isclose(-out.mean())
+    (torch.Size([5]), tensor(True))
+    >>> torch.allclose(layer.log_prob(torch.randn(5, 16)).exp().sum(dim=1), ones(5))  # over all 1000 classes
+    True
     """
 
     def __init__(

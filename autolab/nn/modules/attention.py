@@ -18,6 +18,12 @@ class MultiheadAttention(Module):
 
     Shapes: query (L, N, E), key (S, N, kdim), value (S, N, vdim); with batch_first the batch N stands first; without a batch (L, E).
     Results: like the query, and the weights (N, L, S) or None.
+
+    >>> attention = nn.MultiheadAttention(embed_dim=8, num_heads=2, batch_first=True)
+    >>> x = torch.randn(4, 5, 8)  # four sentences of five words
+    >>> out, weights = attention(x, x, x)
+    >>> out.shape, weights.shape
+    (torch.Size([4, 5, 8]), torch.Size([4, 5, 5]))
     """
 
     bias_k: Parameter | None

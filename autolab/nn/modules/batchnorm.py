@@ -94,6 +94,13 @@ class BatchNorm1d(_BatchNorm):
     """Mean 0 and variance 1 for each channel of (N, C) or (N, C, L). Source: Ioffe and Szegedy 2015.
 
     momentum: how far the running statistics move towards those of a batch; None for the plain mean over batches.
+
+    >>> layer = BatchNorm1d(2)
+    >>> layer(tensor([[1., 10.], [3., 30.]]))
+    tensor([[-1.0000, -1.0000],
+            [ 1.0000,  1.0000]], grad_fn=<NativeBatchNormBackward0>)
+    >>> layer.running_mean  # a tenth of the way to (2, 20)
+    tensor([0.2000, 2.0000])
     """
 
     dims = (2, 3)
@@ -103,19 +110,39 @@ class BatchNorm2d(_BatchNorm):
     """Mean 0 and variance 1 for each channel of (N, C, H, W). Source: Ioffe and Szegedy 2015.
 
     momentum: how far the running statistics move towards those of a batch; None for the plain mean over batches.
+
+    >>> layer = BatchNorm2d(3)
+    >>> layer(torch.randn(8, 3, 5, 5)).shape, layer.running_mean.shape
+    (torch.Size([8, 3, 5, 5]), torch.Size([3]))
+    >>> [name for name, _ in layer.named_buffers()]
+    ['running_mean', 'running_var', 'num_batches_tracked']
     """
 
     dims = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Mean 0 and variance 1 for each channel of (N, C, D, H, W)."""
+    """Mean 0 and variance 1 for each channel of (N, C, D, H, W). momentum as for `BatchNorm2d`.
+
+    >>> BatchNorm3d(3)(torch.randn(2, 3, 4, 5, 5)).shape
+    torch.Size([2, 3, 4, 5, 5])
+    """
 
     dims = (5,)
 
 
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm for any number of dims; there is one process, so nothing is to be synchronised."""
+    """BatchNorm for any number of dims; there is one process, so nothing is to be synchronised.
+
+    Shapes: (N, C, ...).
+
+    >>> SyncBatchNorm(1)(tensor([[1.], [3.]]))
+    tensor([[-1.0000],
+            [ 1.0000]], grad_fn=<NativeBatchNormBackward0>)
+    >>> net = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8))
+    >>> type(SyncBatchNorm.convert_sync_batchnorm(net)[1]).__name__
+    'SyncBatchNorm'
+    """
 
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
@@ -174,18 +201,32 @@ class _InstanceNorm(_NormBase):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Mean 0 and variance 1 for each channel of each sample of (N, C, L) or (C, L). Source: Ulyanov et al. 2016."""
+    """Mean 0 and variance 1 for each channel of each sample of (N, C, L) or (C, L). Source: Ulyanov et al. 2016.
+
+    >>> InstanceNorm1d(2)(tensor([[[1., 3.], [10., 30.]]]))  # each channel alone
+    tensor([[[-1.0000,  1.0000],
+             [-1.0000,  1.0000]]])
+    """
 
     dims = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Mean 0 and variance 1 for each channel of each sample of (N, C, H, W) or (C, H, W). Source: Ulyanov et al. 2016."""
+    """Mean 0 and variance 1 for each channel of each sample of (N, C, H, W) or (C, H, W). Source: Ulyanov et al. 2016.
+
+    >>> layer = InstanceNorm2d(3)
+    >>> layer(torch.randn(8, 3, 5, 5)).shape, layer.weight  # no scale unless affine=True
+    (torch.Size([8, 3, 5, 5]), None)
+    """
 
     dims = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Mean 0 and variance 1 for each channel of each sample of (N, C, D, H, W) or (C, D, H, W)."""
+    """Mean 0 and variance 1 for each channel of each sample of (N, C, D, H, W) or (C, D, H, W).
+
+    >>> InstanceNorm3d(3)(torch.randn(2, 3, 4, 5, 5)).shape
+    torch.Size([2, 3, 4, 5, 5])
+    """
 
     dims = (4, 5)

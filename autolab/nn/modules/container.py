@@ -141,7 +141,19 @@ class Sequential(Numbered):
 
 
 class ModuleList(Numbered):
-    """A list of modules whose parameters are found. It has no forward: say in yours how they are used."""
+    """A list of modules whose parameters are found. It has no forward: say in yours how they are used.
+
+    >>> class Net(nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(3))
+    ...     def forward(self, x):
+    ...         for layer in self.layers:
+    ...             x = x + layer(x)
+    ...         return x
+    >>> len(list(Net().parameters())), Net()(ones(2, 4)).shape
+    (6, torch.Size([2, 4]))
+    """
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -188,7 +200,12 @@ def pairs_of(container: Any, given: Any) -> list[tuple[Any, Any]]:
 
 
 class ModuleDict(Module):
-    """A dict of modules whose parameters are found. It has no forward: say in yours how they are used."""
+    """A dict of modules whose parameters are found. It has no forward: say in yours how they are used.
+
+    >>> heads = nn.ModuleDict({"digit": nn.Linear(4, 10), "sign": nn.Linear(4, 1)})
+    >>> heads["digit"](ones(2, 4)).shape, list(heads)
+    (torch.Size([2, 10]), ['digit', 'sign'])
+    """
 
     def __init__(self, modules: Any = None) -> None:
         super().__init__()
@@ -260,7 +277,12 @@ class _Holder(Module):
 
 
 class ParameterList(_Holder):
-    """A list of parameters that a module finds. Tensors become parameters; anything else may stand in it, too."""
+    """A list of parameters that a module finds. Tensors become parameters; anything else may stand in it, too.
+
+    >>> levels = nn.ParameterList([zeros(2), zeros(3)])
+    >>> [p.shape for p in levels.parameters()]
+    [torch.Size([2]), torch.Size([3])]
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -311,7 +333,12 @@ class ParameterList(_Holder):
 
 
 class ParameterDict(_Holder):
-    """A dict of parameters that a module finds. Tensors become parameters; anything else may stand in it, too."""
+    """A dict of parameters that a module finds. Tensors become parameters; anything else may stand in it, too.
+
+    >>> sides = nn.ParameterDict({"left": zeros(2), "right": zeros(3)})
+    >>> sides["left"].requires_grad, [name for name, _ in sides.named_parameters()]
+    (True, ['left', 'right'])
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

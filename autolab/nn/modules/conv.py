@@ -103,6 +103,10 @@ class Conv1d(_Conv):
     """Cross-correlation along one dim. Shapes: input (N, C_in, L) or (C_in, L), weight (C_out, C_in / groups, K).
 
     padding: numbers, "same" or "valid". padding_mode: "zeros", "reflect", "replicate" or "circular".
+
+    >>> layer = nn.Conv1d(3, 8, 5, padding="same")
+    >>> layer(ones(2, 3, 20)).shape, layer.weight.shape
+    (torch.Size([2, 8, 20]), torch.Size([8, 3, 5]))
     """
 
     n = 1
@@ -121,7 +125,11 @@ class Conv2d(_Conv):
 
 
 class Conv3d(_Conv):
-    """Cross-correlation of volumes. Shapes: input (N, C_in, D, H, W) or (C_in, D, H, W), weight (C_out, C_in / groups, K, K, K)."""
+    """Cross-correlation of volumes. Shapes: input (N, C_in, D, H, W) or (C_in, D, H, W), weight (C_out, C_in / groups, K, K, K).
+
+    >>> nn.Conv3d(3, 8, (1, 3, 3), stride=2)(ones(2, 3, 9, 9, 9)).shape
+    torch.Size([2, 8, 5, 4, 4])
+    """
 
     n = 3
 
@@ -164,18 +172,30 @@ class _ConvTransposeNd(_ConvNd):
 
 
 class ConvTranspose1d(_ConvTransposeNd):
-    """The transpose of `Conv1d`, as its backward computes it. Shapes: input (N, C_in, L), weight (C_in, C_out / groups, K)."""
+    """The transpose of `Conv1d`, as its backward computes it. Shapes: input (N, C_in, L), weight (C_in, C_out / groups, K).
+
+    >>> nn.ConvTranspose1d(8, 3, 4, stride=2, padding=1)(ones(2, 8, 10)).shape  # twice as long
+    torch.Size([2, 3, 20])
+    """
 
     n = 1
 
 
 class ConvTranspose2d(_ConvTransposeNd):
-    """The transpose of `Conv2d`, as its backward computes it. Shapes: input (N, C_in, H, W), weight (C_in, C_out / groups, K, K)."""
+    """The transpose of `Conv2d`, as its backward computes it. Shapes: input (N, C_in, H, W), weight (C_in, C_out / groups, K, K).
+
+    >>> nn.ConvTranspose2d(8, 3, 4, stride=2, padding=1)(ones(2, 8, 10, 10)).shape  # twice as large
+    torch.Size([2, 3, 20, 20])
+    """
 
     n = 2
 
 
 class ConvTranspose3d(_ConvTransposeNd):
-    """The transpose of `Conv3d`. Shapes: input (N, C_in, D, H, W), weight (C_in, C_out / groups, K, K, K)."""
+    """The transpose of `Conv3d`. Shapes: input (N, C_in, D, H, W), weight (C_in, C_out / groups, K, K, K).
+
+    >>> nn.ConvTranspose3d(8, 3, 4, stride=2, padding=1)(ones(2, 8, 5, 5, 5)).shape  # twice as large
+    torch.Size([2, 3, 10, 10, 10])
+    """
 
     n = 3

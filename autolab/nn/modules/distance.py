@@ -8,7 +8,13 @@ from autolab.nn.modules.module import Module
 
 
 class PairwiseDistance(Module):
-    """The p-norm of x1 - x2 + eps along the last dim."""
+    """The p-norm of x1 - x2 + eps along the last dim. Shapes: (N, D) or (D,) twice; result (N,) or ().
+
+    >>> PairwiseDistance()(tensor([[0., 0.]]), tensor([[3., 4.]]))
+    tensor([5.0000])
+    >>> PairwiseDistance(p=1)(tensor([[0., 0.]]), tensor([[3., 4.]]))
+    tensor([7.0000])
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()

@@ -31,7 +31,13 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Splits a dim into several, of which one size may be -1. Raises TypeError for sizes that are no tuple of integers."""
+    """Splits a dim into several, of which one size may be -1. Raises TypeError for sizes that are no tuple of integers.
+
+    Shapes: (..., n, ...) -> (..., *unflattened_size, ...), of which the product is n.
+
+    >>> Unflatten(1, (3, -1))(ones(8, 12)).shape
+    torch.Size([8, 3, 4])
+    """
 
     def __init__(self, dim: Any, unflattened_size: Any) -> None:
         super().__init__()

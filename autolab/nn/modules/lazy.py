@@ -78,7 +78,16 @@ class LazyModuleMixin(Module):
 
 
 class LazyLinear(LazyModuleMixin, Linear):
-    """A `Linear` whose in_features are those of the first input."""
+    """A `Linear` whose in_features are those of the first input.
+
+    >>> layer = nn.LazyLinear(2)
+    >>> layer.weight
+    <UninitializedParameter>
+    >>> layer(ones(5, 3)).shape
+    torch.Size([5, 2])
+    >>> layer
+    Linear(in_features=3, out_features=2, bias=True)
+    """
 
     cls_to_become, size_name, size_dim = Linear, "in_features", -1
 
@@ -147,18 +156,37 @@ def _lazy(base: Any, mixin: Any, doc: str) -> Any:
     return type(name, (mixin, base), {"cls_to_become": base, **about})
 
 
-_CHANNELS, _FEATURES = "A `{}` whose in_channels are those of the first input.", "A `{}` whose num_features are those of the first input."
+_CHANNELS = """The `{name}` whose in_channels are those of the first input.
+
+    >>> layer = nn.Lazy{name}(8, kernel_size=3)
+    >>> layer(ones({shape})).shape[:2], layer.in_channels
+    (torch.Size([2, 8]), 4)
+    >>> type(layer) is nn.{name}
+    True
+    """
+
+_FEATURES = """The `{name}` whose num_features are those of the first input.
+
+    >>> layer = nn.Lazy{name}()
+    >>> layer(ones({shape})).shape == ({shape}), layer.num_features
+    (True, 4)
+    >>> type(layer) is nn.{name}
+    True
+    """
+
+
+def _doc(text: str, name: str) -> str:
+    """About a name that ends in "2d", say: its example has two samples of four channels of 5 by 5."""
+    return text.format(name=name, shape=", ".join("24" + "5" * int(name[-2])))
+
 
 LazyConv1d, LazyConv2d, LazyConv3d, LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = (
-    _lazy(getattr(conv, name), _LazyConv, _CHANNELS.format(name))
+    _lazy(getattr(conv, name), _LazyConv, _doc(_CHANNELS, name))
     for name in "Conv1d Conv2d Conv3d ConvTranspose1d ConvTranspose2d ConvTranspose3d".split()
 )
-
-
 LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = (
-    _lazy(getattr(batchnorm, name), _LazyNorm, _FEATURES.format(name)) for name in "BatchNorm1d BatchNorm2d BatchNorm3d".split()
+    _lazy(getattr(batchnorm, name), _LazyNorm, _doc(_FEATURES, name)) for name in "BatchNorm1d BatchNorm2d BatchNorm3d".split()
 )
 LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = (
-    _lazy(getattr(batchnorm, name), _LazyInstance, _FEATURES.format(name))
-    for name in "InstanceNorm1d InstanceNorm2d InstanceNorm3d".split()
+    _lazy(getattr(batchnorm, name), _LazyInstance, _doc(_FEATURES, name)) for name in "InstanceNorm1d InstanceNorm2d InstanceNorm3d".split()
 )

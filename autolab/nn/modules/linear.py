@@ -32,6 +32,10 @@ class Linear(Module):
     """x @ weight.T + bias. Shapes: weight (out_features, in_features), bias (out_features,).
 
     Both start uniform within 1 / sqrt(in_features).
+
+    >>> layer = nn.Linear(3, 2)
+    >>> layer.weight.shape, layer(ones(5, 3)).shape  # five samples of three features
+    (torch.Size([2, 3]), torch.Size([5, 2]))
     """
 
     bias: Parameter | None
@@ -68,6 +72,9 @@ class Bilinear(Module):
     """x1 @ weight[k] @ x2 + bias[k] for each k. Shapes: x1 (..., in1), x2 (..., in2), weight (out, in1, in2), result (..., out).
 
     Weight and bias start uniform within 1 / sqrt(in1).
+
+    >>> nn.Bilinear(3, 4, 2)(ones(5, 3), ones(5, 4)).shape
+    torch.Size([5, 2])
     """
 
     bias: Parameter | None

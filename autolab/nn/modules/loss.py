@@ -81,13 +81,25 @@ class MSELoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """Half the square over beta within beta, abs(input - target) - beta / 2 beyond. Source: Girshick 2015."""
+    """Half the square over beta within beta, abs(input - target) - beta / 2 beyond. Source: Girshick 2015.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> SmoothL1Loss()(tensor([0.5, 3.]), zeros(2))  # (0.5**2 / 2 + 3 - 1 / 2) / 2
+    tensor(1.3125)
+    """
 
     function, settings = "smooth_l1_loss", {**_OLD, "beta": 1.0}
 
 
 class HuberLoss(_Loss):
-    """Half the square within delta, delta * (abs(input - target) - delta / 2) beyond. Source: Huber 1964."""
+    """Half the square within delta, delta * (abs(input - target) - delta / 2) beyond. Source: Huber 1964.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> HuberLoss(delta=2.0, reduction="none")(tensor([1., 4.]), zeros(2))  # 1**2 / 2 and 2 * (4 - 1)
+    tensor([0.5000, 6.0000])
+    """
 
     function, settings = "huber_loss", {"reduction": "mean", "delta": 1.0}
 
@@ -98,7 +110,13 @@ class HuberLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """Minus the log-probability of counts under a Poisson distribution, of which the input is the (log of the) mean."""
+    """Minus the log-probability of counts under a Poisson distribution, of which the input is the (log of the) mean.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> PoissonNLLLoss()(tensor([0.]), tensor([3.]))  # exp(0) - 3 * 0
+    tensor(1.)
+    """
 
     function = "poisson_nll_loss"
     settings: ClassVar = {"log_input": True, "full": False, "size_average": None, "eps": 1e-8, "reduce": None, "reduction": "mean"}
@@ -110,7 +128,13 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """Minus the log-density of the target under a normal distribution with the mean `input` and the variance `var`."""
+    """Minus the log-density of the target under a normal distribution with the mean `input` and the variance `var`.
+
+    Shapes: input and target (...), var (...), (..., 1) or without the last dim; result (), or (...) with reduction="none".
+
+    >>> GaussianNLLLoss()(tensor([0.]), tensor([2.]), tensor([4.]))  # (log(4) + 2**2 / 4) / 2
+    tensor(1.1931)
+    """
 
     function, settings = "gaussian_nll_loss", {"full": False, "eps": 1e-6, "reduction": "mean"}
 
@@ -123,7 +147,14 @@ class GaussianNLLLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """target * (log(target) - input): how far the log-probabilities `input` are from a distribution."""
+    """target * (log(target) - input): how far the log-probabilities `input` are from a distribution.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none". "batchmean": the sum divided by the number of samples.
+
+    >>> input, target = tensor([[0.5, 0.5]]).log(), tensor([[0.25, 0.75]])
+    >>> KLDivLoss(reduction="batchmean")(input, target)  # 0.25 * log(0.25 / 0.5) + 0.75 * log(0.75 / 0.5)
+    tensor(0.1308)
+    """
 
     function, settings = "kl_div", {**_OLD, "log_target": False}
 
@@ -132,7 +163,12 @@ class KLDivLoss(_Loss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """Minus the log-probability of the right class, from raw scores (N, C, ...) and targets (N, ...), or probabilities (N, C, ...)."""
+    """Minus the log-probability of the right class, from raw scores (N, C, ...) and targets (N, ...), or probabilities (N, C, ...).
+
+    >>> loss = CrossEntropyLoss()
+    >>> loss(tensor([[0., 0.]]), tensor([1])), loss(tensor([[0., 9.]]), tensor([1]))  # log(2): a guess between two; and nearly sure
+    (tensor(0.6931), tensor(0.0001))
+    """
 
     function = "cross_entropy"
     settings: ClassVar = {
@@ -147,7 +183,12 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
-    """A `Linear` and the `CrossEntropyLoss` of what it gives. Shapes: input (N, in_features), target (N, *out_features)."""
+    """A `Linear` and the `CrossEntropyLoss` of what it gives. Shapes: input (N, in_features), target (N, *out_features).
+
+    >>> loss = LinearCrossEntropyLoss(4, 10)
+    >>> loss(ones(5, 4), tensor([0, 1, 2, 3, 9])).shape, [list(p.shape) for p in loss.parameters()]
+    (torch.Size([]), [[10, 4]])
+    """
 
     def __init__(
         self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False, device: Any = None,
@@ -180,7 +221,11 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
 
 class NLLLoss(_WeightedLoss):
-    """Minus the log-probability of the right class, from log-probabilities (N, C, ...) and targets (N, ...)."""
+    """Minus the log-probability of the right class, from log-probabilities (N, C, ...) and targets (N, ...).
+
+    >>> NLLLoss()(tensor([[0.25, 0.75]]).log(), tensor([1]))  # -log(0.75)
+    tensor(0.2877)
+    """
 
     function = "nll_loss"
     settings: ClassVar = {"weight": None, "size_average": None, "ignore_index": -100, "reduce": None, "reduction": "mean"}
@@ -215,19 +260,35 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """How far each right class is from standing 1 above each wrong one; targets (N, C) list the right ones, then -1."""
+    """How far each right class is from standing 1 above each wrong one; targets (N, C) list the right ones, then -1.
+
+    >>> MultiLabelMarginLoss()(tensor([[2., 1.5, 0.]]), tensor([[0, -1, 0]]))  # class 0 is right, 1 too close by 0.5: 0.5 / 3
+    tensor(0.1667)
+    """
 
     function = "multilabel_margin_loss"
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """Binary cross-entropy of each class, from raw scores, averaged over classes."""
+    """Binary cross-entropy of each class, from raw scores, averaged over classes.
+
+    Shapes: input and target (N, C) or (C,), target of zeros and ones; result (), or (N,) with reduction="none".
+
+    >>> MultiLabelSoftMarginLoss()(zeros(1, 3), tensor([[1., 0., 1.]]))  # log(2): nothing is known
+    tensor(0.6931)
+    """
 
     function = "multilabel_soft_margin_loss"
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """How far the right class is from standing `margin` above each other one. Raises ValueError unless p is 1 or 2."""
+    """How far the right class is from standing `margin` above each other one. Raises ValueError unless p is 1 or 2.
+
+    Shapes: input (N, C) or (C,), target (N,) or (); result (), or (N,) with reduction="none".
+
+    >>> MultiMarginLoss()(tensor([[3., 2.5, 0.]]), tensor([0]))  # 2.5 is too close by 0.5: 0.5 / 3 classes
+    tensor(0.1667)
+    """
 
     function = "multi_margin_loss"
     settings: ClassVar = {"p": 1, "margin": 1.0, "weight": None, **_OLD}
@@ -256,13 +317,25 @@ class SoftMarginLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """A distance where the target is 1, what it lacks to the margin where it is -1."""
+    """A distance where the target is 1, what it lacks to the margin where it is -1.
+
+    Shapes: input and target (...); result (), or (...) with reduction="none".
+
+    >>> HingeEmbeddingLoss(reduction="none")(tensor([0.5, 0.2]), tensor([1., -1.]))  # 0.5, and 1 - 0.2
+    tensor([0.5000, 0.8000])
+    """
 
     function, settings = "hinge_embedding_loss", {"margin": 1.0, **_OLD}
 
 
 class MarginRankingLoss(_Loss):
-    """How far input1 is from standing `margin` above input2 (target 1) or below (-1)."""
+    """How far input1 is from standing `margin` above input2 (target 1) or below (-1).
+
+    Shapes: both inputs and the target (...); result (), or (...) with reduction="none".
+
+    >>> MarginRankingLoss(margin=0.5)(tensor([1.]), tensor([2.]), tensor([1.]))  # 1.5 too low
+    tensor(1.5000)
+    """
 
     function, settings = "margin_ranking_loss", {"margin": 0.0, **_OLD}
 
@@ -272,7 +345,14 @@ class MarginRankingLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """1 - cos of the angle where the target is 1, what cos exceeds the margin where it is -1."""
+    """1 - cos of the angle where the target is 1, what cos exceeds the margin where it is -1.
+
+    Shapes: (N, D) twice and target (N,), or (D,) twice and (); result (), or (N,) with reduction="none".
+
+    >>> a, b = tensor([[1., 0.], [1., 0.]]), tensor([[1., 0.], [0., 1.]])
+    >>> CosineEmbeddingLoss(reduction="none")(a, b, tensor([1, 1]))  # the same direction, and a right angle
+    tensor([0., 1.])
+    """
 
     function, settings = "cosine_embedding_loss", {"margin": 0.0, **_OLD}
 
@@ -282,7 +362,13 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class TripletMarginLoss(_Loss):
-    """How far the anchor is from being nearer to `positive` than to `negative` by the margin. Source: Balntas et al. 2016."""
+    """How far the anchor is from being nearer to `positive` than to `negative` by the margin. Source: Balntas et al. 2016.
+
+    Shapes: (N, D) or (D,) three times; result (), or (N,) with reduction="none". Raises ValueError unless the margin is positive.
+
+    >>> TripletMarginLoss()(tensor([[0., 0.]]), tensor([[0., 1.]]), tensor([[1.5, 0.]]))  # 1 + 1 - 1.5
+    tensor(0.5000)
+    """
 
     function, settings = "triplet_margin_loss", {"margin": 1.0, "p": 2.0, "eps": 1e-6, "swap": False, **_OLD}
 
@@ -297,7 +383,12 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`TripletMarginLoss` with a distance of one's own; by default the Euclidean one."""
+    """`TripletMarginLoss` with a distance of one's own; by default the Euclidean one.
+
+    >>> taxi = lambda a, b: (a - b).abs().sum(-1)
+    >>> TripletMarginWithDistanceLoss(distance_function=taxi)(tensor([[0., 0.]]), tensor([[1., 1.]]), tensor([[0., 2.5]]))
+    tensor(0.5000)
+    """
 
     function = "triplet_margin_with_distance_loss"
     settings: ClassVar = {"distance_function": None, "margin": 1.0, "swap": False, "reduction": "mean"}
@@ -318,7 +409,15 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """Minus the log-probability of a sequence of labels, over all ways to lay it along a longer one. Source: Graves et al. 2006."""
+    """Minus the log-probability of a sequence of labels, over all ways to lay it along a longer one. Source: Graves et al. 2006.
+
+    Shapes: log-probabilities (T, N, C) or (T, C), targets (N, S) or all behind each other, both lengths (N,); result (), or (N,) with
+    reduction="none". blank: the class that stands for no label.
+
+    >>> log_probs = zeros(2, 1, 2).log_softmax(2)  # two steps; a blank (0) and one label (1), equally likely
+    >>> (-CTCLoss()(log_probs, tensor([[1]]), tensor([2]), tensor([1]))).exp()  # (0, 1), (1, 0) and (1, 1), of four ways
+    tensor(0.7500)
+    """
 
     function, settings = "ctc_loss", {"blank": 0, "reduction": "mean", "zero_infinity": False}
 

@@ -34,7 +34,14 @@ class _Scaled(Module):
 
 
 class LayerNorm(_Scaled):
-    """Mean 0 and variance 1 over the last dims, then a learned scale and shift. Source: Ba, Kiros and Hinton 2016."""
+    """Mean 0 and variance 1 over the last dims, then a learned scale and shift. Source: Ba, Kiros and Hinton 2016.
+
+    Shapes: input (..., *normalized_shape), weight and bias normalized_shape; the result is like the input.
+
+    >>> LayerNorm(2)(tensor([[1., 3.], [10., 30.]]))  # each sample alone
+    tensor([[-1.0000,  1.0000],
+            [-1.0000,  1.0000]], grad_fn=<NativeLayerNormBackward0>)
+    """
 
     def __init__(
         self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True, device: Any = None,
@@ -56,7 +63,13 @@ class LayerNorm(_Scaled):
 
 
 class RMSNorm(_Scaled):
-    """The input divided by its root mean square over the last dims, then a learned scale. Source: Zhang and Sennrich 2019."""
+    """The input divided by its root mean square over the last dims, then a learned scale. Source: Zhang and Sennrich 2019.
+
+    Shapes: input (..., *normalized_shape), weight normalized_shape; the result is like the input.
+
+    >>> RMSNorm(2)(tensor([3., 4.])).detach()  # divided by sqrt((9 + 16) / 2)
+    tensor([0.8485, 1.1314])
+    """
 
     def __init__(
         self, normalized_shape: Any, eps: float | None = None, elementwise_affine: bool = True, device: Any = None, dtype: Any = None
@@ -76,7 +89,11 @@ class RMSNorm(_Scaled):
 
 
 class GroupNorm(_Scaled):
-    """Mean 0 and variance 1 over each group of channels of a sample. Shapes: (N, C, ...). Source: Wu and He 2018."""
+    """Mean 0 and variance 1 over each group of channels of a sample. Shapes: (N, C, ...). Source: Wu and He 2018.
+
+    >>> GroupNorm(2, 4)(tensor([[1., 3., 10., 30.]])).detach()  # two groups of two channels
+    tensor([[-1.0000,  1.0000, -1.0000,  1.0000]])
+    """
 
     def __init__(
         self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, device: Any = None, dtype: Any = None,
@@ -100,7 +117,15 @@ class GroupNorm(_Scaled):
 
 
 class LocalResponseNorm(Module):
-    """The input divided by a power of the mean square over `size` neighbouring channels. Source: Krizhevsky et al. 2012."""
+    """The input divided by a power of the mean square over `size` neighbouring channels. Source: Krizhevsky et al. 2012.
+
+    Shapes: (N, C, ...); the result is like the input.
+
+    >>> LocalResponseNorm(3, alpha=1.0, beta=1.0, k=0.0)(tensor([[[1.], [2.], [2.]]]))  # in the middle 2 / ((1 + 4 + 4) / 3)
+    tensor([[[0.6000],
+             [0.6667],
+             [0.7500]]])
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()

@@ -147,54 +147,99 @@ class ZeroPad3d(ConstantPad3d):
 
 
 class CircularPad1d(_CircularPadNd):
-    """What stands at the other end, around (N, C, L) or (C, L)."""
+    """What stands at the other end, around (N, C, L) or (C, L).
+
+    >>> CircularPad1d((2, 1))(tensor([[1., 2., 3.]]))
+    tensor([[2., 3., 1., 2., 3., 1.]])
+    """
 
     n = 1
 
 
 class CircularPad2d(_CircularPadNd):
-    """What stands at the other end, around (N, C, H, W) or (C, H, W)."""
+    """What stands at the other end, around (N, C, H, W) or (C, H, W).
+
+    >>> CircularPad2d(1)(tensor([[[1., 2.], [3., 4.]]]))
+    tensor([[[4., 3., 4., 3.],
+             [2., 1., 2., 1.],
+             [4., 3., 4., 3.],
+             [2., 1., 2., 1.]]])
+    """
 
     n = 2
 
 
 class CircularPad3d(_CircularPadNd):
-    """What stands at the other end, around (N, C, D, H, W) or (C, D, H, W)."""
+    """What stands at the other end, around (N, C, D, H, W) or (C, D, H, W).
+
+    >>> CircularPad3d(1)(ones(1, 2, 3, 4)).shape
+    torch.Size([1, 4, 5, 6])
+    """
 
     n = 3
 
 
 class ReflectionPad1d(_ReflectionPadNd):
-    """A mirror at each edge, which it does not repeat, of (N, C, L) or (C, L)."""
+    """A mirror at each edge, which it does not repeat, of (N, C, L) or (C, L).
+
+    >>> ReflectionPad1d(2)(tensor([[1., 2., 3.]]))
+    tensor([[3., 2., 1., 2., 3., 2., 1.]])
+    """
 
     n = 1
 
 
 class ReflectionPad2d(_ReflectionPadNd):
-    """A mirror at each edge, which it does not repeat, of (N, C, H, W) or (C, H, W)."""
+    """A mirror at each edge, which it does not repeat, of (N, C, H, W) or (C, H, W).
+
+    >>> ReflectionPad2d(1)(tensor([[[1., 2.], [3., 4.]]]))
+    tensor([[[4., 3., 4., 3.],
+             [2., 1., 2., 1.],
+             [4., 3., 4., 3.],
+             [2., 1., 2., 1.]]])
+    """
 
     n = 2
 
 
 class ReflectionPad3d(_ReflectionPadNd):
-    """A mirror at each edge, which it does not repeat, of (N, C, D, H, W) or (C, D, H, W)."""
+    """A mirror at each edge, which it does not repeat, of (N, C, D, H, W) or (C, D, H, W).
+
+    >>> ReflectionPad3d(1)(ones(1, 2, 3, 4)).shape
+    torch.Size([1, 4, 5, 6])
+    """
 
     n = 3
 
 
 class ReplicationPad1d(_ReplicationPadNd):
-    """The edge again, around (N, C, L) or (C, L)."""
+    """The edge again, around (N, C, L) or (C, L).
+
+    >>> ReplicationPad1d(2)(tensor([[1., 2., 3.]]))
+    tensor([[1., 1., 1., 2., 3., 3., 3.]])
+    """
 
     n = 1
 
 
 class ReplicationPad2d(_ReplicationPadNd):
-    """The edge again, around (N, C, H, W) or (C, H, W)."""
+    """The edge again, around (N, C, H, W) or (C, H, W).
+
+    >>> ReplicationPad2d(1)(tensor([[[1., 2.], [3., 4.]]]))
+    tensor([[[1., 1., 2., 2.],
+             [1., 1., 2., 2.],
+             [3., 3., 4., 4.],
+             [3., 3., 4., 4.]]])
+    """
 
     n = 2
 
 
 class ReplicationPad3d(_ReplicationPadNd):
-    """The edge again, around (N, C, D, H, W) or (C, D, H, W)."""
+    """The edge again, around (N, C, D, H, W) or (C, D, H, W).
+
+    >>> ReplicationPad3d(1)(ones(1, 2, 3, 4)).shape
+    torch.Size([1, 4, 5, 6])
+    """
 
     n = 3

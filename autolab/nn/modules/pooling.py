@@ -40,19 +40,33 @@ class _MaxPoolNd(_Pool):
 
 
 class MaxPool1d(_MaxPoolNd):
-    """The largest entry of each window of (N, C, L) or (C, L). return_indices: also where it stood, for `MaxUnpool1d`."""
+    """The largest entry of each window of (N, C, L) or (C, L). return_indices: also where it stood, for `MaxUnpool1d`.
+
+    >>> MaxPool1d(2, return_indices=True)(tensor([[1., 3., 20., 10.]]))
+    (tensor([[ 3., 20.]]), tensor([[1, 2]]))
+    """
 
     function = "max_pool1d"
 
 
 class MaxPool2d(_MaxPoolNd):
-    """The largest entry of each window of (N, C, H, W) or (C, H, W). return_indices: also where it stood, for `MaxUnpool2d`."""
+    """The largest entry of each window of (N, C, H, W) or (C, H, W). return_indices: also where it stood, for `MaxUnpool2d`.
+
+    >>> MaxPool2d(2)(tensor([[[1., 2., 0., 0.], [3., 4., 0., 8.]]]))
+    tensor([[[4., 8.]]])
+    >>> MaxPool2d(3, stride=2, padding=1)(ones(1, 64, 112, 112)).shape
+    torch.Size([1, 64, 56, 56])
+    """
 
     function = "max_pool2d"
 
 
 class MaxPool3d(_MaxPoolNd):
-    """The largest entry of each window of (N, C, D, H, W) or (C, D, H, W)."""
+    """The largest entry of each window of (N, C, D, H, W) or (C, D, H, W).
+
+    >>> MaxPool3d(2)(ones(1, 3, 4, 6, 8)).shape
+    torch.Size([1, 3, 2, 3, 4])
+    """
 
     function = "max_pool3d"
 
@@ -67,19 +81,41 @@ class _MaxUnpoolNd(_Pool):
 
 
 class MaxUnpool1d(_MaxUnpoolNd):
-    """The largest entries back where `MaxPool1d` found them."""
+    """The largest entries back where `MaxPool1d` found them.
+
+    Shapes: values and indices (N, C, L) or (C, L). Zeros stand elsewhere.
+
+    >>> values, places = nn.MaxPool1d(2, return_indices=True)(tensor([[1., 3., 20., 10.]]))
+    >>> MaxUnpool1d(2)(values, places)
+    tensor([[ 0.,  3., 20.,  0.]])
+    """
 
     function, tuples = "max_unpool1d", 1
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
-    """The largest entries back where `MaxPool2d` found them."""
+    """The largest entries back where `MaxPool2d` found them.
+
+    Shapes: values and indices (N, C, H, W) or (C, H, W). Zeros stand elsewhere.
+
+    >>> values, places = nn.MaxPool2d(2, return_indices=True)(tensor([[[1., 2., 0., 0.], [3., 4., 0., 8.]]]))
+    >>> MaxUnpool2d(2)(values, places)
+    tensor([[[0., 0., 0., 0.],
+             [0., 4., 0., 8.]]])
+    """
 
     function, tuples = "max_unpool2d", 2
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
-    """The largest entries back where `MaxPool3d` found them."""
+    """The largest entries back where `MaxPool3d` found them.
+
+    Shapes: values and indices (N, C, D, H, W) or (C, D, H, W). Zeros stand elsewhere.
+
+    >>> values, places = nn.MaxPool3d(2, return_indices=True)(ones(1, 3, 4, 6, 8))
+    >>> MaxUnpool3d(2)(values, places).shape
+    torch.Size([1, 3, 4, 6, 8])
+    """
 
     function, tuples = "max_unpool3d", 3
 
@@ -93,19 +129,31 @@ class _AvgPoolNd(_Pool):
 
 
 class AvgPool1d(_AvgPoolNd):
-    """The mean of each window of (N, C, L) or (C, L)."""
+    """The mean of each window of (N, C, L) or (C, L).
+
+    >>> AvgPool1d(2)(tensor([[1., 3., 10., 20., 0.]]))  # the last entry fills no window
+    tensor([[ 2., 15.]])
+    """
 
     function, tuples = "avg_pool1d", 1
 
 
 class AvgPool2d(_AvgPoolNd):
-    """The mean of each window of (N, C, H, W) or (C, H, W). divisor_override: divide by this instead of the number of entries."""
+    """The mean of each window of (N, C, H, W) or (C, H, W). divisor_override: divide by this instead of the number of entries.
+
+    >>> AvgPool2d(2)(tensor([[[1., 2., 0., 0.], [3., 4., 0., 8.]]]))
+    tensor([[[2.5000, 2.0000]]])
+    """
 
     function, settings = "avg_pool2d", {**_AvgPoolNd.settings, "divisor_override": None}
 
 
 class AvgPool3d(_AvgPoolNd):
-    """The mean of each window of (N, C, D, H, W) or (C, D, H, W)."""
+    """The mean of each window of (N, C, D, H, W) or (C, D, H, W).
+
+    >>> AvgPool3d(2)(ones(1, 3, 4, 6, 8)).shape
+    torch.Size([1, 3, 2, 3, 4])
+    """
 
     function, settings = "avg_pool3d", {**_AvgPoolNd.settings, "divisor_override": None}
 
@@ -115,19 +163,31 @@ class _LPPoolNd(Configured):
 
 
 class LPPool1d(_LPPoolNd):
-    """The p-norm of each window of (N, C, L) or (C, L)."""
+    """The p-norm of each window of (N, C, L) or (C, L).
+
+    >>> LPPool1d(2, kernel_size=2)(tensor([[3., 4., 6., 8.]]))  # sqrt(3**2 + 4**2)
+    tensor([[ 5., 10.]])
+    """
 
     function = "lp_pool1d"
 
 
 class LPPool2d(_LPPoolNd):
-    """The p-norm of each window of (N, C, H, W) or (C, H, W)."""
+    """The p-norm of each window of (N, C, H, W) or (C, H, W).
+
+    >>> LPPool2d(1, kernel_size=2)(tensor([[[1., 2., 0., 0.], [3., 4., 0., 8.]]]))  # of exponent 1: the sums
+    tensor([[[10.,  8.]]])
+    """
 
     function = "lp_pool2d"
 
 
 class LPPool3d(_LPPoolNd):
-    """The p-norm of each window of (N, C, D, H, W) or (C, D, H, W)."""
+    """The p-norm of each window of (N, C, D, H, W) or (C, D, H, W).
+
+    >>> LPPool3d(2, kernel_size=2)(ones(1, 3, 4, 6, 8)).shape
+    torch.Size([1, 3, 2, 3, 4])
+    """
 
     function = "lp_pool3d"
 
@@ -148,37 +208,63 @@ class _AdaptiveMaxPoolNd(Configured):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The means of `output_size` windows that cover (N, C, L)."""
+    """The means of `output_size` windows that cover (N, C, L).
+
+    >>> AdaptiveAvgPool1d(2)(tensor([[1., 3., 10., 20.]]))
+    tensor([[ 2., 15.]])
+    """
 
     function = "adaptive_avg_pool1d"
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
-    """The means of so many windows that cover (N, C, H, W); None leaves a dim as it is."""
+    """The means of so many windows that cover (N, C, H, W); None leaves a dim as it is.
+
+    >>> AdaptiveAvgPool2d(1)(ones(8, 64, 7, 5)).shape  # one number for each channel, whatever the picture's size
+    torch.Size([8, 64, 1, 1])
+    >>> AdaptiveAvgPool2d((3, None))(ones(8, 64, 7, 5)).shape
+    torch.Size([8, 64, 3, 5])
+    """
 
     function = "adaptive_avg_pool2d"
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
-    """The means of so many windows that cover (N, C, D, H, W); None leaves a dim as it is."""
+    """The means of so many windows that cover (N, C, D, H, W); None leaves a dim as it is.
+
+    >>> AdaptiveAvgPool3d((1, 2, None))(ones(8, 64, 7, 6, 5)).shape
+    torch.Size([8, 64, 1, 2, 5])
+    """
 
     function = "adaptive_avg_pool3d"
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The largest entries of `output_size` windows that cover (N, C, L)."""
+    """The largest entries of `output_size` windows that cover (N, C, L).
+
+    >>> AdaptiveMaxPool1d(2)(tensor([[1., 3., 10., 20.]]))
+    tensor([[ 3., 20.]])
+    """
 
     function = "adaptive_max_pool1d"
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
-    """The largest entries of so many windows that cover (N, C, H, W); None leaves a dim as it is."""
+    """The largest entries of so many windows that cover (N, C, H, W); None leaves a dim as it is.
+
+    >>> AdaptiveMaxPool2d(1)(ones(8, 64, 7, 5)).shape
+    torch.Size([8, 64, 1, 1])
+    """
 
     function = "adaptive_max_pool2d"
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
-    """The largest entries of so many windows that cover (N, C, D, H, W); None leaves a dim as it is."""
+    """The largest entries of so many windows that cover (N, C, D, H, W); None leaves a dim as it is.
+
+    >>> AdaptiveMaxPool3d((1, 2, None))(ones(8, 64, 7, 6, 5)).shape
+    torch.Size([8, 64, 1, 2, 5])
+    """
 
     function = "adaptive_max_pool3d"
 
@@ -214,12 +300,22 @@ class _FractionalMaxPool(Module):
 
 
 class FractionalMaxPool2d(_FractionalMaxPool):
-    """The largest entries of windows at random places of (N, C, H, W). Source: Graham 2014."""
+    """The largest entries of windows at random places of (N, C, H, W). Source: Graham 2014.
+
+    >>> FractionalMaxPool2d(2, output_size=3)(ones(1, 8, 5, 5)).shape
+    torch.Size([1, 8, 3, 3])
+    >>> FractionalMaxPool2d(2, output_ratio=0.7)(ones(1, 8, 10, 10)).shape
+    torch.Size([1, 8, 7, 7])
+    """
 
     n = 2
 
 
 class FractionalMaxPool3d(_FractionalMaxPool):
-    """The largest entries of windows at random places of (N, C, D, H, W). Source: Graham 2014."""
+    """The largest entries of windows at random places of (N, C, D, H, W). Source: Graham 2014.
+
+    >>> FractionalMaxPool3d(2, output_size=3)(ones(1, 8, 5, 5, 5)).shape
+    torch.Size([1, 8, 3, 3, 3])
+    """
 
     n = 3

@@ -11,7 +11,15 @@ from autolab.nn.modules.module import Module
 
 
 class Upsample(Module):
-    """A signal, picture or volume in another size. mode: "nearest", "linear", "bilinear", "bicubic" or "trilinear"."""
+    """A signal, picture or volume in another size. mode: "nearest", "linear", "bilinear", "bicubic" or "trilinear".
+
+    Shapes: (N, C, L), (N, C, H, W) or (N, C, D, H, W); the result has other lengths in the dims after C.
+
+    >>> Upsample(scale_factor=2)(tensor([[[1., 2.]]]))
+    tensor([[[1., 1., 2., 2.]]])
+    >>> Upsample(size=3, mode="linear", align_corners=True)(tensor([[[1., 2.]]]))
+    tensor([[[1.0000, 1.5000, 2.0000]]])
+    """
 
     def __init__(
         self, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None,
@@ -63,19 +71,33 @@ class UpsamplingBilinear2d(Upsample):
 
 
 class PixelShuffle(Configured):
-    """Channels become places: (N, C * r * r, H, W) becomes (N, C, H * r, W * r). Source: Shi et al. 2016."""
+    """Channels become places: (N, C * r * r, H, W) becomes (N, C, H * r, W * r). Source: Shi et al. 2016.
+
+    >>> PixelShuffle(2)(ones(1, 12, 5, 5)).shape
+    torch.Size([1, 3, 10, 10])
+    """
 
     function, settings = "pixel_shuffle", {"upscale_factor": REQUIRED}
 
 
 class PixelUnshuffle(Configured):
-    """Places become channels: (N, C, H * r, W * r) becomes (N, C * r * r, H, W)."""
+    """Places become channels: (N, C, H * r, W * r) becomes (N, C * r * r, H, W).
+
+    >>> PixelUnshuffle(2)(ones(1, 3, 10, 10)).shape
+    torch.Size([1, 12, 5, 5])
+    """
 
     function, settings = "pixel_unshuffle", {"downscale_factor": REQUIRED}
 
 
 class ChannelShuffle(Configured):
-    """The channels of `groups` groups, dealt out in turn. Source: Zhang et al. 2018."""
+    """The channels of `groups` groups, dealt out in turn. Source: Zhang et al. 2018.
+
+    Shapes: (N, C, ...) with C divisible by groups; the result is like the input.
+
+    >>> ChannelShuffle(2)(arange(6).reshape(1, 6, 1, 1)).flatten()  # (0, 1, 2) and (3, 4, 5)
+    tensor([0, 3, 1, 4, 2, 5])
+    """
 
     function, settings = "channel_shuffle", {"groups": REQUIRED}
 
@@ -84,12 +106,27 @@ _WINDOWS = {"kernel_size": REQUIRED, "dilation": 1, "padding": 0, "stride": 1}
 
 
 class Unfold(Configured):
-    """Each window as a column: (N, C, H, W) becomes (N, C * K * K, windows)."""
+    """Each window as a column: (N, C, H, W) becomes (N, C * K * K, windows).
+
+    >>> Unfold(2)(tensor([[[[1., 2., 3.], [4., 5., 6.]]]]))  # two windows
+    tensor([[[1., 2.],
+             [2., 3.],
+             [4., 5.],
+             [5., 6.]]])
+    """
 
     function, settings = "unfold", _WINDOWS
 
 
 class Fold(Configured):
-    """The transpose of `Unfold`: columns added up at the places where their windows stood."""
+    """The transpose of `Unfold`: columns added up at the places where their windows stood.
+
+    Shapes: (N, C * K * K, windows) -> (N, C, H, W), or without N. output_size: (H, W).
+
+    >>> Fold(output_size=3, kernel_size=2)(ones(1, 4, 4))  # the middle lies in all four windows
+    tensor([[[[1., 2., 1.],
+              [2., 4., 2.],
+              [1., 2., 1.]]]])
+    """
 
     function, settings = "fold", {"output_size": REQUIRED, **_WINDOWS}

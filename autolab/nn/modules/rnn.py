@@ -104,6 +104,9 @@ class RNNBase(Module):
 
     For layer k: weight_ih_lk (gates * hidden, inputs), weight_hh_lk (gates * hidden, hidden), bias_ih_lk, bias_hh_lk; with _reverse for
     the other direction; weight_hr_lk (proj_size, hidden) for LSTMs that project their state.
+
+    >>> [(name, list(p.shape)) for name, p in nn.LSTM(3, 5).named_parameters()]  # 4 gates of 5 units
+    [('weight_ih_l0', [20, 3]), ('weight_hh_l0', [20, 5]), ('bias_ih_l0', [20]), ('bias_hh_l0', [20])]
     """
 
     def __init__(
@@ -297,6 +300,11 @@ class RNN(RNNBase):
     """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu with nonlinearity="relu". Source: Elman 1990.
 
     RNN(input_size, hidden_size, num_layers=1, nonlinearity="tanh", bias=True, batch_first=False, dropout=0.0, bidirectional=False)
+    Shapes: input (L, N, inputs), with batch_first (N, L, inputs), without a batch (L, inputs); state (layers * directions, N, hidden).
+
+    >>> out, h = nn.RNN(3, 5)(ones(7, 2, 3))  # seven steps of two sequences
+    >>> out.shape, h.shape, bool((out[-1] == h[0]).all())
+    (torch.Size([7, 2, 5]), torch.Size([1, 2, 5]), True)
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -315,6 +323,12 @@ class LSTM(RNNBase):
     """Long short-term memory: gates (i, f, g, o), c' = f * c + i * g, h' = o * tanh(c'). Its state is the pair (h, c).
 
     LSTM(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False, proj_size=0)
+    Shapes: input (L, N, inputs), with batch_first (N, L, inputs), without a batch (L, inputs); h and c (layers * directions, N, hidden).
+    Source: Hochreiter and Schmidhuber 1997, Gers et al. 1999.
+
+    >>> out, (h, c) = nn.LSTM(3, 5, num_layers=2, bidirectional=True)(ones(7, 2, 3))  # seven steps of two sequences
+    >>> out.shape, h.shape, c.shape
+    (torch.Size([7, 2, 10]), torch.Size([4, 2, 5]), torch.Size([4, 2, 5]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -325,6 +339,12 @@ class GRU(RNNBase):
     """Gated recurrent units: gates (r, z, n), n = tanh(x_n + r * h_n), h' = (1 - z) * n + z * h.
 
     GRU(input_size, hidden_size, num_layers=1, bias=True, batch_first=False, dropout=0.0, bidirectional=False)
+    Shapes: input (L, N, inputs), with batch_first (N, L, inputs), without a batch (L, inputs); state (layers * directions, N, hidden).
+    Source: Cho et al. 2014.
+
+    >>> out, h = nn.GRU(3, 5, batch_first=True)(ones(2, 7, 3))  # two sequences of seven steps
+    >>> out.shape, h.shape
+    (torch.Size([2, 7, 5]), torch.Size([1, 2, 5]))
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -336,7 +356,13 @@ class GRU(RNNBase):
 
 
 class RNNCellBase(Module):
-    """What the cells share: weight_ih, weight_hh, bias_ih, bias_hh, uniform within 1 / sqrt(hidden_size)."""
+    """What the cells share: weight_ih, weight_hh, bias_ih, bias_hh, uniform within 1 / sqrt(hidden_size).
+
+    Shapes: weight_ih (gates * hidden, inputs), weight_hh (gates * hidden, hidden), biases (gates * hidden,).
+
+    >>> [(name, list(p.shape)) for name, p in nn.GRUCell(3, 5).named_parameters()]  # 3 gates of 5 units
+    [('weight_ih', [15, 3]), ('weight_hh', [15, 5]), ('bias_ih', [15]), ('bias_hh', [15])]
+    """
 
     mode = ""
     bias_ih: Any
@@ -390,7 +416,14 @@ class RNNCellBase(Module):
 
 
 class RNNCell(RNNCellBase):
-    """One step of `RNN`. Shapes: input (N, inputs) or (inputs,), state (N, hidden) or (hidden,)."""
+    """One step of `RNN`. Shapes: input (N, inputs) or (inputs,), state (N, hidden) or (hidden,).
+
+    >>> cell, h = nn.RNNCell(3, 5), zeros(2, 5)
+    >>> for x in ones(7, 2, 3):
+    ...     h = cell(x, h)
+    >>> h.shape
+    torch.Size([2, 5])
+    """
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", device: Any = None, dtype: Any = None
@@ -406,7 +439,12 @@ class RNNCell(RNNCellBase):
 
 
 class LSTMCell(RNNCellBase):
-    """One step of `LSTM`. Its state is the pair (h, c)."""
+    """One step of `LSTM`. Its state is the pair (h, c), each of shape (N, hidden) or (hidden,).
+
+    >>> h, c = nn.LSTMCell(3, 5)(ones(2, 3))  # from a state of zeros
+    >>> h.shape, c.shape
+    (torch.Size([2, 5]), torch.Size([2, 5]))
+    """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
@@ -417,7 +455,11 @@ class LSTMCell(RNNCellBase):
 
 
 class GRUCell(RNNCellBase):
-    """One step of `GRU`."""
+    """One step of `GRU`. Shapes: input (N, inputs) or (inputs,), state (N, hidden) or (hidden,).
+
+    >>> nn.GRUCell(3, 5)(ones(2, 3)).shape  # from a state of zeros
+    torch.Size([2, 5])
+    """
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)

@@ -68,6 +68,12 @@ class Embedding(_Table):
     """A table of vectors looked up by integers. Shapes: weight (num_embeddings, embedding_dim), input (*), result (*, embedding_dim).
 
     padding_idx: a row that is zero at first and gets no gradient. max_norm: longer rows are shortened, in place, when looked up.
+
+    >>> table = Embedding(10, 3, padding_idx=0)
+    >>> table(tensor([[1, 2, 0, 0]])).shape
+    torch.Size([1, 4, 3])
+    >>> table(tensor([0]))
+    tensor([[0., 0., 0.]], grad_fn=<EmbeddingBackward0>)
     """
 
     def __init__(
@@ -86,7 +92,12 @@ class Embedding(_Table):
 
 
 class EmbeddingBag(_Table):
-    """Sums, means or maxima of vectors looked up together. Shapes: input (bags, length), or (all,) with offsets (bags,)."""
+    """Sums, means or maxima of vectors looked up together. Shapes: input (bags, length), or (all,) with offsets (bags,).
+
+    >>> bags = EmbeddingBag(10, 3, mode="sum")
+    >>> bags(tensor([1, 2, 4, 5, 4]), offsets=tensor([0, 2])).shape  # the bags (1, 2) and (4, 5, 4)
+    torch.Size([2, 3])
+    """
 
     def __init__(
         self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,

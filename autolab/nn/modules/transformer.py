@@ -77,6 +77,10 @@ class TransformerEncoderLayer(_Layer):
 
     Shapes: (L, N, d_model), with batch_first (N, L, d_model), without a batch (L, d_model). norm_first: normalise before each part
     instead of after it.
+
+    >>> layer = nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16)
+    >>> layer(ones(5, 2, 8)).shape  # five words in each of two sentences
+    torch.Size([5, 2, 8])
     """
 
     def __init__(
@@ -105,7 +109,14 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    """Attention to itself, attention to what the encoder made (`memory`), then two linear maps; each as in the encoder's layer."""
+    """Attention to itself, attention to what the encoder made (`memory`), then two linear maps; each as in the encoder's layer.
+
+    Shapes: tgt (T, N, d_model), memory (S, N, d_model), result like tgt; with batch_first N stands first.
+
+    >>> layer = nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
+    >>> layer(tgt=ones(3, 2, 8), memory=ones(5, 2, 8)).shape
+    torch.Size([3, 2, 8])
+    """
 
     def __init__(
         self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1, activation: Any = F.relu,
@@ -145,6 +156,11 @@ class TransformerEncoder(Module):
     """num_layers copies of an encoder layer, one after another, and a norm at the end if there is one.
 
     enable_nested_tensor and mask_check are accepted and mean nothing: there are no nested tensors.
+    Shapes: (L, N, d_model), with batch_first (N, L, d_model), without a batch (L, d_model).
+
+    >>> layer = nn.TransformerEncoderLayer(d_model=8, nhead=2, dim_feedforward=16, batch_first=True)
+    >>> nn.TransformerEncoder(layer, num_layers=3)(ones(2, 5, 8)).shape
+    torch.Size([2, 5, 8])
     """
 
     def __init__(
@@ -168,7 +184,14 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    """num_layers copies of a decoder layer, one after another, and a norm at the end if there is one."""
+    """num_layers copies of a decoder layer, one after another, and a norm at the end if there is one.
+
+    Shapes: tgt (T, N, d_model), memory (S, N, d_model), result like tgt; with batch_first N stands first.
+
+    >>> layer = nn.TransformerDecoderLayer(d_model=8, nhead=2, dim_feedforward=16)
+    >>> nn.TransformerDecoder(layer, num_layers=2)(tgt=ones(3, 2, 8), memory=ones(5, 2, 8)).shape
+    torch.Size([3, 2, 8])
+    """
 
     def __init__(self, decoder_layer: TransformerDecoderLayer, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -195,6 +218,14 @@ class Transformer(Module):
     """An encoder of the source and a decoder of the target that looks at it. Matrices start as `init.xavier_uniform_`.
 
     Shapes: src (S, N, d_model), tgt (T, N, d_model), result like tgt; with batch_first N stands first.
+
+    >>> net = nn.Transformer(d_model=8, nhead=2, num_encoder_layers=1, num_decoder_layers=1, dim_feedforward=16)
+    >>> net(ones(5, 2, 8), ones(3, 2, 8)).shape
+    torch.Size([3, 2, 8])
+    >>> nn.Transformer.generate_square_subsequent_mask(3)  # step i looks at steps up to i
+    tensor([[0., -inf, -inf],
+            [0., 0., -inf],
+            [0., 0., 0.]])
     """
 
     def __init__(

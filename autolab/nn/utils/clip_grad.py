@@ -23,7 +23,11 @@ def _list(tensors: Any) -> list[Tensor]:
 def get_total_norm(
     tensors: Tensor | Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
-    """The p-norm of all tensors as one vector, of shape (). error_if_nonfinite: raise RuntimeError if it is infinite or nan."""
+    """The p-norm of all tensors as one vector, of shape (). error_if_nonfinite: raise RuntimeError if it is infinite or nan.
+
+    >>> get_total_norm([tensor([3., 0.]), tensor([[4.]])])
+    tensor(5.)
+    """
     found = _list(tensors)
     if not found:
         return tensor(0.0)
@@ -38,7 +42,14 @@ def get_total_norm(
 
 
 def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
-    """Scale all gradients, in place, by max_norm / total_norm if that is below 1."""
+    """Scale all gradients, in place, by max_norm / total_norm if that is below 1.
+
+    >>> p = torch.zeros(2, requires_grad=True)
+    >>> p.grad = tensor([3., 4.])
+    >>> clip_grads_with_norm_([p], max_norm=1.0, total_norm=tensor(10.))
+    >>> p.grad
+    tensor([0.3000, 0.4000])
+    """
     with recording(False):
         scale = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
         for p in _list(parameters):
@@ -53,6 +64,11 @@ def clip_grad_norm_(
     """Scale all gradients, in place, so that as one vector they are at most max_norm long. Returns the norm before.
 
     Source: Pascanu, Mikolov and Bengio 2013. foreach is accepted and means nothing.
+
+    >>> p = torch.zeros(2, requires_grad=True)
+    >>> p.grad = tensor([3., 4.])
+    >>> clip_grad_norm_([p], max_norm=1.0), p.grad  # 5 long before, 1 after
+    (tensor(5.), tensor([0.6000, 0.8000]))
     """
     found = _list(parameters)
     if isinstance(parameters, types.GeneratorType) and not found:
@@ -71,7 +87,14 @@ def clip_grad_norm(*args: Any, **kwargs: Any) -> Tensor:
 
 
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None) -> None:
-    """Clamp each entry of each gradient, in place, to [-clip_value, clip_value]."""
+    """Clamp each entry of each gradient, in place, to [-clip_value, clip_value].
+
+    >>> p = torch.zeros(2, requires_grad=True)
+    >>> p.grad = tensor([3., -0.5])
+    >>> clip_grad_value_([p], 1.0)
+    >>> p.grad
+    tensor([ 1.0000, -0.5000])
+    """
     with recording(False):
         for p in _list(parameters):
             if p.grad is not None:

@@ -59,7 +59,12 @@ class _OldNames:
 
 
 def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
-    """A weight as length (original0) times direction (original1), along dim or, with None, as a whole. Salimans and Kingma 2016."""
+    """A weight as length (original0) times direction (original1), along dim or, with None, as a whole. Salimans and Kingma 2016.
+
+    >>> layer = weight_norm(torch.nn.Linear(3, 2))
+    >>> layer.parametrizations.weight.original0.shape, layer.parametrizations.weight.original1.shape
+    (torch.Size([2, 1]), torch.Size([2, 3]))
+    """
     parametrize.register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
     module._register_load_state_dict_pre_hook(_OldNames(name))
     return module
@@ -106,7 +111,12 @@ class _SpectralNorm(Module):
 
 
 def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> Any:
-    """A weight over its largest singular value, found by the power method, a few steps at each use. Source: Miyato et al. 2018."""
+    """A weight over its largest singular value, found by the power method, a few steps at each use. Source: Miyato et al. 2018.
+
+    >>> layer = spectral_norm(torch.nn.Linear(3, 2), n_power_iterations=50)
+    >>> torch.linalg.svdvals(layer.weight)[0].isclose(tensor(1.), atol=1e-3)
+    tensor(True)
+    """
     weight = _weight_of(module, name)
     part = _SpectralNorm(weight, n_power_iterations, default_dim(module) if dim is None else dim, eps)
     return parametrize.register_parametrization(module, name, part)
@@ -187,6 +197,10 @@ def orthogonal(module: Any, name: str = "weight", orthogonal_map: str | None = N
     """A weight with orthonormal columns (or rows, if there are fewer).
 
     orthogonal_map: "matrix_exp" (for square ones by default), "cayley" or "householder". use_trivialization: relative to a base.
+
+    >>> weight = orthogonal(torch.nn.Linear(3, 5)).weight
+    >>> torch.allclose(weight.T @ weight, torch.eye(3), atol=1e-5)
+    True
     """
     weight = _weight_of(module, name)
     if weight.ndim < 2:

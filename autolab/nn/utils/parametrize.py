@@ -24,7 +24,19 @@ _cache: dict[tuple[int, str], Any] = {}
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Within the block, compute each parametrized tensor once."""
+    """Within the block, compute each parametrized tensor once.
+
+    >>> class Counted(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         print("computed")
+    ...         return x
+    >>> layer = register_parametrization(torch.nn.Linear(3, 2), "weight", Counted(), unsafe=True)
+    >>> with cached():
+    ...     same = layer.weight is layer.weight
+    computed
+    >>> same
+    True
+    """
     global _depth
     _depth += 1
     try:
@@ -55,7 +67,16 @@ _INVERSE = (
 
 
 class ParametrizationList(ModuleList):
-    """The parametrizations of one tensor, in the order in which they are applied, and the tensor `original` (or original0, ...)."""
+    """The parametrizations of one tensor, in the order in which they are applied, and the tensor `original` (or original0, ...).
+
+    >>> class Positive(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return x.exp()
+    >>> layer = register_parametrization(torch.nn.Linear(3, 2), "weight", Positive())
+    >>> parts = layer.parametrizations.weight
+    >>> type(parts).__name__, len(parts), bool((parts() == parts.original.exp()).all())
+    ('ParametrizationList', 1, True)
+    """
 
     unsafe: bool
 
@@ -177,6 +198,15 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Mod
 
     Its `right_inverse`, if there is one, says what is kept so that the tensor begins as it is; it may return several tensors.
     Raises ValueError if dtype or shape would change (unless unsafe), or there is no such tensor.
+
+    >>> class Symmetric(torch.nn.Module):
+    ...     def forward(self, x):
+    ...         return x.triu() + x.triu(1).T
+    >>> layer = register_parametrization(torch.nn.Linear(3, 3), "weight", Symmetric())
+    >>> bool((layer.weight == layer.weight.T).all())
+    True
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'parametrizations.weight.original']
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
@@ -209,7 +239,12 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Mod
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
-    """Whether the module, or that tensor of it, is parametrized."""
+    """Whether the module, or that tensor of it, is parametrized.
+
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(3, 2))
+    >>> is_parametrized(layer), is_parametrized(layer, "bias")
+    (True, False)
+    """
     parts = getattr(module, "parametrizations", None)
     if not isinstance(parts, ModuleDict):
         return False
@@ -217,7 +252,13 @@ def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: bool = True) -> Any:
-    """Make the tensor an ordinary one again, with its parametrized value, or with leave_parametrized=False the original's."""
+    """Make the tensor an ordinary one again, with its parametrized value, or with leave_parametrized=False the original's.
+
+    >>> layer = torch.nn.utils.parametrizations.orthogonal(torch.nn.Linear(3, 3))
+    >>> layer = remove_parametrizations(layer, "weight")  # the orthogonal matrix stays
+    >>> [name for name, _ in layer.named_parameters()], torch.allclose(layer.weight @ layer.weight.T, torch.eye(3), atol=1e-5)
+    (['bias', 'weight'], True)
+    """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     parts = module.parametrizations[tensor_name]
@@ -242,12 +283,23 @@ def remove_parametrizations(module: Any, tensor_name: str, leave_parametrized: b
 
 
 def type_before_parametrizations(module: Any) -> type:
-    """The class that the module was made with."""
+    """The class that the module was made with.
+
+    >>> layer = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(3, 2))
+    >>> type(layer).__name__, type_before_parametrizations(layer).__name__
+    ('ParametrizedLinear', 'Linear')
+    """
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
 
 
 def transfer_parametrizations_and_params(from_module: Any, to_module: Any, tensor_name: str | None = None) -> Any:
-    """Put the parametrizations of one module, or of one tensor of it, on another module, with the same originals."""
+    """Put the parametrizations of one module, or of one tensor of it, on another module, with the same originals.
+
+    >>> old = torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(3, 2))
+    >>> new = transfer_parametrizations_and_params(old, torch.nn.Linear(3, 2))
+    >>> bool((new.weight == old.weight).all())
+    True
+    """
     if not is_parametrized(from_module):
         return to_module
     for name in list(from_module.parametrizations) if tensor_name is None else [tensor_name]:

@@ -40,7 +40,14 @@ def _hooks(module: Any, name: str) -> list[tuple[int, BasePruningMethod]]:
 
 
 class BasePruningMethod(ABC):
-    """A rule for masks. A subclass says its PRUNING_TYPE ("unstructured", "structured" or "global") and defines compute_mask."""
+    """A rule for masks. A subclass says its PRUNING_TYPE ("unstructured", "structured" or "global") and defines compute_mask.
+
+    >>> class Negative(BasePruningMethod):
+    ...     def compute_mask(self, t, default_mask):
+    ...         return default_mask * (t >= 0)
+    >>> Negative().prune(tensor([-1., 2., -3.]))
+    tensor([-0., 2., -0.])
+    """
 
     _tensor_name: str
     PRUNING_TYPE = "unstructured"
@@ -101,7 +108,13 @@ class BasePruningMethod(ABC):
 
 
 class PruningContainer(BasePruningMethod):
-    """Several rules on one tensor: each acts on what those before it left."""
+    """Several rules on one tensor: each acts on what those before it left.
+
+    >>> layer = torch.nn.Linear(10, 10)
+    >>> layer = l1_unstructured(l1_unstructured(layer, "weight", amount=0.5), "weight", amount=0.5)
+    >>> layer.weight_mask.sum()  # half, and half of that
+    tensor(25.)
+    """
 
     def __init__(self, *methods: Any) -> None:
         self._pruning_methods: tuple[Any, ...] = ()
@@ -148,7 +161,11 @@ class PruningContainer(BasePruningMethod):
 
 
 class Identity(BasePruningMethod):
-    """A mask of ones."""
+    """A mask of ones: nothing is pruned.
+
+    >>> Identity().prune(tensor([-1., 2., -3.]))
+    tensor([-1.,  2., -3.])
+    """
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         """The mask that is there."""
@@ -172,14 +189,22 @@ class _Amount(BasePruningMethod):
 
 
 class RandomUnstructured(_Amount):
-    """Any entries: a part of them (float), or so many (int)."""
+    """Any entries: a part of them (float), or so many (int).
+
+    >>> RandomUnstructured(0.5).prune(ones(10)).sum()
+    tensor(5.)
+    """
 
     def _scores(self, t: Any) -> Any:
         return rand_like(t)
 
 
 class L1Unstructured(_Amount):
-    """The entries nearest to zero."""
+    """The entries nearest to zero: a part of them (float), or so many (int).
+
+    >>> L1Unstructured(2).prune(tensor([-1., 2., -3., 4.]))
+    tensor([-0.,  0., -3.,  4.])
+    """
 
     def _scores(self, t: Any) -> Any:
         return t.abs()
@@ -214,14 +239,26 @@ class _Channels(BasePruningMethod):
 
 
 class RandomStructured(_Channels):
-    """Any channels along dim."""
+    """Any channels along dim: a part of them (float), or so many (int).
+
+    >>> RandomStructured(1, dim=1).prune(ones(2, 3)).sum(dim=1)
+    tensor([2., 2.])
+    """
 
     def _scores(self, t: Any) -> Any:
         return rand(t.shape[self.dim])
 
 
 class LnStructured(_Channels):
-    """The channels along dim with the smallest n-norm."""
+    """The channels along dim with the smallest n-norm.
+
+    amount: a part of them (float), or so many (int). Raises ValueError below two dims.
+
+    >>> LnStructured(1, n=2, dim=0).prune(tensor([[1., 2.], [3., 0.], [0., 1.]]))
+    tensor([[1., 2.],
+            [3., 0.],
+            [0., 0.]])
+    """
 
     def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
         super().__init__(amount, dim)
@@ -232,7 +269,11 @@ class LnStructured(_Channels):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Keeps the entries where a mask that you give is 1."""
+    """Keeps the entries where a mask that you give is 1.
+
+    >>> CustomFromMask(tensor([1, 0, 1])).prune(tensor([-1., 2., -3.]))
+    tensor([-1.,  0., -3.])
+    """
 
     PRUNING_TYPE = "global"
 
@@ -250,43 +291,83 @@ class CustomFromMask(BasePruningMethod):
 
 
 def identity(module: Any, name: str) -> Any:
-    """Prune nothing, but as if."""
+    """Prune nothing, but as if: the parameter and its mask of ones stand where those of a pruned one do. Returns the module.
+
+    >>> layer = identity(torch.nn.Linear(2, 1), "bias")
+    >>> layer.bias_mask, is_pruned(layer)
+    (tensor([1.]), True)
+    """
     Identity.apply(module, name)
     return module
 
 
 def random_unstructured(module: Any, name: str, amount: Any) -> Any:
-    """Set any entries to zero: a part of them (float), or so many (int)."""
+    """Set any entries to zero: a part of them (float), or so many (int). Returns the module.
+
+    >>> layer = random_unstructured(torch.nn.Linear(5, 2), "weight", amount=0.3)
+    >>> layer.weight_mask.sum()
+    tensor(7.)
+    """
     RandomUnstructured.apply(module, name, amount)
     return module
 
 
 def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
-    """Set the entries nearest to zero (or with the lowest scores) to zero."""
+    """Set the entries nearest to zero (or with the lowest scores) to zero: a part of them, or so many. Returns the module.
+
+    >>> layer = torch.nn.Linear(4, 1)
+    >>> layer.weight.data = tensor([[-1., 2., -3., 4.]])
+    >>> l1_unstructured(layer, "weight", amount=0.5).weight.data
+    tensor([[-0.,  0., -3.,  4.]])
+    """
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
 
 def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
-    """Set any channels along dim to zero."""
+    """Set any channels along dim to zero: a part of them (float), or so many (int). Returns the module.
+
+    >>> layer = random_structured(torch.nn.Linear(4, 3), "weight", amount=1, dim=0)
+    >>> layer.weight_mask.sum(dim=1).sort().values
+    tensor([0., 4., 4.])
+    """
     RandomStructured.apply(module, name, amount, dim)
     return module
 
 
 def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int, importance_scores: Any = None) -> Any:
-    """Set the channels along dim with the smallest n-norm to zero."""
+    """Set the channels along dim with the smallest n-norm to zero: a part of them, or so many. Returns the module.
+
+    >>> layer = torch.nn.Linear(2, 2)
+    >>> layer.weight.data = tensor([[1., 2.], [3., 0.]])
+    >>> ln_structured(layer, "weight", amount=1, n=1, dim=1).weight.data  # columns with the sums 4 and 2
+    tensor([[1., 0.],
+            [3., 0.]])
+    """
     LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
     return module
 
 
 def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
-    """Set to zero what a mask says."""
+    """Set to zero what a mask of the parameter's shape says. Returns the module.
+
+    >>> layer = custom_from_mask(torch.nn.Linear(3, 1), "weight", tensor([[1, 0, 1]]))
+    >>> layer.weight == layer.weight_orig * tensor([[1, 0, 1]])
+    tensor([[True, True, True]])
+    """
     CustomFromMask.apply(module, name, mask)
     return module
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None, **kwargs: Any) -> None:
-    """Prune several (module, name) together, so that those with the lowest scores of all are set to zero."""
+    """Prune several (module, name) together, so that those with the lowest scores of all are set to zero.
+
+    >>> small, large = torch.nn.Linear(4, 1), torch.nn.Linear(4, 1)
+    >>> small.weight.data, large.weight.data = tensor([[1., 2., 3., 4.]]), tensor([[10., 20., 30., 40.]])
+    >>> global_unstructured([(small, "weight"), (large, "weight")], L1Unstructured, amount=0.5)
+    >>> small.weight.data, large.weight.data
+    (tensor([[0., 0., 0., 0.]]), tensor([[10., 20., 30., 40.]]))
+    """
     pairs, scores = list(parameters), importance_scores or {}
     if not isinstance(scores, dict):
         raise TypeError("global_unstructured(): importance_scores must be of type dict")
@@ -308,7 +389,12 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
 
 
 def remove(module: Any, name: str) -> Any:
-    """Make the pruned values those of an ordinary parameter. Raises ValueError if it is not pruned."""
+    """Make the pruned values those of an ordinary parameter. Raises ValueError if it is not pruned.
+
+    >>> layer = remove(l1_unstructured(torch.nn.Linear(4, 1), "weight", amount=2), "weight")
+    >>> layer.weight.count_nonzero(), is_pruned(layer)
+    (tensor(2), False)
+    """
     for key, hook in _hooks(module, name):
         hook.remove(module)
         del module._forward_pre_hooks[key]
@@ -317,5 +403,10 @@ def remove(module: Any, name: str) -> Any:
 
 
 def is_pruned(module: Any) -> bool:
-    """Whether any parameter in the module is pruned."""
+    """Whether any parameter in the module is pruned.
+
+    >>> net = torch.nn.Sequential(torch.nn.Linear(2, 1))
+    >>> is_pruned(net), is_pruned(identity(net[0], "bias"))
+    (False, True)
+    """
     return any(isinstance(hook, BasePruningMethod) for m in module.modules() for hook in m._forward_pre_hooks.values())

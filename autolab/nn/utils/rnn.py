@@ -30,6 +30,10 @@ class PackedSequence(_Packed):
 
     data: (all entries, *). batch_sizes: how many sequences reach step t, int64 of shape (steps,). sorted_indices: where each stood
     before sorting, unsorted_indices: the way back; both None if they came sorted. Made by `pack_padded_sequence`.
+
+    >>> packed = pack_sequence([tensor([1, 2, 3]), tensor([4, 5])])
+    >>> packed.data, packed.batch_sizes
+    (tensor([1, 4, 2, 5, 3]), tensor([2, 2, 1]))
     """
 
     __slots__ = ()
@@ -62,7 +66,14 @@ class PackedSequence(_Packed):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The permutation that undoes one."""
+    """The permutation that undoes one.
+
+    Shapes: (n,) int64; None gives None.
+
+    >>> p = tensor([2, 0, 1])
+    >>> invert_permutation(p), tensor([7, 8, 9])[p][invert_permutation(p)]
+    (tensor([1, 2, 0]), tensor([7, 8, 9]))
+    """
     return None if permutation is None else permutation.argsort()
 
 
@@ -75,6 +86,10 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
     """Leave out the padding of (T, N, *), or (N, T, *) with batch_first. enforce_sorted=False: in any order of length.
 
     Raises RuntimeError for lengths that are not sorted (unless told), not positive, or not one for each sequence.
+
+    >>> padded = tensor([[1, 2, 3], [4, 5, 0]])
+    >>> pack_padded_sequence(padded, tensor([3, 2]), batch_first=True).data  # step by step
+    tensor([1, 4, 2, 5, 3])
     """
     lengths = as_tensor(lengths, dtype=dtypes.int64) if not isinstance(lengths, Tensor) else lengths.to(dtypes.int64)
     order = None
@@ -104,7 +119,13 @@ def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False,
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The padded sequences, (T, N, *) or (N, T, *) with batch_first, and their lengths. total_length: pad to at least this."""
+    """The padded sequences, (T, N, *) or (N, T, *) with batch_first, and their lengths. total_length: pad to at least this.
+
+    >>> packed = pack_sequence([tensor([1, 2, 3]), tensor([4, 5])])
+    >>> pad_packed_sequence(packed, batch_first=True, padding_value=-1)
+    (tensor([[ 1,  2,  3],
+            [ 4,  5, -1]]), tensor([3, 2]))
+    """
     sizes = sequence.batch_sizes.numpy()
     steps = len(sizes)
     if total_length is not None:
@@ -130,7 +151,12 @@ def pad_packed_sequence(
 
 
 def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right") -> Tensor:
-    """Sequences (L, *) of different lengths as one tensor (T, N, *), or (N, T, *) with batch_first."""
+    """Sequences (L, *) of different lengths as one tensor (T, N, *), or (N, T, *) with batch_first.
+
+    >>> pad_sequence([tensor([1, 2, 3]), tensor([4])], batch_first=True)
+    tensor([[1, 2, 3],
+            [4, 0, 0]])
+    """
     if not isinstance(sequences, Iterable):
         raise RuntimeError(f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}")
     if padding_side not in ("left", "right"):
@@ -150,18 +176,37 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Tensor, batch_first: bool = False) -> list[Tensor]:
-    """The sequences without their padding."""
+    """The sequences without their padding.
+
+    Shapes: (T, N, *), or (N, T, *) with batch_first, and lengths (N,); results (L, *).
+
+    >>> unpad_sequence(tensor([[1, 2, 3], [4, 0, 0]]), tensor([3, 1]), batch_first=True)
+    [tensor([1, 2, 3]), tensor([4])]
+    """
     rows = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
     return [row[:n] for row, n in zip(rows, lengths.tolist(), strict=True)]
 
 
 def pack_sequence(sequences: Any, enforce_sorted: bool = True) -> PackedSequence:
-    """Pack sequences (L, *) of different lengths."""
+    """Pack sequences (L, *) of different lengths.
+
+    Raises RuntimeError for lengths that do not fall, unless enforce_sorted=False.
+
+    >>> packed = pack_sequence([tensor([4, 5]), tensor([1, 2, 3])], enforce_sorted=False)
+    >>> packed.data, packed.sorted_indices
+    (tensor([1, 4, 2, 5, 3]), tensor([1, 0]))
+    """
     lengths = [v.shape[0] for v in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences that were packed."""
+    """The sequences that were packed.
+
+    Shapes: results (L, *), in the order in which they were before.
+
+    >>> unpack_sequence(pack_sequence([tensor([1, 2, 3]), tensor([4, 5])]))
+    [tensor([1, 2, 3]), tensor([4, 5])]
+    """
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)

@@ -37,6 +37,11 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
     """Replace a parameter by name_g, its lengths along dim (of all of it with None), and name_v, its direction.
 
     Kept for old programs: `parametrizations.weight_norm` does the same. Raises RuntimeError if it is done already.
+
+    >>> with warnings.catch_warnings(action="ignore"):  # it is deprecated
+    ...     layer = weight_norm(torch.nn.Linear(3, 2))
+    >>> [(name, list(p.shape)) for name, p in layer.named_parameters()]
+    [('bias', [2]), ('weight_g', [2, 1]), ('weight_v', [2, 3])]
     """
     warnings.warn(
         "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.", FutureWarning, stacklevel=2
@@ -58,7 +63,13 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
-    """Make the weight an ordinary parameter again. Raises ValueError if it is one."""
+    """Make the weight an ordinary parameter again. Raises ValueError if it is one.
+
+    >>> with warnings.catch_warnings(action="ignore"):  # weight_norm is deprecated
+    ...     layer = remove_weight_norm(weight_norm(torch.nn.Linear(3, 2)))
+    >>> [name for name, _ in layer.named_parameters()]
+    ['bias', 'weight']
+    """
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, WeightNorm) and hook.name == name:
             weight = hook.compute_weight(module)

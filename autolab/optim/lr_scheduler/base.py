@@ -25,6 +25,15 @@ class LRScheduler:
     Making one takes its first step, to epoch 0; with last_epoch >= 0 it goes on from there, and the groups must have an
     "initial_lr". Then call `step()` after the optimizer's steps. A learning rate that is a tensor is written to in place.
     Raises TypeError for what is not an Optimizer, KeyError if "initial_lr" is missing.
+
+    >>> class HalfwayLR(LRScheduler):
+    ...     def get_lr(self):
+    ...         return [base / 2 if self.last_epoch else base for base in self.base_lrs]
+    >>> optimizer = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = HalfwayLR(optimizer)
+    >>> optimizer.step(); scheduler.step()
+    >>> scheduler.get_last_lr(), optimizer.param_groups[0]["lr"]
+    ([0.5], 0.5)
     """
 
     _get_lr_called_within_step = False

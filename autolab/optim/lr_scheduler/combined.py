@@ -98,6 +98,13 @@ class ChainedScheduler(Several):
     """Several schedules at once: each changes the learning rate that the one before has left.
 
     Raises ValueError if there is none, or if they belong to different optimizers.
+
+    >>> optimizer = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.0)
+    >>> lr_scheduler = torch.optim.lr_scheduler
+    >>> parts = [lr_scheduler.ConstantLR(optimizer, 0.1, 2), lr_scheduler.ExponentialLR(optimizer, 0.5)]
+    >>> scheduler = ChainedScheduler(parts)
+    >>> for _ in range(4): optimizer.step(); print(round(scheduler.get_last_lr()[0], 3), end=" "); scheduler.step()
+    0.1 0.05 0.25 0.125
     """
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None) -> None:

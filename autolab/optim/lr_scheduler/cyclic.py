@@ -19,6 +19,11 @@ class CosineAnnealingLR(LRScheduler):
     """From the initial learning rate to eta_min in T_max epochs, along half a wave of the cosine; then up again.
 
     Source: Loshchilov and Hutter 2017, without restarts.
+
+    >>> optimizer = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = CosineAnnealingLR(optimizer, T_max=4)
+    >>> for _ in range(6): optimizer.step(); print(round(scheduler.get_last_lr()[0], 3), end=" "); scheduler.step()
+    1.0 0.854 0.5 0.146 0.0 0.146
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -46,6 +51,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """Half a wave of the cosine down to eta_min in T_0 epochs, again and again; each time T_mult times as long.
 
     step(epoch) may be given parts of an epoch. Source: Loshchilov and Hutter 2017. Raises ValueError for settings out of range.
+
+    >>> optimizer = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = CosineAnnealingWarmRestarts(optimizer, T_0=2, T_mult=2)
+    >>> for _ in range(7): optimizer.step(); print(round(scheduler.get_last_lr()[0], 3), end=" "); scheduler.step()
+    1.0 0.5 1.0 0.854 0.5 0.146 1.0
     """
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
@@ -116,6 +126,11 @@ class CyclicLR(MomentumCycle):
     mode: "triangular" keeps the height, "triangular2" halves it each cycle, "exp_range" takes gamma^step; or scale_fn, a function
     of the cycle or of the step (scale_mode "cycle" or "iterations"). Source: Smith 2017.
     Raises ValueError for an unknown mode, or for momentum where the optimizer has none.
+
+    >>> optimizer = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = CyclicLR(optimizer, base_lr=0.0, max_lr=1.0, step_size_up=2, cycle_momentum=False)
+    >>> for _ in range(6): optimizer.step(); print(round(scheduler.get_last_lr()[0], 3), end=" "); scheduler.step()
+    0.0 0.5 1.0 0.5 0.0 0.5
     """
 
     def __init__(
@@ -179,6 +194,11 @@ class OneCycleLR(MomentumCycle):
     It begins at max_lr / div_factor and ends at that divided by final_div_factor; three_phase comes down to the beginning first.
     total_steps, or epochs and steps_per_epoch, say how long it is. Source: Smith and Topin 2019 (super-convergence).
     Raises ValueError for settings out of range, and for a step after the last.
+
+    >>> optimizer = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = OneCycleLR(optimizer, max_lr=1.0, total_steps=6, cycle_momentum=False)
+    >>> for _ in range(6): optimizer.step(); print(round(scheduler.get_last_lr()[0], 3), end=" "); scheduler.step()
+    0.04 0.994 0.812 0.463 0.133 0.0
     """
 
     def __init__(

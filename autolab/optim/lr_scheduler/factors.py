@@ -57,7 +57,13 @@ class StepLR(Factors):
 
 
 class MultiStepLR(Factors):
-    """Times gamma at each of the milestones (twice, for one that is named twice)."""
+    """Times gamma at each of the milestones, which are epochs (twice, for one that is named twice).
+
+    >>> optimizer = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = MultiStepLR(optimizer, milestones=[1, 3], gamma=0.1)
+    >>> for _ in range(5): optimizer.step(); print(round(scheduler.get_last_lr()[0], 3), end=" "); scheduler.step()
+    1.0 0.1 0.1 0.01 0.01
+    """
 
     def __init__(self, optimizer: Optimizer, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones, self.gamma = Counter(milestones), gamma
@@ -71,7 +77,13 @@ class MultiStepLR(Factors):
 
 
 class ConstantLR(Factors):
-    """Times factor for the first total_iters epochs. Raises ValueError unless factor is in [0, 1]."""
+    """Times factor for the first total_iters epochs. Raises ValueError unless factor is in [0, 1].
+
+    >>> optimizer = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ConstantLR(optimizer, factor=0.5, total_iters=2)
+    >>> for _ in range(4): optimizer.step(); print(round(scheduler.get_last_lr()[0], 3), end=" "); scheduler.step()
+    0.5 0.5 1.0 1.0
+    """
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
         if not 0 <= factor <= 1:
@@ -92,6 +104,11 @@ class LinearLR(Factors):
     """Times start_factor at first, times end_factor after total_iters epochs, on a straight line between.
 
     Raises ValueError unless start_factor is in (0, 1] and end_factor in [0, 1].
+
+    >>> optimizer = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = LinearLR(optimizer, start_factor=0.25, total_iters=3)
+    >>> for _ in range(5): optimizer.step(); print(round(scheduler.get_last_lr()[0], 3), end=" "); scheduler.step()
+    0.25 0.5 0.75 1.0 1.0
     """
 
     def __init__(
@@ -117,7 +134,13 @@ class LinearLR(Factors):
 
 
 class ExponentialLR(Factors):
-    """Multiplies the learning rate by gamma every epoch: lr = initial_lr * gamma**epoch."""
+    """Multiplies the learning rate by gamma every epoch: lr = initial_lr * gamma**epoch.
+
+    >>> optimizer = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = ExponentialLR(optimizer, gamma=0.5)
+    >>> for _ in range(4): optimizer.step(); print(round(scheduler.get_last_lr()[0], 3), end=" "); scheduler.step()
+    1.0 0.5 0.25 0.125
+    """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
@@ -131,7 +154,13 @@ class ExponentialLR(Factors):
 
 
 class PolynomialLR(Factors):
-    """Times (1 - t / total_iters)^power: down to zero in total_iters epochs, and then it stays."""
+    """Times (1 - t / total_iters)^power: down to zero in total_iters epochs, and then it stays.
+
+    >>> optimizer = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = PolynomialLR(optimizer, total_iters=4, power=2)
+    >>> for _ in range(6): optimizer.step(); print(round(scheduler.get_last_lr()[0], 3), end=" "); scheduler.step()
+    1.0 0.562 0.25 0.062 0.0 0.0
+    """
 
     def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
@@ -188,7 +217,13 @@ class LambdaLR(Lambdas):
 
 
 class MultiplicativeLR(Lambdas):
-    """Multiplies the last learning rate by lr_lambda(epoch) every epoch."""
+    """Multiplies the last learning rate by lr_lambda(epoch) every epoch, from epoch 1.
+
+    >>> optimizer = torch.optim.SGD([ones(1, requires_grad=True)], lr=1.0)
+    >>> scheduler = MultiplicativeLR(optimizer, lambda epoch: 1 / epoch)
+    >>> for _ in range(4): optimizer.step(); print(round(scheduler.get_last_lr()[0], 3), end=" "); scheduler.step()
+    1.0 1.0 0.5 0.167
+    """
 
     def get_lr(self) -> list[Any]:
         self._asked()

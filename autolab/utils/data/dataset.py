@@ -153,7 +153,14 @@ class ConcatDataset(Dataset[T]):
 
 
 class ChainDataset(IterableDataset[Any]):
-    """Streams one after the other, as one stream. Raises AssertionError for what is not an IterableDataset."""
+    """Streams one after the other, as one stream. Raises AssertionError for what is not an IterableDataset.
+
+    >>> class Count(IterableDataset):
+    ...     def __iter__(self):
+    ...         return iter(range(3))
+    >>> list(ChainDataset([Count(), Count()]))
+    [0, 1, 2, 0, 1, 2]
+    """
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         self.datasets = datasets

@@ -19,7 +19,11 @@ from autolab.utils.data.dataset import fetched, rows
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What a worker knows of itself: its number, how many there are, its seed, its copy of the data set."""
+    """What a worker knows of itself: its number, how many there are, its seed, its copy of the data set.
+
+    >>> WorkerInfo(id=1, num_workers=4, seed=7, dataset=[10, 20])
+    WorkerInfo(id=1, num_workers=4, seed=7, dataset=[10, 20], worker_method='multiprocessing')
+    """
 
     id: int
     num_workers: int
