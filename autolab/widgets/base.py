@@ -42,7 +42,7 @@ CSS = "\n".join([
 ])  # fmt: skip
 
 WITHOUT_PYTHON = {"playing": False, "running": None, "ask": None}
-# The pages of the site bring the module themselves, and there is no Python that could answer later (docs/make/site.py).
+# For pages of the site, which bring the module themselves, and where no Python answers later (docs/make/site.py).
 ON_THE_SITE = os.environ.get("AUTOLAB_SITE") == "1"
 COMPRESS_FROM = 100_000  # characters from which on a page carries the value of a trait compressed
 COMPRESSION = 4  # 12 % longer than with gzip's own 6, in half the time
@@ -87,6 +87,9 @@ if (told.module) slot.done(import(URL.createObjectURL(new Blob([told.module], {{
 (await slot.loaded).mount(script.parentElement, script.dataset.key, told);
 }})(document.currentScript);
 </script></div>"""
+
+# On the site one script draws all explorables of a page, each when it comes near (docs/site/site.mjs).
+PLACE = """<div data-autolab>{still}<script type="application/json">{told}</script></div>"""
 
 
 def shell():
@@ -173,10 +176,6 @@ class Explorable(anywidget.AnyWidget):
         """What Python would do for the page without a kernel: trait -> each of its values -> {other trait: what it becomes}."""
         return {}
 
-    def packed_answers(self):
-        """`answers`, each as the page unpacks it."""
-        return {trait: {value: _compress(_json(told)) for value, told in known.items()} for trait, known in self.answers().items()}
-
     def save_html(self, path):
         """Write one HTML file that works from disk, with every button and slider, without a kernel or a network.
 
@@ -192,7 +191,7 @@ class Explorable(anywidget.AnyWidget):
         traits = {name: _json(value) for name, value in self.offline().items()}
         long = {name: _compress(text) for name, text in traits.items() if len(text) > COMPRESS_FROM}
         short = ",".join(f'"{name}":{_safe(text)}' for name, text in traits.items() if name not in long)
-        answers = self.packed_answers()
+        answers = {trait: {value: _compress(_json(told)) for value, told in known.items()} for trait, known in self.answers().items()}
         page = PAGE.format(
             title=html.escape(self.title), css=CSS, module=MODULE, data=f"{{{short}}}", packed=_json(long), answers=_safe(_json(answers)),
             picture=self.picture(), text=html.escape(self.text()),
@@ -206,10 +205,10 @@ class Explorable(anywidget.AnyWidget):
 
     def output(self):
         """The HTML of an output in a notebook."""
-        told = {"version": VERSION, "data": self.state()}
         if ON_THE_SITE:
-            told |= {"data": self.offline(), "answers": self.packed_answers(), "keeps": True}
-        elif Carrier.is_here():
+            return PLACE.format(still=self.still(), told=_safe(_json({"data": self.offline(), "answers": self.answers()})))
+        told = {"version": VERSION, "data": self.state()}
+        if Carrier.is_here():
             told |= {"module": MODULE, "css": CSS}
         return OUTPUT.format(still=self.still(), key=self.key, told=_compress(_json(told)))
 

@@ -26,6 +26,7 @@ def run(path: Path):
 
 def as_page(notebook):
     """Links as the site has them; what answers a prediction is folded, as in the notebook."""
+    notebook.metadata.pop("widgets", None)  # half a megabyte that nobody asks for
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = resolved(cell.source, Path("notebooks"))

@@ -149,7 +149,7 @@ def index_pages() -> None:
     readme = SOURCE / "docs" / "decisions" / "README.md"
     hidden = "\n```{toctree}\n:hidden:\n\n" + "\n".join(decisions) + "\n```\n"
     readme.write_text(readme.read_text("utf-8") + hidden, "utf-8")
-    landing = (ROOT / "docs" / "site" / "landing.md").read_text("utf-8").replace("STEPPER", stepper())
+    landing = (ROOT / "docs" / "site" / "landing.md").read_text("utf-8").replace("../../", "").replace("STEPPER", stepper())
     hidden = "\n```{toctree}\n:hidden:\n\nlessons\nguide\napi\n```\n"
     (SOURCE / "index.md").write_text(landing + hidden, "utf-8")
     shutil.copy(ROOT / "docs" / "site" / "privacy.md", SOURCE / "privacy.md")
@@ -169,7 +169,7 @@ def static_files() -> None:
 
     static = SOURCE / "_static"
     static.mkdir(parents=True)
-    (static / "autolab.mjs").write_text(base.MODULE, "utf-8")
+    (static / "autolab.mjs").write_text(base.MODULE + (ROOT / "docs" / "site" / "site.mjs").read_text("utf-8"), "utf-8")
     dark = base.CSS.replace("[data-jp-theme-light=false] .al-root", "body[data-theme=dark] .al-root,[data-jp-theme-light=false] .al-root")
     auto = re.search(r"@media \(prefers-color-scheme:dark\)\{\.al-page \.al-root(\{.*?\})\}", base.CSS, re.S)
     assert auto, "the style of pages has changed"

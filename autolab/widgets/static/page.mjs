@@ -10,7 +10,7 @@ const unpack = (text) => new Response(new Blob([Uint8Array.from(atob(text), (c) 
   .stream().pipeThrough(new DecompressionStream("gzip"))).json();
 
 // A model without Python: it holds the traits and tells who listens. `answers`: trait -> each of its values -> the traits
-// that Python would set then, packed. `moved` collects the traits that the learner has changed.
+// that Python would set then, packed or not. `moved` collects the traits that the learner has changed.
 function pageModel(data, answers = {}, moved = new Set(), save_changes = () => {}) {
   const listeners = {};
   const model = {
@@ -30,7 +30,7 @@ function pageModel(data, answers = {}, moved = new Set(), save_changes = () => {
     model.on(`change:${trait}`, async () => {
       const asked = data[trait];
       if (!known[asked]) return;
-      const told = await unpack(known[asked]);
+      const told = typeof known[asked] === "string" ? await unpack(known[asked]) : known[asked];
       if (data[trait] === asked) Object.entries(told).forEach(([key, value]) => model.set(key, value));
     });
   }
