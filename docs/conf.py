@@ -38,7 +38,16 @@ STARTS_MARKUP = re.compile(r"(?<!`)([*|]|_(?=\W|$))(?!`)")
 
 
 def as_plain_text(app, what, name, obj, options, lines):
-    """Docstrings are plain text with `code` and examples: what reStructuredText reads as markup is escaped."""
+    """Docstrings are plain text with `code`, examples, and indented programs: what reStructuredText reads as markup is escaped."""
+    for i in range(len(lines) - 1, 1, -1):
+        above = next((line for line in reversed(lines[: i - 1]) if line), "")
+        if (
+            lines[i][:4].isspace()
+            and not lines[i - 1]
+            and not above.startswith((" ", ":", ".."))
+            and not lines[i].strip().startswith(">>>")
+        ):
+            lines[i:i] = ["::", ""]
     for i, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
             parts = re.split(r"(`[^`]*`)", line)

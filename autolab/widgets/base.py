@@ -43,7 +43,9 @@ CSS = "\n".join([
 
 WITHOUT_PYTHON = {"playing": False, "running": None, "ask": None}
 # For pages of the site, which bring the module themselves, and where no Python answers later (docs/make/site.py).
-ON_THE_SITE = os.environ.get("AUTOLAB_SITE") == "1"
+# It names the folder for data that are too long to stand in a page.
+SITE = os.environ.get("AUTOLAB_SITE")
+LONG = 50_000  # characters
 COMPRESS_FROM = 100_000  # characters from which on a page carries the value of a trait compressed
 COMPRESSION = 4  # 12 % longer than with gzip's own 6, in half the time
 
@@ -89,7 +91,7 @@ if (told.module) slot.done(import(URL.createObjectURL(new Blob([told.module], {{
 </script></div>"""
 
 # On the site one script draws all explorables of a page, each when it comes near (docs/site/site.mjs).
-PLACE = """<div data-autolab>{still}<script type="application/json">{told}</script></div>"""
+PLACE = """<div data-autolab>{still}<script type="application/json"{source}>{told}</script></div>"""
 
 
 def shell():
@@ -176,6 +178,15 @@ class Explorable(anywidget.AnyWidget):
         """What Python would do for the page without a kernel: trait -> each of its values -> {other trait: what it becomes}."""
         return {}
 
+    def place(self, folder):
+        """The HTML of a place in a page of the site; what is long stands in a file of the folder."""
+        told, source = _safe(_json({"data": self.offline(), "answers": self.answers()})), ""
+        if len(told) > LONG:
+            name = f"{hashlib.sha256(told.encode()).hexdigest()[:16]}.json"
+            (folder / name).write_text(told, "utf-8")
+            told, source = "", f' data-source="{name}"'
+        return PLACE.format(still=self.still(), source=source, told=told)
+
     def save_html(self, path):
         """Write one HTML file that works from disk, with every button and slider, without a kernel or a network.
 
@@ -205,8 +216,8 @@ class Explorable(anywidget.AnyWidget):
 
     def output(self):
         """The HTML of an output in a notebook."""
-        if ON_THE_SITE:
-            return PLACE.format(still=self.still(), told=_safe(_json({"data": self.offline(), "answers": self.answers()})))
+        if SITE:
+            return self.place(Path(SITE))
         told = {"version": VERSION, "data": self.state()}
         if Carrier.is_here():
             told |= {"module": MODULE, "css": CSS}

@@ -24,6 +24,7 @@ from types import ModuleType
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "docs" / "_build"
 SOURCE, PAGES = BUILD / "source", BUILD / "html"
+DATA = SOURCE / "_static" / "explorables"  # of explorables, where they are long
 CODE = "https://github.com/autolab-grad/autolab/blob/main"
 
 GUIDES = ("reading-path rules levels differences-from-pytorch checker instructors speed trace-format").split()
@@ -45,7 +46,7 @@ def lessons() -> list[Path]:
 
 def run_lesson(path: Path) -> None:
     """Run a lesson for the site, in a process of its own, and put it among the sources."""
-    environment = {**os.environ, "AUTOLAB_SITE": "1", "AUTOLAB_HOME": "off", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "AUTOLAB_SITE": str(DATA), "AUTOLAB_HOME": "off", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-m", "docs.make.lesson_page", str(path), str(SOURCE / "notebooks" / path.name)],
         cwd=ROOT, env=environment, capture_output=True, text=True,
@@ -168,7 +169,7 @@ def static_files() -> None:
     from autolab.widgets import base
 
     static = SOURCE / "_static"
-    static.mkdir(parents=True)
+    static.mkdir(parents=True, exist_ok=True)
     (static / "autolab.mjs").write_text(base.MODULE + (ROOT / "docs" / "site" / "site.mjs").read_text("utf-8"), "utf-8")
     dark = base.CSS.replace("[data-jp-theme-light=false] .al-root", "body[data-theme=dark] .al-root,[data-jp-theme-light=false] .al-root")
     auto = re.search(r"@media \(prefers-color-scheme:dark\)\{\.al-page \.al-root(\{.*?\})\}", base.CSS, re.S)
@@ -181,6 +182,7 @@ def static_files() -> None:
 def build() -> None:
     shutil.rmtree(SOURCE, ignore_errors=True)
     (SOURCE / "notebooks").mkdir(parents=True)
+    DATA.mkdir(parents=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = [pool.submit(run_lesson, path) for path in lessons()]
         static_files()
@@ -213,7 +215,7 @@ def serve(port: int) -> None:
 
 
 def main() -> None:
-    os.environ["AUTOLAB_SITE"] = "1"
+    os.environ["AUTOLAB_SITE"] = str(DATA)
     parser = argparse.ArgumentParser(description=html.unescape(__doc__ or ""))
     parser.add_argument("--serve", action="store_true", help="show it at an address of this machine, once it is built")
     parser.add_argument("--port", type=int, default=8000)

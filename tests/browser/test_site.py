@@ -14,7 +14,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.skipif(not (PAGES / "index.html")
 LESSONS = [path.stem for path in lessons()]
 PICTURES = re.compile(rb'src="data:image/svg\+xml;base64,[^"]*"')
 LIGHT = 100_000  # bytes of a lesson page as it is sent, without pictures
-HEAVY = {"gallery": 1_500_000, "02-the-graph": 700_000}  # every explorable on one page; graphs of thousands of nodes
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +62,7 @@ def test_every_explorable_of_a_lesson_works(look, name):
 @pytest.mark.parametrize("name", LESSONS)
 def test_a_lesson_is_light(name):
     page = PICTURES.sub(b"", (PAGES / "notebooks" / f"{name}.html").read_bytes())
-    assert len(gzip.compress(page)) < HEAVY.get(name, LIGHT)
+    assert len(gzip.compress(page)) < LIGHT
 
 
 @pytest.mark.parametrize("page", ["index", "notebooks/04-inside-backward", "docs/rules", "api/autolab", "autolab/engine/backward"])
