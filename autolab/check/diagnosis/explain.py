@@ -10,7 +10,7 @@ import numpy as np
 
 from ..run.observation import TOLERANCE, Observation, close, error_of, number
 from ..run.reference import stretched_axes
-from . import patterns
+from . import digits, patterns
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .families import VAGUE, Family, about_g, families
 from .jacobian import weights
@@ -113,7 +113,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("flattened", "has the right numbers in the wrong shape", several)
     if all(patterns.is_thin(o, x) for o in wrong):
         return Mistake("not spread", "has the right numbers and is not spread over the entries that share them", several)
-    if found := patterns.find_nan(wrong, x) or patterns.find_lost_digits(wrong, x) or _stacked(wrong, x):
+    if found := patterns.find_nan(wrong, x) or digits.find_lost_digits(answered, x) or _stacked(wrong, x):
         return found
     factor = constant_factor(wrong, x)
     if found := patterns.find_tie(wrong, x):
