@@ -13,7 +13,7 @@ import os
 import time
 import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -343,6 +343,8 @@ class Finished(Plan):
 
 def other(axis, x):
     """The axis that is not meant: of two, the other one."""
+    if axis is None:
+        raise LookupError("all are meant")
     return tuple(a for a in range(x.ndim) if a not in axes_of(axis, x.ndim)) if not isinstance(axis, int) else (axis + 1) % x.ndim
 
 
@@ -440,7 +442,7 @@ def spec_of(name: str, kind: str) -> Spec:
             return operation.backward(Plan(), g, x, axis)
 
     deep = kind in ("tuple", "mixed", "middle")
-    made = [s for s in SETTINGS[kind]]
+    made = list(SETTINGS[kind])
     if not operation.reduces:
         made = [{"axis": s["axis"]} for s in made]
     row = Op(name, forward, GENERAL, x=rule)
@@ -507,7 +509,7 @@ def made() -> Iterator[Made]:
     for name, operation in OPERATIONS.items():
         for family, which, plan in plans(name):
             for kind in SETTINGS:
-                if kind in ("none", "tuple", "mixed") and not operation.tuples or kind == "keepdims" and not operation.reduces:
+                if (not operation.tuples and kind in ("none", "tuple", "mixed")) or (not operation.reduces and kind == "keepdims"):
                     continue
                 spec = spec_of(name, kind)
                 yield Made(f"{name}", family, which, plan, kind, spec, wrong_rule(name, plan))
@@ -552,7 +554,13 @@ def run(verbose: bool = False, only: str = "", half: str = "", every: int = 1) -
         known = {f for d in found if d.certainty != "unknown" for f in (d.family, *d.alternatives)}
         named = bool(known & EXPECTED[m.family])
         false = bool(found and found[0].certainty == "certain" and found[0].family not in EXPECTED[m.family])
-        for key in (("all",), ("family", m.family), ("settings", m.settings), ("half", "held out" if m.held_out else "seen"), ("op", m.name)):
+        for key in (
+            ("all",),
+            ("family", m.family),
+            ("settings", m.settings),
+            ("half", "held out" if m.held_out else "seen"),
+            ("op", m.name),
+        ):
             entry = counts_[key]
             entry[0] += 1
             entry[1] += not report.passed
@@ -582,5 +590,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-
-

@@ -51,7 +51,9 @@ def _whole(pairs: Pairs) -> str:
 
 def _rounded(pairs: Pairs) -> str:
     for decimals in DECIMALS:
-        if all(np.abs(got - np.round(want, decimals)).max(initial=0.0) < 1e-12 * max(1.0, np.abs(want).max(initial=0.0)) for got, want in pairs):
+        if all(
+            np.abs(got - np.round(want, decimals)).max(initial=0.0) < 1e-12 * max(1.0, np.abs(want).max(initial=0.0)) for got, want in pairs
+        ):
             return f"is rounded to {decimals} decimal{'s' * (decimals > 1)}: the digits after that are lost"
     return ""
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from ..run.observation import Observation, close
 from ..run.reference import Reference, sum_to
+from .axes import other_axes
 from .equivalent_formulas import NamedFormula, equivalent_formulas
 from .misconceptions import misconceptions
 from .mutants import mutants, value_in_words
@@ -59,6 +60,8 @@ def families(first: Observation, x: str) -> Iterator[Family]:
     if not reference.function:
         yield from _about_chains(first, x)
     yield from _about_shape(reference)
+    for axis in other_axes(first, x):
+        yield Family("axis", axis.text, axis.predict)
     yield from _about_factors(reference, (1, -1, 2, -2))
     yield Family("extra term", "is the right one plus g: g is added once too often", lambda o, x: o.want[x] + o.g)
     yield Family("extra term", "is the right one minus g: g is subtracted where it should not be", lambda o, x: o.want[x] - o.g)
@@ -254,22 +257,6 @@ def _about_shape(reference: Reference) -> Iterator[Family]:
     yield Family("keepdims", "lays g along the last axis: the axis that forward removed was not put back in its place",
                  lambda o, x: _only("axis" in o.names and 0 < o.g.ndim < o.want[x].ndim,
                                     np.broadcast_to(o.g, o.want[x].shape)))  # fmt: skip
-    for axis in (None, 0, 1, -1, -2):
-        yield Family("axis", "is what belongs to another axis",
-                     lambda o, x, axis=axis: _only("axis" in o.names, _rule(o, x, axis=axis)))  # fmt: skip
-    yield Family("axis", "is what belongs to the other axis",
-                 lambda o, x: _only(o.want[x].ndim > 1, _rule(o, x, axis=1 - o.names["axis"] % 2)))  # fmt: skip
-    for axis in (None, 0, -1):
-        text = f"belongs to another axis: its derivative is taken {'over everything' if axis is None else f'along axis {axis}'}"
-        yield Family("axis", text, lambda o, x, axis=axis: _other_axis(o, x, axis))
-
-
-def _other_axis(o: Observation, x: str, axis: int | None) -> np.ndarray:
-    """The local derivative as if forward had gone along another axis, and its own g for each entry."""
-    right = o.settings["axis"]
-    names = _only(axis != right and isinstance(right, int), o.reference.environment(o.inputs, {**o.settings, "axis": axis}))
-    local = o.reference.raw(x, np.ones_like(names["out"]), names)
-    return local * (o.g if o.g.shape == o.want[x].shape else np.expand_dims(o.g, right))
 
 
 def _about_formula(reference: Reference, x: str) -> Iterator[Family]:

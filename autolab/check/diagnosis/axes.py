@@ -1,0 +1,258 @@
+"""Another axis: the whole computation along it, with what forward gives worked out there again, or one step of it.
+
+Nothing is known of the operation but its rule: it is called with another axis, or run again with another axis in its calls.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..run.observation import Observation, close
+from .replay import Call, calls_of, replayed
+
+
+class OtherAxis(NamedTuple):
+    """A sentence that continues "The gradient for x ...", and what the gradient then is."""
+
+    text: str
+    predict: Callable[[Observation, str], Any]
+
+
+def everything(axis: Any, ndim: int) -> Any:
+    """No axis: all of them."""
+    return None
+
+
+def _at(k: int) -> Callable:
+    return lambda axis, ndim: k if -ndim <= k < ndim else _impossible()
+
+
+def _one_of_several(k: int) -> Callable:
+    return lambda axis, ndim: axis[k] if isinstance(axis, tuple) and len(axis) > 1 else _impossible()
+
+
+def others(axis: Any, ndim: int) -> Any:
+    """All axes but those that are meant."""
+    rest = tuple(a for a in range(ndim) if a not in _all_of(axis, ndim))
+    return rest[0] if len(rest) == 1 else rest or _impossible()
+
+
+def following(axis: Any, ndim: int) -> Any:
+    """The next axis."""
+    return (axis + 1) % ndim if isinstance(axis, int) and ndim > 1 else _impossible()
+
+
+def preceding(axis: Any, ndim: int) -> Any:
+    """The axis before."""
+    return (axis - 1) % ndim if isinstance(axis, int) and ndim > 1 else _impossible()
+
+
+def _impossible() -> Any:
+    raise LookupError("there is no such axis")
+
+
+def _all_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(ndim))
+    return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
+
+
+# Which axis is taken instead, whatever the right one is in a call.
+TARGETS: Mapping[str, Callable] = {
+    "over everything": everything,
+    "along the last axis": _at(-1),
+    "along axis 0": _at(0),
+    "along axis 1": _at(1),
+    "along axis -2": _at(-2),
+    "along the first of the axes alone": _one_of_several(0),
+    "along the last of the axes alone": _one_of_several(-1),
+    "along the other axes": others,
+    "along the next axis": following,
+    "along the axis before": preceding,
+}
+WHOLE = "is what belongs to another axis: all is worked out {}, what forward gives there too"
+RULE = "is what belongs to another axis: its sums go {}"
+LIFTED = "belongs in part to another axis: g is spread {}"
+RESULT = "belongs in part to another axis: what forward gives is taken {}, and the rest along the right one"
+VALUES = "belongs in part to another axis: what is worked out from {x} alone goes {}, and the sums over g along the right one"
+SUMS = "belongs in part to another axis: the sums over g go {}, and what is worked out from {x} alone along the right one"
+STEP = "belongs in part to another axis: the {} in it goes {}"
+
+
+def other_axes(first: Observation, x: str) -> Iterator[OtherAxis]:
+    """Every way to take another axis that explains the first call: the whole, the rule, forward, one step; simplest first."""
+    if first.reference.elementwise or first.reference.function:
+        return
+    if "axis" in first.names:
+        for text, look in ((WHOLE, _whole), (RULE, _rule), (LIFTED, _lift), (RESULT, _result)):
+            yield from _that_fit(first, x, text, look, first.names["axis"], first.want[x].ndim)
+    steps = {k: call for k, call in enumerate(calls_of(first, x)) if call.kind == "along"}
+    if not steps:
+        return
+    for text, some in _groups(first, x, steps):
+        call = steps[min(some(calls_of(first, x)))]
+        for average in (False, True):  # a sum that is divided by the size of the other axis
+            yield from _that_fit(first, x, text, partial(_replayed, some=some, average=average), call.axis, call.array.ndim)
+
+
+def _that_fit(first: Observation, x: str, text: str, look: Callable, right: Any, ndim: int) -> Iterator[OtherAxis]:
+    """For each axis that can be taken instead, if what comes of it is what the first call gave."""
+    fits: dict[tuple[int, ...], bool] = {}
+    for said, to in TARGETS.items():
+        try:
+            axes = _all_of(to(_plain(right), ndim), ndim)
+            if axes not in fits:
+                fits[axes] = close(first.got[x], np.asarray(look(first, x, to)))
+        except Exception:  # this axis cannot be taken, or not by a function that nobody knows
+            continue
+        if fits[axes]:
+            yield OtherAxis(text.replace("{}", said), lambda o, x, to=to: look(o, x, to))
+
+
+Some = Callable[[list[Call]], Sequence[int]]
+
+
+def _groups(first: Observation, x: str, steps: Mapping[int, Call]) -> Iterator[tuple[str, Some]]:
+    """Calls that people change together: all, those that g goes into or not, each one, two of them."""
+    if len(steps) > 1:
+        yield RULE, lambda calls: [k for k, call in enumerate(calls) if call.kind == "along"]
+    of_g = [k for k in _with_g(first, x) if k in steps]
+    if len(steps) > 2 and 0 < len(of_g) < len(steps):
+        yield VALUES, lambda calls: [k for k in steps if k not in of_g]
+        yield SUMS, lambda calls: of_g
+    for k, call in steps.items():
+        yield STEP.replace("{}", in_words(call), 1), lambda calls, k=k: [k]
+    for one, other in combinations(steps, 2) if 2 < len(steps) < FEW else ():
+        both = {in_words(steps[one]): None, in_words(steps[other]): None}
+        yield STEP.replace("{} in it goes", f"{' and the '.join(both)} in it go"), lambda calls, both=(one, other): both
+
+
+FEW = 6
+
+
+def _with_g(o: Observation, x: str) -> list[int]:
+    """Which calls g goes into."""
+    try:
+        _, others = replayed(o, x, g=2 * o.g)
+    except Exception:
+        return []
+    pairs = zip(calls_of(o, x), others, strict=False)
+    return [k for k, (one, two) in enumerate(pairs) if one.array.shape == two.array.shape and not np.array_equal(one.array, two.array)]
+
+
+def _plain(axis: Any) -> Any:
+    return tuple(axis) if isinstance(axis, list) else axis
+
+
+STEPS = {"add": "sum", "maximum": "maximum", "minimum": "minimum", "max": "maximum", "min": "minimum", "var": "variance",
+         "std": "standard deviation", "prod": "product", "cumsum": "running sum", "cumprod": "running product",
+         "argsort": "order", "argmax": "place of the maximum", "argmin": "place of the minimum", "logaddexp": "running sum",
+         "take along": "choice", "flip": "flip", "sort": "order"}  # fmt: skip
+
+
+def in_words(call: Call) -> str:
+    """What a call is called in a sentence."""
+    return STEPS.get(call.name, call.name)
+
+
+def lifted(o: Observation, x: str, value: np.ndarray) -> np.ndarray:
+    """What has the shape of the result, with the axes that forward removed put back."""
+    shape, axis = o.want[x].shape, o.names["axis"]
+    if value.ndim == len(shape):
+        return value
+    return np.reshape(value, tuple(1 if i in _all_of(axis, len(shape)) else n for i, n in enumerate(shape)))
+
+
+def _other(o: Observation, x: str, to: Callable) -> Any:
+    """The other axis; LookupError if there is none."""
+    return to(_plain(o.names["axis"]), o.want[x].ndim)
+
+
+def _names(o: Observation, axis: Any) -> dict[str, Any]:
+    """All values as if forward had gone along another axis."""
+    settings = {**o.settings, "axis": axis}
+    if "keepdims" in o.names:
+        settings["keepdims"] = True
+    return o.reference.environment(o.inputs, settings)
+
+
+def _whole(o: Observation, x: str, to: Callable) -> np.ndarray:
+    axis = _other(o, x, to)
+    if _all(axis, o, x) == _all(o.names["axis"], o, x):
+        return o.want[x]
+    names = _names(o, axis)
+    if o.out.shape == o.want[x].shape:
+        return o.reference.gradient(x, o.g, names)
+    local = o.reference.raw(x, np.ones_like(names["out"]), names)
+    return np.asarray(local * lifted(o, x, o.g))
+
+
+def _all(axis: Any, o: Observation, x: str) -> tuple[int, ...]:
+    return tuple(sorted(_all_of(axis, o.want[x].ndim)))
+
+
+def _lift(o: Observation, x: str, to: Callable) -> np.ndarray:
+    if o.out.shape == o.want[x].shape:
+        raise LookupError("there is no axis to put back")
+    return o.reference.raw(x, o.g, {**o.names, "axis": _other(o, x, to)})
+
+
+def _rule(o: Observation, x: str, to: Callable) -> np.ndarray:
+    axis = _other(o, x, to)
+    if _all(axis, o, x) == _all(o.names["axis"], o, x):
+        return o.want[x]
+    if o.out.shape == o.want[x].shape:
+        return o.reference.raw(x, o.g, {**o.names, "axis": axis})
+    if "keepdims" not in o.names:
+        raise LookupError("it cannot take g with its axes put back")
+    names = {**o.names, "axis": axis, "keepdims": True, "out": lifted(o, x, o.out)}
+    return _full(o, x, o.reference.raw(x, lifted(o, x, o.g), names))
+
+
+def _result(o: Observation, x: str, to: Callable) -> np.ndarray:
+    axis = _other(o, x, to)
+    if _all(axis, o, x) == _all(o.names["axis"], o, x):
+        return o.want[x]
+    if "out" not in o.reference.rules[x][1]:
+        raise LookupError("the rule does not ask what forward gave")
+    out = _names(o, axis)["out"]
+    if o.out.shape == o.want[x].shape:
+        return o.reference.raw(x, o.g, {**o.names, "out": out})
+    return _full(o, x, o.reference.raw(x, lifted(o, x, o.g), {**o.names, "keepdims": True, "out": out}))
+
+
+def _full(o: Observation, x: str, value: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(value, o.want[x].shape)
+
+
+def _replayed(o: Observation, x: str, to: Callable, some: Some, average: bool) -> np.ndarray:
+    """The rule with some of its calls along another axis."""
+    chosen = some(calls_of(o, x))
+    if max(chosen) >= len(calls_of(o, x)):
+        raise LookupError("there is no such step here")
+    value, _ = replayed(o, x, lambda k, call: _along(call, to, average) if k in chosen else None)
+    return np.broadcast_to(value, o.want[x].shape)
+
+
+def _along(call: Call, to: Callable, average: bool) -> np.ndarray:
+    axis, ndim = to(_plain(call.axis), call.array.ndim), call.array.ndim
+    right = np.asarray(call.run(call.axis))
+    if _all_of(axis, ndim) == _all_of(call.axis, ndim):
+        return right
+    result = np.asarray(call.run(axis))
+    if average and call.name in ("sum", "add"):
+        result = result * (count(call.array.shape, call.axis) / count(call.array.shape, axis))
+    if call.keepdims or result.shape == right.shape:
+        return result
+    return np.broadcast_to(result, right.shape) if result.ndim == 0 else _impossible()
+
+
+def count(shape: tuple[int, ...], axis: Any) -> int:
+    """How many entries are reduced into one."""
+    return math.prod(shape[a] for a in _all_of(axis, len(shape)))
