@@ -153,7 +153,7 @@ def _plain(axis: Any) -> Any:
 STEPS = {"add": "sum", "maximum": "maximum", "minimum": "minimum", "max": "maximum", "min": "minimum", "var": "variance",
          "std": "standard deviation", "prod": "product", "cumsum": "running sum", "cumprod": "running product",
          "argsort": "order", "argmax": "place of the maximum", "argmin": "place of the minimum", "logaddexp": "running sum",
-         "take along": "choice", "flip": "flip", "sort": "order"}  # fmt: skip
+         "take along": "choice", "division": "division", "flip": "flip", "sort": "order"}  # fmt: skip
 
 
 def in_words(call: Call) -> str:

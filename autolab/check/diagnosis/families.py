@@ -22,6 +22,7 @@ from .equivalent_formulas import NamedFormula, equivalent_formulas
 from .misconceptions import misconceptions
 from .mutants import mutants, value_in_words
 from .scaling import POWERS, axes_in_words
+from .sizes import other_sizes
 from .stepwise import Chain, chains, slips
 
 
@@ -62,6 +63,8 @@ def families(first: Observation, x: str) -> Iterator[Family]:
     yield from _about_shape(reference)
     for axis in other_axes(first, x):
         yield Family("axis", axis.text, axis.predict)
+    for size in other_sizes(first, x):
+        yield Family(size.family, size.text, size.predict)
     yield from _about_factors(reference, (1, -1, 2, -2))
     yield Family("extra term", "is the right one plus g: g is added once too often", lambda o, x: o.want[x] + o.g)
     yield Family("extra term", "is the right one minus g: g is subtracted where it should not be", lambda o, x: o.want[x] - o.g)

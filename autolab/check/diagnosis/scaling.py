@@ -94,9 +94,7 @@ USES = "the number of results that each entry of {x} takes part in"
 def _sizes(o: Observation, x: str) -> dict[str, float]:
     """Numbers that people divide by, by what they are."""
     n, named = o.want[x].size, {}
-    axis = o.names.get("axis")
-    if isinstance(axis, int) and -o.want[x].ndim <= axis < o.want[x].ndim:
-        m = o.want[x].shape[axis]
+    if m := entries_behind(o, x):
         named["the number of entries that each result is made of"] = m
         named |= {"n / (n - 1), n entries behind each result: one of the two divides by n, the other by n - 1": m / (m - 1) if m > 1 else 0}
         named |= {"n - 1, one less than the number of entries behind each result": m - 1}
@@ -105,6 +103,8 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
     for y in o.reference.inputs:
         for i, size in enumerate(o.shape(y)):
             named[f"the size of axis {i} of {y}" + " (the batch size)" * (i == 0 and y == o.reference.inputs[0])] = size
+    for i, size in enumerate(o.out.shape):
+        named.setdefault(f"the size of axis {i} of the result", size)
     named |= {f"the number of entries of {x}": n, "the number of entries of the result": o.out.size}
     if n % max(o.out.size, 1) == 0:
         named[f"the number of entries of {x} behind each result"] = n / o.out.size
@@ -118,6 +118,15 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
     if shape:
         named["the square root of the size of its last axis"] = math.sqrt(shape[-1])
     return named
+
+
+def entries_behind(o: Observation, x: str) -> int:
+    """How many entries lie along the axis, or the axes; 0 if the operation has none."""
+    shape, axis = o.want[x].shape, o.names.get("axis", ())
+    axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    if not isinstance(axes, range) and not (axes and all(isinstance(a, int) and -len(shape) <= a < len(shape) for a in axes)):
+        return 0
+    return math.prod(shape[a] for a in axes)
 
 
 def _known_number(c: float) -> str:

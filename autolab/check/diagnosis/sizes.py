@@ -1,0 +1,109 @@
+"""One size for another inside a rule: n - 1 for n, the size of another axis, no division at all, at one step or at all."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..run.observation import Observation, close
+from .axes import count, in_words
+from .replay import Call, calls_of, replayed
+
+AVERAGES = {"mean": 1.0, "var": 1.0, "std": 0.5}  # and the power of the size in them
+SUMS = ("sum", "add")
+
+
+class OtherSize(NamedTuple):
+    """The family, a sentence that continues "The gradient for x ...", and what the gradient then is."""
+
+    family: str
+    text: str
+    predict: Callable[[Observation, str], Any]
+
+
+# What is divided by instead of n: of n, and the shape of x.
+TARGETS: Mapping[str, Callable[[int, tuple[int, ...]], float]] = {
+    "n - 1": lambda n, shape: n - 1,
+    "n + 1": lambda n, shape: n + 1,
+    "the number of all entries": lambda n, shape: math.prod(shape),
+    "the size of axis 0": lambda n, shape: shape[0],
+    "the size of the last axis": lambda n, shape: shape[-1],
+    "the size of axis 1": lambda n, shape: shape[1],
+    "the size of the axis before the last": lambda n, shape: shape[-2],
+    "the number of results": lambda n, shape: math.prod(shape) / n,
+    "the square root of n": lambda n, shape: math.sqrt(n),
+}
+
+
+def other_sizes(first: Observation, x: str) -> Iterator[OtherSize]:
+    """Every way to take another size that explains the first call."""
+    if first.reference.elementwise or first.reference.function:
+        return
+    for size in _slips(first, x):
+        try:
+            fits = close(first.got[x], np.asarray(size.predict(first, x)))
+        except Exception:  # this size is none of this array, or the function that nobody knows cannot take it
+            continue
+        if fits:
+            yield size
+
+
+def _slips(first: Observation, x: str) -> Iterator[OtherSize]:
+    steps = {k: call for k, call in enumerate(calls_of(first, x)) if _size(call)}
+    some = {f"in its {in_words(call)}": [k] for k, call in steps.items()}
+    if len(some) < len(steps):
+        some = {f"in its {in_words(call)} number {k + 1}": [k] for k, call in steps.items()}
+    if len(steps) > 1:
+        some |= {"everywhere": list(steps)}
+    for where, ks in some.items():
+        tried: set[float] = set()
+        for said, to in TARGETS.items():
+            sizes = {_instead(to, steps[k], first, x) for k in ks}
+            if sizes <= tried or None in sizes:
+                continue
+            text = f"divides by {said} {where}, where n belongs: n is the number of entries that go into it"
+            yield OtherSize("size", text, lambda o, x, ks=ks, to=to: _sized(o, x, ks, to))
+        yield OtherSize("averaged", f"does not divide by n {where}", lambda o, x, ks=ks: _sized(o, x, ks, lambda n, shape: 1))
+    for k, call in enumerate(calls_of(first, x)):
+        if call.kind == "along" and call.name in SUMS:
+            yield OtherSize("averaged", "has a mean where one of its sums belongs", lambda o, x, k=k: _averaged(o, x, k))
+
+
+def _instead(to: Callable, call: Call, o: Observation, x: str) -> float | None:
+    try:
+        return to(_size(call), o.want[x].shape)
+    except IndexError:
+        return None
+
+
+def _size(call: Call) -> int:
+    """How many entries a mean is of, or the size that it is divided by; 0 if it is neither."""
+    if call.kind == "divide":
+        return call.axis
+    return count(call.array.shape, call.axis) if call.kind == "along" and call.name in AVERAGES else 0
+
+
+def _sized(o: Observation, x: str, some: list[int], to: Callable) -> np.ndarray:
+    shape = o.want[x].shape
+
+    def change(k: int, call: Call) -> Any:
+        if k not in some:
+            return None
+        n = _size(call)
+        if not n:
+            raise LookupError("another step stands there")
+        if call.kind == "divide":
+            return call.run(to(n, shape))
+        return call.run(call.axis) * (n / to(n, shape)) ** AVERAGES[call.name]
+
+    return np.asarray(replayed(o, x, change)[0])
+
+
+def _averaged(o: Observation, x: str, k: int) -> np.ndarray:
+    def change(at: int, call: Call) -> Any:
+        return call.run(call.axis) / count(call.array.shape, call.axis) if at == k else None
+
+    return np.asarray(replayed(o, x, change)[0])
