@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..run.observation import Observation, close
-from .replay import Call, calls_of, replayed
+from .replay import Call, calls_of, calls_with_g, replayed
 
 
 class OtherAxis(NamedTuple):
@@ -122,7 +122,7 @@ def _groups(first: Observation, x: str, steps: Mapping[int, Call]) -> Iterator[t
     """Calls that people change together: all, those that g goes into or not, each one, two of them."""
     if len(steps) > 1:
         yield RULE, lambda calls: [k for k, call in enumerate(calls) if call.kind == "along"]
-    of_g = [k for k in _with_g(first, x) if k in steps]
+    of_g = [k for k in calls_with_g(first, x) if k in steps]
     if len(steps) > 2 and 0 < len(of_g) < len(steps):
         yield VALUES, lambda calls: [k for k in steps if k not in of_g]
         yield SUMS, lambda calls: of_g
@@ -134,16 +134,6 @@ def _groups(first: Observation, x: str, steps: Mapping[int, Call]) -> Iterator[t
 
 
 FEW = 6
-
-
-def _with_g(o: Observation, x: str) -> list[int]:
-    """Which calls g goes into."""
-    try:
-        _, others = replayed(o, x, g=2 * o.g)
-    except Exception:
-        return []
-    pairs = zip(calls_of(o, x), others, strict=False)
-    return [k for k, (one, two) in enumerate(pairs) if one.array.shape == two.array.shape and not np.array_equal(one.array, two.array)]
 
 
 def _plain(axis: Any) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 from ..run.observation import Observation, close
 from ..run.reference import Reference, sum_to
 from .axes import other_axes
+from .early_sums import early_sums
 from .equivalent_formulas import NamedFormula, equivalent_formulas
 from .misconceptions import misconceptions
 from .mutants import mutants, value_in_words
@@ -35,6 +36,7 @@ class Family:
     predict: Callable[..., Any]  # of an observation and an input
     exact: bool = True  # whether it can be the only explanation; a slip in one decomposition cannot
     complete: bool = False  # a whole wrong formula, after which no other explanation is looked for
+    hint: str = ""  # whose hint to give, if not that of the family
 
 
 def families(first: Observation, x: str) -> Iterator[Family]:
@@ -63,8 +65,10 @@ def families(first: Observation, x: str) -> Iterator[Family]:
     yield from _about_shape(reference)
     for axis in other_axes(first, x):
         yield Family("axis", axis.text, axis.predict)
+    for early in early_sums(first, x):
+        yield Family("upstream collapsed", early.text, early.predict, hint="early sum")
     for size in other_sizes(first, x):
-        yield Family(size.family, size.text, size.predict)
+        yield Family(size.family, size.text, size.predict, hint="size")
     yield from _about_factors(reference, (1, -1, 2, -2))
     yield Family("extra term", "is the right one plus g: g is added once too often", lambda o, x: o.want[x] + o.g)
     yield Family("extra term", "is the right one minus g: g is subtracted where it should not be", lambda o, x: o.want[x] - o.g)

@@ -20,6 +20,7 @@ HINTS = {
     "not summed": "An entry that was used several times collects the gradients of all its uses.",
     "wrong axis": "Compare the input's shape with the result's shape, from the right: which axes were stretched?",
     "size": "Take one result: how many entries go into it, and what does forward divide by?",
+    "early sum": "Write the sum with its indices: which entry of g stands beside which factor?",
     "setting": "Forward takes a setting; where does it stand in the derivative?",
     "averaged": "Each use contributes fully; nothing divides by the number of uses.",
     "one of many": "Each use contributes, not only one of them.",

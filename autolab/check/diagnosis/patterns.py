@@ -45,6 +45,8 @@ def is_surplus(o: Observation, x: str) -> bool:
 
 def find_nan(wrong: Observations, x: str) -> Mistake | None:
     """Not a number, or infinite, where the right gradient is an ordinary number."""
+    if any(np.isfinite(o.got[x]).all() for o in wrong):  # then something else is wrong besides
+        return None
     for o in wrong:
         got, want = o.got[x], o.want[x]
         lost = ~np.isfinite(got) if got.shape == want.shape else np.zeros(())

@@ -183,3 +183,15 @@ def calls_of(o: Observation, x: str) -> list[Call]:
         except Exception:  # a closed function may do anything with its arguments
             o.memo["calls", x] = []
     return o.memo["calls", x]
+
+
+def calls_with_g(o: Observation, x: str) -> list[int]:
+    """Which of the calls g goes into."""
+    if ("calls with g", x) not in o.memo:
+        try:
+            _, others = replayed(o, x, g=2 * o.g)
+        except Exception:
+            others = []
+        pairs = enumerate(zip(calls_of(o, x), others, strict=False))
+        o.memo["calls with g", x] = [k for k, (one, two) in pairs if not np.array_equal(one.array, two.array)]
+    return o.memo["calls with g", x]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..run.observation import Observation, close
 from .axes import count, in_words
-from .replay import Call, calls_of, replayed
+from .replay import Call, calls_of, calls_with_g, replayed
 
 AVERAGES = {"mean": 1.0, "var": 1.0, "std": 0.5}  # and the power of the size in them
 SUMS = ("sum", "add")
@@ -53,23 +53,27 @@ def other_sizes(first: Observation, x: str) -> Iterator[OtherSize]:
 
 def _slips(first: Observation, x: str) -> Iterator[OtherSize]:
     steps = {k: call for k, call in enumerate(calls_of(first, x)) if _size(call)}
-    some = {f"in its {in_words(call)}": [k] for k, call in steps.items()}
-    if len(some) < len(steps):
-        some = {f"in its {in_words(call)} number {k + 1}": [k] for k, call in steps.items()}
+    of_g, alone = calls_with_g(first, x), len({in_words(call) for call in steps.values()}) == len(steps)
+    some = [(_where(call, x, alone, k in of_g), [k]) for k, call in steps.items()]
     if len(steps) > 1:
-        some |= {"everywhere": list(steps)}
-    for where, ks in some.items():
+        some.append(("everywhere", list(steps)))
+    for where, ks in some:
         tried: set[float] = set()
         for said, to in TARGETS.items():
             sizes = {_instead(to, steps[k], first, x) for k in ks}
             if sizes <= tried or None in sizes:
                 continue
             text = f"divides by {said} {where}, where n belongs: n is the number of entries that go into it"
-            yield OtherSize("size", text, lambda o, x, ks=ks, to=to: _sized(o, x, ks, to))
+            yield OtherSize("constant", text, lambda o, x, ks=ks, to=to: _sized(o, x, ks, to))
         yield OtherSize("averaged", f"does not divide by n {where}", lambda o, x, ks=ks: _sized(o, x, ks, lambda n, shape: 1))
     for k, call in enumerate(calls_of(first, x)):
         if call.kind == "along" and call.name in SUMS:
             yield OtherSize("averaged", "has a mean where one of its sums belongs", lambda o, x, k=k: _averaged(o, x, k))
+
+
+def _where(call: Call, x: str, alone: bool, of_g: bool) -> str:
+    """Which step it is, as far as there are several of its kind."""
+    return f"in its {in_words(call)}" if alone else f"in a {in_words(call)} of {'what g is in' if of_g else f'values of {x} alone'}"
 
 
 def _instead(to: Callable, call: Call, o: Observation, x: str) -> float | None:

@@ -1,0 +1,98 @@
+"""g added up too early, or multiplied in too late: each entry of g has a partner of its own inside the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..run.observation import Observation, close
+from ..run.reference import stretched_axes, sum_to
+from .axes import in_words, lifted
+from .diagnosis import Mistake
+from .replay import Call, calls_of, calls_with_g, replayed
+from .scaling import axes_in_words
+
+
+class EarlySum(NamedTuple):
+    """A sentence that continues "The gradient for x ...", and what the gradient then is."""
+
+    text: str
+    predict: Callable[[Observation, str], Any]
+
+
+PARTNERS = ": each entry of g has its own partner, and is multiplied by that before anything is added up"
+# What is made of g and of its partners v, where the sum of g * v belongs.
+WAYS: dict[str, Callable[[Call, np.ndarray, np.ndarray], Any]] = {
+    "adds up g and its partners one by one, and multiplies the two sums": lambda call, g, v: (
+        call.run(call.axis, g) * call.run(call.axis, v)
+    ),
+    "multiplies by g after the sum, which is then one of the partners alone": lambda call, g, v: g * call.run(call.axis, v),
+    "adds up g before it is multiplied": lambda call, g, v: call.run(call.axis, g) * v,
+}
+
+
+def early_sums(first: Observation, x: str) -> Iterator[EarlySum]:
+    """Every way to take the sum and the product in the other order that explains the first call."""
+    if first.reference.elementwise or first.reference.function:
+        return
+    for k in calls_with_g(first, x):
+        call = calls_of(first, x)[k]
+        if call.kind != "along" or call.name not in ("sum", "add", "mean"):
+            continue
+        for said, way in WAYS.items():
+            one = EarlySum(f"{said}, in one {in_words(call)}{PARTNERS}", lambda o, x, k=k, way=way: _early(o, x, k, way))
+            try:
+                fits = close(first.got[x], _early(first, x, k, way))
+            except Exception:  # g is no factor there, or the shapes do not allow it
+                continue
+            if fits:
+                yield one
+
+
+def _early(o: Observation, x: str, k: int, way: Callable) -> np.ndarray:
+    alone = _with_ones(o, x)[k].array
+    g = lifted(o, x, o.g) if "axis" in o.names else o.g
+
+    def change(at: int, call: Call) -> Any:
+        if at != k:
+            return None
+        whole = np.broadcast_to(g, call.array.shape)
+        if not close(call.array, whole * alone) or np.ptp(alone) == 0:
+            raise LookupError("g is no factor of it")
+        return way(call, whole, alone)
+
+    return np.asarray(replayed(o, x, change)[0])
+
+
+def _with_ones(o: Observation, x: str) -> list[Call]:
+    if ("calls with ones", x) not in o.memo:
+        o.memo["calls with ones", x] = replayed(o, x, g=np.ones_like(o.g))[1]
+    return o.memo["calls with ones", x]
+
+
+def early_unbroadcast(o: Observation, x: str) -> Mistake | None:
+    """Of an elementwise operation that stretched x: was g summed to the shape of x before it met the other factor?"""
+    shape, got = o.shape(x), o.got[x]
+    local = np.broadcast_to(o.reference.raw(x, np.ones_like(o.g), o.names), o.out.shape)
+    if not close(sum_to(o.g * local, shape), o.want[x]):
+        return None
+    axes = axes_in_words(stretched_axes(shape, o.out.shape))
+    summed = sum_to(o.g, shape)
+    ways = (
+        ("is g, summed", summed, ": the other factor is missing"),
+        ("sums g", sum_to(summed * local, shape), " before it is multiplied: each entry of g has a partner of its own"),
+        ("sums g", summed * local, " before it is multiplied, and not after that: each entry of g has a partner of its own"),
+        (
+            "sums g",
+            summed * sum_to(local, shape) / (local.size / max(summed.size, 1)),
+            ", and averages the other factor: each entry of g has its own",
+        ),
+    )
+    for start, value, rest in ways:
+        if close(got, np.asarray(value)):
+            return Mistake(
+                "upstream only" if start.startswith("is g") else "upstream collapsed", f"{start} over {axes}{rest}", hint="early sum"
+            )
+    return None
