@@ -79,6 +79,7 @@ TARGETS: Mapping[str, Callable] = {
 WHOLE = "is what belongs to another axis: all is worked out {}, what forward gives there too"
 RULE = "is what belongs to another axis: its sums go {}"
 LIFTED = "belongs in part to another axis: g is spread {}"
+SPREAD = "belongs in part to another axis: the axis that forward removed is put back elsewhere, and so g is spread {}"
 RESULT = "belongs in part to another axis: what forward gives is taken {}, and the rest along the right one"
 VALUES = "belongs in part to another axis: what is worked out from {x} alone goes {}, and the sums over g along the right one"
 SUMS = "belongs in part to another axis: the sums over g go {}, and what is worked out from {x} alone along the right one"
@@ -90,7 +91,7 @@ def other_axes(first: Observation, x: str) -> Iterator[OtherAxis]:
     if first.reference.elementwise or first.reference.function:
         return
     if "axis" in first.names:
-        for text, look in ((WHOLE, _whole), (RULE, _rule), (LIFTED, _lift), (RESULT, _result)):
+        for text, look in ((WHOLE, _whole), (RULE, _rule), (LIFTED, _lift), (SPREAD, _spread), (RESULT, _result)):
             yield from _that_fit(first, x, text, look, first.names["axis"], first.want[x].ndim)
     steps = {k: call for k, call in enumerate(calls_of(first, x)) if call.kind == "along"}
     if not steps:
@@ -191,6 +192,20 @@ def _lift(o: Observation, x: str, to: Callable) -> np.ndarray:
     if o.out.shape == o.want[x].shape:
         raise LookupError("there is no axis to put back")
     return o.reference.raw(x, o.g, {**o.names, "axis": _other(o, x, to)})
+
+
+def _spread(o: Observation, x: str, to: Callable) -> np.ndarray:
+    """The right local derivative, and g with its axes put back in another place."""
+    shape, axis = o.want[x].shape, o.names["axis"]
+    if o.g.ndim == len(shape):
+        raise LookupError("no axis was removed")
+    axes = _all_of(to(_plain(axis), len(shape)), len(shape))
+    if len(axes) != len(shape) - o.g.ndim:
+        raise LookupError("another number of axes")
+    rest = iter(o.g.shape)
+    wide = np.reshape(o.g, tuple(1 if i in axes else next(rest) for i in range(len(shape))))
+    local = o.reference.raw(x, np.ones_like(o.g), o.names)
+    return np.broadcast_to(wide, shape) * local
 
 
 def _rule(o: Observation, x: str, to: Callable) -> np.ndarray:

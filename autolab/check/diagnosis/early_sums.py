@@ -25,9 +25,7 @@ class EarlySum(NamedTuple):
 PARTNERS = ": each entry of g has its own partner, and is multiplied by that before anything is added up"
 # What is made of g and of its partners v, where the sum of g * v belongs.
 WAYS: dict[str, Callable[[Call, np.ndarray, np.ndarray], Any]] = {
-    "adds up g and its partners one by one, and multiplies the two sums": lambda call, g, v: (
-        call.run(call.axis, g) * call.run(call.axis, v)
-    ),
+    "adds up g and its partners by themselves, and multiplies the sums": lambda call, g, v: call.run(call.axis, g) * call.run(call.axis, v),
     "multiplies by g after the sum, which is then one of the partners alone": lambda call, g, v: g * call.run(call.axis, v),
     "adds up g before it is multiplied": lambda call, g, v: call.run(call.axis, g) * v,
 }
@@ -79,20 +77,16 @@ def early_unbroadcast(o: Observation, x: str) -> Mistake | None:
     if not close(sum_to(o.g * local, shape), o.want[x]):
         return None
     axes = axes_in_words(stretched_axes(shape, o.out.shape))
-    summed = sum_to(o.g, shape)
-    ways = (
-        ("is g, summed", summed, ": the other factor is missing"),
-        ("sums g", sum_to(summed * local, shape), " before it is multiplied: each entry of g has a partner of its own"),
-        ("sums g", summed * local, " before it is multiplied, and not after that: each entry of g has a partner of its own"),
-        (
-            "sums g",
-            summed * sum_to(local, shape) / (local.size / max(summed.size, 1)),
-            ", and averages the other factor: each entry of g has its own",
-        ),
-    )
-    for start, value, rest in ways:
+    summed, uses = sum_to(o.g, shape), o.out.size / max(o.want[x].size, 1)
+    if close(got, summed):
+        return Mistake("upstream only", f"is g, summed over {axes}: the other factor is missing")
+    ways = {
+        "before it is multiplied": sum_to(summed * local, shape),
+        "before it is multiplied, and not after that": summed * local,
+        "and averages the other factor": summed * sum_to(local, shape) / uses,
+    }
+    for said, value in ways.items():
         if close(got, np.asarray(value)):
-            return Mistake(
-                "upstream only" if start.startswith("is g") else "upstream collapsed", f"{start} over {axes}{rest}", hint="early sum"
-            )
+            text = f"sums g over {axes} {said}: each entry of g has a partner of its own"
+            return Mistake("upstream collapsed", text, hint="early sum")
     return None
