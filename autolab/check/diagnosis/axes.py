@@ -76,6 +76,12 @@ TARGETS: Mapping[str, Callable] = {
     "along the next axis": following,
     "along the axis before": preceding,
 }
+# Where several axes are put back, if not where they were: of their number.
+ENDS: Mapping[str, Callable[[int], tuple[int, ...]]] = {
+    "along the first axes": lambda k: tuple(range(k)),
+    "along the last axes": lambda k: tuple(range(-k, 0)),
+    "along the first axes and the last": lambda k: (*range(k - 1), -1),
+}
 WHOLE = "is what belongs to another axis: all is worked out {}, what forward gives there too"
 RULE = "is what belongs to another axis: its sums go {}"
 LIFTED = "belongs in part to another axis: g is spread {}"
@@ -93,6 +99,9 @@ def other_axes(first: Observation, x: str) -> Iterator[OtherAxis]:
     if "axis" in first.names:
         for text, look in ((WHOLE, _whole), (RULE, _rule), (LIFTED, _lift), (SPREAD, _spread), (RESULT, _result)):
             yield from _that_fit(first, x, text, look, first.names["axis"], first.want[x].ndim)
+        if first.g.ndim < first.want[x].ndim:
+            targets = {said: lambda axis, ndim, at=at: at(len(_all_of(axis, ndim))) for said, at in ENDS.items()}
+            yield from _that_fit(first, x, SPREAD, _spread, first.names["axis"], first.want[x].ndim, targets)
     steps = {k: call for k, call in enumerate(calls_of(first, x)) if call.kind == "along"}
     if not steps:
         return
@@ -102,10 +111,12 @@ def other_axes(first: Observation, x: str) -> Iterator[OtherAxis]:
             yield from _that_fit(first, x, text, partial(_replayed, some=some, average=average), call.axis, call.array.ndim)
 
 
-def _that_fit(first: Observation, x: str, text: str, look: Callable, right: Any, ndim: int) -> Iterator[OtherAxis]:
+def _that_fit(
+    first: Observation, x: str, text: str, look: Callable, right: Any, ndim: int, targets: Mapping = TARGETS
+) -> Iterator[OtherAxis]:
     """For each axis that can be taken instead, if what comes of it is what the first call gave."""
     fits: dict[tuple[int, ...], bool] = {}
-    for said, to in TARGETS.items():
+    for said, to in targets.items():
         try:
             axes = _all_of(to(_plain(right), ndim), ndim)
             if axes not in fits:
