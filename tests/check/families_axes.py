@@ -545,7 +545,11 @@ def run(verbose: bool = False, only: str = "", half: str = "", every: int = 1) -
     counts_: dict[tuple, list[int]] = defaultdict(lambda: [0, 0, 0, 0])
     times, shown = [], []
     for i, m in enumerate(made()):
-        if i % every or (only and only not in f"{m.name} {m.family} {m.settings} {m.kind}") or is_right(m):
+        if (
+            i % every
+            or (only and only not in f"{m.name} {m.family} {m.settings} {m.kind} {'closed' if m.spec.row else 'table'}")
+            or is_right(m)
+        ):
             continue
         if half and m.held_out != (half == "held"):
             continue

@@ -111,9 +111,7 @@ def other_axes(first: Observation, x: str) -> Iterator[OtherAxis]:
             yield from _that_fit(first, x, text, partial(_replayed, some=some, average=average), call.axis, call.array.ndim)
 
 
-def _that_fit(
-    first: Observation, x: str, text: str, look: Callable, right: Any, ndim: int, targets: Mapping = TARGETS
-) -> Iterator[OtherAxis]:
+def _that_fit(first: Observation, x: str, text: str, look: Callable, right: Any, ndim: int, targets: Any = TARGETS) -> Iterator[OtherAxis]:
     """For each axis that can be taken instead, if what comes of it is what the first call gave."""
     fits: dict[tuple[int, ...], bool] = {}
     for said, to in targets.items():
