@@ -5,7 +5,6 @@ Nothing is known of the operation but its rule: it is called with another axis, 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
@@ -15,6 +14,7 @@ import numpy as np
 
 from ..run.observation import Observation, close
 from .replay import Call, calls_of, calls_with_g, replayed
+from .shapes import all_axes, count, lifted
 
 
 class OtherAxis(NamedTuple):
@@ -39,12 +39,14 @@ def _one_of_several(k: int) -> Callable:
 
 def others(axis: Any, ndim: int) -> Any:
     """All axes but those that are meant."""
-    rest = tuple(a for a in range(ndim) if a not in _all_of(axis, ndim))
+    rest = tuple(a for a in range(ndim) if a not in all_axes(axis, ndim))
     return rest[0] if len(rest) == 1 else rest or _impossible()
 
 
 def following(axis: Any, ndim: int) -> Any:
-    """The next axis."""
+    """The next axis; of several, those that are left."""
+    if isinstance(axis, tuple):
+        return others(axis, ndim)
     return (axis + 1) % ndim if isinstance(axis, int) and ndim > 1 else _impossible()
 
 
@@ -55,12 +57,6 @@ def preceding(axis: Any, ndim: int) -> Any:
 
 def _impossible() -> Any:
     raise LookupError("there is no such axis")
-
-
-def _all_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    if axis is None:
-        return tuple(range(ndim))
-    return tuple(a % ndim for a in ((axis,) if isinstance(axis, int) else axis))
 
 
 # Which axis is taken instead, whatever the right one is in a call.
@@ -100,7 +96,7 @@ def other_axes(first: Observation, x: str) -> Iterator[OtherAxis]:
         for text, look in ((WHOLE, _whole), (RULE, _rule), (LIFTED, _lift), (SPREAD, _spread), (RESULT, _result)):
             yield from _that_fit(first, x, text, look, first.names["axis"], first.want[x].ndim)
         if first.g.ndim < first.want[x].ndim:
-            targets = {said: lambda axis, ndim, at=at: at(len(_all_of(axis, ndim))) for said, at in ENDS.items()}
+            targets = {said: lambda axis, ndim, at=at: at(len(all_axes(axis, ndim))) for said, at in ENDS.items()}
             yield from _that_fit(first, x, SPREAD, _spread, first.names["axis"], first.want[x].ndim, targets)
     steps = {k: call for k, call in enumerate(calls_of(first, x)) if call.kind == "along"}
     if not steps:
@@ -116,7 +112,7 @@ def _that_fit(first: Observation, x: str, text: str, look: Callable, right: Any,
     fits: dict[tuple[int, ...], bool] = {}
     for said, to in targets.items():
         try:
-            axes = _all_of(to(_plain(right), ndim), ndim)
+            axes = all_axes(to(_plain(right), ndim), ndim)
             if axes not in fits:
                 fits[axes] = close(first.got[x], np.asarray(look(first, x, to)))
         except Exception:  # this axis cannot be taken, or not by a function that nobody knows
@@ -147,7 +143,10 @@ FEW = 6
 
 
 def _plain(axis: Any) -> Any:
-    return tuple(axis) if isinstance(axis, list) else axis
+    """A number, if it is one axis."""
+    if isinstance(axis, (list, tuple)):
+        return axis[0] if len(axis) == 1 else tuple(axis)
+    return axis
 
 
 STEPS = {"add": "sum", "maximum": "maximum", "minimum": "minimum", "max": "maximum", "min": "minimum", "var": "variance",
@@ -159,14 +158,6 @@ STEPS = {"add": "sum", "maximum": "maximum", "minimum": "minimum", "max": "maxim
 def in_words(call: Call) -> str:
     """What a call is called in a sentence."""
     return STEPS.get(call.name, call.name)
-
-
-def lifted(o: Observation, x: str, value: np.ndarray) -> np.ndarray:
-    """What has the shape of the result, with the axes that forward removed put back."""
-    shape, axis = o.want[x].shape, o.names["axis"]
-    if value.ndim == len(shape):
-        return value
-    return np.reshape(value, tuple(1 if i in _all_of(axis, len(shape)) else n for i, n in enumerate(shape)))
 
 
 def _other(o: Observation, x: str, to: Callable) -> Any:
@@ -188,13 +179,13 @@ def _whole(o: Observation, x: str, to: Callable) -> np.ndarray:
         return o.want[x]
     names = _names(o, axis)
     if o.out.shape == o.want[x].shape:
-        return o.reference.gradient(x, o.g, names)
+        return np.reshape(o.reference.gradient(x, np.reshape(o.g, names["out"].shape), names), o.want[x].shape)
     local = o.reference.raw(x, np.ones_like(names["out"]), names)
-    return np.asarray(local * lifted(o, x, o.g))
+    return np.asarray(local * lifted(o.g, o.want[x], o.names["axis"]))
 
 
 def _all(axis: Any, o: Observation, x: str) -> tuple[int, ...]:
-    return tuple(sorted(_all_of(axis, o.want[x].ndim)))
+    return tuple(sorted(all_axes(axis, o.want[x].ndim)))
 
 
 def _lift(o: Observation, x: str, to: Callable) -> np.ndarray:
@@ -208,7 +199,7 @@ def _spread(o: Observation, x: str, to: Callable) -> np.ndarray:
     shape, axis = o.want[x].shape, o.names["axis"]
     if o.g.ndim == len(shape):
         raise LookupError("no axis was removed")
-    axes = _all_of(to(_plain(axis), len(shape)), len(shape))
+    axes = all_axes(to(_plain(axis), len(shape)), len(shape))
     if len(axes) != len(shape) - o.g.ndim:
         raise LookupError("another number of axes")
     rest = iter(o.g.shape)
@@ -225,8 +216,8 @@ def _rule(o: Observation, x: str, to: Callable) -> np.ndarray:
         return o.reference.raw(x, o.g, {**o.names, "axis": axis})
     if "keepdims" not in o.names:
         raise LookupError("it cannot take g with its axes put back")
-    names = {**o.names, "axis": axis, "keepdims": True, "out": lifted(o, x, o.out)}
-    return _full(o, x, o.reference.raw(x, lifted(o, x, o.g), names))
+    names = {**o.names, "axis": axis, "keepdims": True, "out": lifted(o.out, o.want[x], o.names["axis"])}
+    return _full(o, x, o.reference.raw(x, lifted(o.g, o.want[x], o.names["axis"]), names))
 
 
 def _result(o: Observation, x: str, to: Callable) -> np.ndarray:
@@ -238,7 +229,7 @@ def _result(o: Observation, x: str, to: Callable) -> np.ndarray:
     out = _names(o, axis)["out"]
     if o.out.shape == o.want[x].shape:
         return o.reference.raw(x, o.g, {**o.names, "out": out})
-    return _full(o, x, o.reference.raw(x, lifted(o, x, o.g), {**o.names, "keepdims": True, "out": out}))
+    return _full(o, x, o.reference.raw(x, lifted(o.g, o.want[x], o.names["axis"]), {**o.names, "keepdims": True, "out": out}))
 
 
 def _full(o: Observation, x: str, value: np.ndarray) -> np.ndarray:
@@ -257,7 +248,7 @@ def _replayed(o: Observation, x: str, to: Callable, some: Some, average: bool) -
 def _along(call: Call, to: Callable, average: bool) -> np.ndarray:
     axis, ndim = to(_plain(call.axis), call.array.ndim), call.array.ndim
     right = np.asarray(call.run(call.axis))
-    if _all_of(axis, ndim) == _all_of(call.axis, ndim):
+    if all_axes(axis, ndim) == all_axes(call.axis, ndim):
         return right
     result = np.asarray(call.run(axis))
     if average and call.name in ("sum", "add"):
@@ -265,8 +256,3 @@ def _along(call: Call, to: Callable, average: bool) -> np.ndarray:
     if call.keepdims or result.shape == right.shape:
         return result
     return np.broadcast_to(result, right.shape) if result.ndim == 0 else _impossible()
-
-
-def count(shape: tuple[int, ...], axis: Any) -> int:
-    """How many entries are reduced into one."""
-    return math.prod(shape[a] for a in _all_of(axis, len(shape)))

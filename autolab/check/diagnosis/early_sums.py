@@ -9,10 +9,11 @@ import numpy as np
 
 from ..run.observation import Observation, close
 from ..run.reference import stretched_axes, sum_to
-from .axes import in_words, lifted
+from .axes import in_words
 from .diagnosis import Mistake
 from .replay import Call, calls_of, calls_with_g, replayed
 from .scaling import axes_in_words
+from .shapes import lifted
 
 
 class EarlySum(NamedTuple):
@@ -51,7 +52,7 @@ def early_sums(first: Observation, x: str) -> Iterator[EarlySum]:
 
 def _early(o: Observation, x: str, k: int, way: Callable) -> np.ndarray:
     alone = _with_ones(o, x)[k].array
-    g = lifted(o, x, o.g) if "axis" in o.names else o.g
+    g = lifted(o.g, o.want[x], o.names["axis"]) if "axis" in o.names else o.g
 
     def change(at: int, call: Call) -> Any:
         if at != k:

@@ -116,6 +116,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("not spread", "has the right numbers and is not spread over the entries that share them", several)
     if found := patterns.find_nan(wrong, x) or digits.find_lost_digits(answered, x) or _stacked(wrong, x):
         return found
+    wrong = [o for o in wrong if np.isfinite(o.got[x]).all()] or wrong  # a division by 0 in one call hides what is wrong in all
     factor = constant_factor(wrong, x)
     if found := patterns.find_tie(wrong, x):
         return found

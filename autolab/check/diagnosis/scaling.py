@@ -11,6 +11,7 @@ import numpy as np
 from ..run.observation import Observation, close, number
 from ..run.reference import stretched_axes
 from .diagnosis import Mistake
+from .shapes import count
 
 POWERS = {1: "times {}", -1: "divided by {}", 2: "times the square of {}",
           -2: "divided by the square of {}", 0.5: "times the root of {}", -0.5: "divided by the root of {}",
@@ -122,11 +123,10 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
 
 def entries_behind(o: Observation, x: str) -> int:
     """How many entries lie along the axis, or the axes; 0 if the operation has none."""
-    shape, axis = o.want[x].shape, o.names.get("axis", ())
-    axes = range(len(shape)) if axis is None else (axis,) if isinstance(axis, int) else axis
-    if not isinstance(axes, range) and not (axes and all(isinstance(a, int) and -len(shape) <= a < len(shape) for a in axes)):
+    try:
+        return count(o.want[x].shape, o.names["axis"])
+    except (KeyError, IndexError, TypeError, ZeroDivisionError):
         return 0
-    return math.prod(shape[a] for a in axes)
 
 
 def _known_number(c: float) -> str:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..run.observation import Observation, close
-from .axes import count, in_words
+from .axes import in_words
 from .replay import Call, calls_of, calls_with_g, replayed
+from .shapes import count
 
 AVERAGES = {"mean": 1.0, "var": 1.0, "std": 0.5}  # and the power of the size in them
 SUMS = ("sum", "add")
