@@ -5,7 +5,7 @@ Nothing is known of the operation but its rule: it is called with another axis, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..run.observation import Observation, close
-from .replay import Call, calls_of, calls_with_g, replayed
-from .shapes import all_axes, count, lifted
+from .replay import Call
+from .shapes import all_axes, axis_name, count, lifted
+from .ways import Way, calls_of, calls_with_g, replayed, ways
 
 
 class OtherAxis(NamedTuple):
@@ -90,21 +91,22 @@ STEP = "belongs in part to another axis: the {} in it goes {}"
 
 def other_axes(first: Observation, x: str) -> Iterator[OtherAxis]:
     """Every way to take another axis that explains the first call: the whole, the rule, forward, one step; simplest first."""
-    if first.reference.elementwise or first.reference.function:
+    if first.reference.elementwise:
         return
-    if "axis" in first.names:
+    if name := axis_name(first):
+        right, ndim = first.names[name], first.want[x].ndim
         for text, look in ((WHOLE, _whole), (RULE, _rule), (LIFTED, _lift), (SPREAD, _spread), (RESULT, _result)):
-            yield from _that_fit(first, x, text, look, first.names["axis"], first.want[x].ndim)
-        if first.g.ndim < first.want[x].ndim:
+            yield from _that_fit(first, x, text, look, right, ndim)
+        if first.g.ndim < ndim:
             targets = {said: lambda axis, ndim, at=at: at(len(all_axes(axis, ndim))) for said, at in ENDS.items()}
-            yield from _that_fit(first, x, SPREAD, _spread, first.names["axis"], first.want[x].ndim, targets)
-    steps = {k: call for k, call in enumerate(calls_of(first, x)) if call.kind == "along"}
-    if not steps:
-        return
-    for text, some in _groups(first, x, steps):
-        call = steps[min(some(calls_of(first, x)))]
-        for average in (False, True):  # a sum that is divided by the size of the other axis
-            yield from _that_fit(first, x, text, partial(_replayed, some=some, average=average), call.axis, call.array.ndim)
+            yield from _that_fit(first, x, SPREAD, _spread, right, ndim, targets)
+    for way in ways(first, x):
+        steps = {k: call for k, call in enumerate(calls_of(first, x, way)) if call.kind == "along"}
+        for text, some in _groups(first, x, way, steps) if steps else ():
+            call = steps[some[0]] if some else next(iter(steps.values()))
+            for average in (False, True):  # a sum that is divided by the size of the other axis
+                look = partial(_replayed, way=way, some=some, average=average)
+                yield from _that_fit(first, x, text, look, call.axis, call.array.ndim)
 
 
 def _that_fit(first: Observation, x: str, text: str, look: Callable, right: Any, ndim: int, targets: Any = TARGETS) -> Iterator[OtherAxis]:
@@ -121,22 +123,19 @@ def _that_fit(first: Observation, x: str, text: str, look: Callable, right: Any,
             yield OtherAxis(text.replace("{}", said), lambda o, x, to=to: look(o, x, to))
 
 
-Some = Callable[[list[Call]], Sequence[int]]
-
-
-def _groups(first: Observation, x: str, steps: Mapping[int, Call]) -> Iterator[tuple[str, Some]]:
-    """Calls that people change together: all, those that g goes into or not, each one, two of them."""
+def _groups(first: Observation, x: str, way: Way, steps: Mapping[int, Call]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Calls that people change together: all (said as none), those that g goes into or not, each one, two of them."""
     if len(steps) > 1:
-        yield RULE, lambda calls: [k for k, call in enumerate(calls) if call.kind == "along"]
-    of_g = [k for k in calls_with_g(first, x) if k in steps]
+        yield RULE, ()
+    of_g = tuple(k for k in calls_with_g(first, x, way) if k in steps)
     if len(steps) > 2 and 0 < len(of_g) < len(steps):
-        yield VALUES, lambda calls: [k for k in steps if k not in of_g]
-        yield SUMS, lambda calls: of_g
+        yield VALUES, tuple(k for k in steps if k not in of_g)
+        yield SUMS, of_g
     for k, call in steps.items():
-        yield STEP.replace("{}", in_words(call), 1), lambda calls, k=k: [k]
-    for one, other in combinations(steps, 2) if 2 < len(steps) < FEW else ():
-        both = {in_words(steps[one]): None, in_words(steps[other]): None}
-        yield STEP.replace("{} in it goes", f"{' and the '.join(both)} in it go"), lambda calls, both=(one, other): both
+        yield STEP.replace("{}", in_words(call), 1), (k,)
+    for both in combinations(steps, 2) if 2 < len(steps) < FEW else ():
+        words = " and the ".join(dict.fromkeys(in_words(steps[k]) for k in both))
+        yield STEP.replace("{} in it goes", f"{words} in it go"), both
 
 
 FEW = 6
@@ -160,14 +159,22 @@ def in_words(call: Call) -> str:
     return STEPS.get(call.name, call.name)
 
 
+def _name(o: Observation) -> str:
+    return axis_name(o) or "axis"
+
+
+def _axis(o: Observation) -> Any:
+    return o.names[_name(o)]
+
+
 def _other(o: Observation, x: str, to: Callable) -> Any:
     """The other axis; LookupError if there is none."""
-    return to(_plain(o.names["axis"]), o.want[x].ndim)
+    return to(_plain(_axis(o)), o.want[x].ndim)
 
 
 def _names(o: Observation, axis: Any) -> dict[str, Any]:
     """All values as if forward had gone along another axis."""
-    settings = {**o.settings, "axis": axis}
+    settings = {**o.settings, _name(o): axis}
     if "keepdims" in o.names:
         settings["keepdims"] = True
     return o.reference.environment(o.inputs, settings)
@@ -175,13 +182,13 @@ def _names(o: Observation, axis: Any) -> dict[str, Any]:
 
 def _whole(o: Observation, x: str, to: Callable) -> np.ndarray:
     axis = _other(o, x, to)
-    if _all(axis, o, x) == _all(o.names["axis"], o, x):
+    if _all(axis, o, x) == _all(_axis(o), o, x):
         return o.want[x]
     names = _names(o, axis)
     if o.out.shape == o.want[x].shape:
         return np.reshape(o.reference.gradient(x, np.reshape(o.g, names["out"].shape), names), o.want[x].shape)
     local = o.reference.raw(x, np.ones_like(names["out"]), names)
-    return np.asarray(local * lifted(o.g, o.want[x], o.names["axis"]))
+    return np.asarray(local * lifted(o.g, o.want[x], _axis(o)))
 
 
 def _all(axis: Any, o: Observation, x: str) -> tuple[int, ...]:
@@ -196,7 +203,7 @@ def _lift(o: Observation, x: str, to: Callable) -> np.ndarray:
 
 def _spread(o: Observation, x: str, to: Callable) -> np.ndarray:
     """The right local derivative, and g with its axes put back in another place."""
-    shape, axis = o.want[x].shape, o.names["axis"]
+    shape, axis = o.want[x].shape, _axis(o)
     if o.g.ndim == len(shape):
         raise LookupError("no axis was removed")
     axes = all_axes(to(_plain(axis), len(shape)), len(shape))
@@ -210,39 +217,41 @@ def _spread(o: Observation, x: str, to: Callable) -> np.ndarray:
 
 def _rule(o: Observation, x: str, to: Callable) -> np.ndarray:
     axis = _other(o, x, to)
-    if _all(axis, o, x) == _all(o.names["axis"], o, x):
+    if _all(axis, o, x) == _all(_axis(o), o, x):
         return o.want[x]
     if o.out.shape == o.want[x].shape:
-        return o.reference.raw(x, o.g, {**o.names, "axis": axis})
+        return o.reference.raw(x, o.g, {**o.names, _name(o): axis})
     if "keepdims" not in o.names:
         raise LookupError("it cannot take g with its axes put back")
-    names = {**o.names, "axis": axis, "keepdims": True, "out": lifted(o.out, o.want[x], o.names["axis"])}
-    return _full(o, x, o.reference.raw(x, lifted(o.g, o.want[x], o.names["axis"]), names))
+    names = {**o.names, _name(o): axis, "keepdims": True, "out": lifted(o.out, o.want[x], _axis(o))}
+    return _full(o, x, o.reference.raw(x, lifted(o.g, o.want[x], _axis(o)), names))
 
 
 def _result(o: Observation, x: str, to: Callable) -> np.ndarray:
     axis = _other(o, x, to)
-    if _all(axis, o, x) == _all(o.names["axis"], o, x):
+    if _all(axis, o, x) == _all(_axis(o), o, x):
         return o.want[x]
     if "out" not in o.reference.rules[x][1]:
         raise LookupError("the rule does not ask what forward gave")
     out = _names(o, axis)["out"]
     if o.out.shape == o.want[x].shape:
         return o.reference.raw(x, o.g, {**o.names, "out": out})
-    return _full(o, x, o.reference.raw(x, lifted(o.g, o.want[x], o.names["axis"]), {**o.names, "keepdims": True, "out": out}))
+    return _full(o, x, o.reference.raw(x, lifted(o.g, o.want[x], _axis(o)), {**o.names, "keepdims": True, "out": out}))
 
 
 def _full(o: Observation, x: str, value: np.ndarray) -> np.ndarray:
     return np.broadcast_to(value, o.want[x].shape)
 
 
-def _replayed(o: Observation, x: str, to: Callable, some: Some, average: bool) -> np.ndarray:
-    """The rule with some of its calls along another axis."""
-    chosen = some(calls_of(o, x))
-    if max(chosen) >= len(calls_of(o, x)):
+def _replayed(o: Observation, x: str, to: Callable, way: Way, some: tuple[int, ...], average: bool) -> np.ndarray:
+    """The gradient with some of its calls along another axis."""
+    if some and some[-1] >= len(calls_of(o, x, way)):
         raise LookupError("there is no such step here")
-    value, _ = replayed(o, x, lambda k, call: _along(call, to, average) if k in chosen else None)
-    return np.broadcast_to(value, o.want[x].shape)
+
+    def change(k: int, call: Call) -> Any:
+        return _along(call, to, average) if call.kind == "along" and (k in some or not some) else None
+
+    return np.broadcast_to(replayed(o, x, way, change), o.want[x].shape)
 
 
 def _along(call: Call, to: Callable, average: bool) -> np.ndarray:

@@ -11,9 +11,10 @@ from ..run.observation import Observation, close
 from ..run.reference import stretched_axes, sum_to
 from .axes import in_words
 from .diagnosis import Mistake
-from .replay import Call, calls_of, calls_with_g, replayed
+from .replay import Call
 from .scaling import axes_in_words
-from .shapes import lifted
+from .shapes import axis_name, lifted
+from .ways import Steps, Way, calls_of, calls_with_g, replayed, ways
 
 
 class EarlySum(NamedTuple):
@@ -25,7 +26,7 @@ class EarlySum(NamedTuple):
 
 PARTNERS = ": each entry of g has its own partner, and is multiplied by that before anything is added up"
 # What is made of g and of its partners v, where the sum of g * v belongs.
-WAYS: dict[str, Callable[[Call, np.ndarray, np.ndarray], Any]] = {
+ORDERS: dict[str, Callable[[Call, np.ndarray, np.ndarray], Any]] = {
     "adds up g and its partners by themselves, and multiplies the sums": lambda call, g, v: call.run(call.axis, g) * call.run(call.axis, v),
     "multiplies by g after the sum, which is then one of the partners alone": lambda call, g, v: g * call.run(call.axis, v),
     "adds up g before it is multiplied": lambda call, g, v: call.run(call.axis, g) * v,
@@ -34,25 +35,30 @@ WAYS: dict[str, Callable[[Call, np.ndarray, np.ndarray], Any]] = {
 
 def early_sums(first: Observation, x: str) -> Iterator[EarlySum]:
     """Every way to take the sum and the product in the other order that explains the first call."""
-    if first.reference.elementwise or first.reference.function:
+    if first.reference.elementwise:
         return
-    for k in calls_with_g(first, x):
-        call = calls_of(first, x)[k]
-        if call.kind != "along" or call.name not in ("sum", "add", "mean"):
+    for way in ways(first, x):
+        if isinstance(way, Steps):  # which goes back by the rules of its rows
             continue
-        for said, way in WAYS.items():
-            one = EarlySum(f"{said}, in one {in_words(call)}{PARTNERS}", lambda o, x, k=k, way=way: _early(o, x, k, way))
-            try:
-                fits = close(first.got[x], _early(first, x, k, way))
-            except Exception:  # g is no factor there, or the shapes do not allow it
+        for k in calls_with_g(first, x, way):
+            call = calls_of(first, x, way)[k]
+            if call.kind != "along" or call.name not in ("sum", "add", "mean"):
                 continue
-            if fits:
-                yield one
+            for said, order in ORDERS.items():
+                text = f"{said}, in one {in_words(call)}{PARTNERS}"
+                one = EarlySum(text, lambda o, x, way=way, k=k, order=order: _early(o, x, way, k, order))
+                try:
+                    fits = close(first.got[x], _early(first, x, way, k, order))
+                except Exception:  # g is no factor there, or the shapes do not allow it
+                    continue
+                if fits:
+                    yield one
 
 
-def _early(o: Observation, x: str, k: int, way: Callable) -> np.ndarray:
-    alone = _with_ones(o, x)[k].array
-    g = lifted(o.g, o.want[x], o.names["axis"]) if "axis" in o.names else o.g
+def _early(o: Observation, x: str, way: Way, k: int, order: Callable) -> np.ndarray:
+    ones = o.memo.setdefault("ones", np.ones_like(o.g))
+    alone = calls_of(o, x, way, ones)[k].array
+    g = lifted(o.g, o.want[x], o.names[name]) if (name := axis_name(o)) else o.g
 
     def change(at: int, call: Call) -> Any:
         if at != k:
@@ -60,15 +66,9 @@ def _early(o: Observation, x: str, k: int, way: Callable) -> np.ndarray:
         whole = np.broadcast_to(g, call.array.shape)
         if not close(call.array, whole * alone) or np.ptp(alone) == 0:
             raise LookupError("g is no factor of it")
-        return way(call, whole, alone)
+        return order(call, whole, alone)
 
-    return np.asarray(replayed(o, x, change)[0])
-
-
-def _with_ones(o: Observation, x: str) -> list[Call]:
-    if ("calls with ones", x) not in o.memo:
-        o.memo["calls with ones", x] = replayed(o, x, g=np.ones_like(o.g))[1]
-    return o.memo["calls with ones", x]
+    return replayed(o, x, way, change)
 
 
 def early_unbroadcast(o: Observation, x: str) -> Mistake | None:

@@ -6,13 +6,11 @@ before they reduce, move or are divided by a size. So a slip needs no formula: i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-
-from ..run.observation import Observation
 
 METHODS = ("sum", "mean", "var", "std", "max", "min", "prod", "cumsum", "cumprod", "argmax", "argmin", "argsort")
 FUNCTIONS = {np.flip: "flip", np.roll: "roll", np.sort: "sort", np.linalg.norm: "norm", np.median: "median",
@@ -162,36 +160,3 @@ def plain(value: Any) -> Any:
 def is_count(value: Any) -> bool:
     """A whole number from 2 on, as sizes are."""
     return np.ndim(value) == 0 and isinstance(value, (int, float, np.generic)) and value == np.round(value) and 2 <= value < 1e6
-
-
-def replayed(o: Observation, x: str, change: Callable | None = None, g: Any = None, **names: Any) -> tuple[np.ndarray, list[Call]]:
-    """The right rule for x on these values, with some calls changed; and what it called."""
-    replay = Replay(change)
-    values: Mapping[str, Any] = {**o.names, **names}
-    asking = {k: replay.wrap(v) if isinstance(v, np.ndarray) and v.dtype.kind == "f" else v for k, v in values.items()}
-    value = o.reference.raw(x, replay.wrap(np.asarray(o.g if g is None else g)), asking)
-    return plain(np.asarray(value)), replay.calls
-
-
-def calls_of(o: Observation, x: str) -> list[Call]:
-    """What the right rule calls; nothing if it does not run on arrays that ask. Worked out once for each call."""
-    if ("calls", x) not in o.memo:
-        try:
-            value, calls = replayed(o, x)
-            same = np.allclose(value, o.reference.raw(x, o.g, o.names), rtol=1e-9, atol=1e-12, equal_nan=True)
-            o.memo["calls", x] = calls if same else []
-        except Exception:  # a closed function may do anything with its arguments
-            o.memo["calls", x] = []
-    return o.memo["calls", x]
-
-
-def calls_with_g(o: Observation, x: str) -> list[int]:
-    """Which of the calls g goes into."""
-    if ("calls with g", x) not in o.memo:
-        try:
-            _, others = replayed(o, x, g=2 * o.g)
-        except Exception:
-            others = []
-        pairs = enumerate(zip(calls_of(o, x), others, strict=False))
-        o.memo["calls with g", x] = [k for k, (one, two) in pairs if not np.array_equal(one.array, two.array)]
-    return o.memo["calls with g", x]

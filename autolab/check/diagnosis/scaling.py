@@ -11,7 +11,7 @@ import numpy as np
 from ..run.observation import Observation, close, number
 from ..run.reference import stretched_axes
 from .diagnosis import Mistake
-from .shapes import count
+from .shapes import axis_name, count
 
 POWERS = {1: "times {}", -1: "divided by {}", 2: "times the square of {}",
           -2: "divided by the square of {}", 0.5: "times the root of {}", -0.5: "divided by the root of {}",
@@ -124,7 +124,7 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
 def entries_behind(o: Observation, x: str) -> int:
     """How many entries lie along the axis, or the axes; 0 if the operation has none."""
     try:
-        return count(o.want[x].shape, o.names["axis"])
+        return count(o.want[x].shape, o.names[axis_name(o) or "axis"])
     except (KeyError, IndexError, TypeError, ZeroDivisionError):
         return 0
 

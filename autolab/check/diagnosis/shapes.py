@@ -8,6 +8,11 @@ from typing import Any
 import numpy as np
 
 
+def axis_name(o: Any) -> str | None:
+    """The setting of an operation that names its axis, if it has one."""
+    return next((name for name in ("axis", "dim") if name in o.names and name not in o.reference.inputs), None)
+
+
 def all_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """The axes that are meant, counted from the front."""
     if axis is None:

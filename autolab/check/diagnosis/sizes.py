@@ -10,8 +10,9 @@ import numpy as np
 
 from ..run.observation import Observation, close
 from .axes import in_words
-from .replay import Call, calls_of, calls_with_g, replayed
+from .replay import Call
 from .shapes import count
+from .ways import Way, calls_of, calls_with_g, replayed, ways
 
 AVERAGES = {"mean": 1.0, "var": 1.0, "std": 0.5}  # and the power of the size in them
 SUMS = ("sum", "add")
@@ -41,35 +42,43 @@ TARGETS: Mapping[str, Callable[[int, tuple[int, ...]], float]] = {
 
 def other_sizes(first: Observation, x: str) -> Iterator[OtherSize]:
     """Every way to take another size that explains the first call."""
-    if first.reference.elementwise or first.reference.function:
+    if first.reference.elementwise:
         return
-    for size in _slips(first, x):
-        try:
-            fits = close(first.got[x], np.asarray(size.predict(first, x)))
-        except Exception:  # this size is none of this array, or the function that nobody knows cannot take it
-            continue
-        if fits:
-            yield size
+    for way in ways(first, x):
+        tried: dict[Any, bool] = {}
+        for key, size in _slips(first, x, way):
+            if key not in tried:
+                try:
+                    tried[key] = close(first.got[x], np.asarray(size.predict(first, x)))
+                except Exception:  # this size is none of this array, or the function that nobody knows cannot take it
+                    tried[key] = False
+            if tried[key]:
+                yield size
 
 
-def _slips(first: Observation, x: str) -> Iterator[OtherSize]:
-    steps = {k: call for k, call in enumerate(calls_of(first, x)) if _size(call)}
-    of_g, alone = calls_with_g(first, x), len({in_words(call) for call in steps.values()}) == len(steps)
+def _slips(first: Observation, x: str, way: Way) -> Iterator[tuple[Any, OtherSize]]:
+    """Each slip, and a key that those share which are the same in the first call."""
+    calls = calls_of(first, x, way)
+    steps = {k: call for k, call in enumerate(calls) if _size(call)}
+    of_g, alone = calls_with_g(first, x, way), len({in_words(call) for call in steps.values()}) == len(steps)
     some = [(_where(call, x, alone, k in of_g), [k]) for k, call in steps.items()]
     if len(steps) > 1:
         some.append(("everywhere", list(steps)))
     for where, ks in some:
-        tried: set[float] = set()
         for said, to in TARGETS.items():
-            sizes = {_instead(to, steps[k], first, x) for k in ks}
-            if sizes <= tried or None in sizes:
-                continue
+            key = *ks, *(_instead(to, steps[k], first, x) for k in ks)
             text = f"divides by {said} {where}, where n belongs: n is the number of entries that go into it"
-            yield OtherSize("constant", text, lambda o, x, ks=ks, to=to: _sized(o, x, ks, to))
-        yield OtherSize("averaged", f"does not divide by n {where}", lambda o, x, ks=ks: _sized(o, x, ks, lambda n, shape: 1))
-    for k, call in enumerate(calls_of(first, x)):
+            yield key, OtherSize("constant", text, lambda o, x, ks=ks, to=to: _sized(o, x, way, ks, to))
+        none = OtherSize(
+            "constant",
+            f"{'never divides' if where == 'everywhere' else f'does not divide {where}'} by n, as a mean does",
+            lambda o, x, ks=ks: _sized(o, x, way, ks, lambda n, shape: 1),
+        )
+        yield ("none", *ks), none
+    for k, call in enumerate(calls):
         if call.kind == "along" and call.name in SUMS:
-            yield OtherSize("averaged", "has a mean where one of its sums belongs", lambda o, x, k=k: _averaged(o, x, k))
+            text = "has a mean where one of its sums belongs"
+            yield ("mean", k), OtherSize("averaged", text, lambda o, x, k=k: _averaged(o, x, way, k))
 
 
 def _where(call: Call, x: str, alone: bool, of_g: bool) -> str:
@@ -91,7 +100,7 @@ def _size(call: Call) -> int:
     return count(call.array.shape, call.axis) if call.kind == "along" and call.name in AVERAGES else 0
 
 
-def _sized(o: Observation, x: str, some: list[int], to: Callable) -> np.ndarray:
+def _sized(o: Observation, x: str, way: Way, some: list[int], to: Callable) -> np.ndarray:
     shape = o.want[x].shape
 
     def change(k: int, call: Call) -> Any:
@@ -104,11 +113,11 @@ def _sized(o: Observation, x: str, some: list[int], to: Callable) -> np.ndarray:
             return call.run(to(n, shape))
         return call.run(call.axis) * (n / to(n, shape)) ** AVERAGES[call.name]
 
-    return np.asarray(replayed(o, x, change)[0])
+    return replayed(o, x, way, change)
 
 
-def _averaged(o: Observation, x: str, k: int) -> np.ndarray:
+def _averaged(o: Observation, x: str, way: Way, k: int) -> np.ndarray:
     def change(at: int, call: Call) -> Any:
         return call.run(call.axis) / count(call.array.shape, call.axis) if at == k else None
 
-    return np.asarray(replayed(o, x, change)[0])
+    return replayed(o, x, way, change)
