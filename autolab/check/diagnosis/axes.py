@@ -15,7 +15,7 @@ import numpy as np
 from ..run.observation import Observation, close
 from .replay import Call
 from .shapes import all_axes, axis_name, count, lifted
-from .ways import Way, calls_of, calls_with_g, replayed, ways
+from .ways import Way, calls_of, calls_that_count, calls_with_g, replayed, ways
 
 
 class OtherAxis(NamedTuple):
@@ -101,10 +101,11 @@ def other_axes(first: Observation, x: str) -> Iterator[OtherAxis]:
             targets = {said: lambda axis, ndim, at=at: at(len(all_axes(axis, ndim))) for said, at in ENDS.items()}
             yield from _that_fit(first, x, SPREAD, _spread, right, ndim, targets)
     for way in ways(first, x):
-        steps = {k: call for k, call in enumerate(calls_of(first, x, way)) if call.kind == "along"}
+        calls = calls_of(first, x, way)
+        steps = {k: calls[k] for k in calls_that_count(first, x, way) if calls[k].kind == "along"}
         for text, some in _groups(first, x, way, steps) if steps else ():
-            call = steps[some[0]] if some else next(iter(steps.values()))
-            for average in (False, True):  # a sum that is divided by the size of the other axis
+            call = steps[some[0]]
+            for average in ("", "sum", "mean"):  # a sum divided by the size of the other axis, a mean by the size of the right one
                 look = partial(_replayed, way=way, some=some, average=average)
                 yield from _that_fit(first, x, text, look, call.axis, call.array.ndim)
 
@@ -124,9 +125,9 @@ def _that_fit(first: Observation, x: str, text: str, look: Callable, right: Any,
 
 
 def _groups(first: Observation, x: str, way: Way, steps: Mapping[int, Call]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Calls that people change together: all (said as none), those that g goes into or not, each one, two of them."""
+    """Calls that people change together: all, those that g goes into or not, each one, two of them."""
     if len(steps) > 1:
-        yield RULE, ()
+        yield RULE, tuple(steps)
     of_g = tuple(k for k in calls_with_g(first, x, way) if k in steps)
     if len(steps) > 2 and 0 < len(of_g) < len(steps):
         yield VALUES, tuple(k for k in steps if k not in of_g)
@@ -243,25 +244,27 @@ def _full(o: Observation, x: str, value: np.ndarray) -> np.ndarray:
     return np.broadcast_to(value, o.want[x].shape)
 
 
-def _replayed(o: Observation, x: str, to: Callable, way: Way, some: tuple[int, ...], average: bool) -> np.ndarray:
+def _replayed(o: Observation, x: str, to: Callable, way: Way, some: tuple[int, ...], average: str) -> np.ndarray:
     """The gradient with some of its calls along another axis."""
-    if some and some[-1] >= len(calls_of(o, x, way)):
+    if some[-1] >= len(calls_of(o, x, way)):
         raise LookupError("there is no such step here")
 
     def change(k: int, call: Call) -> Any:
-        return _along(call, to, average) if call.kind == "along" and (k in some or not some) else None
+        return _along(call, to, average) if k in some else None
 
     return np.broadcast_to(replayed(o, x, way, change), o.want[x].shape)
 
 
-def _along(call: Call, to: Callable, average: bool) -> np.ndarray:
+def _along(call: Call, to: Callable, average: str) -> np.ndarray:
     axis, ndim = to(_plain(call.axis), call.array.ndim), call.array.ndim
     right = np.asarray(call.run(call.axis))
     if all_axes(axis, ndim) == all_axes(call.axis, ndim):
         return right
     result = np.asarray(call.run(axis))
-    if average and call.name in ("sum", "add"):
+    if average == "sum" and call.name in ("sum", "add"):
         result = result * (count(call.array.shape, call.axis) / count(call.array.shape, axis))
+    if average == call.name == "mean":
+        result = result * (count(call.array.shape, axis) / count(call.array.shape, call.axis))
     if call.keepdims or result.shape == right.shape:
         return result
     return np.broadcast_to(result, right.shape) if result.ndim == 0 else _impossible()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,29 +46,32 @@ def early_sums(first: Observation, x: str) -> Iterator[EarlySum]:
             call = calls_of(first, x, way)[k]
             if call.kind != "along" or call.name not in ("sum", "add", "mean"):
                 continue
-            for said, order in ORDERS.items():
+            for (said, order), written in product(ORDERS.items(), (False, True)):
                 text = f"{said}, in one {in_words(call)}{PARTNERS}"
-                one = EarlySum(text, lambda o, x, way=way, k=k, order=order: _early(o, x, way, k, order))
+                predict = partial(_early, way=way, k=k, order=order, written=written)
                 try:
-                    fits = close(first.got[x], _early(first, x, way, k, order))
+                    fits = close(first.got[x], predict(first, x))
                 except Exception:  # g is no factor there, or the shapes do not allow it
                     continue
                 if fits:
-                    yield one
+                    yield EarlySum(text, predict)
 
 
-def _early(o: Observation, x: str, way: Way, k: int, order: Callable) -> np.ndarray:
-    ones = o.memo.setdefault("ones", np.ones_like(o.g))
-    alone = calls_of(o, x, way, ones)[k].array
-    g = lifted(o.g, o.want[x], o.names[name]) if (name := axis_name(o)) else o.g
+def _early(o: Observation, x: str, way: Way, k: int, order: Callable, written: bool) -> np.ndarray:
+    """`written`: the two factors are those that the rule multiplies; else g itself and all the rest."""
+    one, other = calls_of(o, x, way)[k].factors or (None, None)
+    if written and (one is None or np.ptp(other) == 0):
+        raise LookupError("no product is summed")
+    rest = other if written else calls_of(o, x, way, o.memo.setdefault("ones", np.ones_like(o.g)))[k].array
+    g = one if written else lifted(o.g, o.want[x], o.names[name]) if (name := axis_name(o)) else o.g
 
     def change(at: int, call: Call) -> Any:
         if at != k:
             return None
-        whole = np.broadcast_to(g, call.array.shape)
-        if not close(call.array, whole * alone) or np.ptp(alone) == 0:
+        whole, partner = np.broadcast_to(g, call.array.shape), np.broadcast_to(rest, call.array.shape)
+        if not close(call.array, whole * partner) or np.ptp(partner) == 0:
             raise LookupError("g is no factor of it")
-        return order(call, whole, alone)
+        return order(call, whole, partner)
 
     return replayed(o, x, way, change)
 

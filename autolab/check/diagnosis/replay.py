@@ -29,6 +29,7 @@ class Call:
     axis: Any  # or the number that it divides by
     run: Callable[..., Any]  # of an axis (or a number), and perhaps another array
     keepdims: bool = False
+    factors: tuple[Any, Any] | None = None  # the two arrays whose product is reduced
 
 
 class TooLong(Exception):
@@ -63,6 +64,7 @@ class Asking(np.ndarray):
     """An array that asks its replay before it is reduced, moved or divided by a number."""
 
     replay: Replay | None = None
+    factors: tuple[Any, Any] | None = None  # what it is the product of
 
     def __array_finalize__(self, source: Any) -> None:
         self.replay = getattr(source, "replay", None)
@@ -84,7 +86,10 @@ class Asking(np.ndarray):
         result = getattr(ufunc, method)(*given, **kwargs)
         if out is not None:
             return out[0] if len(out) == 1 else out
-        return replay.wrap(result) if replay else result
+        asking = replay.wrap(result) if replay else result
+        if ufunc is np.multiply and isinstance(asking, Asking):
+            asking.factors = (given[0], given[1])
+        return asking
 
     def __array_function__(self, function: Callable, types: Any, args: Any, kwargs: Any) -> Any:
         replay, name = self.replay, FUNCTIONS.get(function)
@@ -140,7 +145,8 @@ def _asking(name: str) -> Callable:
         if self.replay is None:
             return method(array, axis, *rest, **kwargs)
         keeps = bool(kwargs.get("keepdims"))
-        return self.replay.answer(Call("along", name, array, axis, lambda a, b=array: method(b, a, *rest, **kwargs), keeps))
+        run = lambda a, b=array: method(b, a, *rest, **kwargs)
+        return self.replay.answer(Call("along", name, array, axis, run, keeps, self.factors))
 
     call.__name__, call.__doc__ = name, method.__doc__
     return call

@@ -12,7 +12,7 @@ from ..run.observation import Observation, close
 from .axes import in_words
 from .replay import Call
 from .shapes import count
-from .ways import Way, calls_of, calls_with_g, replayed, ways
+from .ways import Way, calls_of, calls_that_count, calls_with_g, replayed, ways
 
 AVERAGES = {"mean": 1.0, "var": 1.0, "std": 0.5}  # and the power of the size in them
 SUMS = ("sum", "add")
@@ -59,7 +59,7 @@ def other_sizes(first: Observation, x: str) -> Iterator[OtherSize]:
 def _slips(first: Observation, x: str, way: Way) -> Iterator[tuple[Any, OtherSize]]:
     """Each slip, and a key that those share which are the same in the first call."""
     calls = calls_of(first, x, way)
-    steps = {k: call for k, call in enumerate(calls) if _size(call)}
+    steps = {k: calls[k] for k in calls_that_count(first, x, way) if _size(calls[k])}
     of_g, alone = calls_with_g(first, x, way), len({in_words(call) for call in steps.values()}) == len(steps)
     some = [(_where(call, x, alone, k in of_g), [k]) for k, call in steps.items()]
     if len(steps) > 1:

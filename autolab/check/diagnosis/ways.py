@@ -160,6 +160,23 @@ def calls_of(o: Observation, x: str, way: Way, g: Any = None) -> list[Call]:
     return o.memo[key]
 
 
+def calls_that_count(o: Observation, x: str, way: Way) -> list[int]:
+    """Which of the calls the gradient for x depends on: a rule may work out those of other inputs as well, or take off a maximum."""
+    if ("count", x, way.key) not in o.memo:
+        o.memo["count", x, way.key] = [k for k in range(len(calls_of(o, x, way))) if _counts(o, x, way, k)]
+    return o.memo["count", x, way.key]
+
+
+def _counts(o: Observation, x: str, way: Way, k: int) -> bool:
+    def change(at: int, call: Call) -> Any:
+        return 1.5 * call.run(call.axis) if at == k and call.kind != "turn" else np.flip(call.run(call.axis)) if at == k else None
+
+    try:
+        return not close(replayed(o, x, way, change), o.want[x])
+    except Exception:  # of whole numbers, such as an order
+        return True
+
+
 def calls_with_g(o: Observation, x: str, way: Way) -> list[int]:
     """Which of the calls g goes into."""
     if ("with g", x, way.key) not in o.memo:
