@@ -539,6 +539,8 @@ def run(verbose: bool = False, only: str = "", every: int = 1) -> dict[tuple, li
         start = time.process_time()
         report = check(e.spec, e.rule)
         times.append(1e3 * (time.process_time() - start))
+        if verbose and times[-1] > 100:
+            print(f"{times[-1]:.0f} ms: {e.name}{'' if e.spec.row else ' (table)'} | {e.which}")
         found = report.diagnoses
         known = {f for d in found if d.certainty != "unknown" for f in (d.family, *d.alternatives)}
         ok, false = bool(known & e.families), bool(found and found[0].certainty == "certain" and found[0].family not in e.families)

@@ -15,7 +15,7 @@ import numpy as np
 from ..run.observation import Observation, close
 from .replay import Call
 from .shapes import all_axes, axis_name, count, lifted
-from .ways import Way, calls_of, calls_that_count, calls_with_g, replayed, ways
+from .ways import Way, calls_of, calls_that_count, calls_with_g, is_affordable, replayed, ways
 
 
 class OtherAxis(NamedTuple):
@@ -105,19 +105,23 @@ def other_axes(first: Observation, x: str) -> Iterator[OtherAxis]:
         steps = {k: calls[k] for k in calls_that_count(first, x, way) if calls[k].kind == "along"}
         for text, some in _groups(first, x, way, steps) if steps else ():
             call = steps[some[0]]
-            for average in ("", "sum", "mean"):  # a sum divided by the size of the other axis, a mean by the size of the right one
+            # A sum may be divided by the size of the other axis, and a mean by the size of the right one.
+            averages = [a for a in ("sum", "mean") if any(steps[k].name in AVERAGED[a] for k in some)]
+            for average in ("", *averages):
                 look = partial(_replayed, way=way, some=some, average=average)
-                yield from _that_fit(first, x, text, look, call.axis, call.array.ndim)
+                yield from _that_fit(first, x, text, look, call.axis, call.array.ndim, way=way)
 
 
-def _that_fit(first: Observation, x: str, text: str, look: Callable, right: Any, ndim: int, targets: Any = TARGETS) -> Iterator[OtherAxis]:
+def _that_fit(
+    first: Observation, x: str, text: str, look: Callable, right: Any, ndim: int, targets: Any = TARGETS, way: Any = None
+) -> Iterator[OtherAxis]:
     """For each axis that can be taken instead, if what comes of it is what the first call gave."""
     fits: dict[tuple[int, ...], bool] = {}
     for said, to in targets.items():
         try:
             axes = all_axes(to(_plain(right), ndim), ndim)
             if axes not in fits:
-                fits[axes] = close(first.got[x], np.asarray(look(first, x, to)))
+                fits[axes] = (way is None or is_affordable(first, x, way)) and close(first.got[x], np.asarray(look(first, x, to)))
         except Exception:  # this axis cannot be taken, or not by a function that nobody knows
             continue
         if fits[axes]:
@@ -134,12 +138,14 @@ def _groups(first: Observation, x: str, way: Way, steps: Mapping[int, Call]) -> 
         yield SUMS, of_g
     for k, call in steps.items():
         yield STEP.replace("{}", in_words(call), 1), (k,)
-    for both in combinations(steps, 2) if 2 < len(steps) < FEW else ():
+    pairs = combinations(steps, 2) if 2 < len(steps) < FEW else ()
+    for both in (pair for pair in pairs if pair not in (of_g, tuple(k for k in steps if k not in of_g))):
         words = " and the ".join(dict.fromkeys(in_words(steps[k]) for k in both))
         yield STEP.replace("{} in it goes", f"{words} in it go"), both
 
 
 FEW = 6
+AVERAGED = {"sum": ("sum", "add"), "mean": ("mean",)}
 
 
 def _plain(axis: Any) -> Any:
@@ -261,9 +267,9 @@ def _along(call: Call, to: Callable, average: str) -> np.ndarray:
     if all_axes(axis, ndim) == all_axes(call.axis, ndim):
         return right
     result = np.asarray(call.run(axis))
-    if average == "sum" and call.name in ("sum", "add"):
+    if average == "sum" and call.name in AVERAGED["sum"]:
         result = result * (count(call.array.shape, call.axis) / count(call.array.shape, axis))
-    if average == call.name == "mean":
+    if average == "mean" and call.name == "mean":
         result = result * (count(call.array.shape, axis) / count(call.array.shape, call.axis))
     if call.keepdims or result.shape == right.shape:
         return result

@@ -16,7 +16,7 @@ from .diagnosis import Mistake
 from .replay import Call
 from .scaling import axes_in_words
 from .shapes import axis_name, lifted
-from .ways import Steps, Way, calls_of, calls_with_g, replayed, ways
+from .ways import Steps, Way, calls_of, calls_with_g, is_affordable, replayed, ways
 
 
 class EarlySum(NamedTuple):
@@ -50,7 +50,7 @@ def early_sums(first: Observation, x: str) -> Iterator[EarlySum]:
                 text = f"{said}, in one {in_words(call)}{PARTNERS}"
                 predict = partial(_early, way=way, k=k, order=order, written=written)
                 try:
-                    fits = close(first.got[x], predict(first, x))
+                    fits = is_affordable(first, x, way) and close(first.got[x], predict(first, x))
                 except Exception:  # g is no factor there, or the shapes do not allow it
                     continue
                 if fits:

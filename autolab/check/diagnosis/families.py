@@ -63,12 +63,12 @@ def families(first: Observation, x: str) -> Iterator[Family]:
     if not reference.function:
         yield from _about_chains(first, x)
     yield from _about_shape(reference)
-    for axis in other_axes(first, x):
-        yield Family("axis", axis.text, axis.predict)
-    for early in early_sums(first, x):
-        yield Family("upstream collapsed", early.text, early.predict, hint="early sum")
     for size in other_sizes(first, x):
         yield Family(size.family, size.text, size.predict, hint="size")
+    for early in early_sums(first, x):
+        yield Family("upstream collapsed", early.text, early.predict, hint="early sum")
+    for axis in other_axes(first, x):
+        yield Family("axis", axis.text, axis.predict)
     yield from _about_factors(reference, (1, -1, 2, -2))
     yield Family("extra term", "is the right one plus g: g is added once too often", lambda o, x: o.want[x] + o.g)
     yield Family("extra term", "is the right one minus g: g is subtracted where it should not be", lambda o, x: o.want[x] - o.g)

@@ -29,7 +29,7 @@ class Call:
     axis: Any  # or the number that it divides by
     run: Callable[..., Any]  # of an axis (or a number), and perhaps another array
     keepdims: bool = False
-    factors: tuple[Any, Any] | None = None  # the two arrays whose product is reduced
+    factors: Any = None  # the two arrays whose product is reduced
 
 
 class TooLong(Exception):
@@ -42,6 +42,7 @@ class Replay:
 
     change: Callable[[int, Call], Any] | None = None  # the array that the call gives instead, or None
     calls: list[Call] = field(default_factory=list)
+    work: int = 0  # operations on arrays
 
     def answer(self, call: Call) -> Any:
         """The result of a call, changed or not."""
@@ -53,7 +54,7 @@ class Replay:
 
     def wrap(self, value: Any) -> Any:
         """The same numbers, as an array that asks."""
-        if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "fiub":
+        if not isinstance(value, (np.ndarray, np.generic)):
             return value
         asking = np.asarray(value).view(Asking)
         asking.replay = self
@@ -64,31 +65,33 @@ class Asking(np.ndarray):
     """An array that asks its replay before it is reduced, moved or divided by a number."""
 
     replay: Replay | None = None
-    factors: tuple[Any, Any] | None = None  # what it is the product of
+    factors: Any = None  # what it is the product of
 
     def __array_finalize__(self, source: Any) -> None:
-        self.replay = getattr(source, "replay", None)
+        if type(source) is Asking:
+            self.replay = source.replay
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
-        replay = next((a.replay for a in inputs if isinstance(a, Asking) and a.replay), None)
-        given = [plain(a) for a in inputs]
-        if out is not None:
-            kwargs["out"] = tuple(plain(a) for a in out)
-        if replay and out is None and method in ("reduce", "accumulate"):
+        replay = self.replay or next((a.replay for a in inputs if type(a) is Asking and a.replay), None)
+        given = [a.view(np.ndarray) if type(a) is Asking else a for a in inputs]
+        if replay is None or out is not None or method not in ("__call__", "reduce", "accumulate"):
+            if out is not None:
+                kwargs["out"] = tuple(plain(a) for a in out)
+            result = getattr(ufunc, method)(*given, **kwargs)
+            return result if out is None else out[0] if len(out) == 1 else out
+        replay.work += 1
+        if method != "__call__":
             array, *rest = given
             axis, *more = rest or [kwargs.pop("axis", 0)]
             run = getattr(ufunc, method)
             keeps = bool(kwargs.get("keepdims"))
             return replay.answer(Call("along", ufunc.__name__, array, axis, lambda a, b=array: run(b, a, *more, **kwargs), keeps))
-        if replay and method == "__call__" and ufunc is np.true_divide and is_count(given[1]) and out is None:
+        if ufunc is np.true_divide and is_count(given[1]):
             top, number = given
             return replay.answer(Call("divide", "division", np.asarray(top), int(number), lambda n, b=top: b / n))
-        result = getattr(ufunc, method)(*given, **kwargs)
-        if out is not None:
-            return out[0] if len(out) == 1 else out
-        asking = replay.wrap(result) if replay else result
-        if ufunc is np.multiply and isinstance(asking, Asking):
-            asking.factors = (given[0], given[1])
+        asking = replay.wrap(ufunc(*given, **kwargs))
+        if ufunc is np.multiply:
+            asking.factors = given
         return asking
 
     def __array_function__(self, function: Callable, types: Any, args: Any, kwargs: Any) -> Any:
@@ -165,4 +168,6 @@ def plain(value: Any) -> Any:
 
 def is_count(value: Any) -> bool:
     """A whole number from 2 on, as sizes are."""
-    return np.ndim(value) == 0 and isinstance(value, (int, float, np.generic)) and value == np.round(value) and 2 <= value < 1e6
+    if isinstance(value, np.ndarray):
+        return value.ndim == 0 and is_count(value.item())
+    return isinstance(value, (int, float, np.generic)) and 2 <= value < 1e6 and value == int(value)

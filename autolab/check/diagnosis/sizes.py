@@ -12,7 +12,7 @@ from ..run.observation import Observation, close
 from .axes import in_words
 from .replay import Call
 from .shapes import count
-from .ways import Way, calls_of, calls_that_count, calls_with_g, replayed, ways
+from .ways import Way, calls_of, calls_that_count, calls_with_g, is_affordable, replayed, ways
 
 AVERAGES = {"mean": 1.0, "var": 1.0, "std": 0.5}  # and the power of the size in them
 SUMS = ("sum", "add")
@@ -49,7 +49,7 @@ def other_sizes(first: Observation, x: str) -> Iterator[OtherSize]:
         for key, size in _slips(first, x, way):
             if key not in tried:
                 try:
-                    tried[key] = close(first.got[x], np.asarray(size.predict(first, x)))
+                    tried[key] = is_affordable(first, x, way) and close(first.got[x], np.asarray(size.predict(first, x)))
                 except Exception:  # this size is none of this array, or the function that nobody knows cannot take it
                     tried[key] = False
             if tried[key]:

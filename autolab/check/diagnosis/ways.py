@@ -123,6 +123,7 @@ class Steps:
             scale = float(np.vdot(base, out) / np.vdot(base, base)) if base.any() else 1.0
             if not close(out, scale * base):
                 raise LookupError("another result, of which the derivative is not known")
+        replay.work += 4
         names = {**step.names, **taken, "raw": raw, "out": out / scale}
         names |= dict(zip(row.inputs, raw, strict=False)) | {f"{x}_shape": a.shape for x, a in zip(row.inputs, raw, strict=False)}
         return RowCall(row, step.sources, {**names, "out": out / scale}, step.place), scale
@@ -156,8 +157,19 @@ def calls_of(o: Observation, x: str, way: Way, g: Any = None) -> list[Call]:
         except Exception:  # a closed function may do anything with its arguments
             right = False
         o.memo[key] = replay.calls if right else []
+        o.memo["work", x, way.key] = replay.work + 8 * len(replay.calls)
         o.memo["kept", key] = g  # so that its id stays taken
     return o.memo[key]
+
+
+MOST_WORK = 6000  # operations on arrays, each some microseconds
+
+
+def is_affordable(o: Observation, x: str, way: Way) -> bool:
+    """May it be replayed once more for this call? Each time it costs what it costs."""
+    spent = o.memo.get(("spent", x), 0) + o.memo["work", x, way.key]
+    o.memo["spent", x] = spent
+    return spent <= MOST_WORK
 
 
 def calls_that_count(o: Observation, x: str, way: Way) -> list[int]:
