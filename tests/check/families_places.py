@@ -20,7 +20,7 @@ from autolab.check.run.inputs import BINARY
 from autolab.check.run.reference import sum_to
 from autolab.engine.op import ELEMENTWISE, GENERAL, LINEAR, Op
 
-from .families_axes import AXES, SIZES, SUMS, Always, Asked, Plan, Sized, Summed, sumk
+from .families_axes import AXES, SIZES, SUMS, Always, Asked, Plan, Sized, Summed, count, sumk
 
 
 class Entry(NamedTuple):
@@ -43,6 +43,7 @@ def normed_back(plan, g, x, axis, n, eps=1e-5):
     d = x - x.mean(a, keepdims=True)
     r = 1 / np.sqrt(sumk(d * d, a) / plan.size("the variance", d.size // d.sum(a, keepdims=True).size, x, axis) + eps)
     z = d * r
+    n = count(x, b) if b != axis and n != x.size else n
     m1 = sumk(g, b) / plan.size("the mean of g", n, x, axis)
     m2 = plan.sum("the mean of g z", g, z, b) / plan.size("the mean of g z", n, x, axis)
     return r * (g - m1 - z * m2), z

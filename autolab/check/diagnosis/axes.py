@@ -15,7 +15,7 @@ import numpy as np
 from ..run.observation import Observation, close
 from .replay import Call
 from .shapes import all_axes, axis_name, count, lifted
-from .ways import Way, calls_of, calls_that_count, calls_with_g, is_affordable, replayed, ways
+from .ways import Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
 
 
 class OtherAxis(NamedTuple):
@@ -258,7 +258,7 @@ def _replayed(o: Observation, x: str, to: Callable, way: Way, some: tuple[int, .
     def change(k: int, call: Call) -> Any:
         return _along(call, to, average) if k in some else None
 
-    return np.broadcast_to(replayed(o, x, way, change), o.want[x].shape)
+    return way.changed(o, x, change)
 
 
 def _along(call: Call, to: Callable, average: str) -> np.ndarray:

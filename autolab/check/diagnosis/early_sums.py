@@ -16,7 +16,7 @@ from .diagnosis import Mistake
 from .replay import Call
 from .scaling import axes_in_words
 from .shapes import axis_name, lifted
-from .ways import Steps, Way, calls_of, calls_with_g, is_affordable, replayed, ways
+from .ways import Steps, Way, calls_of, calls_with_g, is_affordable, ways
 
 
 class EarlySum(NamedTuple):
@@ -73,7 +73,7 @@ def _early(o: Observation, x: str, way: Way, k: int, order: Callable, written: b
             raise LookupError("g is no factor of it")
         return order(call, whole, partner)
 
-    return replayed(o, x, way, change)
+    return way.changed(o, x, change)
 
 
 def early_unbroadcast(o: Observation, x: str) -> Mistake | None:

@@ -143,6 +143,13 @@ class NamedFormula:
                 self.values[id(o)] = o, values
         return np.asarray(eval(_compiled(self.text) if letter or code is None else code, values))
 
+    def worked_out(self, values: Mapping[str, Any]) -> Any:
+        """The formula on these values, whatever arrays they are."""
+        known = {**KNOWN, **values}
+        for name, text in self.letters.items():
+            known[name] = eval(_compiled(text), known)
+        return eval(_compiled(self.text), known)
+
     def mutants(self) -> Iterator[tuple[Mutant, CodeType, str]]:
         """Each slip of the pen, with its compiled code and the letter it is in; first those in the formula itself."""
         for mutant, code in mutants(self.text, self.names):

@@ -12,7 +12,7 @@ from ..run.observation import Observation, close
 from .axes import in_words
 from .replay import Call
 from .shapes import count
-from .ways import Way, calls_of, calls_that_count, calls_with_g, is_affordable, replayed, ways
+from .ways import Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
 
 AVERAGES = {"mean": 1.0, "var": 1.0, "std": 0.5}  # and the power of the size in them
 SUMS = ("sum", "add")
@@ -113,11 +113,11 @@ def _sized(o: Observation, x: str, way: Way, some: list[int], to: Callable) -> n
             return call.run(to(n, shape))
         return call.run(call.axis) * (n / to(n, shape)) ** AVERAGES[call.name]
 
-    return replayed(o, x, way, change)
+    return way.changed(o, x, change)
 
 
 def _averaged(o: Observation, x: str, way: Way, k: int) -> np.ndarray:
     def change(at: int, call: Call) -> Any:
         return call.run(call.axis) / count(call.array.shape, call.axis) if at == k else None
 
-    return replayed(o, x, way, change)
+    return way.changed(o, x, change)

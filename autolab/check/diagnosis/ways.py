@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,57 +11,88 @@ import numpy as np
 
 from ..run.observation import Observation, close
 from .equivalent_formulas import NamedFormula, equivalent_formulas
-from .replay import Call, Replay, plain
+from .replay import Call, CannotReplay, Tape
 from .stepwise import RowCall, chains
 
 Change = Callable[[int, Call], Any]
 
 
 class Way(Protocol):
-    """Something that gives the gradient, and asks about its calls."""
+    """Something that gives the gradient and notes its calls; with other answers to them it gives another."""
 
     key: Any
 
-    def run(self, o: Observation, x: str, replay: Replay, g: np.ndarray) -> np.ndarray:
-        """The gradient for x of this observation, with another g."""
+    def calls(self, o: Observation, x: str, g: np.ndarray) -> tuple[np.ndarray, list[Call]]:
+        """The gradient for this g, and what was called."""
+        ...
+
+    def changed(self, o: Observation, x: str, change: Change) -> np.ndarray:
+        """The gradient if these calls give something else."""
+        ...
+
+    def work(self, o: Observation, x: str) -> int:
+        """About how many operations on arrays a change costs."""
         ...
 
 
-@dataclass(frozen=True, eq=False)
-class Rule:
-    """The right rule itself."""
+class Taped:
+    """A formula or a function on arrays, noted on a tape."""
 
     key: Any = "rule"
 
-    def run(self, o: Observation, x: str, replay: Replay, g: np.ndarray) -> np.ndarray:
-        """The rule on arrays that ask."""
-        asking = {k: replay.wrap(v) if isinstance(v, np.ndarray) and v.dtype.kind == "f" else v for k, v in o.names.items()}
-        return plain(np.asarray(o.reference.raw(x, replay.wrap(g), asking)))
+    def gradient(self, o: Observation, x: str, names: Mapping[str, Any], g: Any) -> Any:
+        """The right rule itself, on these values."""
+        function, needs = o.reference.rules[x]
+        names = o.reference.call_settings(names)
+        return function(g, *(names.get(n) for n in needs))
+
+    def tape(self, o: Observation, x: str) -> tuple[Tape, int]:
+        """What it does with this observation, and where g is on the tape; made once, and tried on other numbers."""
+        if ("tape", x, self.key) not in o.memo:
+            o.memo["tape", x, self.key] = self._made(o, x)
+        return o.memo["tape", x, self.key]
+
+    def _made(self, o: Observation, x: str) -> tuple[Tape, int]:
+        tape, moved = Tape(), {}
+        names, other = dict(o.names), dict(o.names)
+        for name, value in o.names.items():
+            if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+                names[name] = tape.leaf(value)
+                other[name] = moved[names[name].node] = value * 1.0625
+        g = tape.leaf(o.g)
+        moved[g.node] = o.g * 1.25
+        tape.end(self.gradient(o, x, names, g))
+        told = tape.result(tape.again(leaves=moved))
+        if not close(told, np.asarray(self.gradient(o, x, other, moved[g.node]))):
+            raise CannotReplay("something that it did was not noted")
+        return tape, g.node
+
+    def calls(self, o: Observation, x: str, g: np.ndarray) -> tuple[np.ndarray, list[Call]]:
+        """The gradient for this g, and what was called."""
+        tape, at = self.tape(o, x)
+        fresh = {} if g is o.g else tape.again(leaves={at: g})
+        return np.broadcast_to(tape.result(fresh), o.want[x].shape), tape.calls(fresh)
+
+    def changed(self, o: Observation, x: str, change: Change) -> np.ndarray:
+        """The gradient if these calls give something else."""
+        tape, _ = self.tape(o, x)
+        return np.broadcast_to(tape.result(tape.again(change)), o.want[x].shape)
+
+    def work(self, o: Observation, x: str) -> int:
+        """About how many operations on arrays a change costs."""
+        return len(self.tape(o, x)[0].counting)
 
 
-@dataclass(frozen=True, eq=False)
-class Formula:
-    """A formula that gives the same."""
+class Formula(Taped):
+    """A formula that gives the same as the rule."""
 
-    formula: NamedFormula
+    def __init__(self, formula: NamedFormula):
+        self.formula = formula
+        self.key = formula.text, tuple(formula.letters.items())
 
-    @property
-    def key(self) -> Any:
-        """Two formulas are different ways."""
-        return self.formula.text, tuple(self.formula.letters.items())
-
-    def run(self, o: Observation, x: str, replay: Replay, g: np.ndarray) -> np.ndarray:
-        """The formula on arrays that ask."""
-        asking = {k: replay.wrap(v) if isinstance(v, np.ndarray) and v.dtype.kind == "f" else v for k, v in o.names.items()}
-        return np.broadcast_to(plain(self.formula.evaluate(Named(asking, replay.wrap(g)))), o.want[x].shape)
-
-
-@dataclass(eq=False)
-class Named:
-    """As much of an observation as a formula looks at."""
-
-    names: dict[str, Any]
-    g: Any
+    def gradient(self, o: Observation, x: str, names: Mapping[str, Any], g: Any) -> Any:
+        """The formula on these values."""
+        return self.formula.worked_out({**names, "g": g})
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,14 +106,29 @@ class Steps:
         """Each decomposition is a way."""
         return "steps", self.number
 
-    def run(self, o: Observation, x: str, replay: Replay, g: np.ndarray) -> np.ndarray:
+    def calls(self, o: Observation, x: str, g: np.ndarray) -> tuple[np.ndarray, list[Call]]:
+        """The gradient for this g, and what was called."""
+        calls: list[Call] = []
+        return self._run(o, x, g, lambda k, call: calls.append(call)), calls
+
+    def changed(self, o: Observation, x: str, change: Change) -> np.ndarray:
+        """The gradient if these calls give something else, on the way there and on the way back."""
+        return self._run(o, x, o.g, change)
+
+    def work(self, o: Observation, x: str) -> int:
+        """About how many operations on arrays a change costs."""
+        chain = chains(o, x)[self.number]
+        return 12 * len(chain.steps) if chain else 0
+
+    def _run(self, o: Observation, x: str, g: np.ndarray, change: Change) -> np.ndarray:
         """Forward through the rows with what is answered, then back through the same."""
+        count = itertools.count()
         chain = chains(o, x)[self.number]
         if chain is None:
             raise LookupError("no such steps here")
         values, steps, scales = list(chain.values), [], []
         for step in chain.steps:
-            again, scale = self._again(step, values, replay)
+            again, scale = self._again(step, values, lambda call: change(next(count), call))
             values[step.place] = again.names["out"]
             steps.append(again)
             scales.append(scale)
@@ -97,7 +144,7 @@ class Steps:
         return np.asarray(arrived[chain.inputs.index(x)])
 
     @staticmethod
-    def _again(step: RowCall, values: list, replay: Replay) -> tuple[RowCall, float]:
+    def _again(step: RowCall, values: list, ask: Callable[[Call], Any]) -> tuple[RowCall, float]:
         """One row on changed values, and by which factor its result was changed besides."""
         row = step.row
         if row.variadic:
@@ -118,12 +165,12 @@ class Steps:
         if call is None:
             out, scale = np.asarray(row.forward(*raw, **settings)), 1.0
         else:
-            out = plain(np.asarray(replay.answer(call)))
+            changed = ask(call)
+            out = np.asarray(call.run(call.axis) if changed is None else changed)
             base = np.asarray(row.forward(*raw, **taken))
             scale = float(np.vdot(base, out) / np.vdot(base, base)) if base.any() else 1.0
             if not close(out, scale * base):
                 raise LookupError("another result, of which the derivative is not known")
-        replay.work += 4
         names = {**step.names, **taken, "raw": raw, "out": out / scale}
         names |= dict(zip(row.inputs, raw, strict=False)) | {f"{x}_shape": a.shape for x, a in zip(row.inputs, raw, strict=False)}
         return RowCall(row, step.sources, {**names, "out": out / scale}, step.place), scale
@@ -133,7 +180,7 @@ def ways(o: Observation, x: str) -> Iterator[Way]:
     """All that are known of this operation, the rule first."""
     reference = o.reference
     if not reference.function:
-        yield Rule()
+        yield Taped()
         for formula in equivalent_formulas(reference.name, x, reference.inputs):
             yield Formula(formula)
     for number, chain in enumerate(chains(o, x)):
@@ -141,39 +188,30 @@ def ways(o: Observation, x: str) -> Iterator[Way]:
             yield Steps(number)
 
 
-def replayed(o: Observation, x: str, way: Way, change: Change | None = None, g: Any = None) -> np.ndarray:
-    """The gradient for x with some calls changed."""
-    return way.run(o, x, Replay(change), np.asarray(o.g if g is None else g))
-
-
 def calls_of(o: Observation, x: str, way: Way, g: Any = None) -> list[Call]:
-    """What is called on this way, in order; nothing if it does not give the right gradient here. Worked out once."""
-    key = "calls", x, way.key, None if g is None else id(g)
-    if key not in o.memo:
-        replay = Replay()
+    """What is called on this way, in order; nothing if it does not give the right gradient here. Worked out once for o.g."""
+    if g is not None:
+        return way.calls(o, x, g)[1]
+    if ("calls", x, way.key) not in o.memo:
         try:
-            value = way.run(o, x, replay, np.asarray(o.g if g is None else g))
-            right = g is not None or close(value, o.want[x])
+            value, calls = way.calls(o, x, o.g)
         except Exception:  # a closed function may do anything with its arguments
-            right = False
-        o.memo[key] = replay.calls if right else []
-        o.memo["work", x, way.key] = replay.work + 8 * len(replay.calls)
-        o.memo["kept", key] = g  # so that its id stays taken
-    return o.memo[key]
+            value, calls = np.zeros(()), []
+        o.memo["calls", x, way.key] = calls if calls and close(value, o.want[x]) else []
+    return o.memo["calls", x, way.key]
 
 
 MOST_WORK = 6000  # operations on arrays, each some microseconds
 
 
 def is_affordable(o: Observation, x: str, way: Way) -> bool:
-    """May it be replayed once more for this call? Each time it costs what it costs."""
-    spent = o.memo.get(("spent", x), 0) + o.memo["work", x, way.key]
-    o.memo["spent", x] = spent
+    """May one more change be tried on this call? A check takes its time, and a lesson has many."""
+    o.memo["spent", x] = spent = o.memo.get(("spent", x), 0) + way.work(o, x)
     return spent <= MOST_WORK
 
 
 def calls_that_count(o: Observation, x: str, way: Way) -> list[int]:
-    """Which of the calls the gradient for x depends on: a rule may work out those of other inputs as well, or take off a maximum."""
+    """Which of the calls the gradient for x depends on: not on a maximum that is taken off, nor on what is for another input."""
     if ("count", x, way.key) not in o.memo:
         o.memo["count", x, way.key] = [k for k in range(len(calls_of(o, x, way))) if _counts(o, x, way, k)]
     return o.memo["count", x, way.key]
@@ -184,13 +222,15 @@ def _counts(o: Observation, x: str, way: Way, k: int) -> bool:
         return 1.5 * call.run(call.axis) if at == k and call.kind != "turn" else np.flip(call.run(call.axis)) if at == k else None
 
     try:
-        return not close(replayed(o, x, way, change), o.want[x])
+        return not close(way.changed(o, x, change), o.want[x])
     except Exception:  # of whole numbers, such as an order
         return True
 
 
 def calls_with_g(o: Observation, x: str, way: Way) -> list[int]:
     """Which of the calls g goes into."""
+    if not calls_of(o, x, way):
+        return []
     if ("with g", x, way.key) not in o.memo:
         pairs = enumerate(zip(calls_of(o, x, way), calls_of(o, x, way, 2 * o.g), strict=False))
         o.memo["with g", x, way.key] = [k for k, (one, two) in pairs if not np.array_equal(one.array, two.array)]
