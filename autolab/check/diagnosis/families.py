@@ -23,8 +23,10 @@ from .equivalent_formulas import NamedFormula, equivalent_formulas
 from .misconceptions import misconceptions
 from .mutants import mutants, value_in_words
 from .scaling import POWERS, axes_in_words
+from .settings import other_settings
 from .sizes import other_sizes
 from .stepwise import Chain, chains, slips
+from .turns import other_turns
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,8 @@ def families(first: Observation, x: str) -> Iterator[Family]:
             vague.append(family)
         else:
             yield family
+    for setting in other_settings(first, x):
+        yield Family("setting", setting.text, setting.predict, exact=False)
     if reference.function:  # nothing is known of it but its steps
         yield from _about_chains(first, x)
     yield from _about_result(reference)
@@ -63,6 +67,8 @@ def families(first: Observation, x: str) -> Iterator[Family]:
     if not reference.function:
         yield from _about_chains(first, x)
     yield from _about_shape(reference)
+    for turn in other_turns(first, x):
+        yield Family(turn.family, turn.text, turn.predict)
     for size in other_sizes(first, x):
         yield Family(size.family, size.text, size.predict, hint="size")
     for early in early_sums(first, x):

@@ -59,15 +59,15 @@ def _two_numbers(ratios: list[float], sizes: list[dict[str, float]]) -> str:
     """A size too many or too few, and a plain number besides; or one size where another belongs."""
     ratio = np.array(ratios)
     known = {name: of for name in sizes[0] if (of := np.array([n.get(name, 0) for n in sizes], float)).all() and np.ptp(of)}
+    for one, a in known.items():
+        for other, b in known.items():
+            if close(ratio, a / b):
+                return f"is divided by {other}, where {one} belongs"
     for name, of in known.items():
         for c, words in BESIDES.items():
             for power, how in ((1, "multiplied"), (-1, "divided")):
                 if close(ratio, c * of**power):
                     return f"is the right one {how} by {name}, and besides {words}"
-    for one, a in known.items():
-        for other, b in known.items():
-            if close(ratio, a / b):
-                return f"is divided by {other}, where {one} belongs"
     return ""
 
 
