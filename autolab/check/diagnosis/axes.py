@@ -5,24 +5,18 @@ Nothing is known of the operation but its rule: it is called with another axis, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..run.observation import Observation, close
+from .family import Family
 from .replay import Call
 from .shapes import all_axes, axis_name, count, lifted
 from .ways import Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
-
-
-class OtherAxis(NamedTuple):
-    """A sentence that continues "The gradient for x ...", and what the gradient then is."""
-
-    text: str
-    predict: Callable[[Observation, str], Any]
 
 
 def everything(axis: Any, ndim: int) -> Any:
@@ -89,7 +83,7 @@ SUMS = "belongs in part to another axis: the sums over g go {}, and what is work
 STEP = "belongs in part to another axis: the {} in it goes {}"
 
 
-def other_axes(first: Observation, x: str) -> Iterator[OtherAxis]:
+def other_axes(first: Observation, x: str) -> Iterator[Family]:
     """Every way to take another axis that explains the first call: the whole, the rule, forward, one step; simplest first."""
     if first.reference.elementwise:
         return
@@ -98,23 +92,30 @@ def other_axes(first: Observation, x: str) -> Iterator[OtherAxis]:
         for text, look in ((WHOLE, _whole), (RULE, _rule), (LIFTED, _lift), (SPREAD, _spread), (RESULT, _result)):
             yield from _that_fit(first, x, text, look, right, ndim)
         if first.g.ndim < ndim:
-            targets = {said: lambda axis, ndim, at=at: at(len(all_axes(axis, ndim))) for said, at in ENDS.items()}
+            targets = {said: partial(_end, at=at) for said, at in ENDS.items()}
             yield from _that_fit(first, x, SPREAD, _spread, right, ndim, targets)
     for way in ways(first, x):
-        calls = calls_of(first, x, way)
-        steps = {k: calls[k] for k in calls_that_count(first, x, way) if calls[k].kind == "along"}
-        for text, some in _groups(first, x, way, steps) if steps else ():
-            call = steps[some[0]]
+        calls, relevant = calls_of(first, x, way), calls_that_count(first, x, way)
+        steps = {k: call for k, call in enumerate(calls) if call.kind == "along"}
+        for text, some in _groups(first, x, way, steps, [k for k in steps if k in relevant]):
             # A sum may be divided by the size of the other axis, and a mean by the size of the right one.
             averages = [a for a in ("sum", "mean") if any(steps[k].name in AVERAGED[a] for k in some)]
             for average in ("", *averages):
                 look = partial(_replayed, way=way, some=some, average=average)
+                call = steps[some[0]]
                 yield from _that_fit(first, x, text, look, call.axis, call.array.ndim, way=way)
 
 
+def _end(axis: Any, ndim: int, at: Callable) -> tuple[int, ...]:
+    return at(len(all_axes(axis, ndim)))
+
+
+Look = Callable[..., Any]  # of an observation, an input and what takes another axis
+
+
 def _that_fit(
-    first: Observation, x: str, text: str, look: Callable, right: Any, ndim: int, targets: Any = TARGETS, way: Any = None
-) -> Iterator[OtherAxis]:
+    first: Observation, x: str, text: str, look: Look, right: Any, ndim: int, targets: Mapping[str, Callable] = TARGETS, way: Any = None,
+) -> Iterator[Family]:  # fmt: skip
     """For each axis that can be taken instead, if what comes of it is what the first call gave."""
     fits: dict[tuple[int, ...], bool] = {}
     for said, to in targets.items():
@@ -125,23 +126,26 @@ def _that_fit(
         except Exception:  # this axis cannot be taken, or not by a function that nobody knows
             continue
         if fits[axes]:
-            yield OtherAxis(text.replace("{}", said), lambda o, x, to=to: look(o, x, to))
+            yield Family("axis", text.replace("{}", said), partial(look, to=to))
 
 
-def _groups(first: Observation, x: str, way: Way, steps: Mapping[int, Call]) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _groups(
+    first: Observation, x: str, way: Way, steps: Mapping[int, Call], counting: Sequence[int]
+) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Calls that people change together: all, those that g goes into or not, each one, two of them."""
     if len(steps) > 1:
         yield RULE, tuple(steps)
-    of_g = tuple(k for k in calls_with_g(first, x, way) if k in steps)
-    if len(steps) > 2 and 0 < len(of_g) < len(steps):
-        yield VALUES, tuple(k for k in steps if k not in of_g)
+    with_g = calls_with_g(first, x, way)
+    of_g, alone = tuple(k for k in steps if k in with_g), tuple(k for k in steps if k not in with_g)
+    if len(steps) > 2 and of_g and alone:
+        yield VALUES, alone
         yield SUMS, of_g
-    for k, call in steps.items():
-        yield STEP.replace("{}", in_words(call), 1), (k,)
-    pairs = combinations(steps, 2) if 2 < len(steps) < FEW else ()
-    for both in (pair for pair in pairs if pair not in (of_g, tuple(k for k in steps if k not in of_g))):
-        words = " and the ".join(dict.fromkeys(in_words(steps[k]) for k in both))
-        yield STEP.replace("{} in it goes", f"{words} in it go"), both
+    for k in counting:
+        yield STEP.replace("{}", in_words(steps[k]), 1), (k,)
+    for both in combinations(counting, 2) if 2 < len(counting) < FEW else ():
+        if both not in (of_g, alone):
+            words = " and the ".join(dict.fromkeys(in_words(steps[k]) for k in both))
+            yield STEP.replace("{} in it goes", f"{words} in it go"), both
 
 
 FEW = 6

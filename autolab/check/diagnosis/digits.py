@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from ..run.observation import Observation, close, number
 from .diagnosis import Mistake
 
-WHOLE = {
+WHOLE: dict[str, Callable[..., Any]] = {
     "its fractions are cut off": np.trunc,
     "it is rounded to whole numbers": np.round,
     "it is rounded down": np.floor,

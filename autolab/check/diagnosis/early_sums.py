@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,18 +13,11 @@ from ..run.observation import Observation, close
 from ..run.reference import stretched_axes, sum_to
 from .axes import in_words
 from .diagnosis import Mistake
+from .family import Family
 from .replay import Call
 from .scaling import axes_in_words
 from .shapes import axis_name, lifted
 from .ways import Steps, Way, calls_of, calls_with_g, is_affordable, ways
-
-
-class EarlySum(NamedTuple):
-    """A sentence that continues "The gradient for x ...", and what the gradient then is."""
-
-    text: str
-    predict: Callable[[Observation, str], Any]
-
 
 PARTNERS = ": each entry of g has its own partner, and is multiplied by that before anything is added up"
 # What is made of g and of its partners v, where the sum of g * v belongs.
@@ -35,7 +28,7 @@ ORDERS: dict[str, Callable[[Call, np.ndarray, np.ndarray], Any]] = {
 }
 
 
-def early_sums(first: Observation, x: str) -> Iterator[EarlySum]:
+def early_sums(first: Observation, x: str) -> Iterator[Family]:
     """Every way to take the sum and the product in the other order that explains the first call."""
     if first.reference.elementwise:
         return
@@ -54,16 +47,17 @@ def early_sums(first: Observation, x: str) -> Iterator[EarlySum]:
                 except Exception:  # g is no factor there, or the shapes do not allow it
                     continue
                 if fits:
-                    yield EarlySum(text, predict)
+                    yield Family("upstream collapsed", text, predict, hint="early sum")
 
 
 def _early(o: Observation, x: str, way: Way, k: int, order: Callable, written: bool) -> np.ndarray:
     """`written`: the two factors are those that the rule multiplies; else g itself and all the rest."""
-    one, other = calls_of(o, x, way)[k].factors or (None, None)
-    if written and (one is None or np.ptp(other) == 0):
+    one, other = calls_of(o, x, way)[k].factors or (np.ones(()), np.ones(()))
+    if written and np.ptp(other) == 0:
         raise LookupError("no product is summed")
     rest = other if written else calls_of(o, x, way, o.memo.setdefault("ones", np.ones_like(o.g)))[k].array
-    g = one if written else lifted(o.g, o.want[x], o.names[name]) if (name := axis_name(o)) else o.g
+    name = axis_name(o)
+    g: Any = one if written else lifted(o.g, o.want[x], o.names[name]) if name else o.g
 
     def change(at: int, call: Call) -> Any:
         if at != k:

@@ -13,7 +13,8 @@ from ..run.reference import stretched_axes
 from . import digits, patterns
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .early_sums import early_unbroadcast
-from .families import VAGUE, Family, about_g, families
+from .families import VAGUE, about_g, families
+from .family import Family
 from .jacobian import weights
 from .known_functions import known_function, other_terms
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction

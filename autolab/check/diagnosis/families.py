@@ -7,8 +7,7 @@ prediction that raises is none: the mistake cannot be made there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import chain as chained
 from itertools import combinations
 from typing import Any
@@ -20,6 +19,7 @@ from ..run.reference import Reference, sum_to
 from .axes import other_axes
 from .early_sums import early_sums
 from .equivalent_formulas import NamedFormula, equivalent_formulas
+from .family import Family
 from .misconceptions import misconceptions
 from .mutants import mutants, value_in_words
 from .scaling import POWERS, axes_in_words
@@ -27,18 +27,6 @@ from .settings import other_settings
 from .sizes import other_sizes
 from .stepwise import Chain, chains, slips
 from .turns import other_turns
-
-
-@dataclass(frozen=True)
-class Family:
-    """A kind of mistake: its name, a sentence about the gradient of `{x}`, and the array it predicts."""
-
-    name: str
-    text: str
-    predict: Callable[..., Any]  # of an observation and an input
-    exact: bool = True  # whether it can be the only explanation; a slip in one decomposition cannot
-    complete: bool = False  # a whole wrong formula, after which no other explanation is looked for
-    hint: str = ""  # whose hint to give, if not that of the family
 
 
 def families(first: Observation, x: str) -> Iterator[Family]:
@@ -58,8 +46,7 @@ def families(first: Observation, x: str) -> Iterator[Family]:
             vague.append(family)
         else:
             yield family
-    for setting in other_settings(first, x):
-        yield Family("setting", setting.text, setting.predict, exact=False)
+    yield from other_settings(first, x)
     if reference.function:  # nothing is known of it but its steps
         yield from _about_chains(first, x)
     yield from _about_result(reference)
@@ -67,14 +54,8 @@ def families(first: Observation, x: str) -> Iterator[Family]:
     if not reference.function:
         yield from _about_chains(first, x)
     yield from _about_shape(reference)
-    for turn in other_turns(first, x):
-        yield Family(turn.family, turn.text, turn.predict)
-    for size in other_sizes(first, x):
-        yield Family(size.family, size.text, size.predict, hint="size")
-    for early in early_sums(first, x):
-        yield Family("upstream collapsed", early.text, early.predict, hint="early sum")
-    for axis in other_axes(first, x):
-        yield Family("axis", axis.text, axis.predict)
+    for look in (other_turns, other_sizes, early_sums, other_axes):
+        yield from look(first, x)
     yield from _about_factors(reference, (1, -1, 2, -2))
     yield Family("extra term", "is the right one plus g: g is added once too often", lambda o, x: o.want[x] + o.g)
     yield Family("extra term", "is the right one minus g: g is subtracted where it should not be", lambda o, x: o.want[x] - o.g)

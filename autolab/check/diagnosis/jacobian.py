@@ -190,7 +190,7 @@ def weights(o: Observation, pair: Jacobians) -> Mistake | None:
     ratio = pair.yours[wrong] / pair.right[wrong]
     if close(ratio, np.full_like(ratio, ratio[0])):
         return Mistake("factor", f"{text}, each {number(ratio[0])} times the right one")
-    i, j = np.unravel_index(np.argmax(np.abs(np.where(wrong, pair.yours - pair.right, 0))), wrong.shape)
+    i, j = divmod(int(np.argmax(np.abs(np.where(wrong, pair.yours - pair.right, 0)))), wrong.shape[1])
     places = f"{pair.x}{_index(j, pair.x_shape)} takes g{_index(i, pair.out_shape)}"
     return Mistake("factor", f"{text}: {places} {number(pair.yours[i, j])} times, and should {number(pair.right[i, j])} times")
 

@@ -212,7 +212,7 @@ class Asking(np.ndarray):
         """The axes in another order."""
         return self._turned("transpose", lambda a: a.transpose(*axes))
 
-    def swapaxes(self, one: int, other: int) -> Any:
+    def swapaxes(self, one: Any, other: Any) -> Any:
         """Two axes exchanged."""
         return self._turned("swapaxes", lambda a: a.swapaxes(one, other))
 
@@ -304,4 +304,4 @@ def is_count(value: Any) -> bool:
         return False
     if isinstance(value, np.ndarray):
         return value.ndim == 0 and is_count(value.item())
-    return isinstance(value, (int, float, np.generic)) and 2 <= value < 1e6 and value == int(value)
+    return isinstance(value, (int, float, np.integer, np.floating)) and 2 <= float(value) < 1e6 and float(value).is_integer()

@@ -94,7 +94,8 @@ USES = "the number of results that each entry of {x} takes part in"
 
 def _sizes(o: Observation, x: str) -> dict[str, float]:
     """Numbers that people divide by, by what they are."""
-    n, named = o.want[x].size, {}
+    n = o.want[x].size
+    named: dict[str, float] = {}
     if m := entries_behind(o, x):
         named["the number of entries that each result is made of"] = m
         named |= {"n / (n - 1), n entries behind each result: one of the two divides by n, the other by n - 1": m / (m - 1) if m > 1 else 0}

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ..run.observation import Observation, close
+from .family import Family
 
 POSITIONS = ("axis", "dim", "axes", "shape", "source", "destination", "axis1", "axis2", "reduction")  # which have explanations of their own
-
-
-class OtherSetting(NamedTuple):
-    """A sentence that continues "The gradient for x ...", and what the gradient then is."""
-
-    text: str
-    predict: Callable[[Observation, str], Any]
 
 
 NUMBERS: Mapping[str, Callable[[Any], Any]] = {
@@ -53,46 +48,47 @@ SEVERAL: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-def other_settings(first: Observation, x: str) -> Iterator[OtherSetting]:
+def other_settings(first: Observation, x: str) -> Iterator[Family]:
     """Every way to take another value of a setting that explains the first call."""
     for name, given in first.settings.items():
         if name in POSITIONS:
             continue
         tried: list[tuple[Any, bool]] = []
-        for text, to in _values(first, name, given):
+        for text, source, to in _values(first, name, given):
             try:
-                value = to(first.settings)
+                value = to(first.settings[source])
                 fits = next((fit for seen, fit in tried if type(seen) is type(value) and seen == value), None)
                 if fits is None:
-                    fits = close(first.got[x], np.asarray(_as_if(first, x, name, value)))
+                    fits = close(first.got[x], _as_if(first, x, name, source, to))
                     tried.append((value, fits))
             except Exception:  # forward refuses this value
                 continue
             if fits:
-                yield OtherSetting(text, lambda o, x, name=name, to=to: _as_if(o, x, name, to(o.settings)))
+                yield Family("setting", text, partial(_as_if, name=name, source=source, to=to), exact=False)
 
 
-def _values(first: Observation, name: str, given: Any) -> Iterator[tuple[str, Callable[[Mapping[str, Any]], Any]]]:
-    """What may be taken instead, as a function of all settings, so that it holds for every call."""
-    others = [other for other in first.settings if other != name and type(first.settings[other]) is type(given)]
-    for other in others:
-        yield f"uses {other} where {name} belongs", lambda settings, other=other: settings[other]
+def _values(first: Observation, name: str, given: Any) -> Iterator[tuple[str, str, Callable[[Any], Any]]]:
+    """What may be taken instead: a sentence, the setting that it is made of, and how, so that it holds for every call."""
+    for other in first.settings:
+        if other != name and type(first.settings[other]) is type(given):
+            yield f"uses {other} where {name} belongs", other, lambda s: s
     if isinstance(given, bool):
         for said, to in CHOICES.items():
-            yield said.replace("{}", name), lambda settings, to=to: to(settings[name])
+            yield said.replace("{}", name), name, to
     elif isinstance(given, (int, float)):
         for said, to in NUMBERS.items():
             text = f"does not use {name}: it is what would be right if {name} were {said}"
             if not said.isdigit():
                 text = f"uses {said.replace('{}', name)} where {name} belongs"
-            yield text, lambda settings, to=to: to(settings[name])
+            yield text, name, to
     elif isinstance(given, tuple) and len(given) > 1 and all(isinstance(v, (int, float)) for v in given):
         for said, to in SEVERAL.items():
-            yield f"takes {name} {said}", lambda settings, to=to: to(settings[name])
+            yield f"takes {name} {said}", name, to
 
 
-def _as_if(o: Observation, x: str, name: str, value: Any) -> np.ndarray:
+def _as_if(o: Observation, x: str, name: str, source: str, to: Callable[[Any], Any]) -> np.ndarray:
     """What would be right if a setting were another; of a result of another length, as far as g goes."""
+    value = to(o.settings[source]) if source in o.settings else None
     if value is None or name not in o.settings:
         raise LookupError("there is no such setting")
     if o.settings[name] == value:

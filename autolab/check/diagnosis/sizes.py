@@ -4,26 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ..run.observation import Observation, close
 from .axes import in_words
+from .family import Family
 from .replay import Call
 from .shapes import count
 from .ways import Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
 
 AVERAGES = {"mean": 1.0, "var": 1.0, "std": 0.5}  # and the power of the size in them
 SUMS = ("sum", "add")
-
-
-class OtherSize(NamedTuple):
-    """The family, a sentence that continues "The gradient for x ...", and what the gradient then is."""
-
-    family: str
-    text: str
-    predict: Callable[[Observation, str], Any]
 
 
 # What is divided by instead of n: of n, and the shape of x.
@@ -40,7 +34,7 @@ TARGETS: Mapping[str, Callable[[int, tuple[int, ...]], float]] = {
 }
 
 
-def other_sizes(first: Observation, x: str) -> Iterator[OtherSize]:
+def other_sizes(first: Observation, x: str) -> Iterator[Family]:
     """Every way to take another size that explains the first call."""
     if first.reference.elementwise:
         return
@@ -56,7 +50,7 @@ def other_sizes(first: Observation, x: str) -> Iterator[OtherSize]:
                 yield size
 
 
-def _slips(first: Observation, x: str, way: Way) -> Iterator[tuple[Any, OtherSize]]:
+def _slips(first: Observation, x: str, way: Way) -> Iterator[tuple[Any, Family]]:
     """Each slip, and a key that those share which are the same in the first call."""
     calls = calls_of(first, x, way)
     steps = {k: calls[k] for k in calls_that_count(first, x, way) if _size(calls[k])}
@@ -66,19 +60,18 @@ def _slips(first: Observation, x: str, way: Way) -> Iterator[tuple[Any, OtherSiz
         some.append(("everywhere", list(steps)))
     for where, ks in some:
         for said, to in TARGETS.items():
-            key = *ks, *(_instead(to, steps[k], first, x) for k in ks)
             text = f"divides by {said} {where}, where n belongs: n is the number of entries that go into it"
-            yield key, OtherSize("constant", text, lambda o, x, ks=ks, to=to: _sized(o, x, way, ks, to))
-        none = OtherSize(
-            "constant",
-            f"{'never divides' if where == 'everywhere' else f'does not divide {where}'} by n, as a mean does",
-            lambda o, x, ks=ks: _sized(o, x, way, ks, lambda n, shape: 1),
-        )
-        yield ("none", *ks), none
+            key = *ks, *(_instead(to, steps[k], first, x) for k in ks)
+            yield key, Family("constant", text, partial(_sized, way=way, some=ks, to=to), hint="size")
+        text = f"{'never divides' if where == 'everywhere' else f'does not divide {where}'} by n, as a mean does"
+        yield ("none", *ks), Family("constant", text, partial(_sized, way=way, some=ks, to=_one), hint="size")
     for k, call in enumerate(calls):
         if call.kind == "along" and call.name in SUMS:
-            text = "has a mean where one of its sums belongs"
-            yield ("mean", k), OtherSize("averaged", text, lambda o, x, k=k: _averaged(o, x, way, k))
+            yield ("mean", k), Family("averaged", "has a mean where one of its sums belongs", partial(_averaged, way=way, k=k), hint="size")
+
+
+def _one(n: int, shape: tuple[int, ...]) -> int:
+    return 1
 
 
 def _where(call: Call, x: str, alone: bool, of_g: bool) -> str:

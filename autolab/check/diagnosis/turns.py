@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..run.observation import Observation, close
+from .family import Family
 from .replay import Call
 from .ways import Way, calls_of, calls_that_count, ways
-
-
-class Turn(NamedTuple):
-    """The family, a sentence that continues "The gradient for x ...", and what the gradient then is."""
-
-    family: str
-    text: str
-    predict: Callable[[Observation, str], Any]
-
 
 RESHAPED = "has a reshape where a transpose belongs: the shape fits, and the entries are in other places"
 WAYS: dict[str, tuple[str, str, Callable[[Call], Any]]] = {
@@ -28,7 +20,7 @@ WAYS: dict[str, tuple[str, str, Callable[[Call], Any]]] = {
 }
 
 
-def other_turns(first: Observation, x: str) -> Iterator[Turn]:
+def other_turns(first: Observation, x: str) -> Iterator[Family]:
     """Every way to exchange axes wrongly that explains the first call."""
     for way in ways(first, x):
         for k in calls_that_count(first, x, way):
@@ -41,7 +33,7 @@ def other_turns(first: Observation, x: str) -> Iterator[Turn]:
                 except Exception:  # the shapes do not allow it
                     continue
                 if fits:
-                    yield Turn(family, text, predict)
+                    yield Family(family, text, predict)
 
 
 def _turned(o: Observation, x: str, way: Way, at: int, turn: Callable[[Call], Any]) -> np.ndarray:

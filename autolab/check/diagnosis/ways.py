@@ -20,7 +20,10 @@ Change = Callable[[int, Call], Any]
 class Way(Protocol):
     """Something that gives the gradient and notes its calls; with other answers to them it gives another."""
 
-    key: Any
+    @property
+    def key(self) -> Any:
+        """Two ways have two keys."""
+        ...
 
     def calls(self, o: Observation, x: str, g: np.ndarray) -> tuple[np.ndarray, list[Call]]:
         """The gradient for this g, and what was called."""
