@@ -80,6 +80,7 @@ SPREAD = "belongs in part to another axis: the axis that forward removed is put 
 RESULT = "belongs in part to another axis: what forward gives is taken {}, and the rest along the right one"
 VALUES = "belongs in part to another axis: what is worked out from {x} alone goes {}, and the sums over g along the right one"
 SUMS = "belongs in part to another axis: the sums over g go {}, and what is worked out from {x} alone along the right one"
+ONLY = "is what belongs to another axis: the {} in it goes {}"
 STEP = "belongs in part to another axis: the {} in it goes {}"
 
 
@@ -141,7 +142,7 @@ def _groups(
         yield VALUES, alone
         yield SUMS, of_g
     for k in counting:
-        yield STEP.replace("{}", in_words(steps[k]), 1), (k,)
+        yield (STEP if len(counting) > 1 else ONLY).replace("{}", in_words(steps[k]), 1), (k,)
     for both in combinations(counting, 2) if 2 < len(counting) < FEW else ():
         if both not in (of_g, alone):
             words = " and the ".join(dict.fromkeys(in_words(steps[k]) for k in both))

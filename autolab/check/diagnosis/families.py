@@ -219,7 +219,7 @@ def _about_factors(reference: Reference, powers: tuple[int, ...]) -> Iterator[Fa
 
 def _about_settings(first: Observation) -> Iterator[Family]:
     for name, given in first.settings.items():
-        if name != "axis" and not isinstance(given, bool) and isinstance(given, (int, float)):
+        if name not in ("axis", "dim") and not isinstance(given, bool) and isinstance(given, (int, float)):
             for value in (0, 1, 2, -1, 0.5, 0.1, 0.01, 0.2, 3):
                 yield Family("setting", f"does not use {name}: it is what would be right if {name} were {value}",
                              lambda o, x, n=name, v=value: _as_if(o, x, n, v))  # fmt: skip

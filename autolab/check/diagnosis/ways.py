@@ -132,7 +132,7 @@ class Steps:
         values, steps, scales = list(chain.values), [], []
         for step in chain.steps:
             again, scale = self._again(step, values, lambda call: change(next(count), call))
-            values[step.place] = again.names["out"]
+            values[step.place] = scale * again.names["out"]
             steps.append(again)
             scales.append(scale)
         arrived: dict[int, Any] = {chain.last: np.broadcast_to(g, values[chain.last].shape)}
@@ -176,7 +176,7 @@ class Steps:
                 raise LookupError("another result, of which the derivative is not known")
         names = {**step.names, **taken, "raw": raw, "out": out / scale}
         names |= dict(zip(row.inputs, raw, strict=False)) | {f"{x}_shape": a.shape for x, a in zip(row.inputs, raw, strict=False)}
-        return RowCall(row, step.sources, {**names, "out": out / scale}, step.place), scale
+        return RowCall(row, step.sources, names, step.place), scale
 
 
 def ways(o: Observation, x: str) -> Iterator[Way]:
