@@ -31,10 +31,16 @@ def test_nineteen_in_twenty_slips_along_an_axis_are_named(axes, family):
     assert named >= 0.95 * n - 1
 
 
-@pytest.mark.parametrize("kind", ["axis", "size", "sum", "stretched", "moved", "other"])
-def test_nine_in_ten_slips_in_layers_moves_and_windows_are_named(places, kind):
+@pytest.mark.parametrize("kind", ["axis", "size", "sum", "stretched"])
+def test_nine_in_ten_slips_in_layers_are_named(places, kind):
     n, _, named, _ = places["kind", kind]
     assert named >= 0.9 * n - 1
+
+
+@pytest.mark.parametrize("kind", ["moved", "other"])
+def test_nineteen_in_twenty_slips_in_moves_and_windows_are_named(kind):
+    n, _, named, _ = families_places.run(only=f"{kind},")["kind", kind]
+    assert named >= 0.95 * n
 
 
 def test_what_is_certain_of_a_family_is_true(axes, places):
