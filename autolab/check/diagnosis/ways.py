@@ -12,6 +12,7 @@ import numpy as np
 from ..run.observation import Observation, close
 from .equivalent_formulas import NamedFormula, equivalent_formulas
 from .replay import Call, CannotReplay, Tape
+from .shapes import lifted
 from .stepwise import RowCall, chains
 
 Change = Callable[[int, Call], Any]
@@ -103,11 +104,12 @@ class Steps:
     """The steps of forward, run again and followed back: what one of them gives is changed on both ways."""
 
     number: int
+    keep: bool = False  # the axis that a reduction removes is kept, and g has it put back: then it may be another one
 
     @property
     def key(self) -> Any:
         """Each decomposition is a way."""
-        return "steps", self.number
+        return "steps", self.number, self.keep
 
     def calls(self, o: Observation, x: str, g: np.ndarray) -> tuple[np.ndarray, list[Call]]:
         """The gradient for this g, and what was called."""
@@ -130,12 +132,18 @@ class Steps:
         if chain is None:
             raise LookupError("no such steps here")
         values, steps, scales = list(chain.values), [], []
+        axes = []
         for step in chain.steps:
+            if self.keep and step.names.get("keepdims") is False:
+                axes.append(step.names["axis"])
             again, scale = self._again(step, values, lambda call: change(next(count), call))
             values[step.place] = scale * again.names["out"]
             steps.append(again)
             scales.append(scale)
-        arrived: dict[int, Any] = {chain.last: np.broadcast_to(g, values[chain.last].shape)}
+        if self.keep and len(axes) != 1:
+            raise LookupError("not one reduction")
+        start = np.ones_like(values[chain.last]) if self.keep else np.broadcast_to(g, values[chain.last].shape)
+        arrived: dict[int, Any] = {chain.last: start}
         for step, scale in zip(reversed(steps), reversed(scales), strict=True):
             if step.place not in arrived:
                 continue
@@ -144,16 +152,18 @@ class Steps:
                 if source is not None and step.has_rule(k):
                     value = step.fit(k, step.rule(k, incoming))
                     arrived[source] = arrived[source] + value if source in arrived else value
-        return np.asarray(arrived[chain.inputs.index(x)])
+        gradient = np.asarray(arrived[chain.inputs.index(x)])
+        return gradient * lifted(g, o.want[x], axes[0]) if self.keep else gradient
 
-    @staticmethod
-    def _again(step: RowCall, values: list, ask: Callable[[Call], Any]) -> tuple[RowCall, float]:
+    def _again(self, step: RowCall, values: list, ask: Callable[[Call], Any]) -> tuple[RowCall, float]:
         """One row on changed values, and by which factor its result was changed besides."""
         row = step.row
         if row.variadic:
             raise LookupError("a list of arrays is not followed")
         raw = [old if source is None else values[source] for source, old in zip(step.sources, step.names["raw"], strict=True)]
         settings = {k: step.names[k] for k in row.settings}
+        if self.keep and "keepdims" in settings:
+            settings["keepdims"] = True
         taken = dict(settings)
         call = None
         if "axis" in settings and raw[0].ndim:
@@ -189,6 +199,8 @@ def ways(o: Observation, x: str) -> Iterator[Way]:
     for number, chain in enumerate(chains(o, x)):
         if chain is not None:
             yield Steps(number)
+            if reference.function and any(step.names.get("keepdims") is False for step in chain.steps):
+                yield Steps(number, keep=True)
 
 
 def calls_of(o: Observation, x: str, way: Way, g: Any = None) -> list[Call]:
