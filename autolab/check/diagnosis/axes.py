@@ -16,7 +16,7 @@ from ..run.observation import Observation, close
 from .family import Family
 from .replay import Call
 from .shapes import all_axes, axis_name, count, lifted
-from .ways import Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
+from .ways import Steps, Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
 
 
 def everything(axis: Any, ndim: int) -> Any:
@@ -127,7 +127,7 @@ def _that_fit(
         except Exception:  # this axis cannot be taken, or not by a function that nobody knows
             continue
         if fits[axes]:
-            yield Family("axis", text.replace("{}", said), partial(look, to=to))
+            yield Family("axis", text.replace("{}", said), partial(look, to=to), exact=not isinstance(way, Steps))
 
 
 def _groups(

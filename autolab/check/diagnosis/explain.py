@@ -235,7 +235,7 @@ MULTIPLES = {2: "2 times too large", 0.5: "half as large", -1: "the wrong sign",
 
 def _two_slips(wrong: list[Observation], x: str) -> Mistake | None:
     """A slip of the pen, and a wrong factor besides."""
-    for family in families(wrong[0], x):
+    for family in families(wrong[0], x, calls=False):
         if not family.exact:  # a slip in one decomposition, and another besides: who would believe that?
             continue
         first = _ratio(family, wrong[0], x)

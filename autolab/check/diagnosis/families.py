@@ -29,10 +29,11 @@ from .stepwise import Chain, chains, slips
 from .turns import other_turns
 
 
-def families(first: Observation, x: str) -> Iterator[Family]:
+def families(first: Observation, x: str, calls: bool = True) -> Iterator[Family]:
     """Everything that may have gone wrong in the rule for `x`, the simplest explanation first.
 
-    `first`: an observation of it; the steps of the operation are looked up there.
+    `first`: an observation of it; the steps of the operation are looked up there. `calls`: also what may go wrong in a call of the
+    right rule, of which only what explains `first` is given.
     """
     reference = first.reference
     yield from about_g(reference)
@@ -54,7 +55,7 @@ def families(first: Observation, x: str) -> Iterator[Family]:
     if not reference.function:
         yield from _about_chains(first, x)
     yield from _about_shape(reference)
-    for look in (other_turns, other_sizes, early_sums, other_axes):
+    for look in (other_turns, other_sizes, early_sums, other_axes) if calls else ():
         yield from look(first, x)
     yield from _about_factors(reference, (1, -1, 2, -2))
     yield Family("extra term", "is the right one plus g: g is added once too often", lambda o, x: o.want[x] + o.g)

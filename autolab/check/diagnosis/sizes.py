@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from .axes import in_words
 from .family import Family
 from .replay import Call
 from .shapes import count
-from .ways import Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
+from .ways import Steps, Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
 
 AVERAGES = {"mean": 1.0, "var": 1.0, "std": 0.5}  # and the power of the size in them
 SUMS = ("sum", "add")
@@ -47,7 +48,7 @@ def other_sizes(first: Observation, x: str) -> Iterator[Family]:
                 except Exception:  # this size is none of this array, or the function that nobody knows cannot take it
                     tried[key] = False
             if tried[key]:
-                yield size
+                yield replace(size, exact=not isinstance(way, Steps))
 
 
 def _slips(first: Observation, x: str, way: Way) -> Iterator[tuple[Any, Family]]:
