@@ -156,7 +156,7 @@ def true_derivative_of_round(g, x):
     return np.zeros_like(g)
 
 
-@wrong("round_through", "forward|factor")
+@wrong("round_through", "forward|factor|precision")
 def rounds_the_gradient(g, x):
     return np.round(g)
 

@@ -19,10 +19,12 @@ from autolab.rules.special import erf
 
 from ..run.exercises import mT, normal_cdf, sigmoid, softmax
 from .mutants import Mutant, mutants
+from .shapes import count, lifted
 
 Entry = str | tuple[str, Mapping[str, str]]  # a formula, and what its letters stand for, in this order: one may use those before it
 
-ALONG = {"G": "np.expand_dims(g, axis)", "OUT": "np.expand_dims(out, axis)", "n": "x.shape[axis]", "mean": "x.mean(axis, keepdims=True)"}
+ALONG = {"G": "lifted(g, x, axis)", "OUT": "lifted(out, x, axis)", "n": "count(x.shape, axis)", "mean": "x.mean(axis, keepdims=True)"}
+SHIFTED = {"e": "np.exp(x - x.max(axis, keepdims=True))"}
 NORMED = {"rstd": "1 / np.sqrt(x.var(-1, keepdims=True) + 1e-5)", "z": "(x - x.mean(-1, keepdims=True)) * rstd", "h": "g * weight"}
 NORMED_0 = {"rstd": "1 / np.sqrt(x.var(0, keepdims=True) + 1e-5)", "z": "(x - x.mean(0, keepdims=True)) * rstd", "h": "g * weight"}
 BY_RMS = {"rstd": "1 / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5)", "z": "x * rstd", "h": "g * weight"}
@@ -63,8 +65,10 @@ EQUIVALENT_FORMULAS: dict[str, dict[str, list[Entry]]] = {
     "log1p": {"x": ["g / (1 + x)"]},
     "log_softmax": {"x": [("g - p * g.sum(axis, keepdims=True)", {"p": "np.exp(out)"}),
                           "g - np.exp(out) * g.sum(axis, keepdims=True)",
-                          ("g - e / e.sum(axis, keepdims=True) * g.sum(axis, keepdims=True)", {"e": "np.exp(x)"})]},
-    "logsumexp": {"x": [("G * np.exp(x - OUT)", ALONG), ("G * e / e.sum(axis, keepdims=True)", {**ALONG, "e": "np.exp(x)"})]},
+                          ("g - e / e.sum(axis, keepdims=True) * g.sum(axis, keepdims=True)", {"e": "np.exp(x)"}),
+                          ("g - e / e.sum(axis, keepdims=True) * g.sum(axis, keepdims=True)", SHIFTED)]},
+    "logsumexp": {"x": [("G * np.exp(x - OUT)", ALONG), ("G * e / e.sum(axis, keepdims=True)", {**ALONG, "e": "np.exp(x)"}),
+                        ("G * e / e.sum(axis, keepdims=True)", {**ALONG, **SHIFTED})]},
     "matmul": {"x": ["g @ mT(y)"], "y": ["mT(x) @ g"]},
     "bmm": {"x": ["g @ mT(y)"], "y": ["mT(x) @ g"]},
     "mm": {"x": ["g @ mT(y)"], "y": ["mT(x) @ g"]},
@@ -87,7 +91,8 @@ EQUIVALENT_FORMULAS: dict[str, dict[str, list[Entry]]] = {
     "sigmoid": {"x": ["g * out * (1 - out)", "g * np.exp(-x) / (1 + np.exp(-x)) ** 2"]},
     "silu": {"x": [("g * (s + x * s * (1 - s))", CURVE),
                    ("g * s * (1 + x * (1 - s))", CURVE), ("g * (out + s * (1 - out))", CURVE)]},
-    "softmax": {"x": ["out * (g - (g * out).sum(axis, keepdims=True))", "g * out - out * (g * out).sum(axis, keepdims=True)"]},
+    "softmax": {"x": ["out * (g - (g * out).sum(axis, keepdims=True))", "g * out - out * (g * out).sum(axis, keepdims=True)",
+                      ("p * (g - (g * p).sum(axis, keepdims=True))", {**SHIFTED, "p": "e / e.sum(axis, keepdims=True)"})]},
     "softplus": {"x": ["g * sigmoid(x)", "g * np.exp(x) / (1 + np.exp(x))"]},
     "sqrt": {"x": ["g / (2 * out)", "0.5 * g * x**-0.5"]},
     "square": {"x": ["2 * g * x"]},
@@ -108,6 +113,8 @@ KNOWN = {
     "erf": erf,
     "mT": mT,
     "len": len,
+    "count": count,
+    "lifted": lifted,
 }
 PLAIN = ("G", "OUT", "flat", "rows", "n")  # a slip in these is another shape
 
@@ -135,6 +142,13 @@ class NamedFormula:
             if not letter:
                 self.values[id(o)] = o, values
         return np.asarray(eval(_compiled(self.text) if letter or code is None else code, values))
+
+    def worked_out(self, values: Mapping[str, Any]) -> Any:
+        """The formula on these values, whatever arrays they are."""
+        known = {**KNOWN, **values}
+        for name, text in self.letters.items():
+            known[name] = eval(_compiled(text), known)
+        return eval(_compiled(self.text), known)
 
     def mutants(self) -> Iterator[tuple[Mutant, CodeType, str]]:
         """Each slip of the pen, with its compiled code and the letter it is in; first those in the formula itself."""

@@ -10,9 +10,11 @@ import numpy as np
 
 from ..run.observation import TOLERANCE, Observation, close, error_of, number
 from ..run.reference import stretched_axes
-from . import patterns
+from . import digits, patterns
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
-from .families import VAGUE, Family, about_g, families
+from .early_sums import early_unbroadcast
+from .families import VAGUE, about_g, families
+from .family import Family
 from .jacobian import weights
 from .known_functions import known_function, other_terms
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
@@ -42,7 +44,7 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
         more |= {"where": _shapes(found.place), "worst": worst_place([found.place], x)}
     more["alternatives"] = tuple(other.name for other in found.also)
     said = ". Or it ".join([found.text, *(other.text.format(x=x) for other in found.also)])
-    return diagnosis(found.family, "certain" if found.sure else "likely", about + said + invariant, **more)
+    return diagnosis(found.family, "certain" if found.sure else "likely", about + said + invariant, found.hint, **more)
 
 
 def _shapes(o: Observation) -> str:
@@ -113,8 +115,9 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("flattened", "has the right numbers in the wrong shape", several)
     if all(patterns.is_thin(o, x) for o in wrong):
         return Mistake("not spread", "has the right numbers and is not spread over the entries that share them", several)
-    if found := patterns.find_nan(wrong, x) or patterns.find_lost_digits(wrong, x) or _stacked(wrong, x):
+    if found := patterns.find_nan(wrong, x) or digits.find_lost_digits(answered, x) or _stacked(wrong, x):
         return found
+    wrong = [o for o in wrong if np.isfinite(o.got[x]).all()] or wrong  # a division by 0 in one call hides what is wrong in all
     factor = constant_factor(wrong, x)
     if found := patterns.find_tie(wrong, x):
         return found
@@ -123,7 +126,7 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if family:
         consistent &= all(not _gives_an_answer(family, o, x) for o in failed)
         sure = several and consistent and not others and family.exact and family.name not in VAGUE
-        return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others))
+        return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others), hint=family.hint)
     if factor and (found := patterns.seen_in_all(wrong, x, patterns.find_average)):
         return replace(found, sure=everywhere)
     if factor and not factor.sure and (fixed := fixed_number(answered, x)):
@@ -232,7 +235,7 @@ MULTIPLES = {2: "2 times too large", 0.5: "half as large", -1: "the wrong sign",
 
 def _two_slips(wrong: list[Observation], x: str) -> Mistake | None:
     """A slip of the pen, and a wrong factor besides."""
-    for family in families(wrong[0], x):
+    for family in families(wrong[0], x, calls=False):
         if not family.exact:  # a slip in one decomposition, and another besides: who would believe that?
             continue
         first = _ratio(family, wrong[0], x)
@@ -260,7 +263,7 @@ def _summing_mistake(stretched: list[Observation], x: str, predict: Callable | N
         unsummed = replace(o, names={**o.names, f"{x}_shape": o.out.shape}, want={**o.want, x: raw})
         try:
             full = np.broadcast_to(np.asarray(predict(unsummed, x)), o.out.shape) if predict else raw
-            found.append(reduction(o.got[x], full, o.shape(x)))
+            found.append(reduction(o.got[x], full, o.shape(x)) or (None if predict else early_unbroadcast(o, x)))
         except Exception:  # the mistake in the formula says nothing about these shapes
             found.append(None)
     known = [(f, o) for f, o in zip(found, stretched, strict=True) if f]
@@ -268,7 +271,7 @@ def _summing_mistake(stretched: list[Observation], x: str, predict: Callable | N
         return None
     first, o = known[0]
     text = f"{first.text}: {x} has shape {o.shape(x)}, and forward stretched it to {o.out.shape}"
-    return Mistake(first.family, text, all(f and f.family == first.family for f in found), place=o)
+    return Mistake(first.family, text, all(f and f.family == first.family for f in found), place=o, hint=first.hint)
 
 
 def _is_stretched(o: Observation, x: str) -> bool:

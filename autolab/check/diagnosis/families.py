@@ -7,8 +7,7 @@ prediction that raises is none: the mistake cannot be made there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import chain as chained
 from itertools import combinations
 from typing import Any
@@ -17,28 +16,24 @@ import numpy as np
 
 from ..run.observation import Observation, close
 from ..run.reference import Reference, sum_to
+from .axes import other_axes
+from .early_sums import early_sums
 from .equivalent_formulas import NamedFormula, equivalent_formulas
+from .family import Family
 from .misconceptions import misconceptions
 from .mutants import mutants, value_in_words
 from .scaling import POWERS, axes_in_words
+from .settings import other_settings
+from .sizes import other_sizes
 from .stepwise import Chain, chains, slips
+from .turns import other_turns
 
 
-@dataclass(frozen=True)
-class Family:
-    """A kind of mistake: its name, a sentence about the gradient of `{x}`, and the array it predicts."""
-
-    name: str
-    text: str
-    predict: Callable[..., Any]  # of an observation and an input
-    exact: bool = True  # whether it can be the only explanation; a slip in one decomposition cannot
-    complete: bool = False  # a whole wrong formula, after which no other explanation is looked for
-
-
-def families(first: Observation, x: str) -> Iterator[Family]:
+def families(first: Observation, x: str, calls: bool = True) -> Iterator[Family]:
     """Everything that may have gone wrong in the rule for `x`, the simplest explanation first.
 
-    `first`: an observation of it; the steps of the operation are looked up there.
+    `first`: an observation of it; the steps of the operation are looked up there. `calls`: also what may go wrong in a call of the
+    right rule, of which only what explains `first` is given.
     """
     reference = first.reference
     yield from about_g(reference)
@@ -52,6 +47,7 @@ def families(first: Observation, x: str) -> Iterator[Family]:
             vague.append(family)
         else:
             yield family
+    yield from other_settings(first, x)
     if reference.function:  # nothing is known of it but its steps
         yield from _about_chains(first, x)
     yield from _about_result(reference)
@@ -59,6 +55,8 @@ def families(first: Observation, x: str) -> Iterator[Family]:
     if not reference.function:
         yield from _about_chains(first, x)
     yield from _about_shape(reference)
+    for look in (other_turns, other_sizes, early_sums, other_axes) if calls else ():
+        yield from look(first, x)
     yield from _about_factors(reference, (1, -1, 2, -2))
     yield Family("extra term", "is the right one plus g: g is added once too often", lambda o, x: o.want[x] + o.g)
     yield Family("extra term", "is the right one minus g: g is subtracted where it should not be", lambda o, x: o.want[x] - o.g)
@@ -222,7 +220,7 @@ def _about_factors(reference: Reference, powers: tuple[int, ...]) -> Iterator[Fa
 
 def _about_settings(first: Observation) -> Iterator[Family]:
     for name, given in first.settings.items():
-        if name != "axis" and not isinstance(given, bool) and isinstance(given, (int, float)):
+        if name not in ("axis", "dim") and not isinstance(given, bool) and isinstance(given, (int, float)):
             for value in (0, 1, 2, -1, 0.5, 0.1, 0.01, 0.2, 3):
                 yield Family("setting", f"does not use {name}: it is what would be right if {name} were {value}",
                              lambda o, x, n=name, v=value: _as_if(o, x, n, v))  # fmt: skip
@@ -254,22 +252,6 @@ def _about_shape(reference: Reference) -> Iterator[Family]:
     yield Family("keepdims", "lays g along the last axis: the axis that forward removed was not put back in its place",
                  lambda o, x: _only("axis" in o.names and 0 < o.g.ndim < o.want[x].ndim,
                                     np.broadcast_to(o.g, o.want[x].shape)))  # fmt: skip
-    for axis in (None, 0, 1, -1, -2):
-        yield Family("axis", "is what belongs to another axis",
-                     lambda o, x, axis=axis: _only("axis" in o.names, _rule(o, x, axis=axis)))  # fmt: skip
-    yield Family("axis", "is what belongs to the other axis",
-                 lambda o, x: _only(o.want[x].ndim > 1, _rule(o, x, axis=1 - o.names["axis"] % 2)))  # fmt: skip
-    for axis in (None, 0, -1):
-        text = f"belongs to another axis: its derivative is taken {'over everything' if axis is None else f'along axis {axis}'}"
-        yield Family("axis", text, lambda o, x, axis=axis: _other_axis(o, x, axis))
-
-
-def _other_axis(o: Observation, x: str, axis: int | None) -> np.ndarray:
-    """The local derivative as if forward had gone along another axis, and its own g for each entry."""
-    right = o.settings["axis"]
-    names = _only(axis != right and isinstance(right, int), o.reference.environment(o.inputs, {**o.settings, "axis": axis}))
-    local = o.reference.raw(x, np.ones_like(names["out"]), names)
-    return local * (o.g if o.g.shape == o.want[x].shape else np.expand_dims(o.g, right))
 
 
 def _about_formula(reference: Reference, x: str) -> Iterator[Family]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..run.observation import Observation, close
+from ..run.observation import Observation, close, number
 from .diagnosis import Mistake
 from .scaling import POWERS
 
@@ -180,10 +180,23 @@ def _alone(o: Observation, pair: Jacobians) -> Mistake | None:
 
 
 def weights(o: Observation, pair: Jacobians) -> Mistake | None:
-    """The right places, and wrong numbers at each of them: where nothing more is known."""
-    if pair.needed.all() or not np.array_equal(~pair.zero, pair.needed) or pair.same[pair.needed].any():
+    """The right places, and wrong numbers at all or some of them: where nothing more is known."""
+    if pair.needed.all() or not np.array_equal(~pair.zero, pair.needed):
         return None
-    return Mistake("factor", f"reaches the right entries of {pair.x} from the right entries of g, and with wrong factors")
+    wrong = pair.needed & ~pair.same
+    text = f"reaches the right entries of {pair.x} from the right entries of g, and with wrong factors"
+    if pair.same[pair.needed].any():
+        text += f" at {int(wrong.sum())} of {int(pair.needed.sum())}"
+    ratio = pair.yours[wrong] / pair.right[wrong]
+    if close(ratio, np.full_like(ratio, ratio[0])):
+        return Mistake("factor", f"{text}, each {number(ratio[0])} times the right one")
+    i, j = divmod(int(np.argmax(np.abs(np.where(wrong, pair.yours - pair.right, 0)))), wrong.shape[1])
+    places = f"{pair.x}{_index(j, pair.x_shape)} takes g{_index(i, pair.out_shape)}"
+    return Mistake("factor", f"{text}: {places} {number(pair.yours[i, j])} times, and should {number(pair.right[i, j])} times")
+
+
+def _index(k: int, shape: tuple[int, ...]) -> list[int]:
+    return [int(i) for i in np.unravel_index(k, shape)]
 
 
 def _elsewhere(o: Observation, pair: Jacobians) -> Mistake | None:

@@ -13,6 +13,7 @@ CONFUSED = {
     "maximum": "minimum", "minimum": "maximum", "sqrt": "square", "sum": "mean", "mean": "sum", "max": "min", "min": "max",
     "sigmoid": "tanh", "tril": "triu", "triu": "tril",
 }  # fmt: skip
+EXCHANGES = ("swapaxes", "transpose", "moveaxis", "permute")
 REDUCTIONS = ("sum", "mean", "max", "min")
 _FUNCTIONS = {"mean": "an average", "sum": "a sum", "max": "a maximum", "min": "a minimum"}
 _TRANSPOSED = ("transposed", "the right one with one factor transposed the wrong way")
@@ -90,6 +91,8 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
                     text = f"the right one with the incoming gradient where {_words(node)} belongs: the mask asks g"
             if family == "number" and _is_axis(parent, field, tree):
                 family, text = "axis", "what belongs to another axis"
+            elif family == "number" and isinstance(parent, ast.Call) and _called(parent) in EXCHANGES:
+                family, text = "permutation", "moved back along other axes than those that forward exchanged"
             _put(parent, field, place, ast.fix_missing_locations(new))
             yield family, text, tree
             _put(parent, field, place, node)

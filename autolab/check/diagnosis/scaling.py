@@ -11,6 +11,7 @@ import numpy as np
 from ..run.observation import Observation, close, number
 from ..run.reference import stretched_axes
 from .diagnosis import Mistake
+from .shapes import axis_name, count
 
 POWERS = {1: "times {}", -1: "divided by {}", 2: "times the square of {}",
           -2: "divided by the square of {}", 0.5: "times the root of {}", -0.5: "divided by the root of {}",
@@ -58,15 +59,15 @@ def _two_numbers(ratios: list[float], sizes: list[dict[str, float]]) -> str:
     """A size too many or too few, and a plain number besides; or one size where another belongs."""
     ratio = np.array(ratios)
     known = {name: of for name in sizes[0] if (of := np.array([n.get(name, 0) for n in sizes], float)).all() and np.ptp(of)}
+    for one, a in known.items():
+        for other, b in known.items():
+            if close(ratio, a / b):
+                return f"is divided by {other}, where {one} belongs"
     for name, of in known.items():
         for c, words in BESIDES.items():
             for power, how in ((1, "multiplied"), (-1, "divided")):
                 if close(ratio, c * of**power):
                     return f"is the right one {how} by {name}, and besides {words}"
-    for one, a in known.items():
-        for other, b in known.items():
-            if close(ratio, a / b):
-                return f"is divided by {other}, where {one} belongs"
     return ""
 
 
@@ -93,10 +94,9 @@ USES = "the number of results that each entry of {x} takes part in"
 
 def _sizes(o: Observation, x: str) -> dict[str, float]:
     """Numbers that people divide by, by what they are."""
-    n, named = o.want[x].size, {}
-    axis = o.names.get("axis")
-    if isinstance(axis, int) and -o.want[x].ndim <= axis < o.want[x].ndim:
-        m = o.want[x].shape[axis]
+    n = o.want[x].size
+    named: dict[str, float] = {}
+    if m := entries_behind(o, x):
         named["the number of entries that each result is made of"] = m
         named |= {"n / (n - 1), n entries behind each result: one of the two divides by n, the other by n - 1": m / (m - 1) if m > 1 else 0}
         named |= {"n - 1, one less than the number of entries behind each result": m - 1}
@@ -105,6 +105,8 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
     for y in o.reference.inputs:
         for i, size in enumerate(o.shape(y)):
             named[f"the size of axis {i} of {y}" + " (the batch size)" * (i == 0 and y == o.reference.inputs[0])] = size
+    for i, size in enumerate(o.out.shape):
+        named.setdefault(f"the size of axis {i} of the result", size)
     named |= {f"the number of entries of {x}": n, "the number of entries of the result": o.out.size}
     if n % max(o.out.size, 1) == 0:
         named[f"the number of entries of {x} behind each result"] = n / o.out.size
@@ -118,6 +120,14 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
     if shape:
         named["the square root of the size of its last axis"] = math.sqrt(shape[-1])
     return named
+
+
+def entries_behind(o: Observation, x: str) -> int:
+    """How many entries lie along the axis, or the axes; 0 if the operation has none."""
+    try:
+        return count(o.want[x].shape, o.names[axis_name(o) or "axis"])
+    except (KeyError, IndexError, TypeError, ZeroDivisionError):
+        return 0
 
 
 def _known_number(c: float) -> str:

@@ -1,0 +1,255 @@
+"""The ways in which a right gradient can be worked out and replayed: the rule, a formula that is equal to it, its steps."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..run.observation import Observation, close
+from .equivalent_formulas import NamedFormula, equivalent_formulas
+from .replay import Call, CannotReplay, Tape
+from .shapes import lifted
+from .stepwise import RowCall, chains
+
+Change = Callable[[int, Call], Any]
+
+
+class Way(Protocol):
+    """Something that gives the gradient and notes its calls; with other answers to them it gives another."""
+
+    @property
+    def key(self) -> Any:
+        """Two ways have two keys."""
+        ...
+
+    def calls(self, o: Observation, x: str, g: np.ndarray) -> tuple[np.ndarray, list[Call]]:
+        """The gradient for this g, and what was called."""
+        ...
+
+    def changed(self, o: Observation, x: str, change: Change) -> np.ndarray:
+        """The gradient if these calls give something else."""
+        ...
+
+    def work(self, o: Observation, x: str) -> int:
+        """About how many operations on arrays a change costs."""
+        ...
+
+
+class Taped:
+    """A formula or a function on arrays, noted on a tape."""
+
+    key: Any = "rule"
+
+    def gradient(self, o: Observation, x: str, names: Mapping[str, Any], g: Any) -> Any:
+        """The right rule itself, on these values."""
+        function, needs = o.reference.rules[x]
+        names = o.reference.call_settings(names)
+        return function(g, *(names.get(n) for n in needs))
+
+    def tape(self, o: Observation, x: str) -> tuple[Tape, int]:
+        """What it does with this observation, and where g is on the tape; made once, and tried on other numbers."""
+        if ("tape", x, self.key) not in o.memo:
+            o.memo["tape", x, self.key] = self._made(o, x)
+        return o.memo["tape", x, self.key]
+
+    def _made(self, o: Observation, x: str) -> tuple[Tape, int]:
+        tape, moved = Tape(), {}
+        names, other = dict(o.names), dict(o.names)
+        for name, value in o.names.items():
+            if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+                names[name] = tape.leaf(value)
+                other[name] = moved[names[name].node] = value * 1.0625
+        g = tape.leaf(o.g)
+        moved[g.node] = o.g * 1.25
+        tape.end(self.gradient(o, x, names, g))
+        told = tape.result(tape.again(leaves=moved))
+        if not close(told, np.asarray(self.gradient(o, x, other, moved[g.node]))):
+            raise CannotReplay("something that it did was not noted")
+        return tape, g.node
+
+    def calls(self, o: Observation, x: str, g: np.ndarray) -> tuple[np.ndarray, list[Call]]:
+        """The gradient for this g, and what was called."""
+        tape, at = self.tape(o, x)
+        fresh = {} if g is o.g else tape.again(leaves={at: g})
+        return np.broadcast_to(tape.result(fresh), o.want[x].shape), tape.calls(fresh)
+
+    def changed(self, o: Observation, x: str, change: Change) -> np.ndarray:
+        """The gradient if these calls give something else."""
+        tape, _ = self.tape(o, x)
+        return np.broadcast_to(tape.result(tape.again(change)), o.want[x].shape)
+
+    def work(self, o: Observation, x: str) -> int:
+        """About how many operations on arrays a change costs."""
+        return len(self.tape(o, x)[0].counting)
+
+
+class Formula(Taped):
+    """A formula that gives the same as the rule."""
+
+    def __init__(self, formula: NamedFormula):
+        self.formula = formula
+        self.key = formula.text, tuple(formula.letters.items())
+
+    def gradient(self, o: Observation, x: str, names: Mapping[str, Any], g: Any) -> Any:
+        """The formula on these values."""
+        return self.formula.worked_out({**names, "g": g})
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The steps of forward, run again and followed back: what one of them gives is changed on both ways."""
+
+    number: int
+    keep: bool = False  # the axis that a reduction removes is kept, and g has it put back: then it may be another one
+
+    @property
+    def key(self) -> Any:
+        """Each decomposition is a way."""
+        return "steps", self.number, self.keep
+
+    def calls(self, o: Observation, x: str, g: np.ndarray) -> tuple[np.ndarray, list[Call]]:
+        """The gradient for this g, and what was called."""
+        calls: list[Call] = []
+        return self._run(o, x, g, lambda k, call: calls.append(call)), calls
+
+    def changed(self, o: Observation, x: str, change: Change) -> np.ndarray:
+        """The gradient if these calls give something else, on the way there and on the way back."""
+        return self._run(o, x, o.g, change)
+
+    def work(self, o: Observation, x: str) -> int:
+        """About how many operations on arrays a change costs."""
+        chain = chains(o, x)[self.number]
+        return 12 * len(chain.steps) if chain else 0
+
+    def _run(self, o: Observation, x: str, g: np.ndarray, change: Change) -> np.ndarray:
+        """Forward through the rows with what is answered, then back through the same."""
+        count = itertools.count()
+        chain = chains(o, x)[self.number]
+        if chain is None:
+            raise LookupError("no such steps here")
+        values, steps, scales = list(chain.values), [], []
+        axes = []
+        for step in chain.steps:
+            if self.keep and step.names.get("keepdims") is False:
+                axes.append(step.names["axis"])
+            again, scale = self._again(step, values, lambda call: change(next(count), call))
+            values[step.place] = scale * again.names["out"]
+            steps.append(again)
+            scales.append(scale)
+        if self.keep and len(axes) != 1:
+            raise LookupError("not one reduction")
+        start = np.ones_like(values[chain.last]) if self.keep else np.broadcast_to(g, values[chain.last].shape)
+        arrived: dict[int, Any] = {chain.last: start}
+        for step, scale in zip(reversed(steps), reversed(scales), strict=True):
+            if step.place not in arrived:
+                continue
+            incoming = scale * arrived[step.place]
+            for k, source in enumerate(step.sources):
+                if source is not None and step.has_rule(k):
+                    value = step.fit(k, step.rule(k, incoming))
+                    arrived[source] = arrived[source] + value if source in arrived else value
+        gradient = np.asarray(arrived[chain.inputs.index(x)])
+        return gradient * lifted(g, o.want[x], axes[0]) if self.keep else gradient
+
+    def _again(self, step: RowCall, values: list, ask: Callable[[Call], Any]) -> tuple[RowCall, float]:
+        """One row on changed values, and by which factor its result was changed besides."""
+        row = step.row
+        if row.variadic:
+            raise LookupError("a list of arrays is not followed")
+        raw = [old if source is None else values[source] for source, old in zip(step.sources, step.names["raw"], strict=True)]
+        settings = {k: step.names[k] for k in row.settings}
+        if self.keep and "keepdims" in settings:
+            settings["keepdims"] = True
+        taken = dict(settings)
+        call = None
+        if "axis" in settings and raw[0].ndim:
+
+            def along(axis: Any, array: Any = raw[0]) -> Any:
+                taken["axis"] = axis if axis is None or isinstance(axis, tuple) or not isinstance(settings["axis"], tuple) else (axis,)
+                return np.asarray(row.forward(array, *raw[1:], **taken))
+
+            call = Call("along", row.name, raw[0], settings["axis"], along, bool(settings.get("keepdims", True)))
+        elif row.name == "div" and step.sources[1] is None and raw[1].ndim == 0 and raw[1] >= 2 and raw[1] == np.round(raw[1]):
+            call = Call("divide", "division", raw[0], int(raw[1]), lambda n: raw[0] / n)
+        if call is None:
+            out, scale = np.asarray(row.forward(*raw, **settings)), 1.0
+        else:
+            changed = ask(call)
+            out = np.asarray(call.run(call.axis) if changed is None else changed)
+            base = np.asarray(row.forward(*raw, **taken))
+            scale = float(np.vdot(base, out) / np.vdot(base, base)) if base.any() else 1.0
+            if not close(out, scale * base):
+                raise LookupError("another result, of which the derivative is not known")
+        names = {**step.names, **taken, "raw": raw, "out": out / scale}
+        names |= dict(zip(row.inputs, raw, strict=False)) | {f"{x}_shape": a.shape for x, a in zip(row.inputs, raw, strict=False)}
+        return RowCall(row, step.sources, names, step.place), scale
+
+
+def ways(o: Observation, x: str) -> Iterator[Way]:
+    """All that are known of this operation, the rule first."""
+    reference = o.reference
+    if not reference.function:
+        yield Taped()
+        for formula in equivalent_formulas(reference.name, x, reference.inputs):
+            yield Formula(formula)
+    for number, chain in enumerate(chains(o, x)):
+        if chain is not None:
+            yield Steps(number)
+            if reference.function and any(step.names.get("keepdims") is False for step in chain.steps):
+                yield Steps(number, keep=True)
+
+
+def calls_of(o: Observation, x: str, way: Way, g: Any = None) -> list[Call]:
+    """What is called on this way, in order; nothing if it does not give the right gradient here. Worked out once for o.g."""
+    if g is not None:
+        return way.calls(o, x, g)[1]
+    if ("calls", x, way.key) not in o.memo:
+        try:
+            value, calls = way.calls(o, x, o.g)
+        except Exception:  # a closed function may do anything with its arguments
+            value, calls = np.zeros(()), []
+        o.memo["calls", x, way.key] = calls if calls and close(value, o.want[x]) else []
+    return o.memo["calls", x, way.key]
+
+
+MOST_WORK = 4000  # operations on arrays, each some microseconds
+
+
+def is_affordable(o: Observation, x: str, way: Way) -> bool:
+    """May one more change be tried on this call? A check takes its time, and a lesson has many."""
+    o.memo["spent", x] = spent = o.memo.get(("spent", x), 0) + way.work(o, x)
+    return spent <= MOST_WORK
+
+
+def calls_that_count(o: Observation, x: str, way: Way) -> list[int]:
+    """Which of the calls the gradient for x depends on: not on a maximum that is taken off, nor on what is for another input."""
+    if ("count", x, way.key) not in o.memo:
+        o.memo["count", x, way.key] = [k for k in range(len(calls_of(o, x, way))) if _counts(o, x, way, k)]
+    return o.memo["count", x, way.key]
+
+
+def _counts(o: Observation, x: str, way: Way, k: int) -> bool:
+    def change(at: int, call: Call) -> Any:
+        if at != k:
+            return None
+        right = np.asarray(call.run(call.axis))
+        return np.flip(right) if call.kind == "turn" else right * np.linspace(1.1, 1.9, right.size).reshape(right.shape)
+
+    try:
+        return not close(way.changed(o, x, change), o.want[x])
+    except Exception:  # whole numbers, such as an order, or steps that cannot follow such a change
+        return True
+
+
+def calls_with_g(o: Observation, x: str, way: Way) -> list[int]:
+    """Which of the calls g goes into."""
+    if not calls_of(o, x, way):
+        return []
+    if ("with g", x, way.key) not in o.memo:
+        pairs = enumerate(zip(calls_of(o, x, way), calls_of(o, x, way, 2 * o.g), strict=False))
+        o.memo["with g", x, way.key] = [k for k, (one, two) in pairs if not np.array_equal(one.array, two.array)]
+    return o.memo["with g", x, way.key]
