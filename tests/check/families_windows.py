@@ -162,7 +162,7 @@ def conv_families(name, axes, usual, names):
                 wide, out = pad(x, s["padding"]), np.zeros_like(w)
                 for tap in itertools.product(*map(range, w.shape[2:])):
                     at = tuple(slice(k * d, k * d + (n - 1) * st + 1, st) for k, d, st, n in zip(tap, t["dilation"], t["stride"], g.shape[2:]))
-                    out[(..., *tap)] = np.einsum("no...,nc...->oc", g, wide[(..., *at)])
+                    out[(..., *tap)] = correlate(g, wide[(..., *at)])
                 return dx(g, x, w, s), out
             keep(f"{setting} ignored for weight", "setting", ignored_w, (f"{setting}",))
     if "stride" in names:
@@ -267,11 +267,11 @@ def sum_parts(g, x, size, stride):
 
 POOLS = {"avg": (avg, avg_parts), "max": (largest, max_parts), "sum": (total, sum_parts)}
 SETTINGS = {
-    "tiled": ({"size": 2, "stride": 2}, {"size": 3, "stride": 3}),
+    "tiled": ({"size": 3, "stride": 3},),
     "overlapping": ({"size": 3, "stride": 2}, {"size": 3, "stride": 1}),
     "gaps": ({"size": 2, "stride": 3},),
 }
-POOL_SHAPES = (((2, 7),), ((2, 3, 8),))
+POOL_SHAPES = (((2, 8),), ((2, 3, 10),))
 
 
 def pool_families(name, forward, parts, settings):
@@ -301,13 +301,14 @@ def pool_families(name, forward, parts, settings):
         keep("to all of the window", "mask", lambda g, x, size, stride: put(np.repeat(g[..., None], size, -1), x.shape, stride))
         keep("shared", "mask|function|averaged", lambda g, x, size, stride: put(np.repeat(g[..., None], size, -1) / size, x.shape, stride))
         keep("to the smallest", "mask|function|places", lambda g, x, size, stride: put(max_parts(g, -x, size, stride), x.shape, stride))
-        keep("first of the window", "mask|places|permutation", lambda g, x, size, stride: put(
+        keep("first of the window", "mask|places|permutation|setting", lambda g, x, size, stride: put(
             np.pad(g[..., None], [(0, 0)] * g.ndim + [(0, size - 1)]), x.shape, stride))
         keep("value instead of place", "forward|factor|function|variable", lambda g, x, size, stride: put(
             parts(g, x, size, stride) * windows_of(x, size, stride), x.shape, stride))
     keep("last window left out", "one of many|places", lambda g, x, size, stride: put(parts(np.concatenate([g[..., :-1], 0 * g[..., -1:]], -1), x, size, stride), x.shape, stride))
     keep("bound is a number", "one of many|places|number", lambda g, x, size, stride: put(parts(g, x, size, stride)[..., :2, :], x.shape, stride))
-    keep("uncovered rest cut off", "shape|places|padding|pieces|flattened", lambda g, x, size, stride: put(parts(g, x, size, stride), (*x.shape[:-1], (g.shape[-1] - 1) * stride + size - (stride > size)), stride), ("rest", "end"))
+    if all((n - size) % stride or stride > size for (shape,) in POOL_SHAPES for n in shape[-1:]):
+      keep("uncovered rest cut off", "shape|places|padding|pieces|flattened", lambda g, x, size, stride: put(parts(g, x, size, stride), (*x.shape[:-1], (g.shape[-1] - 1) * stride + size - (stride > size)), stride), ("rest", "end"))
     keep("shifted by one", "permutation|places|pieces|setting|padding", lambda g, x, size, stride: np.roll(put(parts(g, x, size, stride), x.shape, stride), 1, -1), ("shifted",))
     keep("g not used", "upstream ignored", lambda g, x, size, stride: put(parts(np.ones_like(g), x, size, stride), x.shape, stride))
     if name.startswith("avg"):
@@ -316,7 +317,8 @@ def pool_families(name, forward, parts, settings):
             end = (g.shape[-1] - 1) * stride + size
             out[..., end:] = g[..., -1:] / size
             return out
-        keep("the rest gets g too", "mask|places|setting", rest_too, ("does not depend on", "rest"))
+        if all((n - size) % stride for (shape,) in POOL_SHAPES for n in shape[-1:]):
+          keep("the rest gets g too", "mask|places|setting", rest_too, ("does not depend on", "rest"))
     right(name, shown, lambda g, x, size, stride: put(parts(g, x, size, stride), x.shape, stride))
 
 

@@ -16,6 +16,7 @@ from .families import VAGUE, Family, about_g, families
 from .jacobian import weights
 from .known_functions import known_function, other_terms
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
+from .windows import find_windows
 
 
 def explain(observations: Sequence[Observation], x: str, show: Sequence[Observation] = ()) -> Diagnosis | None:
@@ -132,6 +133,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(factor, text=f"{factor.text}, in the calls where it is wrong", sure=False)
     if factor:
         return replace(factor, sure=factor.sure and everywhere)
+    if found := find_windows(wrong, x):
+        return replace(found, sure=found.sure and several)
     if all(patterns.is_surplus(o, x) for o in wrong):
         text = f"is right where it should not be 0, and not 0 elsewhere: it also reaches entries of {x} that the result does not depend on"
         return Mistake("mask", text)

@@ -61,6 +61,7 @@ HINTS = {
     "precision": "Keep the dtype of the inputs; a conversion loses digits.",
     "unstable": "Which number on the way becomes too large? Another form of the same formula may avoid it.",
     "engine called": "Write the derivative yourself, from the saved values.",
+    "padding": "In the padded array, at which place do the entries of the input begin, and how many are they?",
     "square only": "Try it by hand on a matrix with more columns than rows.",
     "integer": "Which array was made from whole numbers, and what is written into it?",
     "name": "Compare the name with those of the function: its arguments, and what its lines define.",

@@ -230,7 +230,7 @@ def _links(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[Chain
         step = chain.steps[i]
         through = f"{row_in_words(step.row.name)}" + (f" of {_word(chain, i, k)}" if len(step.sources) > 1 else "")
 
-        for c, family, words in SCALED:
+        for c, family, words in SCALED[step.row.view or step.row.variadic :]:  # a piece that is missing is named by its place
             yield _at(x, family, f"{words}: what comes back through {through}", i, k, lambda _, step, c=c, k=k: c * step.passed[k])
 
 
