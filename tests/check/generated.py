@@ -31,7 +31,8 @@ class Generated:
     @property
     def held_out(self) -> bool:
         """Is this operation of the second half?"""
-        return bool(zlib.crc32(self.operation.encode()) % 2)
+        name = self.operation.removesuffix(" function").removesuffix(" hidden")
+        return bool(zlib.crc32(name.encode()) % 2)
 
 
 def wrong(family: str, operation: str, reference: Any, rule: Callable, kinds: str, words: tuple[str, ...] = (), inputs=()) -> None:

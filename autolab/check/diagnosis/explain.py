@@ -15,6 +15,7 @@ from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .families import VAGUE, Family, about_g, families
 from .jacobian import weights
 from .known_functions import known_function, other_terms
+from .products import find_products
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
 from .windows import find_windows
 
@@ -133,6 +134,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(factor, text=f"{factor.text}, in the calls where it is wrong", sure=False)
     if factor:
         return replace(factor, sure=factor.sure and everywhere)
+    if found := find_products(wrong, x, [*right, *failed]):
+        return replace(found, sure=found.sure and everywhere)
     if found := find_windows(wrong, x):
         return replace(found, sure=found.sure and several)
     if all(patterns.is_surplus(o, x) for o in wrong):

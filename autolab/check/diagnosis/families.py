@@ -153,7 +153,7 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
             yield Family("swapped", text, lambda o, x, other=other: o.reference.raw(other, o.g, o.names))
         elif not reference.function:
             yield Family("elementwise", f"multiplies g and {other} entry by entry, as if forward did: forward multiplies matrices",
-                         lambda o, x, other=other: o.g * o.names[other])  # fmt: skip
+                         lambda o, x, other=other: _only(o.g.ndim, o.g * o.names[other]))  # fmt: skip
     if others:
         # The table may write x / y as `out`: what is one power of y too few must not be called a wrong variable.
         yield from _about_factors(reference, (1, -1))
