@@ -127,8 +127,9 @@ class Properties(SideEffects):
             self.diagnoses.append(left)
             self.explained.add(x)
             return 0.0, str(left.worst), bent
-        if not wrong:
+        if not wrong and (calls[0] is None or error_of(calls[0], x) <= RIGHT):
             return (*self._exact(x), bent)
+        wrong = wrong or [o for o in calls[:1] if o]
         found = explain(self._evidence(), x, show=wrong) if self.naming else None
         if found:
             self.diagnoses.append(found)

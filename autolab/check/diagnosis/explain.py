@@ -16,6 +16,7 @@ from .families import VAGUE, Family, about_g, families
 from .jacobian import weights
 from .known_functions import known_function, other_terms
 from .products import find_products
+from .regions import find_regions
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
 from .windows import find_windows
 
@@ -125,6 +126,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if family:
         consistent &= all(not _gives_an_answer(family, o, x) for o in failed)
         sure = several and consistent and not others and family.exact and family.name not in VAGUE
+        if not others and family.name in ALSO_A_PIECE and (piece := find_regions(wrong, x)):
+            others, sure = [Family(piece.family, piece.text, family.predict)], False
         return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others))
     if factor and (found := patterns.seen_in_all(wrong, x, patterns.find_average)):
         return replace(found, sure=everywhere)
@@ -145,6 +148,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=everywhere and ALIKE not in found.text)  # a mask that is missing looks the same
     if where := places(answered, x):
         return Mistake("places", where, everywhere)
+    if found := find_regions(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
     if found := known_function(wrong, x):
         return found
     moved = patterns.find_move(wrong, x)
@@ -157,6 +162,10 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         or patterns.find_g_dependence(wrong, x) or patterns.find_multiple_at_some_places(wrong, x) or patterns.find_small_error(wrong, x)
         or (None if wrong[0].reference.elementwise else patterns.find_in_jacobian(wrong, x, weights))
     )  # fmt: skip
+
+
+# Where the result of forward is x itself, or a constant, in a piece of its own, these are two ways to say it.
+ALSO_A_PIECE = {"variable", "function", "forward", "applied twice"}
 
 
 def _stacked(wrong: list[Observation], x: str) -> Mistake | None:
