@@ -15,6 +15,7 @@ from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .families import VAGUE, Family, about_g, families
 from .jacobian import weights
 from .known_functions import known_function, other_terms
+from .other_operations import other_operation
 from .products import find_products
 from .regions import find_regions
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
@@ -150,15 +151,15 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("places", where, everywhere)
     if found := find_regions(wrong, x):
         return replace(found, sure=found.sure and everywhere)
-    if found := known_function(wrong, x):
-        return found
+    if found := (wrong[0].reference.elementwise and other_operation(wrong, x)) or known_function(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
         return replace(moved, sure=several)
     if (found := patterns.find_in_jacobian(wrong, x)) and not (moved and found.family == "mask"):
         return replace(found, sure=found.sure and everywhere)
     return (
-        moved or _two_slips(wrong, x) or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
+        moved or other_operation(wrong, x) or _two_slips(wrong, x) or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
         or patterns.find_g_dependence(wrong, x) or patterns.find_multiple_at_some_places(wrong, x) or patterns.find_small_error(wrong, x)
         or (None if wrong[0].reference.elementwise else patterns.find_in_jacobian(wrong, x, weights))
     )  # fmt: skip

@@ -21,6 +21,7 @@ from .equivalent_formulas import NamedFormula, equivalent_formulas
 from .misconceptions import misconceptions
 from .mutants import mutants, value_in_words
 from .scaling import POWERS, axes_in_words
+from .sources import source_formula
 from .stepwise import Chain, chains, slips
 
 
@@ -296,7 +297,8 @@ def _about_equivalent_formulas(reference: Reference, x: str) -> Iterator[Family]
             right[key] = o.reference.elementwise or close(np.broadcast_to(value, o.want[x].shape), o.want[x])
         return _summed(o, x, _only(right[key], formula).evaluate(o, code, letter))
 
-    for formula in equivalent_formulas(reference.name, x, reference.inputs):
+    written = source_formula(reference, x)
+    for formula in (*equivalent_formulas(reference.name, x, reference.inputs), *[written] * (written is not None)):
         for mutant, code, letter in formula.mutants():
             text = f"is {mutant.text}" + (f", in {value_in_words(letter)}" if letter else "")
             yield Family(mutant.family, text, lambda o, x, f=formula, c=code, v=letter: predict(o, x, f, c, v))

@@ -370,6 +370,7 @@ def _load(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
 
+PART = "_part"  # how the letters of a formula begin that was read from a source
 WORDS = {
     "out": "the result of forward", "g": "the incoming gradient", "G": "the incoming gradient", "OUT": "the result of forward",
     "s": "sigmoid(x)", "z": "the normalised x", "h": "g * weight", "p": "the probabilities", "onehot": "the one-hot target",
@@ -379,7 +380,7 @@ WORDS = {
 
 def value_in_words(name: str) -> str:
     """What a letter is called in a sentence."""
-    return WORDS.get(name, name)
+    return "an intermediate value" if name.startswith(PART) else WORDS.get(name, name)
 
 
 def belongs(name: str) -> str:
