@@ -68,6 +68,10 @@ FAILURES = (
     Failure(r"cannot reshape array of size (\d+) into shape (\(.*\))", ("flattened", "number", "setting"), SIZE_SAID),
     Failure(r"shape '(\[.*?\])' is invalid for input of size (\d+)", ("flattened", "number", "setting"), SIZE_SAID.replace("{} entries do not fit into {}", "{1} entries do not fit into {0}")),
     Failure(r"index (-?\d+) is out of bounds for (?:axis|dimension) \d+ with size (\d+)", ("places", "number", "setting"), INDEX_SAID),
+    Failure(r"too many indices for array: array is (\d+)-dimensional, but (\d+) were indexed", ("2-D only", "axis", "places"),
+            "The array has {} axes, and {} are asked for"),
+    Failure(r"(\d+)-dimensional array given\. Array must be at least two", ("square only", "2-D only", "variable"),
+            "This needs a square matrix, and the array has {} axes"),
     Failure(r"(?:list|tuple) index out of range", ("places", "number", "2-D only"), "An index runs past the end: there are fewer axes, or entries, than it assumes"),
     Failure(r"cannot select an axis to squeeze out", ("axis", "keepdims"), "Only an axis of size 1 can be squeezed out"),
     Failure(r"(?:all the input array dimensions|all the input arrays must have|all input arrays must have|Sizes of tensors must match)", ("pieces", "axis"),
@@ -86,7 +90,7 @@ FAILURES = (
     Failure(r"(?:matrix transpose with ndim < 2|tensor\.mT is only supported)", ("2-D only", "transposed"), "A vector has no transpose: it has one axis"),
     Failure(r"(?:arrays used as indices must be|`indices` must be an integer)", ("places",), "An index has to be whole numbers, and these are none"),
     Failure(r"name '(\w+)' is not defined", ("name",), "Nothing is called {}: backward knows g, what it asks for by name, and what stands in its own lines"),
-    Failure(r"'(\w+)' object has no attribute '(\w+)'", ("name",), "A {} has no {}: it is another kind of thing than the line expects, or the name is misspelt"),
+    Failure(r"'([\w.]+)' object has no attribute '(\w+)'", ("name",), "A {} has no {}: it is another kind of thing than the line expects, or the name is misspelt"),
     Failure(r"unsupported operand type\(s\) for .*'NoneType'", ("none",), "A value is None: it was not computed, or not returned"),
     Failure(r"NoneType", ("none",), "A value is None: it was not computed, or not returned"),
     Failure(r"assignment destination is read-only", ("mutation",), "The array belongs to somebody else, and may not be written into"),
@@ -196,7 +200,6 @@ def _questions(runs: Sequence[CaseRun]) -> Iterator[Question]:
         for n in counts[:-1]:
             more = f"{counts[-1]}" if len(counts) == 2 else f"more than {n}"
             yield ("2-D only", f"where {x} has {_axes(n)} and fails where it has {more}", lambda run, x=x, n=n: np.ndim(run.names[x]) > n)
-            yield ("2-D only", f"where {x} has more than {_axes(n)} and fails where it has {n}", lambda run, x=x, n=n: np.ndim(run.names[x]) <= n)
     for x in arrays:
         yield ("square only", f"where {x} is square and fails where it is not", lambda run, x=x: not _is_square(np.asarray(run.names[x])))
     if len(arrays) > 1:
@@ -212,8 +215,8 @@ def _questions(runs: Sequence[CaseRun]) -> Iterator[Question]:
         where = f"only where the result has shape {shape}: a shape or a size seems to be a fixed number"
         yield "number", where, lambda run, shape=shape: np.shape(run.names["out"]) != shape
     for x, values in arrays.items():
-        if len({a.ndim for a in values}) == 1:
-            for axis in range(values[0].ndim):
+        if smallest := min(a.ndim for a in values):
+            for axis in range(smallest):
                 for n in sorted({a.shape[axis] for a in values}):
                     where = f"where axis {axis} of {x} has size {n} and fails where it has another: a size seems to be a fixed number"
                     yield "number", where, lambda run, x=x, axis=axis, n=n: np.shape(run.names[x])[axis] != n
@@ -222,6 +225,12 @@ def _questions(runs: Sequence[CaseRun]) -> Iterator[Question]:
                     yield "number", text, lambda run, x=x, axis=axis, n=n: np.shape(run.names[x])[axis] > n
                     text = f"where axis {axis} of {x} has a size of more than {n} and fails where it is smaller: a bound is a fixed number"
                     yield "number", text, lambda run, x=x, axis=axis, n=n: np.shape(run.names[x])[axis] <= n
+
+
+    for x, values in arrays.items():
+        for n in sorted({a.ndim for a in values})[:-1]:
+            text = f"where {x} has more than {_axes(n)} and fails where it has {n}"
+            yield "axis", text, lambda run, x=x, n=n: np.ndim(run.names[x]) <= n
 
 
 def _about_setting(runs: Sequence[CaseRun], name: str) -> Iterator[Question]:
