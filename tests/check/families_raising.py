@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from itertools import chain
 
 import numpy as np
 
@@ -59,7 +58,8 @@ def _written(a):
 def shapes_of(operation):
     spec = SPECS.get(operation) or SPECS[ALIASES.get(operation, operation)]
     reference = Reference.of(spec.row or spec.name)
-    return spec, reference, list(cases(spec, reference, np.random.default_rng(0)))
+    with np.errstate(all="ignore"):
+        return spec, reference, list(cases(spec, reference, np.random.default_rng(0)))
 
 
 def make(operation, rule, line):
@@ -90,11 +90,15 @@ def make(operation, rule, line):
         wrong(f"raising: {line}", operation, operation, made["rule"], kinds, words)
 
 
-seen = set()
-for _operation, _rule in chain(RIGHT):
-    _plain = inspect.isfunction(_rule) and _operation in SPECS and _operation not in seen
-    if not _plain or any(p.kind is not p.POSITIONAL_OR_KEYWORD or p.default is not p.empty for p in inspect.signature(_rule).parameters.values()):
-        continue
-    seen.add(_operation)
-    for _line in LINES:
-        make(_operation, _rule, _line)
+def fill() -> None:
+    """Put each line into one right rule of every operation."""
+    seen = set()
+    for operation, rule in RIGHT:
+        if not inspect.isfunction(rule) or operation not in SPECS or operation in seen:
+            continue
+        asked = inspect.signature(rule).parameters.values()
+        if any(p.kind is not p.POSITIONAL_OR_KEYWORD or p.default is not p.empty for p in asked):
+            continue
+        seen.add(operation)
+        for line in LINES:
+            make(operation, rule, line)

@@ -22,7 +22,9 @@ class Pieces:
     slopes: tuple
 
     def of(self, functions, x):
-        return np.select([x < e for e in (*self.ends, -99)], [f(x) + 0 * x for f in (*functions[:-1], functions[-1])], functions[-1](x) + 0 * x)
+        return np.select(
+            [x < e for e in (*self.ends, -99)], [f(x) + 0 * x for f in (*functions[:-1], functions[-1])], functions[-1](x) + 0 * x
+        )
 
 
 ZERO, ONE, X = (lambda x: 0.0), (lambda x: 1.0), (lambda x: x)
@@ -56,8 +58,13 @@ def changes(p: Pieces):
             if all(a < b for a, b in pairwise(ends)):
                 yield "kink moved", "region|places|number|mask|kink", replace(p, ends=ends)
         yield "kink left out", "region|places|mask|term", Pieces((*p.ends[:k], *p.ends[k + 1 :]), (), (*p.slopes[:k], *p.slopes[k + 1 :]))
-        yield "kink left out (other side)", "region|places|mask|term", Pieces((*p.ends[:k], *p.ends[k + 1 :]), (), (*p.slopes[: k + 1], *p.slopes[k + 2 :]))
+        yield (
+            "kink left out (other side)",
+            "region|places|mask|term",
+            Pieces((*p.ends[:k], *p.ends[k + 1 :]), (), (*p.slopes[: k + 1], *p.slopes[k + 2 :])),
+        )
     for k, slope in enumerate(p.slopes):
+
         def put(f, k=k):
             return replace(p, slopes=(*p.slopes[:k], f, *p.slopes[k + 1 :]))
 
@@ -86,5 +93,7 @@ def make(name, p):
         wrong(f"pieces: {family}", name, spec, lambda g, x, q=q: g * q.of(q.slopes, x), kinds)
 
 
-for _name, _pieces in FUNCTIONS.items():
-    make(_name, _pieces)
+def fill() -> None:
+    """Every change of every function."""
+    for name, pieces in FUNCTIONS.items():
+        make(name, pieces)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from functools import partial
 
 import numpy as np
 
 from autolab.check import Spec
-from autolab.engine.op import GENERAL, LINEAR, Op
+from autolab.engine.op import GENERAL, Op
 
 from .generated import right, wrong
 
@@ -56,14 +55,6 @@ def conv_back(g, x, weight, stride, padding, dilation, add=True, used=None):
     return dx, dw
 
 
-def fit(a, shape):
-    """Cut or filled with zeros to a shape."""
-    out = np.zeros(shape)
-    both = tuple(slice(min(n, m)) for n, m in zip(a.shape, shape, strict=True))
-    out[both] = a[both]
-    return out
-
-
 def spread(g, x, kernel, stride, padding, dilation, weight, add=True):
     """What each window sends to what it saw, where windows do not run past the end."""
     wide = np.zeros_like(pad(x, padding))
@@ -77,10 +68,6 @@ def spread(g, x, kernel, stride, padding, dilation, weight, add=True):
                 else:
                     wide[(..., *at)] = part
     return wide
-
-
-def both(f):
-    return lambda g, x, weight, **settings: f(g, x, weight, **settings)
 
 
 # ---------- convolutions: settings in tuples, one for each axis
@@ -115,8 +102,9 @@ def conv_spec(name, axes, shapes, settings, hidden):
     asks = ", ".join(names)
     made = {"conv_forward": conv_forward, "conv_back": conv_back, "cut": cut, "usual": usual}
     call = ", ".join(f"{n}={n}" if n in names else f"{n}=usual[{n!r}]" for n in usual)
+    cut_off = "padding" if "padding" in names else "usual['padding']"
     text = (f"def forward(x, weight, *, {asks}): return conv_forward(x, weight, {call})\n"
-            f"def back_x(g, x, weight, {asks}): return cut(conv_back(g, x, weight, {call})[0], {'padding' if 'padding' in names else 'usual[chr(112)+chr(97)+chr(100)+chr(100)+chr(105)+chr(110)+chr(103)]'})\n"
+            f"def back_x(g, x, weight, {asks}): return cut(conv_back(g, x, weight, {call})[0], {cut_off})\n"
             f"def back_weight(g, x, weight, {asks}): return conv_back(g, x, weight, {call})[1]\n")  # fmt: skip
     exec(text, made)
     op = Op(name.replace(" ", "_"), made["forward"], GENERAL, x=made["back_x"], weight=made["back_weight"])
@@ -148,74 +136,109 @@ def conv_families(name, axes, usual, names):
     def dw(g, x, w, s):
         return conv_back(g, x, w, **s)[1]
 
-    first = tuple
     for setting in ("stride", "dilation"):
         if setting in names:
+
             def ignored(g, x, w, s, setting=setting):
                 t = {**s, setting: (1,) * axes}
-                wide = spread(g, x, w.shape[2:], t["stride"], t["padding"], t["dilation"], lambda tap, place: g[(..., *place)] @ w[(..., *tap)])
+                wide = spread(
+                    g, x, w.shape[2:], t["stride"], t["padding"], t["dilation"], lambda tap, place: g[(..., *place)] @ w[(..., *tap)]
+                )
                 return cut(wide, s["padding"]), dw(g, x, w, s)
+
             keep(f"{setting} ignored for x", "setting|permutation", ignored, (f"{setting}",))
 
             def ignored_w(g, x, w, s, setting=setting):
                 t = {**s, setting: (1,) * axes}
                 wide, out = pad(x, s["padding"]), np.zeros_like(w)
                 for tap in itertools.product(*map(range, w.shape[2:])):
-                    at = tuple(slice(k * d, k * d + (n - 1) * st + 1, st) for k, d, st, n in zip(tap, t["dilation"], t["stride"], g.shape[2:]))
+                    at = tuple(
+                        slice(k * d, k * d + (n - 1) * st + 1, st) for k, d, st, n in zip(tap, t["dilation"], t["stride"], g.shape[2:])
+                    )
                     out[(..., *tap)] = correlate(g, wide[(..., *at)])
                 return dx(g, x, w, s), out
+
             keep(f"{setting} ignored for weight", "setting", ignored_w, (f"{setting}",))
     if "stride" in names:
+
         def window(g, x, w, s):
             wide = spread(g, x, w.shape[2:], w.shape[2:], s["padding"], s["dilation"], lambda tap, place: g[(..., *place)] @ w[(..., *tap)])
             return cut(wide, s["padding"]), dw(g, x, w, s)
+
         keep("window for stride", "setting", window, ("stride",))
     if "padding" in names:
-        keep("padding not cut off", "setting|shape|padding|pieces", lambda g, x, w, s: (conv_back(g, x, w, **s)[0], dw(g, x, w, s)), ("padding",))
-        keep("padding cut at the end", "setting|padding|pieces|permutation",
-             lambda g, x, w, s: (conv_back(g, x, w, **s)[0][tuple(slice(n) for n in x.shape)], dw(g, x, w, s)), ("padding", "shifted"))
-        keep("padding cut at the start", "setting|padding|pieces|permutation",
-             lambda g, x, w, s: (conv_back(g, x, w, **s)[0][(..., *(slice(-n, None) for n in x.shape[2:]))], dw(g, x, w, s)), ("padding", "shifted"))
+        keep(
+            "padding not cut off",
+            "setting|shape|padding|pieces",
+            lambda g, x, w, s: (conv_back(g, x, w, **s)[0], dw(g, x, w, s)),
+            ("padding",),
+        )
+        keep(
+            "padding cut at the end",
+            "setting|padding|pieces|permutation",
+            lambda g, x, w, s: (conv_back(g, x, w, **s)[0][tuple(slice(n) for n in x.shape)], dw(g, x, w, s)),
+            ("padding", "shifted"),
+        )
+        keep(
+            "padding cut at the start",
+            "setting|padding|pieces|permutation",
+            lambda g, x, w, s: (conv_back(g, x, w, **s)[0][(..., *(slice(-n, None) for n in x.shape[2:]))], dw(g, x, w, s)),
+            ("padding", "shifted"),
+        )
+
         def unpadded(g, x, w, s):
             out = np.zeros_like(w)
             for tap in itertools.product(*map(range, w.shape[2:])):
                 seen = x[(..., *(slice(k, k + n) for k, n in zip(tap, g.shape[2:])))]
                 out[(..., *tap)] = correlate(g[(..., *(slice(n) for n in seen.shape[2:]))], seen)
             return dx(g, x, w, s), out
+
         keep("weight from x without padding", "setting|padding", unpadded, ("padding",))
-    keep("kernel the wrong way round", "flipped", lambda g, x, w, s: (
-        dx(g, x, w, s, used=np.flip(w, tuple(range(2, w.ndim)))), dw(g, x, w, s)))
-    keep("weight's gradient the wrong way round", "flipped", lambda g, x, w, s: (dx(g, x, w, s), np.flip(dw(g, x, w, s), tuple(range(2, w.ndim)))))
+    keep(
+        "kernel the wrong way round",
+        "flipped",
+        lambda g, x, w, s: (dx(g, x, w, s, used=np.flip(w, tuple(range(2, w.ndim)))), dw(g, x, w, s)),
+    )
+    keep(
+        "weight's gradient the wrong way round",
+        "flipped",
+        lambda g, x, w, s: (dx(g, x, w, s), np.flip(dw(g, x, w, s), tuple(range(2, w.ndim)))),
+    )
     keep("overwritten", "overwritten|one of many", lambda g, x, w, s: (dx(g, x, w, s, add=False), dw(g, x, w, s)))
+
     def short(g, x, w, s):
         h = g.copy()
         h[..., -1] = 0
         return dx(h, x, w, s), dw(g, x, w, s)
+
     keep("last window left out", "one of many|places", short)
+
     def late(g, x, w, s):
         h = g.copy()
         h[..., 0] = 0
         return dx(g, x, w, s), dw(h, x, w, s)
+
     keep("first window left out for weight", "one of many|places", late)
-    keep("bound is a number", "one of many|places|number", lambda g, x, w, s: (
-        dx(np.concatenate([g[..., :3], 0 * g[..., 3:]], -1), x, w, s), dw(g, x, w, s)), ("g is never looked at",))
+    keep(
+        "bound is a number",
+        "one of many|places|number",
+        lambda g, x, w, s: (dx(np.concatenate([g[..., :3], 0 * g[..., 3:]], -1), x, w, s), dw(g, x, w, s)),
+        ("g is never looked at",),
+    )
     keep("one sample only", "one of many|not summed|wrong axis", lambda g, x, w, s: (dx(g, x, w, s), dw(g[:1], x[:1], w, s)))
     keep("averaged over samples", "averaged|constant", lambda g, x, w, s: (dx(g, x, w, s), dw(g, x, w, s) / len(x)))
     first_tap = (slice(None), slice(None), *(0,) * axes)
+
     def no_tap(g, x, w, s):
         v = w.copy()
         v[first_tap] = 0
         return dx(g, x, v, s), dw(g, x, w, s)
+
     keep("first tap left out", "places|term|one of many", no_tap)
     right(name, SPECS[name][0], rule_of(lambda g, x, w, s: (dx(g, x, w, full(s)), dw(g, x, w, full(s))), names))
 
 
 SPECS = {}
-for _name, (_axes, _shapes, _settings) in CONV.items():
-    SPECS[_name] = conv_spec(_name, _axes, _shapes, _settings, False)
-    SPECS[f"{_name} hidden"] = conv_spec(f"{_name} hidden", _axes, _shapes, _settings, True)
-for _name, (_axes, _shapes, _settings) in CONV.items():
-    conv_families(_name, _axes, SPECS[_name][1], list(_settings[0]))
 
 
 # ---------- pools: settings are numbers
@@ -291,36 +314,80 @@ def pool_families(name, forward, parts, settings):
         keep("window for stride", "setting", lambda g, x, size, stride: put(parts(g, x, size, stride), x.shape, size), ("stride",))
     keep("stride ignored", "setting", lambda g, x, size, stride: put(parts(g, x, size, stride), x.shape, 1), ("stride",))
     if stride < size:
-        keep("overwritten", "overwritten|one of many", lambda g, x, size, stride: put(parts(g, x, size, stride), x.shape, stride, add=False))
+        keep(
+            "overwritten", "overwritten|one of many", lambda g, x, size, stride: put(parts(g, x, size, stride), x.shape, stride, add=False)
+        )
     if name.startswith("avg"):
         keep("not divided", "constant|setting|averaged", lambda g, x, size, stride: put(parts(g, x, size, stride) * size, x.shape, stride))
-        keep("divided by the number of windows", "constant|setting|averaged",
-             lambda g, x, size, stride: put(parts(g, x, size, stride) * size / g.shape[-1], x.shape, stride))
-        keep("divided by the length", "constant|setting|averaged", lambda g, x, size, stride: put(parts(g, x, size, stride) * size / x.shape[-1], x.shape, stride))
+        keep(
+            "divided by the number of windows",
+            "constant|setting|averaged",
+            lambda g, x, size, stride: put(parts(g, x, size, stride) * size / g.shape[-1], x.shape, stride),
+        )
+        keep(
+            "divided by the length",
+            "constant|setting|averaged",
+            lambda g, x, size, stride: put(parts(g, x, size, stride) * size / x.shape[-1], x.shape, stride),
+        )
     if name.startswith("max"):
         keep("to all of the window", "mask", lambda g, x, size, stride: put(np.repeat(g[..., None], size, -1), x.shape, stride))
         keep("shared", "mask|function|averaged", lambda g, x, size, stride: put(np.repeat(g[..., None], size, -1) / size, x.shape, stride))
         keep("to the smallest", "mask|function|places", lambda g, x, size, stride: put(max_parts(g, -x, size, stride), x.shape, stride))
-        keep("first of the window", "mask|places|permutation|setting", lambda g, x, size, stride: put(
-            np.pad(g[..., None], [(0, 0)] * g.ndim + [(0, size - 1)]), x.shape, stride))
-        keep("value instead of place", "forward|factor|function|variable", lambda g, x, size, stride: put(
-            parts(g, x, size, stride) * windows_of(x, size, stride), x.shape, stride))
-    keep("last window left out", "one of many|places", lambda g, x, size, stride: put(parts(np.concatenate([g[..., :-1], 0 * g[..., -1:]], -1), x, size, stride), x.shape, stride))
-    keep("bound is a number", "one of many|places|number", lambda g, x, size, stride: put(parts(g, x, size, stride)[..., :2, :], x.shape, stride))
+        keep(
+            "first of the window",
+            "mask|places|permutation|setting",
+            lambda g, x, size, stride: put(np.pad(g[..., None], [(0, 0)] * g.ndim + [(0, size - 1)]), x.shape, stride),
+        )
+        keep(
+            "value instead of place",
+            "forward|factor|function|variable",
+            lambda g, x, size, stride: put(parts(g, x, size, stride) * windows_of(x, size, stride), x.shape, stride),
+        )
+    keep(
+        "last window left out",
+        "one of many|places",
+        lambda g, x, size, stride: put(parts(np.concatenate([g[..., :-1], 0 * g[..., -1:]], -1), x, size, stride), x.shape, stride),
+    )
+    keep(
+        "bound is a number",
+        "one of many|places|number",
+        lambda g, x, size, stride: put(parts(g, x, size, stride)[..., :2, :], x.shape, stride),
+    )
     if all((n - size) % stride or stride > size for (shape,) in POOL_SHAPES for n in shape[-1:]):
-      keep("uncovered rest cut off", "shape|places|padding|pieces|flattened", lambda g, x, size, stride: put(parts(g, x, size, stride), (*x.shape[:-1], (g.shape[-1] - 1) * stride + size - (stride > size)), stride), ("rest", "end"))
-    keep("shifted by one", "permutation|places|pieces|setting|padding", lambda g, x, size, stride: np.roll(put(parts(g, x, size, stride), x.shape, stride), 1, -1), ("shifted",))
+        keep(
+            "uncovered rest cut off",
+            "shape|places|padding|pieces|flattened",
+            lambda g, x, size, stride: put(
+                parts(g, x, size, stride), (*x.shape[:-1], (g.shape[-1] - 1) * stride + size - (stride > size)), stride
+            ),
+            ("rest", "end"),
+        )
+    keep(
+        "shifted by one",
+        "permutation|places|pieces|setting|padding",
+        lambda g, x, size, stride: np.roll(put(parts(g, x, size, stride), x.shape, stride), 1, -1),
+        ("shifted",),
+    )
     keep("g not used", "upstream ignored", lambda g, x, size, stride: put(parts(np.ones_like(g), x, size, stride), x.shape, stride))
     if name.startswith("avg"):
+
         def rest_too(g, x, size, stride):
             out = put(parts(g, x, size, stride), x.shape, stride)
             end = (g.shape[-1] - 1) * stride + size
             out[..., end:] = g[..., -1:] / size
             return out
+
         if all((n - size) % stride for (shape,) in POOL_SHAPES for n in shape[-1:]):
-          keep("the rest gets g too", "mask|places|setting", rest_too, ("does not depend on", "rest"))
+            keep("the rest gets g too", "mask|places|setting", rest_too, ("does not depend on", "rest"))
     right(name, shown, lambda g, x, size, stride: put(parts(g, x, size, stride), x.shape, stride))
 
 
-for (_pool, (_forward, _parts)), (_how, _settings) in itertools.product(POOLS.items(), SETTINGS.items()):
-    pool_families(f"{_pool} {_how}", _forward, _parts, _settings)
+def fill() -> None:
+    """Every mistake in every convolution and pool."""
+    for name, (axes, shapes, settings) in CONV.items():
+        SPECS[name] = conv_spec(name, axes, shapes, settings, False)
+        SPECS[f"{name} hidden"] = conv_spec(f"{name} hidden", axes, shapes, settings, True)
+    for name, (axes, _, settings) in CONV.items():
+        conv_families(name, axes, SPECS[name][1], list(settings[0]))
+    for (pool, (forward, parts)), (how, settings) in itertools.product(POOLS.items(), SETTINGS.items()):
+        pool_families(f"{pool} {how}", forward, parts, settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -37,7 +38,9 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     about = f"The gradient for {x} "
     if all(o.got[x] is None for o in wrong):
         return diagnosis("none", "certain", about + "is None", **more)
-    found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
+    with warnings.catch_warnings():  # of a wrong formula that was tried
+        warnings.simplefilter("ignore")
+        found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
     invariant = _invariant(answered, x)
     if not found:
         text = "is wrong, in no way that this checker knows" + _fraction(wrong, x)

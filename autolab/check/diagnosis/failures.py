@@ -127,7 +127,9 @@ def explain_failures(runs: Sequence[CaseRun], inputs: Sequence[str]) -> Diagnosi
         right = all(run.first is None or not _is_wrong(run.first, inputs) for run in runs)
         start = "The rule is right" if right else "The rule gives an answer"
         kinds = tuple(dict.fromkeys((family_name, *found.alternatives)))
-        found = replace(found, text=f"{start} {text}: there {_lower(found.text)}", alternatives=kinds, hint=HINTS.get(family_name, found.hint))
+        found = replace(
+            found, text=f"{start} {text}: there {_lower(found.text)}", alternatives=kinds, hint=HINTS.get(family_name, found.hint)
+        )
         if family_name == "2-D only" and right:
             found = replace(found, family=family_name)
     return found
@@ -225,7 +227,6 @@ def _questions(runs: Sequence[CaseRun]) -> Iterator[Question]:
                     yield "number", text, lambda run, x=x, axis=axis, n=n: np.shape(run.names[x])[axis] > n
                     text = f"where axis {axis} of {x} has a size of more than {n} and fails where it is smaller: a bound is a fixed number"
                     yield "number", text, lambda run, x=x, axis=axis, n=n: np.shape(run.names[x])[axis] <= n
-
 
     for x, values in arrays.items():
         for n in sorted({a.ndim for a in values})[:-1]:

@@ -29,7 +29,7 @@ def _operations(inputs: int, elementwise: bool) -> list[Reference]:
 def other_operation(wrong: Sequence[Observation], x: str) -> Mistake | None:
     """The first operation whose gradient fits all these calls."""
     here = wrong[0].reference
-    if len(here.inputs) > 2 or here.function and not here.elementwise:
+    if len(here.inputs) > 2 or (here.function and not here.elementwise):
         return None
     for other in _operations(len(here.inputs), here.elementwise):
         y = other.inputs[here.inputs.index(x)]

@@ -58,8 +58,9 @@ def find_products(wrong: Sequence[Observation], x: str, others: Sequence[Observa
     if any(not 1 <= o.got[x].ndim <= 3 for o in wrong):
         return None
     calls = [_call(o, x) for o in _different(wrong)]
-    elsewhere = [nearby for o in _different(wrong)[:2] if (nearby := _nearby(o))]  # what holds for one matrix may be an accident
-    right, every = _right(calls + [_call(o, x, answered=False) for o in (*elsewhere, *_different(others)[:2])])
+    telling = max(calls, key=lambda call: len({n for a in call.letters.values() for n in a.shape[-2:]}))
+    elsewhere = [o for o in (_nearby(wrong[0]), *_different(others)[:1]) if o]  # what holds for one matrix may be an accident
+    right, every = _right([telling, *(_call(o, x, answered=False) for o in elsewhere)])
     if not right:
         return None
     for words in (_rearranged(right), _exchanged(right, calls), every if len(every) <= MOST_SEARCHED else []):
@@ -96,9 +97,12 @@ def _right(calls: list[Call]) -> tuple[Terms | None, list[Word]]:
     for name in dict.fromkeys(a.name for a in alphabet if a.inverse):
         inverse = [a for a in alphabet if a.inverse and a.name == name]
         stages.append(plain + inverse)
+    words: list[Word] = []
     for letters in stages:
         for longest in (LONGEST - 1, LONGEST):
-            words = _words(calls, letters, longest)
+            before, words = words, _words(calls, letters, longest)
+            if words == before:
+                continue
             if found := _sparse(*_dictionary(calls, words, "want"), _column(calls, "want")):
                 return found, words
     return None, []
@@ -215,7 +219,10 @@ def _words(calls: list[Call], alphabet: list[Letter], longest: int) -> list[Word
     sizes = {a: [c.letters[a].shape[-2:] for c in calls] for a in alphabet}
     ends = [{c.want.shape[-2:]} if c.want.ndim > 2 else {(c.want.shape[1], 1), (1, c.want.shape[1])} for c in calls]
     needs_g = calls[0].g.ndim > 1
-    follows = {a: [b for b in alphabet if _may_follow(a, b) and all(m[1] == n[0] for m, n in zip(sizes[a], sizes[b], strict=True))] for a in alphabet}
+    follows = {
+        a: [b for b in alphabet if _may_follow(a, b) and all(m[1] == n[0] for m, n in zip(sizes[a], sizes[b], strict=True))]
+        for a in alphabet
+    }
     found: list[Word] = []
     longer: list[Word] = [(a,) for a in alphabet]
     for _ in range(longest):
@@ -246,7 +253,11 @@ def _rearranged(right: Terms) -> Iterable[Word]:
             for kept in combinations(word, count):
                 if not any(a.name == "g" for a in word) or any(a.name == "g" for a in kept):
                     found |= dict.fromkeys(_turned(kept))
-        for order in permutations(word) if len(word) < LONGEST else (word[::-1], *((*word[:i], word[i + 1], word[i], *word[i + 2 :]) for i in range(3))):
+        for order in (
+            permutations(word)
+            if len(word) < LONGEST
+            else (word[::-1], *((*word[:i], word[i + 1], word[i], *word[i + 2 :]) for i in range(3)))
+        ):
             found |= dict.fromkeys(_turned(order))
     return found
 
@@ -345,7 +356,9 @@ def _compare(right: Terms, yours: Terms, several: bool) -> Mistake | None:
     if not new:
         many = len(right)
         if len(common) == 1 and many > 1 and np.isclose(yours[next(iter(common))], sum(right.values())):
-            return Mistake("term", f"has one of its {many} products {many} times, {_said(next(iter(common)))}: the other is not the same", several)
+            return Mistake(
+                "term", f"has one of its {many} products {many} times, {_said(next(iter(common)))}: the other is not the same", several
+            )
         return Mistake("term", f"has {len(common)} of its {many} products: {_number(len(lost))} missing", several)
     if not lost:
         return Mistake("extra term", f"has a product too many: {_said(new[0])}", several)
@@ -416,7 +429,9 @@ def _edit(right: Term, yours: Term) -> Mistake | None:
     if power != times:
         if want != got:
             return None
-        return Mistake("power", f"has the wrong power of the result in it{as_read}" if power else f"is multiplied by a power of the result{as_read}")
+        return Mistake(
+            "power", f"has the wrong power of the result in it{as_read}" if power else f"is multiplied by a power of the result{as_read}"
+        )
     if _bare(want) == _bare(got):
         turned = [str(b) for a, b in zip(want, got, strict=True) if a != b]
         what = "one of its factors" if len(turned) == 1 else f"{'both' if len(turned) == 2 else len(turned)} of its factors"
@@ -425,12 +440,16 @@ def _edit(right: Term, yours: Term) -> Mistake | None:
         return Mistake("order", f"has its factors in another order{as_read}")
     if [a.name for a in want] == [a.name for a in got]:
         changed = [b for a, b in zip(want, got, strict=True) if a.inverse != b.inverse]
-        text = f"has {value_in_words(changed[0].name)} " + ("inverted where it is not" if changed[0].inverse else "as it is where its inverse belongs")
+        text = f"has {value_in_words(changed[0].name)} " + (
+            "inverted where it is not" if changed[0].inverse else "as it is where its inverse belongs"
+        )
         return Mistake("function", text + as_read)
     if len(got) < len(want) and (kept := _kept(want, got)) is not None:
         gone = [value_in_words(a.name) + (" inverted" if a.inverse else "") for i, a in enumerate(want) if i not in kept]
         turned = any(want[i] != b for i, b in zip(kept, got, strict=True))
-        return Mistake("factor", f"is the right one without {_count(gone)} of its factors{', and another is transposed' if turned else ''}{as_read}")
+        return Mistake(
+            "factor", f"is the right one without {_count(gone)} of its factors{', and another is transposed' if turned else ''}{as_read}"
+        )
     if len(got) > len(want) and _kept(got, want) is not None:
         return Mistake("factor", f"has {len(got) - len(want)} factor too many{as_read}")
     if len(want) == len(got):

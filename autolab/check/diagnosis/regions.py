@@ -89,7 +89,11 @@ def _coordinates(names: list[str], inputs: list[np.ndarray], out: np.ndarray) ->
     yield from zip(names, inputs, strict=True)
     if len(names) == 1:
         yield f"|{names[0]}|", np.abs(inputs[0])
-    pairs: list[tuple[str, Callable[..., Any]]] = [("{} - {}", np.subtract), ("|{} - {}|", lambda a, b: np.abs(a - b)), ("{} * {}", np.multiply)]
+    pairs: list[tuple[str, Callable[..., Any]]] = [
+        ("{} - {}", np.subtract),
+        ("|{} - {}|", lambda a, b: np.abs(a - b)),
+        ("{} * {}", np.multiply),
+    ]
     pairs.append(("{} + {}", np.add))
     for words, f in pairs if len(names) == 2 else ():
         yield words.format(*names), f(*inputs)

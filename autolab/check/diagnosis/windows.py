@@ -15,7 +15,7 @@ import numpy as np
 from ..run.observation import Observation, close
 from .diagnosis import Mistake
 
-MOST_ROWS = 24  # results that are looked at; each costs a call of the rule
+MOST_PLACES = 12  # along each axis of the result; each costs a call of the rule
 
 
 class Windows(NamedTuple):
@@ -25,7 +25,9 @@ class Windows(NamedTuple):
     reach: tuple[int, ...]
 
     def __str__(self) -> str:
-        return " and ".join(f"{self.step if self.step > 1 else ''}p{f' + {d}' if d > 0 else f' - {-d}' if d else ''}" for d in self.reach[:3])
+        return " and ".join(
+            f"{self.step if self.step > 1 else ''}p{f' + {d}' if d > 0 else f' - {-d}' if d else ''}" for d in self.reach[:3]
+        )
 
     @property
     def apart(self) -> int:
@@ -109,10 +111,9 @@ def _asked(o: Observation, x: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] 
     shape = o.out.shape
     if o.ask is None or not o.out.size or not shape:
         return None
-    kept = list(shape)
-    for axis in range(len(shape)):  # all places along the last axes, and the first two along the others
-        kept[axis] = min(kept[axis], max(2 if axis else 1, MOST_ROWS // max(int(np.prod(shape[axis + 1 :])), 1)))
-    places = np.array(list(np.ndindex(*kept)))[: 2 * MOST_ROWS]
+    middle = [n // 2 for n in shape]
+    lines = ([*middle[:axis], k, *middle[axis + 1 :]] for axis, n in enumerate(shape) for k in range(min(n, MOST_PLACES)))
+    places = np.unique(np.array(list(lines)), axis=0)
     units = np.zeros((len(places), *shape))
     units[(np.arange(len(places)), *places.T)] = 1
     answers = o.ask([*units, np.zeros(shape)])
@@ -129,11 +130,17 @@ def _other_windows(o: Observation, x: str, places: np.ndarray, yours: np.ndarray
         return None
     for i in range(places.shape[1]):
         for j in range(o.want[x].ndim):
-            ours, theirs = (_touched(a, places[:, i], j) for a in (needed, hit))
+            line = np.all(np.delete(places, i, 1) == np.delete(np.array(o.out.shape) // 2, i), axis=1)
+            ours, theirs = (_touched(a[line], places[line, i], j) for a in (needed, hit))
             if len(ours) < 2 or ours.all() or np.array_equal(ours, theirs):
                 continue
             forward, backward = _windows(ours), _windows(theirs)
-            if forward and backward and 1 < len(forward.reach) * forward.step < ours.shape[1] and (found := _difference(x, j, forward, backward)):
+            if (
+                forward
+                and backward
+                and 1 < len(forward.reach) * forward.step < ours.shape[1]
+                and (found := _difference(x, j, forward, backward))
+            ):
                 return found
     return None
 
@@ -166,7 +173,7 @@ def _touched(hit: np.ndarray, place: np.ndarray, axis: int) -> np.ndarray:
     """For each place along an axis of the result, which places along an axis of the input it depends on."""
     others = tuple(k + 1 for k in range(hit.ndim - 1) if k != axis)
     found = hit.any(axis=others)
-    return np.stack([found[place == p].any(axis=0) for p in range(place.max() + 1)])
+    return np.stack([found[place == p].any(axis=0) for p in np.unique(place)])
 
 
 def _windows(touched: np.ndarray) -> Windows | None:
@@ -176,7 +183,12 @@ def _windows(touched: np.ndarray) -> Windows | None:
     best: Windows | None = None
     for step in range(1, length + 1):
         reach = np.unique((q - step * p)[touched])
-        if reach.size and len(set(np.diff(reach))) < 2 and np.array_equal(np.isin(q - step * p, reach), touched) and (best is None or len(reach) < len(best.reach)):
+        if (
+            reach.size
+            and len(set(np.diff(reach))) < 2
+            and np.array_equal(np.isin(q - step * p, reach), touched)
+            and (best is None or len(reach) < len(best.reach))
+        ):
             best = Windows(step, tuple(int(d) for d in reach))
     if best is None or (touched.any(axis=1).sum() < 2 and count > 1):
         return None
@@ -229,7 +241,9 @@ def _other_sources(o: Observation, x: str, places: np.ndarray, yours: np.ndarray
             if np.array_equal(got[n:-1], -want[n:-1]) and want[n:-1].any():
                 return Mistake("flipped", f"meets the entries of {y} in the opposite order {along}: it is the wrong way round")
             if (k := _changed(want[:n], got[:n])) is not None and want[k] and got[k] and np.array_equal(want[n:-1], got[n:-1]):
-                text = f"moves the window by {abs(got[k])} from one result to the next, where forward moves it by {abs(want[k])} (the stride)"
+                text = (
+                    f"moves the window by {abs(got[k])} from one result to the next, where forward moves it by {abs(want[k])} (the stride)"
+                )
                 return Mistake("setting", text)
             k = _changed(want[n:-1], got[n:-1])
             if k is not None and want[n + k] and got[n + k]:
