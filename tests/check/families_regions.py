@@ -89,7 +89,7 @@ def make(name, p):
             continue
         slope, of = q.of(q.slopes, x), p.of(p.slopes, x)
         simple = any(np.allclose(slope, c * of) for c in (0, -1, 0.5, 2, 4)) or np.allclose(slope, 1)
-        kinds += "|zero|sign|upstream only|constant" if simple else "|function"  # relu6 without its upper end is relu
+        kinds += "|zero|sign|upstream only|constant" if simple else "|function|number"  # relu6 without its upper end is relu
         wrong(f"pieces: {family}", name, spec, lambda g, x, q=q: g * q.of(q.slopes, x), kinds)
 
 

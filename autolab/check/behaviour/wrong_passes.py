@@ -12,29 +12,81 @@ from .scenes import WrongWay
 
 # name: family, sentence, hint
 MISTAKES = {
-    "assigned": ("overwritten", "A later contribution overwrites an earlier one: a gradient is assigned (=) where it has to be added (+=)",
-                 "A value that is used twice has two contributions to its gradient; what does the chain rule do with them?"),
-    "leaf assigned": ("overwritten", "A leaf keeps only the last contribution to its gradient: it is assigned (=) and not added (+=)",
-                      "What is in .grad of an input when the second contribution comes?"),
-    "first kept": ("overwritten", "Only the first contribution to a gradient counts: what comes later is not added",
-                   "A value that is used twice has two contributions to its gradient; what does the chain rule do with them?"),
-    "no root": ("root", "The gradient of the root is 0 when the walk begins, and so is all that is sent back",
-                "How much does the root change when the root changes by 0.01?"),
-    "no upstream": ("upstream ignored", "Parents receive the local derivative alone; the gradient of the node is not multiplied in",
-                    "The chain rule has two factors."),
-    "added": ("term", "The gradient of a node and the local derivative are added; the chain rule multiplies them", "The chain rule has two factors."),
-    "value": ("variable", "The gradient of a node is multiplied by its value, and not by the local derivative", "By which number does each parent move the node?"),
-    "averaged": ("averaged", "What a node sends back is divided by the number of its parents", "Each parent receives its whole share: contributions are not averaged."),
-    "doubled": ("twice", "What a node sends back is counted twice", "How often is each contribution added?"),
-    "first parent": ("missing", "Only the first parent of a node receives a gradient", "How many parents has a product?"),
-    "repeated": ("visited", "A node that is used twice is walked through twice, and sends its gradient on twice", "Remember which nodes you have been to."),
-    "recursive": ("visited", "A node sends its gradient on each time something arrives, and so sends on again what it sent before",
-                  "Wait until all of a node's gradient has arrived."),
-    "forwards": ("order", "The walk runs from the inputs to the root: gradients are sent on before they are there", "Where does a gradient begin?"),
-    "first seen": ("order", "A node sends its gradient on before all of it has arrived: the order is that in which the walk first meets the nodes",
-                   "Which nodes have to be done before this one?"),
-    "kept inside": ("accumulation", "The gradients inside the graph are not emptied before a second backward, and are counted again",
-                    "Which gradients belong to this call only?"),
+    "assigned": (
+        "overwritten",
+        "A later contribution overwrites an earlier one: a gradient is assigned (=) where it has to be added (+=)",
+        "A value that is used twice has two contributions to its gradient; what does the chain rule do with them?",
+    ),
+    "leaf assigned": (
+        "overwritten",
+        "A leaf keeps only the last contribution to its gradient: it is assigned (=) and not added (+=)",
+        "What is in .grad of an input when the second contribution comes?",
+    ),
+    "first kept": (
+        "overwritten",
+        "Only the first contribution to a gradient counts: what comes later is not added",
+        "A value that is used twice has two contributions to its gradient; what does the chain rule do with them?",
+    ),
+    "no root": (
+        "root",
+        "The gradient of the root is 0 when the walk begins, and so is all that is sent back",
+        "How much does the root change when the root changes by 0.01?",
+    ),
+    "no upstream": (
+        "upstream ignored",
+        "Parents receive the local derivative alone; the gradient of the node is not multiplied in",
+        "The chain rule has two factors.",
+    ),
+    "added": (
+        "term",
+        "The gradient of a node and the local derivative are added; the chain rule multiplies them",
+        "The chain rule has two factors.",
+    ),
+    "value": (
+        "variable",
+        "The gradient of a node is multiplied by its value, and not by the local derivative",
+        "By which number does each parent move the node?",
+    ),
+    "averaged": (
+        "averaged",
+        "What a node sends back is divided by the number of its parents",
+        "Each parent receives its whole share: contributions are not averaged.",
+    ),
+    "doubled": (
+        "twice",
+        "What a node sends back is counted twice",
+        "How often is each contribution added?",
+    ),
+    "first parent": (
+        "missing",
+        "Only the first parent of a node receives a gradient",
+        "How many parents has a product?",
+    ),
+    "repeated": (
+        "visited",
+        "A node that is used twice is walked through twice, and sends its gradient on twice",
+        "Remember which nodes you have been to.",
+    ),
+    "recursive": (
+        "visited",
+        "A node sends its gradient on each time something arrives, and so sends on again what it sent before",
+        "Wait until all of a node's gradient has arrived.",
+    ),
+    "forwards": (
+        "order",
+        "The walk runs from the inputs to the root: gradients are sent on before they are there",
+        "Where does a gradient begin?",
+    ),
+    "first seen": (
+        "order",
+        "A node sends its gradient on before all of it has arrived: the order is that in which the walk first meets the nodes",
+        "Which nodes have to be done before this one?",
+    ),
+    "kept inside": (
+        "accumulation",
+        "The gradients inside the graph are not emptied before a second backward, and are counted again",
+        "Which gradients belong to this call only?",
+    ),
 }  # fmt: skip
 
 

@@ -298,7 +298,7 @@ def _about_equivalent_formulas(reference: Reference, x: str) -> Iterator[Family]
         return _summed(o, x, _only(right[key], formula).evaluate(o, code, letter))
 
     written = source_formula(reference, x)
-    for formula in (*equivalent_formulas(reference.name, x, reference.inputs), *[written] * (written is not None)):
+    for formula in (*equivalent_formulas(reference.name, x, reference.inputs), *([written] if written else [])):
         for mutant, code, letter in formula.mutants():
             text = f"is {mutant.text}" + (f", in {value_in_words(letter)}" if letter else "")
             yield Family(mutant.family, text, lambda o, x, f=formula, c=code, v=letter: predict(o, x, f, c, v))

@@ -362,25 +362,19 @@ def _compare(right: Terms, yours: Terms, several: bool) -> Mistake | None:
         return Mistake("term", f"has {len(common)} of its {many} products: {_number(len(lost))} missing", several)
     if not lost:
         return Mistake("extra term", f"has a product too many: {_said(new[0])}", several)
-    kinds = [_edit(a, b) for a, b in zip(*_paired(lost, new), strict=True)]
-    if not all(kinds) or len(lost) != len(new):
-        if len(new) == 1 and len(lost) > 1 and (seen := next((k for t in lost if (k := _edit(t, new[0]))), None)):
+    pairs = _paired(lost, new)
+    edits = [found for a, b in pairs if (found := _edit(a, b))]
+    if len(edits) < len(pairs) or len(lost) != len(new):
+        if len(new) == 1 and len(lost) > 1 and (seen := next((found for t in lost if (found := _edit(t, new[0]))), None)):
             return Mistake("term", f"has fewer products than it should, and {seen.text}")
-        said = " and ".join(map(_said, list(yours)[:2]))
-        return Mistake("variable", f"is made of other products than it should be: {said}")
-    first = kinds[0]
-    assert first is not None
-    if any(k is None or k.family != first.family for k in kinds):
-        return Mistake(first.family, first.text)
-    where = f", in {'both' if len(kinds) == 2 else len(kinds)} of its products" if len(kinds) > 1 else ""
-    besides = [t for a, b in zip(*_paired(lost, new), strict=True) for t in [(a, b)] if not np.isclose(right[a], yours[b])]
-    more = "; besides, its sign or its number is another" if besides else ""
-    return replace_text(first, f"{first.text}{where}{more}", several and not besides)
-
-
-def replace_text(found: Mistake, text: str, sure: bool) -> Mistake:
-    """The same mistake in other words."""
-    return Mistake(found.family, text, sure)
+        return Mistake("variable", f"is made of other products than it should be: {' and '.join(map(_said, list(yours)[:2]))}")
+    first = edits[0]
+    if any(found.family != first.family for found in edits):
+        return first
+    where = f", in {'both' if len(edits) == 2 else len(edits)} of its products" if len(edits) > 1 else ""
+    exact = all(np.isclose(right[a], yours[b]) for a, b in pairs)
+    besides = "" if exact else "; besides, its sign or its number is another"
+    return Mistake(first.family, f"{first.text}{where}{besides}", several and exact)
 
 
 def _number(n: int) -> str:
@@ -388,26 +382,21 @@ def _number(n: int) -> str:
 
 
 def _weights(right: Terms, yours: Terms, off: list[Term], several: bool) -> Mistake | None:
-    if not off or len(right) < 2:
+    if len(off) != 1 or len(right) < 2:
         return None
     ratio = yours[off[0]] / right[off[0]]
-    if len(off) > 1:
-        return None
     if np.isclose(ratio, -1):
         return Mistake("term sign", f"has one of its products with the wrong sign: {_said(off[0])}", several)
     return Mistake("constant", f"has one of its products {ratio:.6g} times as large as it should be: {_said(off[0])}", several)
 
 
-def _paired(lost: list[Term], new: list[Term]) -> tuple[list[Term], list[Term]]:
+def _paired(lost: list[Term], new: list[Term]) -> list[tuple[Term, Term]]:
     """Each lost product with the new one that is nearest to it."""
     rest, pairs = list(new), []
-    for a in lost:
-        if not rest:
-            break
-        b = min(rest, key=lambda t, a=a: _distance(a, t))
-        rest.remove(b)
-        pairs.append((a, b))
-    return [a for a, _ in pairs], [b for _, b in pairs]
+    for a in lost[: len(new)]:
+        distances = [_distance(a, b) for b in rest]
+        pairs.append((a, rest.pop(distances.index(min(distances)))))
+    return pairs
 
 
 def _distance(a: Term, b: Term) -> int:
@@ -440,22 +429,18 @@ def _edit(right: Term, yours: Term) -> Mistake | None:
         return Mistake("order", f"has its factors in another order{as_read}")
     if [a.name for a in want] == [a.name for a in got]:
         changed = [b for a, b in zip(want, got, strict=True) if a.inverse != b.inverse]
-        text = f"has {value_in_words(changed[0].name)} " + (
-            "inverted where it is not" if changed[0].inverse else "as it is where its inverse belongs"
-        )
-        return Mistake("function", text + as_read)
+        how = "inverted where it is not" if changed[0].inverse else "as it is where its inverse belongs"
+        return Mistake("function", f"has {value_in_words(changed[0].name)} {how}{as_read}")
     if len(got) < len(want) and (kept := _kept(want, got)) is not None:
         gone = [value_in_words(a.name) + (" inverted" if a.inverse else "") for i, a in enumerate(want) if i not in kept]
-        turned = any(want[i] != b for i, b in zip(kept, got, strict=True))
-        return Mistake(
-            "factor", f"is the right one without {_count(gone)} of its factors{', and another is transposed' if turned else ''}{as_read}"
-        )
+        besides = ", and another is transposed" if any(want[i] != b for i, b in zip(kept, got, strict=True)) else ""
+        return Mistake("factor", f"is the right one without {_count(gone)} of its factors{besides}{as_read}")
     if len(got) > len(want) and _kept(got, want) is not None:
         return Mistake("factor", f"has {len(got) - len(want)} factor too many{as_read}")
     if len(want) == len(got):
-        changed = [(a, b) for a, b in zip(want, got, strict=True) if (a.name, a.inverse) != (b.name, b.inverse)]
-        if len(changed) == 1:
-            a, b = changed[0]
+        pairs = [(a, b) for a, b in zip(want, got, strict=True) if (a.name, a.inverse) != (b.name, b.inverse)]
+        if len(pairs) == 1:
+            a, b = pairs[0]
             return Mistake("variable", f"has {_plain(b)} where {_plain(a)} belongs{as_read}")
     return None
 

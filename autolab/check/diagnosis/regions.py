@@ -70,7 +70,7 @@ def _curves(o: Observation, x: str) -> Iterator[Curve]:
         low, high = value.min(), value.max()
         inputs.append(np.sort(rng.uniform(low, high, POINTS)) if len(names) == 1 else rng.uniform(low, high, POINTS))
     g = rng.uniform(0.5, 2, POINTS) * rng.choice([-1.0, 1.0], POINTS)
-    answers = o.ask([g], tuple(inputs))
+    answers = o.ask([g], tuple(inputs)) if o.ask else None
     if answers is None or answers[0][x] is None or answers[0][x].shape != (POINTS,):
         return
     try:

@@ -155,7 +155,7 @@ def _moved(o: Observation, x: str, places: np.ndarray, yours: np.ndarray, right:
         return None
     off = np.argwhere(hit[both])[:, 1:] - np.argwhere(needed[both])[:, 1:]
     known = np.column_stack([places[both], np.ones(both.sum())])
-    rule = np.round(np.linalg.lstsq(known, off, rcond=None)[0])
+    rule = np.asarray(np.round(np.linalg.lstsq(known, off, rcond=None)[0]))
     if not off.any() or np.abs(known @ rule - off).max() > 1e-6:
         return None
     axis = int(np.flatnonzero(off.any(axis=0))[0])
@@ -172,7 +172,7 @@ def _moved(o: Observation, x: str, places: np.ndarray, yours: np.ndarray, right:
 def _touched(hit: np.ndarray, place: np.ndarray, axis: int) -> np.ndarray:
     """For each place along an axis of the result, which places along an axis of the input it depends on."""
     others = tuple(k + 1 for k in range(hit.ndim - 1) if k != axis)
-    found = hit.any(axis=others)
+    found = np.asarray(hit.any(axis=others))
     return np.stack([found[place == p].any(axis=0) for p in np.unique(place)])
 
 
@@ -182,7 +182,7 @@ def _windows(touched: np.ndarray) -> Windows | None:
     p, q = np.indices(touched.shape)
     best: Windows | None = None
     for step in range(1, length + 1):
-        reach = np.unique((q - step * p)[touched])
+        reach = np.unique(np.asarray(q - step * p)[touched])
         if (
             reach.size
             and len(set(np.diff(reach))) < 2
@@ -208,8 +208,8 @@ def _difference(x: str, axis: int, forward: Windows, backward: Windows) -> Mista
     if backward.reach == tuple(d + shift for d in forward.reach):
         where = f"{abs(shift)} {'place' if abs(shift) == 1 else 'places'} too {'far on' if shift > 0 else 'early'}"
         if forward.reach[0] < 0:
-            text = f"is shifted: each window lies {where} {along}. Forward put {-forward.reach[0]} of padding in front, and it is cut off elsewhere"
-            return Mistake("padding", text)
+            text = f"is shifted: each window lies {where} {along}. Forward put {-forward.reach[0]} of padding in front"
+            return Mistake("padding", f"{text}, and it is cut off elsewhere")
         return Mistake("permutation", f"is shifted: each window lies {where} {along}")
     if len(backward.reach) == len(forward.reach) and backward.apart and forward.apart and backward.apart != forward.apart:
         text = f"has windows whose entries lie {backward.apart} apart {along}, where forward's lie {forward.apart} apart (the dilation)"
