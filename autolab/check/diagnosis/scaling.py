@@ -117,6 +117,10 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
     if not o.out.ndim:
         named["the result of forward"] = float(o.out)
         named["the square of the result of forward"] = float(o.out) ** 2
+        for y in o.reference.inputs:
+            a = np.asarray(o.names[y])
+            if a.ndim == 2 and a.shape[0] == a.shape[1] and a.dtype.kind == "f":
+                named[f"the determinant of {y}"] = float(np.linalg.det(a))
     shape = o.want[x].shape
     if shape:
         named["the square root of the size of its last axis"] = math.sqrt(shape[-1])

@@ -97,7 +97,7 @@ def _compare(o: Observation, x: str) -> Mistake | None:
     if rows is None:
         return None
     places, yours, right = rows
-    return _other_windows(o, x, places, yours, right) or _moved(o, x, places, yours, right) or _other_sources(o, x, places, yours, right)
+    return _moved(x, places, yours, right) or _other_windows(o, x, places, yours, right) or _other_sources(o, x, places, yours, right)
 
 
 def _rows(o: Observation, x: str) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
@@ -135,17 +135,14 @@ def _other_windows(o: Observation, x: str, places: np.ndarray, yours: np.ndarray
             if len(ours) < 2 or ours.all() or np.array_equal(ours, theirs):
                 continue
             forward, backward = _windows(ours), _windows(theirs)
-            if (
-                forward
-                and backward
-                and 1 < len(forward.reach) * forward.step < ours.shape[1]
-                and (found := _difference(x, j, forward, backward))
-            ):
+            if not forward or not backward or not 1 < len(forward.reach) < ours.shape[1]:
+                continue
+            if -forward.reach[-1] <= 0 >= forward.reach[0] and (found := _difference(x, j, forward, backward)):
                 return found
     return None
 
 
-def _moved(o: Observation, x: str, places: np.ndarray, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
+def _moved(x: str, places: np.ndarray, yours: np.ndarray, right: np.ndarray) -> Mistake | None:
     """Where each result comes from one entry, as in a maximum: that entry, moved by a number that grows with the place of the result."""
     hit, needed = yours != 0, right != 0
     if not (needed.reshape(len(places), -1).sum(1) == 1).all() or not (hit.reshape(len(places), -1).sum(1) <= 1).all():
