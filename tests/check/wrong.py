@@ -386,7 +386,7 @@ def other_order(g, x, y):
     return np.swapaxes(y, -1, -2) @ g, g @ np.swapaxes(x, -1, -2)
 
 
-@wrong("matmul", "2-D only", "right for two axes and fails for three")
+@wrong("matmul", "2-D only", "right where x has 2 axes and fails where it has 3")
 def transposes_everything(g, x, y):
     return g @ y.T, x.T @ g
 

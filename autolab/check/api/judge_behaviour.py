@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..behaviour.scenes import Behaviour, Data, Player, Scene, Slip, plain
+from ..behaviour.scenes import Behaviour, Data, Outcome, Player, Scene, Slip, WrongWay, plain
 from ..diagnosis.diagnosis import Diagnosis
 from ..diagnosis.hints import HINTS
 from ..run.candidate import Fault
@@ -22,33 +23,77 @@ def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, poin
     """
     start = time.perf_counter()
     rng = np.random.default_rng(seed)
-    verdicts: list[Verdict] = []
-    diagnoses: list[Diagnosis] = []
-    for scene in behaviour.scenes:
-        verdict, found = _judge_scene(scene, player, [scene.inputs(rng) for _ in range(2)])
-        verdicts.append(verdict)
-        told = [d.family if d.family == "time" else d.text for d in diagnoses]
-        if found and found.text not in told and found.family not in told:
-            diagnoses.append(found)
+    played = [_play(scene, player, [scene.inputs(rng) for _ in range(2)]) for scene in behaviour.scenes]
+    judged = [_judge_scene(scene, one) for scene, one in zip(behaviour.scenes, played, strict=True)]
+    verdicts = [verdict for verdict, _ in judged]
+    diagnoses = _in_all_scenes(behaviour, played, verdicts) if not all(v.passed for v in verdicts) else []
+    told = {d.family if d.family == "time" else d.text for d in diagnoses}
+    for _, found in judged if not told else ():
+        if not found or found.text in told or found.family in told:
+            continue
+        if found.certainty == "unknown" and diagnoses:
+            text = f"{found.text}. This may come of the mistake above: mend that first, then check again"
+            found = replace(found, family="follows", certainty="likely", text=text)
+        told.add(found.family if found.family == "time" else found.text)
+        diagnoses.append(found)
     report = Report(behaviour.name, tuple(verdicts), tuple(diagnoses), seed, time.perf_counter() - start)
     return report if points is None else report.worth(points)
 
 
-def _judge_scene(scene: Scene, player: Player, draws: Sequence[tuple]) -> tuple[Verdict, Diagnosis | None]:
-    seen = []
+@dataclass(frozen=True)
+class Played:
+    """What a scene gave, for each draw, beside what it should give; or the first outcome without anything."""
+
+    seen: list[tuple[tuple, Data, Data]]
+    failed: Outcome | None = None
+
+
+def _play(scene: Scene, player: Player, draws: Sequence[tuple]) -> Played:
+    seen: list[tuple[tuple, Data, Data]] = []
     for inputs in draws:
         outcome = player.play(scene.name, inputs)
         if outcome.data is None:
-            fault = outcome.fault or Fault("call", "exception", "gave nothing")
-            key, _, rest = fault.text.partition(" ")
-            text = f"{scene.says.get(key, key)} {rest}" if fault.kind == "type" else fault.text
-            text += f" (your {fault.line})" if fault.line else ""
-            hint = HINTS["time"] if fault.kind == "time" else scene.hint
-            found = Diagnosis(fault.kind, "certain", text, hint, where=f"{scene.name!r}")
-            return Verdict(scene.name, False, text, 0.0, scene.points), found
+            return Played(seen, outcome)
         seen.append((inputs, outcome.data, plain(scene.expect(*inputs))))
         if not inputs:
             break
+    return Played(seen)
+
+
+def _in_all_scenes(behaviour: Behaviour, played: Sequence[Played], verdicts: Sequence[Verdict]) -> list[Diagnosis]:
+    """The mistake, or the two, that give what was seen in every scene: what fails in a later one is the same mistake."""
+    if any(p.failed for p in played) or not behaviour.wrong_ways:
+        return []
+    fitting = [way for way in behaviour.wrong_ways if not way.several and _gives(way, behaviour, played)]
+    sure = "certain" if len({way.family for way in fitting}) == 1 else "likely"
+    fitting = fitting or [way for way in behaviour.wrong_ways if way.several and _gives(way, behaviour, played)]
+    sure = "likely" if fitting and fitting[0].several else sure
+    first = next(v for v in verdicts if not v.passed)
+    return [Diagnosis(way.family, sure, way.text, way.hint, where=first.reason) for way in fitting[:1]]
+
+
+def _gives(way: WrongWay, behaviour: Behaviour, played: Sequence[Played]) -> bool:
+    try:
+        for scene, one in zip(behaviour.scenes, played, strict=True):
+            for inputs, data, _ in one.seen:
+                given = plain(scene.play(way.candidate, *(np.array(a) for a in inputs)))
+                if not all(_same(data.get(key), value, scene) for key, value in given.items()):
+                    return False
+    except Exception:  # this mistake ends in an error there
+        return False
+    return True
+
+
+def _judge_scene(scene: Scene, played: Played) -> tuple[Verdict, Diagnosis | None]:
+    seen = played.seen
+    if played.failed:
+        fault = played.failed.fault or Fault("call", "exception", "gave nothing")
+        key, _, rest = fault.text.partition(" ")
+        text = f"{scene.says.get(key, key)} {rest}" if fault.kind == "type" else fault.text
+        text += f" (your {fault.line})" if fault.line else ""
+        hint = HINTS["time"] if fault.kind == "time" else scene.hint
+        found = Diagnosis(fault.kind, "certain", text, hint, where=f"{scene.name!r}")
+        return Verdict(scene.name, False, text, 0.0, scene.points), found
     wrong = [(data, want, key) for _, data, want in seen for key in want if not _same(data.get(key), want[key], scene)]
     if not wrong:
         return Verdict(scene.name, True, scene.passed, scene.points, scene.points), None

@@ -10,6 +10,7 @@ import numpy as np
 from ..diagnosis.diagnose import FLOAT32
 from ..diagnosis.diagnosis import Diagnosis, diagnosis, fault, worst_place
 from ..diagnosis.explain import explain
+from ..diagnosis.failures import explain_failures
 from ..diagnosis.jacobian import Jacobians, is_linear, jacobians
 from ..run.cases import broadcast_for
 from ..run.observation import RIGHT, close, error_of
@@ -29,7 +30,7 @@ class Properties(SideEffects):
         judged = {"forward": self.forward()}
         if not self.seen:
             answer = self.plain[0].answer
-            self.diagnoses.append(fault(answer, self.plain[0].where))
+            self.diagnoses.append(self._failure(self.plain))
             reason = "not judged: backward gave no gradients" if answer.out is not None else "not judged: no result"
             return self._with_points({name: Verdict(name, None, reason) for name in self._applicable()} | judged)
         judged["value"], judged["upstream"] = self.value_and_upstream()
@@ -92,10 +93,9 @@ class Properties(SideEffects):
         """Does each gradient have the shape of its input, where nothing is broadcast?"""
         for run in self.plain:
             if not run.first:
-                found = fault(run.answer, run.where)
                 if not self.explained:
-                    self.diagnoses.append(self._only_matrices(run) or found)
-                return Verdict("shape", False, f"with {run.where}: {found.text}")
+                    self.diagnoses.append(self._failure(self._all("value", "broadcast")))
+                return Verdict("shape", False, f"with {run.where}: {fault(run.answer).text}")
             for x in self.inputs:
                 got, want = run.first.got[x], run.first.want[x]
                 if got is None or got.shape != want.shape:
@@ -104,13 +104,12 @@ class Properties(SideEffects):
                     return Verdict("shape", False, text)
         return Verdict("shape", True, "each gradient has the shape of its input")
 
-    def _only_matrices(self, failed: CaseRun) -> Diagnosis | None:
-        """A rule that is right for matrices and raises for every stack of them."""
-        stacked = [run for run in self.plain if run.names["out"].ndim > 2]
-        if failed not in stacked or any(run.first for run in stacked):
-            return None
-        text = f"The rule is right for two axes and fails for three: {fault(failed.answer).text}"
-        return diagnosis("2-D only", "certain", text, where=failed.where)
+    def _failure(self, runs: list[CaseRun]) -> Diagnosis:
+        """What is said of a rule that raises in some of these calls."""
+        if self.naming:
+            return explain_failures(runs, self.inputs)
+        failed = next(run for run in runs if not run.first)
+        return fault(failed.answer, failed.where)
 
     def value_and_upstream(self) -> tuple[Verdict, Verdict]:
         """Is the local derivative right, and is the incoming gradient multiplied in?"""
@@ -128,8 +127,9 @@ class Properties(SideEffects):
             self.diagnoses.append(left)
             self.explained.add(x)
             return 0.0, str(left.worst), bent
-        if not wrong:
+        if not wrong and (calls[0] is None or error_of(calls[0], x) <= RIGHT):
             return (*self._exact(x), bent)
+        wrong = wrong or [o for o in calls[:1] if o]
         found = explain(self._evidence(), x, show=wrong) if self.naming else None
         if found:
             self.diagnoses.append(found)
@@ -198,8 +198,7 @@ class Properties(SideEffects):
             if self.naming and x not in self.explained and (found := explain(self._evidence(), x)):
                 self.diagnoses.append(found)
         if reason and not order and not self.explained:
-            failed = next(run for run in self.runs["broadcast"] if not run.first)
-            self.diagnoses.append(fault(failed.answer, failed.where))
+            self.diagnoses.append(self._failure(self._all("value", "broadcast")))
         return Verdict("broadcasting", not reason, reason or "stretched axes are summed")
 
     def stability(self) -> Verdict:

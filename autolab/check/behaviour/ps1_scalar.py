@@ -13,6 +13,7 @@ import numpy as np
 
 from ..run.inputs import draw
 from .scenes import Behaviour, Data, Scene, Slip, UnexpectedResult
+from .wrong_passes import SCALAR_PASSES
 
 
 class ScalarNode:
@@ -248,7 +249,7 @@ BACKWARD = Behaviour("value_backward", (
               Slip("overwritten", "The second call replaces the gradient of an input instead of adding to it",
                    "x.grad of PyTorch grows from call to call; who empties it?",
                    lambda x, y: {"second": 2 * x * y * y})]),
-))  # fmt: skip
+), SCALAR_PASSES)  # fmt: skip
 
 
 def _training(steps: int):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .scenes import Behaviour, Data, Scene, Slip, arrays, error_name, error_text
+from .wrong_passes import ARRAY_PASSES
 
 
 class Leaf:
@@ -207,7 +208,7 @@ RUN = Behaviour("run_backward", (
           arrays((4,)), says={"calls": "how often the rule of c was called", "g of c": "what the rule of c received"}),
     Scene("deep chain", _deep_pass, lambda: {"a": FOUR}, f"{DEEP} nodes in a row are no problem",
           "A function that calls itself for each node stops at Python's recursion limit.", 2),
-))  # fmt: skip
+), ARRAY_PASSES)  # fmt: skip
 
 
 def _small(log=None):

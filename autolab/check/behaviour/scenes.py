@@ -57,6 +57,17 @@ class Scene:
 
 
 @dataclass(frozen=True)
+class WrongWay:
+    """A candidate with one mistake, or two: what it gives in every scene is what a learner's gives who makes it."""
+
+    family: str
+    text: str
+    hint: str
+    candidate: Any
+    several: bool = False  # two mistakes: looked for if no single one fits
+
+
+@dataclass(frozen=True)
 class Behaviour:
     """One exercise on what a piece of code does: its scenes, in the order in which a person would repair them.
 
@@ -70,6 +81,7 @@ class Behaviour:
 
     name: str
     scenes: tuple[Scene, ...]
+    wrong_ways: tuple[WrongWay, ...] = ()  # a mistake shows in several scenes: it is looked for in all of them at once
 
     @property
     def points(self) -> float:

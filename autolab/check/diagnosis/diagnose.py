@@ -12,8 +12,9 @@ from ..run.candidate import Answer, LocalCandidate
 from ..run.inputs import draw
 from ..run.observation import RIGHT, TOLERANCE, Observation, asking, error_of, observe
 from ..run.reference import Reference
-from .diagnosis import Diagnosis, diagnosis, fault, worst_place
+from .diagnosis import Diagnosis, diagnosis, worst_place
 from .explain import explain
+from .failures import failure
 from .stepwise import is_elementwise
 
 FLOAT32 = 2e-7  # a formula with a number of float32 in it is as exact as this
@@ -63,7 +64,7 @@ def _diagnose(candidate: LocalCandidate, right: Reference, inputs: tuple, settin
         g = draw(rng, names["out"].shape)
         answer = candidate.call(inputs, settings, (g, g))
         if answer.fault:
-            return [fault(answer)]
+            return [failure(answer)]
         effects = after_effects(right, inputs, g, answer)
         ask = asking(candidate, right, inputs, settings)
         seen.append(observe(right, names, g, answer.gradients[0], settings, ask))

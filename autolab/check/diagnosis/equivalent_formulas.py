@@ -130,13 +130,14 @@ class NamedFormula:
     def __init__(self, entry: Entry, inputs: tuple[str, ...]):
         self.text, self.letters = (entry, {}) if isinstance(entry, str) else entry
         self.names = (*inputs, "out", "g", *self.letters)
+        self.known = KNOWN
         self.values: dict[int, tuple[Any, dict[str, Any]]] = {}  # with what they belong to, so that its id stays taken
 
     def evaluate(self, o: Any, code: CodeType | None = None, letter: str = "") -> np.ndarray:
         """What the formula, or a slip in it or in what one of its letters stands for, gives for an observation."""
         values = self.values.get(id(o), (o, None))[1]
         if values is None or letter:
-            values = {**KNOWN, **o.names, "g": o.g}
+            values = {**self.known, **o.names, "g": o.g}
             for name, text in self.letters.items():
                 values[name] = eval(code if code and name == letter else _compiled(text), values)
             if not letter:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,11 @@ from .families import VAGUE, about_g, families
 from .family import Family
 from .jacobian import weights
 from .known_functions import known_function, other_terms
+from .other_operations import other_operation
+from .products import find_products
+from .regions import find_regions
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
+from .windows import find_windows
 
 
 def explain(observations: Sequence[Observation], x: str, show: Sequence[Observation] = ()) -> Diagnosis | None:
@@ -35,7 +40,9 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
     about = f"The gradient for {x} "
     if all(o.got[x] is None for o in wrong):
         return diagnosis("none", "certain", about + "is None", **more)
-    found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
+    with warnings.catch_warnings():  # of a wrong formula that was tried
+        warnings.simplefilter("ignore")
+        found = mistake([o for o in observations if o.failed or o.got[x] is not None], x)
     invariant = _invariant(answered, x)
     if not found:
         text = "is wrong, in no way that this checker knows" + _fraction(wrong, x)
@@ -126,6 +133,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
     if family:
         consistent &= all(not _gives_an_answer(family, o, x) for o in failed)
         sure = several and consistent and not others and family.exact and family.name not in VAGUE
+        if not others and family.name in ALSO_A_PIECE and (piece := find_regions(wrong, x)):
+            others, sure = [Family(piece.family, piece.text, family.predict)], False
         return Mistake(family.name, family.text.format(x=x), sure, family.predict, also=tuple(others), hint=family.hint)
     if factor and (found := patterns.seen_in_all(wrong, x, patterns.find_average)):
         return replace(found, sure=everywhere)
@@ -135,6 +144,10 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(factor, text=f"{factor.text}, in the calls where it is wrong", sure=False)
     if factor:
         return replace(factor, sure=factor.sure and everywhere)
+    if found := find_products(wrong, x, [*right, *failed]):
+        return replace(found, sure=found.sure and everywhere)
+    if found := find_windows(wrong, x):
+        return replace(found, sure=found.sure and several)
     if all(patterns.is_surplus(o, x) for o in wrong):
         text = f"is right where it should not be 0, and not 0 elsewhere: it also reaches entries of {x} that the result does not depend on"
         return Mistake("mask", text)
@@ -142,18 +155,24 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=everywhere and ALIKE not in found.text)  # a mask that is missing looks the same
     if where := places(answered, x):
         return Mistake("places", where, everywhere)
-    if found := known_function(wrong, x):
-        return found
+    if found := find_regions(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
+    if found := (wrong[0].reference.elementwise and other_operation(wrong, x)) or known_function(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
         return replace(moved, sure=several)
     if (found := patterns.find_in_jacobian(wrong, x)) and not (moved and found.family == "mask"):
         return replace(found, sure=found.sure and everywhere)
     return (
-        moved or _two_slips(wrong, x) or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
+        moved or other_operation(wrong, x) or _two_slips(wrong, x) or patterns.find_early_sum(wrong, x) or other_terms(wrong, x)
         or patterns.find_g_dependence(wrong, x) or patterns.find_multiple_at_some_places(wrong, x) or patterns.find_small_error(wrong, x)
         or (None if wrong[0].reference.elementwise else patterns.find_in_jacobian(wrong, x, weights))
     )  # fmt: skip
+
+
+# Where the result of forward is x itself, or a constant, in a piece of its own, these are two ways to say it.
+ALSO_A_PIECE = {"variable", "function", "forward", "applied twice"}
 
 
 def _stacked(wrong: list[Observation], x: str) -> Mistake | None:

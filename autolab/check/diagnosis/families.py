@@ -25,6 +25,7 @@ from .mutants import mutants, value_in_words
 from .scaling import POWERS, axes_in_words
 from .settings import other_settings
 from .sizes import other_sizes
+from .sources import source_formula
 from .stepwise import Chain, chains, slips
 from .turns import other_turns
 
@@ -151,7 +152,7 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
             yield Family("swapped", text, lambda o, x, other=other: o.reference.raw(other, o.g, o.names))
         elif not reference.function:
             yield Family("elementwise", f"multiplies g and {other} entry by entry, as if forward did: forward multiplies matrices",
-                         lambda o, x, other=other: o.g * o.names[other])  # fmt: skip
+                         lambda o, x, other=other: _only(o.g.ndim, o.g * o.names[other]))  # fmt: skip
     if others:
         # The table may write x / y as `out`: what is one power of y too few must not be called a wrong variable.
         yield from _about_factors(reference, (1, -1))
@@ -278,7 +279,8 @@ def _about_equivalent_formulas(reference: Reference, x: str) -> Iterator[Family]
             right[key] = o.reference.elementwise or close(np.broadcast_to(value, o.want[x].shape), o.want[x])
         return _summed(o, x, _only(right[key], formula).evaluate(o, code, letter))
 
-    for formula in equivalent_formulas(reference.name, x, reference.inputs):
+    written = source_formula(reference, x)
+    for formula in (*equivalent_formulas(reference.name, x, reference.inputs), *([written] if written else [])):
         for mutant, code, letter in formula.mutants():
             text = f"is {mutant.text}" + (f", in {value_in_words(letter)}" if letter else "")
             yield Family(mutant.family, text, lambda o, x, f=formula, c=code, v=letter: predict(o, x, f, c, v))

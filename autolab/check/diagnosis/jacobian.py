@@ -143,13 +143,17 @@ def _survivors(pair: Jacobians, needed: np.ndarray, kept: np.ndarray) -> Mistake
             last = np.where(needed, rank, -1).max(axis=0)
             first = np.where(needed, rank, rank.max() + 1).min(axis=0)
             if np.array_equal(kept, needed & (rank == last)):
-                return Mistake("overwritten", OVERWRITTEN, True)
+                return Mistake("overwritten", OVERWRITTEN, rank.max() > 1 or _is_heard_in_part(kept, needed))
             if np.array_equal(kept, needed & (rank == first)):
                 # A result that is heard at some entries and not at others was overwritten; one that is heard nowhere was left out.
-                if any((row & want).any() and not row[want].all() for row, want in zip(kept, needed, strict=True)):
+                if _is_heard_in_part(kept, needed):
                     return Mistake("overwritten", OVERWRITTEN, True)
                 return Mistake("one of many", "keeps only the first of several contributions; all of them have to be added", True)
     return None
+
+
+def _is_heard_in_part(kept: np.ndarray, needed: np.ndarray) -> bool:
+    return any((row & want).any() and not row[want].all() for row, want in zip(kept, needed, strict=True))
 
 
 OVERWRITTEN = "keeps only one of several contributions: each overwrites the one before (=), where they have to be added (+=)"

@@ -130,7 +130,7 @@ def _everywhere(tree: ast.Expression, names: Sequence[str]) -> Iterator[tuple[st
             found.setdefault(node.id, []).append(node)
     for old, nodes in found.items():
         for new in names if len(nodes) > 1 else ():
-            if new != old and new not in SPREAD and new != "g":
+            if new != old and new not in SPREAD and new != "g" and not _is_part(old, new):
                 for node in nodes:
                     node.id = new
                 yield old, new, tree
@@ -323,9 +323,14 @@ def _name(node: ast.Name, names: Sequence[str]) -> Iterator[tuple[str, str, ast.
     for other in names:
         if (node.id, other) in ALONG:
             yield ("keepdims", "the right one without the axis that forward removed: it was not put back in its place", _load(other))
-        elif other != node.id and node.id not in FIXED and other not in SPREAD:
+        elif other != node.id and node.id not in FIXED and other not in SPREAD and not _is_part(node.id, other):
             text = f"the right one with {value_in_words(other)} where {belongs(node.id)}"
             yield "variable", text, ast.Name(other, ast.Load())
+
+
+def _is_part(*names: str) -> bool:
+    """Is one a letter that only the source knows?"""
+    return any(name.startswith(PART) for name in names)
 
 
 def _exchanged(left: ast.AST, right: ast.AST) -> tuple[str, str]:
@@ -373,6 +378,7 @@ def _load(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
 
+PART = "_part"  # how the letters of a formula begin that was read from a source
 WORDS = {
     "out": "the result of forward", "g": "the incoming gradient", "G": "the incoming gradient", "OUT": "the result of forward",
     "s": "sigmoid(x)", "z": "the normalised x", "h": "g * weight", "p": "the probabilities", "onehot": "the one-hot target",
@@ -382,7 +388,7 @@ WORDS = {
 
 def value_in_words(name: str) -> str:
     """What a letter is called in a sentence."""
-    return WORDS.get(name, name)
+    return "an intermediate value" if name.startswith(PART) else WORDS.get(name, name)
 
 
 def belongs(name: str) -> str:

@@ -116,6 +116,13 @@ def _sizes(o: Observation, x: str) -> dict[str, float]:
             named |= {f"{name}, a setting": value, f"(1 - {name})": 1 - value}
             named |= {f"({name} - 1)": value - 1, f"({name} / (1 - {name}))": value / (1 - value) if value != 1 else 0}
             named |= {f"the square of {name}": value**2, f"the square of (1 - {name})": (1 - value) ** 2}
+    if not o.out.ndim:
+        named["the result of forward"] = float(o.out)
+        named["the square of the result of forward"] = float(o.out) ** 2
+        for y in o.reference.inputs:
+            a = np.asarray(o.names[y])
+            if a.ndim == 2 and a.shape[0] == a.shape[1] and a.dtype.kind == "f":
+                named[f"the determinant of {y}"] = float(np.linalg.det(a))
     shape = o.want[x].shape
     if shape:
         named["the square root of the size of its last axis"] = math.sqrt(shape[-1])

@@ -225,12 +225,17 @@ def slips(chain: Chain, x: str) -> Iterator[ChainSlip]:
         yield from _local(chain, x, i, k)
 
 
+def _moves(step: RowCall) -> bool:
+    """Does a row only cut, move and put together?"""
+    return bool(step.row.view or step.row.variadic or step.row.name in ("slice", "select", "index"))
+
+
 def _links(chain: Chain, x: str, links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
     for i, k in links:
         step = chain.steps[i]
         through = f"{row_in_words(step.row.name)}" + (f" of {_word(chain, i, k)}" if len(step.sources) > 1 else "")
 
-        for c, family, words in SCALED:
+        for c, family, words in SCALED[_moves(step) :]:  # a piece that is missing is named by its place
             yield _at(x, family, f"{words}: what comes back through {through}", i, k, lambda _, step, c=c, k=k: c * step.passed[k])
 
 
@@ -240,7 +245,7 @@ SCALED = ((0, "term", "misses one of its terms"), (-1, "term sign", "has one of 
 
 
 def _constants(chain: Chain, x: str, depends: set[int], links: list[tuple[int, int]]) -> Iterator[ChainSlip]:
-    inner = [i for i, step in enumerate(chain.steps) if step.place in depends and step.place != chain.last]
+    inner = [i for i, step in enumerate(chain.steps) if step.place in depends and step.place != chain.last and not _moves(step)]
     for count in (1, 2):
         for some in combinations(inner, count):
             cut = [(i, k) for i, k in links if i in some]

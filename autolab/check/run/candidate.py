@@ -10,6 +10,7 @@ import contextlib
 import inspect
 import io
 import linecache
+import re
 import time
 import traceback
 import warnings
@@ -371,16 +372,24 @@ def fault_of(phase: str, error: BaseException, seconds: float = SECONDS) -> Faul
     if isinstance(error, NotImplementedError):
         return Fault(phase, "blank", f"{phase} is not written yet")
     line = None
-    for frame in traceback.extract_tb(error.__traceback__):
-        source = linecache.getline(frame.filename, frame.lineno or 0).strip()
-        theirs = not Path(frame.filename).is_relative_to(HERE) and "site-packages" not in frame.filename
-        if source and theirs and not frame.filename.startswith("<__"):  # NumPy's dispatch calls itself <__array_...>
-            line = f"line {frame.lineno}: {source}"
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        source = linecache.getline(file, number).strip()
+        theirs = not Path(file).is_relative_to(HERE) and "site-packages" not in file
+        if source and theirs and not file.startswith("<__"):  # NumPy's dispatch calls itself <__array_...>
+            line = f"line {number}: {source.rstrip(',')}{_shapes_in(source, frame.f_locals)}"
     if isinstance(error, TooLong):
         return Fault(phase, "time", f"{phase} did not come to an end within {seconds:g} seconds", line)
     if isinstance(error, RecursionError):
         return Fault(phase, "recursion", f"{phase} calls itself without end", line)
     return Fault(phase, "exception", f"{phase} raised {type(error).__name__}: {error}", line)
+
+
+def _shapes_in(source: str, values: Mapping[str, Any]) -> str:
+    """The shapes of the arrays that a line names."""
+    names = dict.fromkeys(re.findall(r"(?<![\w.])[A-Za-z_]\w*", source))
+    known = [f"{name} {tuple(a.shape)}" for name in names if isinstance(a := values.get(name), (np.ndarray, Tensor))]
+    return f", with {', '.join(known[:5])}" if known else ""
 
 
 class BrokenSource:

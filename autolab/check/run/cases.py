@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .inputs import BINARY, BROADCAST, UNARY, Shapes, draw
+from .inputs import BINARY, BROADCAST, DENSE, UNARY, Shapes, draw
 from .reference import Reference
 from .spec import Spec
 
@@ -91,7 +91,9 @@ def shapes_for(spec: Spec, reference: Reference) -> Sequence[Shapes]:
     if spec.shapes:
         return spec.shapes
     match len(reference.inputs), reference.elementwise:
-        case 1, _:
+        case 1, True:
+            return (*UNARY, *DENSE)
+        case 1, False:
             return UNARY
         case 2, True:
             return BINARY

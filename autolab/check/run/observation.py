@@ -25,7 +25,7 @@ class Observation:
     want: dict[str, np.ndarray]
     failed: bool = False  # the rule raised instead
     settings: Mapping[str, Any] = field(default_factory=dict)  # those that the call named
-    ask: Callable | None = None  # calls the rule again on these inputs, with other incoming gradients
+    ask: Callable | None = None  # calls the rule again: ask(gs) on these inputs, ask(gs, at) on others
     memo: dict[Any, Any] = field(default_factory=dict)  # what was worked out about it, by key
 
     @property
@@ -72,10 +72,10 @@ def observe(
 
 
 def asking(candidate: Any, reference: Reference, inputs: Sequence, settings: Mapping[str, Any]) -> Callable:
-    """A function that calls a rule on these inputs with other incoming gradients; None if it raises."""
+    """A function that calls a rule with other incoming gradients, on these inputs or on others; None if it raises."""
 
-    def ask(gs):
-        answer = candidate.call(inputs, settings, tuple(gs))
+    def ask(gs, at=inputs):
+        answer = candidate.call(at, settings, tuple(gs))
         return None if answer.fault else [dict(zip(reference.inputs, got, strict=False)) for got in answer.gradients]
 
     return ask

@@ -59,6 +59,7 @@ class Reference:
     settings: Sequence[str] = ()
     row: Any = None  # the row of the table, which runs on tensors too
     function: Callable | None = None  # the operation as a function on tensors, if it was given as one
+    backward: Callable | None = None  # the right rule as one function for all inputs, if it was given as one
 
     @classmethod
     def of(cls, reference: Any, arrays: Sequence[np.ndarray] = ()) -> Reference:
@@ -104,7 +105,7 @@ class Reference:
 
         rules = {x: (rule(i), needs) for i, x in enumerate(inputs) if has_gradient(arrays, i)}
         name, settings = getattr(forward, "__name__", "f"), settings_of(forward, arrays)
-        return cls(name, forward, rules, inputs=inputs, settings=settings, defaults=defaults(forward, arrays))
+        return cls(name, forward, rules, inputs=inputs, settings=settings, defaults=defaults(forward, arrays), backward=backward)
 
     @classmethod
     def _of_function(cls, function: Callable, given: Sequence[np.ndarray]) -> Reference:

@@ -1,0 +1,199 @@
+"""Backward passes with one line wrong, for the small nodes of problem sets 1 and 6: what a mistake gives is found by making it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from .scenes import WrongWay
+
+# name: family, sentence, hint
+MISTAKES = {
+    "assigned": (
+        "overwritten",
+        "A later contribution overwrites an earlier one: a gradient is assigned (=) where it has to be added (+=)",
+        "A value that is used twice has two contributions to its gradient; what does the chain rule do with them?",
+    ),
+    "leaf assigned": (
+        "overwritten",
+        "A leaf keeps only the last contribution to its gradient: it is assigned (=) and not added (+=)",
+        "What is in .grad of an input when the second contribution comes?",
+    ),
+    "first kept": (
+        "overwritten",
+        "Only the first contribution to a gradient counts: what comes later is not added",
+        "A value that is used twice has two contributions to its gradient; what does the chain rule do with them?",
+    ),
+    "no root": (
+        "root",
+        "The gradient of the root is 0 when the walk begins, and so is all that is sent back",
+        "How much does the root change when the root changes by 0.01?",
+    ),
+    "no upstream": (
+        "upstream ignored",
+        "Parents receive the local derivative alone; the gradient of the node is not multiplied in",
+        "The chain rule has two factors.",
+    ),
+    "added": (
+        "term",
+        "The gradient of a node and the local derivative are added; the chain rule multiplies them",
+        "The chain rule has two factors.",
+    ),
+    "value": (
+        "variable",
+        "The gradient of a node is multiplied by its value, and not by the local derivative",
+        "By which number does each parent move the node?",
+    ),
+    "averaged": (
+        "averaged",
+        "What a node sends back is divided by the number of its parents",
+        "Each parent receives its whole share: contributions are not averaged.",
+    ),
+    "doubled": (
+        "twice",
+        "What a node sends back is counted twice",
+        "How often is each contribution added?",
+    ),
+    "first parent": (
+        "missing",
+        "Only the first parent of a node receives a gradient",
+        "How many parents has a product?",
+    ),
+    "repeated": (
+        "visited",
+        "A node that is used twice is walked through twice, and sends its gradient on twice",
+        "Remember which nodes you have been to.",
+    ),
+    "recursive": (
+        "visited",
+        "A node sends its gradient on each time something arrives, and so sends on again what it sent before",
+        "Wait until all of a node's gradient has arrived.",
+    ),
+    "forwards": (
+        "order",
+        "The walk runs from the inputs to the root: gradients are sent on before they are there",
+        "Where does a gradient begin?",
+    ),
+    "first seen": (
+        "order",
+        "A node sends its gradient on before all of it has arrived: the order is that in which the walk first meets the nodes",
+        "Which nodes have to be done before this one?",
+    ),
+    "kept inside": (
+        "accumulation",
+        "The gradients inside the graph are not emptied before a second backward, and are counted again",
+        "Which gradients belong to this call only?",
+    ),
+}  # fmt: skip
+
+
+def walk_order(root: Any, wrong: Sequence[str]) -> list:
+    """The nodes in the order in which they send their gradients."""
+    order: list = []
+    seen: set[int] = set()
+    stack: list[tuple[Any, Any]] = []
+
+    def enter(node):
+        if id(node) in seen and "repeated" not in wrong:
+            return
+        seen.add(id(node))
+        stack.append((node, iter(node.parents)))
+        if "first seen" in wrong:
+            order.append(node)
+
+    enter(root)
+    while stack:
+        node, parents = stack[-1]
+        parent = next(parents, None)
+        if parent is not None:
+            enter(parent)
+            continue
+        stack.pop()
+        if "first seen" not in wrong:
+            order.append(node)
+    return order if {"forwards", "first seen"} & set(wrong) else order[::-1]
+
+
+def scalar_backward(*wrong: str) -> Callable:
+    """The backward of problem set 1 with these mistakes."""
+
+    def send(node, parent, local):
+        g = 1.0 if "no upstream" in wrong else node.grad
+        value = g + local if "added" in wrong else g * (node.data if "value" in wrong else local)
+        value = value / len(node.parents) if "averaged" in wrong else 2 * value if "doubled" in wrong else value
+        if "assigned" in wrong or ("leaf assigned" in wrong and not parent.parents):
+            parent.grad = value
+        elif "first kept" not in wrong or not parent.grad:
+            parent.grad += value
+
+    def pass_on(node):
+        for parent, local in list(zip(node.parents, node.local, strict=True))[: 1 if "first parent" in wrong else None]:
+            send(node, parent, local)
+            if "recursive" in wrong:
+                pass_on(parent)
+
+    def backward(root):
+        order = walk_order(root, wrong)
+        for node in order:
+            if node.parents and "kept inside" not in wrong:
+                node.grad = 0.0
+        root.grad = 0.0 if "no root" in wrong else 1.0
+        for node in [root] if "recursive" in wrong else order:
+            pass_on(node)
+
+    return backward
+
+
+ARRAY_MISTAKES = ("assigned", "leaf assigned", "first kept", "no upstream", "averaged", "doubled", "first parent", "repeated", "recursive",
+                  "forwards", "first seen")  # fmt: skip
+
+
+def array_backward(*wrong: str) -> Callable:
+    """`run_backward` of problem set 6 with these mistakes: the gradients that wait are kept by node, those of leaves in .grad."""
+
+    def backward(root, g):
+        waiting: dict[int, Any] = {id(root): np.array(g)}
+
+        def arrive(parent, value):
+            leaf = not parent.parents
+            before = parent.grad if leaf else waiting.get(id(parent))
+            if before is None or "assigned" in wrong or (leaf and "leaf assigned" in wrong):
+                after = np.array(value)
+            else:
+                after = before if "first kept" in wrong else before + value
+            if leaf:
+                parent.grad = after
+            else:
+                waiting[id(parent)] = after
+
+        def pass_on(node):
+            if not node.parents or id(node) not in waiting:
+                return
+            sent = node.rule(np.ones_like(g) if "no upstream" in wrong else waiting[id(node)])
+            for parent, value in list(zip(node.parents, sent, strict=True))[: 1 if "first parent" in wrong else None]:
+                value = value / len(node.parents) if "averaged" in wrong else 2 * value if "doubled" in wrong else value
+                arrive(parent, value)
+                if "recursive" in wrong:
+                    pass_on(parent)
+
+        for node in [root] if "recursive" in wrong else walk_order(root, wrong):
+            pass_on(node)
+
+    return backward
+
+
+def _ways(make: Callable, names: Sequence[str]) -> tuple[WrongWay, ...]:
+    """Each mistake alone, and then each two of them."""
+    single = [WrongWay(*MISTAKES[name], make(name)) for name in names]
+    double = []
+    for one, other in combinations(names, 2):
+        (family, text, hint), (_, besides, _) = MISTAKES[one], MISTAKES[other]
+        double.append(WrongWay(family, f"{text}. Besides: {besides[:1].lower()}{besides[1:]}", hint, make(one, other), several=True))
+    return (*single, *double)
+
+
+SCALAR_PASSES = _ways(scalar_backward, tuple(MISTAKES))
+ARRAY_PASSES = _ways(array_backward, ARRAY_MISTAKES)
