@@ -57,6 +57,7 @@ class Answer:
     printed: str = ""  # what the rule printed, cut after a few lines
     seconds: float = 0.0
     bare: bool = False  # a Function on tensors returned arrays
+    listed: bool = False  # and not in a tuple but in a list
 
 
 class Candidate(Protocol):
@@ -147,7 +148,7 @@ class LocalCandidate:
         copies = {id(a): np.array(a) for a in inputs}  # the same array given twice stays the same array
         given = [copies[id(a)] for a in inputs]
         gs = [np.array(g) for g in upstream]
-        out, gradients, fault, phase, bare = None, [], None, "forward", False
+        out, gradients, fault, phase, bare, listed = None, [], None, "forward", False, False
         recorded: list[bool] = []
         start = time.thread_time()  # its own time: that of a busy machine is not its fault
         with _here if self.guarded else quiet() as printed:
@@ -164,13 +165,14 @@ class LocalCandidate:
                             returned = self._backward(context, self.wrap(g))
                             gradients.append(self._gradients(returned, len(settings)))
                             bare |= self._is_bare(returned)
+                            listed |= self._has_apply and isinstance(returned, list)
             except UnusableResult as refused:
                 fault = Fault(phase, refused.kind, f"{phase} {refused}")
             except (Exception, SystemExit, TooLong) as error:
                 fault = fault_of(phase, error, self.seconds)
         spent = time.thread_time() - start
         kept = out, tuple(gradients), tuple(given), tuple(gs)
-        return Answer(*kept, fault, bool(recorded), printed.getvalue() if printed else "", spent, bare)
+        return Answer(*kept, fault, bool(recorded), printed.getvalue() if printed else "", spent, bare, listed)
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
@@ -185,12 +187,20 @@ class LocalCandidate:
     def _is_bare(self, returned: Any) -> bool:
         """Did a Function on tensors give back arrays? `apply` would refuse them."""
         several = returned if isinstance(returned, (tuple, list)) else (returned,)
-        return self.tensors is not object and any(isinstance(a, (np.ndarray, np.generic)) for a in several)
+        return self._has_apply and any(isinstance(a, (np.ndarray, np.generic, int, float)) for a in several)
+
+    @property
+    def _has_apply(self) -> bool:
+        """Is it a Function on tensors? Its `apply` asks more of what backward returns than we need here."""
+        return self.tensors is not object
 
     def _gradients(self, returned: Any, settings: int) -> tuple[np.ndarray | None, ...]:
-        """One for each input, as arrays. Inputs without a gradient, such as an index, may be left out."""
+        """One for each input, as arrays. A plain function may leave out inputs without a gradient, such as an index."""
         values = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
-        if len(values) == len(self.needed) < len(self.names) and not any(v is None for v in values):
+        if self._has_apply and (nested := next((v for v in values if isinstance(v, (list, tuple))), None)) is not None:
+            raise UnusableResult("type", f"returned a {type(nested).__name__} as a gradient, expected a tensor or None for each input")
+        shortened = len(values) == len(self.needed) < len(self.names) and not any(v is None for v in values)
+        if shortened and not self._has_apply:
             given = dict(zip(self.needed, values, strict=True))
             values = tuple(given.get(x) for x in self.names)
         # A Function returns one for each argument of forward; a plain function need not know of settings.
@@ -200,9 +210,9 @@ class LocalCandidate:
             raise UnusableResult(
                 "count",
                 f"returned {len(values)} gradient{'s' * (len(values) != 1)}, expected {least}: "
-                "one for each argument of forward, in that order (None for a setting)",
+                "one for each argument of forward, in that order (None for a setting, an index or a mask)",
             )
-        return tuple(None if v is None else np.array(as_array(v)) for v in values[:expected])
+        return tuple(None if v is None else _gradient(v) for v in values[:expected])
 
     def second(
         self, inputs: Arrays, settings: Settings, g: np.ndarray, directions: Arrays
@@ -284,6 +294,12 @@ def second_order(
         raise RuntimeError("the gradient does not depend on anything any more: it was computed outside of the engine (numpy, detach)")
     found = grad(total, [*watched, incoming], allow_unused=True)
     return [None if a is None else a.numpy() for a in found]
+
+
+def _gradient(value: Any) -> np.ndarray:
+    """A copy of what came back for one input; a mask counts as numbers, as the engine and PyTorch cast it."""
+    array = np.array(as_array(value))
+    return array.astype(float) if array.dtype.kind == "b" else array
 
 
 def as_array(value: Any) -> np.ndarray:
