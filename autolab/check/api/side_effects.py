@@ -155,7 +155,7 @@ class SideEffects:
         found = list(self.remarks)
         runs = self._all(*self.runs)
         if any(run.answer.bare for run in runs):
-            found.append("backward returns NumPy arrays, which will do here; F.apply and PyTorch want a Tensor: torch.from_numpy(array)")
+            found.append("your rule returns NumPy arrays, which will do here; F.apply and PyTorch want a Tensor: torch.from_numpy(array)")
         if any(run.answer.listed for run in runs):
             found.append("backward returns a list, which will do here; F.apply and PyTorch want a tuple: return a, b")
         printed = next((run.answer.printed for run in runs if run.answer.printed.strip()), "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -48,9 +49,11 @@ def find_nan(wrong: Observations, x: str) -> Mistake | None:
     for o in wrong:
         got, want = o.got[x], o.want[x]
         lost = ~np.isfinite(got) if got.shape == want.shape else np.zeros(())
-        if not lost.any() or not np.isfinite(want).all() or not close(np.where(lost, want, got), want):
+        if not lost.any() or not np.isfinite(want).all():
             continue
         text = f"is not a number (nan, inf) at {int(lost.sum())} of {lost.size} places"
+        if not close(np.where(lost, want, got), want):
+            text += ", and not right at the others"
         for name in (*o.reference.inputs, "out", "g"):
             value = np.asarray(o.g if name == "g" else o.names[name])
             if value.shape == lost.shape:
@@ -136,19 +139,22 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
 
 
 def find_in_jacobian(wrong: Observations, x: str, look: Callable = recognise) -> Mistake | None:
-    """What the two Jacobians show, if they show the same for two calls."""
+    """What the two Jacobians show, if they show the same in two calls; sure if they do in all."""
     found: list[Mistake] = []
-    for o in wrong:
+    asked = list({id(o.out): o for o in reversed(wrong)}.values())[::-1]  # one of the two g of a call is enough
+    for o in asked:
         pair = jacobians(o, x)
         if pair is None or not is_linear(o, pair):
             continue
         seen = look(o, pair)
         if seen is None or (found and found[0].family != seen.family):
-            return None
-        if found:
-            return found[0]
-        found.append(seen)
-    return Mistake(found[0].family, found[0].text) if found else None
+            if len(found) < 2:
+                return None
+            break
+        found.append(replace(seen, place=o))
+    if not found:
+        return None
+    return replace(found[0], sure=found[0].sure and len(found) == len(asked) > 1)
 
 
 def find_early_sum(wrong: Observations, x: str) -> Mistake | None:
