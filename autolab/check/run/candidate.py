@@ -156,7 +156,7 @@ class LocalCandidate:
                 with _here if self.guarded else limit(self.seconds):
                     context = self._context(given, settings)
                     result = self._forward(context, [self.wrap(a) for a in given], settings)
-                bare = self._is_bare(result)
+                    bare = self._is_bare(result)
                     out = np.array(as_array(result))  # a copy: it may be a view of an input
                     if between is not None:
                         self._forward(self._context(given, settings), [self.wrap(np.array(a)) for a in between], settings)
