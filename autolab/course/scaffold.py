@@ -104,7 +104,7 @@ class {cls}(Function):
 ```python check {name}-check {visible:g}
 from autolab.check import check
 
-check("{name}", {cls})
+check("{name}", {cls}, points={visible:g})
 ```
 
 ```python check {name}-hidden {hidden:g}

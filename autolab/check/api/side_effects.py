@@ -35,6 +35,7 @@ class SideEffects:
         self.remarks: list[str] = []
         self.naming = naming  # whether to look for the kind of mistake
         self.almost = ""  # in which way the gradient lacks digits, where that need not be a difference quotient
+        self.right = 0.0  # the part of the gradients that is right, as the exercise weighs them
         self.nearly = False  # whether forward is right to a few digits only
 
     def accumulation(self) -> Verdict:

@@ -59,7 +59,7 @@ HINTS = {
     "finite differences": "Derive the formula; a difference quotient is never exact.",
     "dtype": "Which number or array in your rule has a dtype of its own, and what does it hold in float32?",
     "precision": "Keep the dtype of the inputs; a conversion loses digits.",
-    "unstable": "Which number on the way becomes too large? Another form of the same formula may avoid it.",
+    "unstable": "Which number on the way becomes too large or too small, or is kept from it? Another form of the formula may avoid it.",
     "engine called": "Write the derivative yourself, from the saved values.",
     "exception": "Run forward and backward by hand on a small array of that shape.",
     "count": "Return one gradient for each argument of forward.",

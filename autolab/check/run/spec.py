@@ -11,7 +11,7 @@ from autolab.engine.op import Op
 from .inputs import Shapes
 
 POINTS = {
-    "forward": 1.0, "shape": 1.0, "value": 2.0, "upstream": 2.0, "broadcasting": 2.0,
+    "forward": 1.0, "shape": 0.5, "value": 3.5, "upstream": 1.0, "broadcasting": 2.0,
     "accumulation": 0.5, "purity": 0.5, "dtype": 0.5, "method": 0.5, "stability": 1.0,
     "second order": 1.0,
 }  # fmt: skip
@@ -54,4 +54,5 @@ class Spec:
     second: bool = False  # must the rule itself be differentiable?
     scaled: float = 0.0  # also try inputs this many times larger: finite differences lose their digits
     points: Mapping[str, float] = field(default_factory=lambda: POINTS)  # what each property is worth
+    weights: Mapping[str, float] = field(default_factory=dict)  # how much of it the gradient for an input counts, if not once
     hints: Mapping[str, str] = field(default_factory=dict)  # for a family, in place of the usual one
