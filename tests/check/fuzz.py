@@ -139,6 +139,8 @@ def _more_shapes(spec: Spec, reference: Reference) -> list[Shapes]:
         return [((6,),), ((2, 7),), ((3, 3),), ((3, 2, 5),), ((2, 2, 3, 2),)]
     if reference.elementwise and len(reference.inputs) == 2:
         return [((2, 6), (6,)), ((2, 1), (2, 6)), ((3, 3), (3,)), ((4,), (2, 3, 1)), ((1, 1), (2, 3)), ((2, 2, 2), (2, 1, 2))]
+    if reference.elementwise and not any(len(set(shapes)) > 1 for shapes in spec.shapes):
+        return [((2, 6), (6,), (2, 1)), ((6,), (2, 1), (2, 6)), ((2, 1), (2, 6), (6,)), ((2, 3), (), (3,)), ((), (2, 3), (2, 1, 1))]
     return []
 
 

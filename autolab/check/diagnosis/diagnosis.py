@@ -39,6 +39,7 @@ class Mistake:
     predict: Callable | None = None  # the gradient that a rule with this mistake returns
     place: Observation | None = None  # the call that shows it best
     also: tuple[Any, ...] = ()  # other families that explain it as well
+    hint: str = ""  # whose hint to give, if not that of the family
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,9 @@ class Diagnosis:
         return "\n  ".join([*lines, f"hint: {self.hint}"])
 
 
-def diagnosis(family: str, certainty: str, text: str, **more: Any) -> Diagnosis:
-    """A diagnosis with the hint of its family."""
-    return Diagnosis(family, certainty, text, HINTS.get(family, HINTS["unknown"]), **more)
+def diagnosis(family: str, certainty: str, text: str, hint: str = "", **more: Any) -> Diagnosis:
+    """A diagnosis with the hint of its family, or the named one."""
+    return Diagnosis(family, certainty, text, HINTS.get(hint or family, HINTS["unknown"]), **more)
 
 
 def fault(answer: Answer, where: str = "") -> Diagnosis:

@@ -42,7 +42,7 @@ def explain(observations: Sequence[Observation], x: str, show: Sequence[Observat
         more |= {"where": _shapes(found.place), "worst": worst_place([found.place], x)}
     more["alternatives"] = tuple(other.name for other in found.also)
     said = ". Or it ".join([found.text, *(other.text.format(x=x) for other in found.also)])
-    return diagnosis(found.family, "certain" if found.sure else "likely", about + said + invariant, **more)
+    return diagnosis(found.family, "certain" if found.sure else "likely", about + said + invariant, found.hint, **more)
 
 
 def _shapes(o: Observation) -> str:

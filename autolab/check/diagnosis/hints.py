@@ -4,6 +4,7 @@ HINTS = {
     "sign": "Follow the signs through the derivative once more.",
     "number": "Compare the numbers in your formula with those of the derivative on paper.",
     "constant": "Which number does differentiating bring down, and does it appear once?",
+    "scale": "Which size or setting does forward multiply or divide by, and does it stand in the derivative as it does there?",
     "upstream ignored": "Backward receives g from the rest of the graph; what does the chain rule do with it?",
     "upstream only": "g says how the loss depends on the result; how does the result depend on this input?",
     "upstream added": "The chain rule multiplies derivatives; where does a sum come from?",
