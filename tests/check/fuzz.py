@@ -299,7 +299,8 @@ class Fuzzer:
         failed = {v.name for v in report.verdicts if v.passed is False}
         if report.passed and wrong:
             note("accepted though wrong", f"points {report.points:g} of {report.max_points:g}")
-        if right and failed - CARE and not failed & {"method"}:
+        unstable = bool(report.diagnoses) and report.diagnoses[0].family == "unstable"  # where numbers are large, which is not tried here
+        if right and failed - CARE and not failed & {"method"} and not unstable:
             note("refused though right", _first(report))
         if spent > SLOW and not self.quick:
             again = [_time(source.operation, rule) for _ in range(2)]

@@ -79,7 +79,7 @@ def find_tie(wrong: Observations, x: str) -> Mistake | None:
         values = np.asarray(o.names[x])
         if o.reference.elementwise or len(np.unique(values)) == values.size:
             return None
-    found = [ties(o, pair) for o in wrong[:2] if (pair := jacobians(o, x)) and is_linear(o, pair)]
+    found = [ties(o, pair) for o in _distinct(wrong) if (pair := jacobians(o, x)) and is_linear(o, pair)]
     return found[0] if found and all(f == found[0] for f in found) else None
 
 
@@ -138,10 +138,15 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
     return Mistake("permutation", text, mover)
 
 
+def _distinct(wrong: Observations) -> Observations:
+    """One of the two g of each call is enough where the whole Jacobian is looked at."""
+    return list({id(o.out): o for o in reversed(wrong)}.values())[::-1]
+
+
 def find_in_jacobian(wrong: Observations, x: str, look: Callable = recognise) -> Mistake | None:
     """What the two Jacobians show, if they show the same in two calls; sure if they do in all."""
     found: list[Mistake] = []
-    asked = list({id(o.out): o for o in reversed(wrong)}.values())[::-1]  # one of the two g of a call is enough
+    asked = _distinct(wrong)
     for o in asked:
         pair = jacobians(o, x)
         if pair is None or not is_linear(o, pair):

@@ -86,20 +86,32 @@ def _input(spec: Spec, rng: np.random.Generator, x: str, shape: tuple[int, ...])
 def _far(
     spec: Spec, reference: Reference, base: tuple[np.ndarray, ...], rng: np.random.Generator
 ) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
-    """One input after another far from ordinary numbers, where its domain goes that far: large, tiny, and all of it very negative."""
+    """Far from ordinary numbers, as far as the domain goes: each input large or near its edges, all of it very negative; all inputs tiny."""
     if reference.row is not None and reference.row.kind == LINEAR:
         return
+    tiny = list(base)
     for x in reference.differentiable():
         at = reference.inputs.index(x)
         low, high = edges(spec, x)
-        large, tiny = ([v for v in values if low < v < high] for values in (() if x in spec.extreme else LARGE, TINY))
         shape = base[at].shape
-        apart = 1 + 1e-3 * np.arange(base[at].size).reshape(shape)  # no two alike
-        far = [np.resize(np.array(values), shape) * apart for values in ([large + tiny] if reference.elementwise else [large, tiny]) if values]
-        if not reference.elementwise and low == -np.inf:
-            far.append(draw(rng, shape) + LARGE[0])
-        for values in far:
-            yield "extreme" if x in spec.extreme else "range", (*base[:at], values, *base[at + 1 :])
+
+        def filled(values: Sequence[float], shape: tuple[int, ...] = shape) -> np.ndarray:
+            return np.resize(np.array(values, float), shape) * (1 + 1e-3 * np.arange(math.prod(shape)).reshape(shape))  # no two alike
+
+        def case(values: np.ndarray, x: str = x, at: int = at) -> tuple[str, tuple[np.ndarray, ...]]:
+            return "extreme" if x in spec.extreme else "range", (*base[:at], values, *base[at + 1 :])
+
+        if x not in spec.extreme and (large := [v for v in LARGE if low < v < high]):
+            yield case(filled(large))
+        if low == -np.inf and not reference.elementwise:
+            yield case(draw(rng, shape) + LARGE[0])
+        beside = [edge + (TINY[1] if edge == low else -TINY[1]) for edge in (low, high) if edge and np.isfinite(edge)]
+        if beside:
+            yield case(np.resize(np.array(beside), shape))
+        if near := [v for v in TINY if low < v < high]:
+            tiny[at] = filled(near) * (1 + 0.3 * at)
+    if any(a is not b for a, b in zip(tiny, base, strict=True)):
+        yield "range", tuple(tiny)
 
 
 def edges(spec: Spec, x: str) -> tuple[float, float]:

@@ -166,7 +166,7 @@ def sigmoid(x):
 def with_ties(rng, shapes, settings):
     """Small whole numbers and a half, so that every row has its maximum several times."""
     a = rng.integers(-3, 3, shapes[0]) + 0.5
-    return (np.maximum(a, np.sort(a, axis=settings["axis"]).take([-2], axis=settings["axis"])),)
+    return (np.minimum(a, np.sort(a, axis=settings["axis"]).take([-2], axis=settings["axis"])),)
 
 
 def with_index(rng, shapes, settings):
