@@ -205,6 +205,10 @@ class Properties(SideEffects):
         ):
             text = f"The gradient for {x} has only the digits of float32, for float64 inputs"
             self.diagnoses.append(diagnosis("precision", "certain", text, input=x, worst=worst_place(self.seen, x)))
+        if (tied := self._first("ties")) and error_of(tied, x) > RIGHT and np.shape(tied.got[x]) == tied.want[x].shape:
+            whole = np.isclose(tied.got[x].sum(), tied.want[x].sum())
+            how = "you share g among them or give it to another" if whole else "your gradients for them do not add up to g"
+            self.remarks.append(f"where several entries of {x} are the largest, PyTorch gives g to the first; {how}")
         kink = self.spec.kink
         if kink is None or kink.input != x:
             return 1.0, ""

@@ -72,6 +72,9 @@ def cases(spec: Spec, reference: Reference, rng: np.random.Generator) -> Iterato
         given = list(base.inputs)
         given[at] = np.resize(np.array(values, float), given[at].shape)
         yield Case("extreme", tuple(given), (draw(rng, _out_shape(reference, given, settings)),), settings)
+    if spec.ties:
+        given = tuple(spec.ties(rng, first, settings))
+        yield Case("ties", given, (draw(rng, _out_shape(reference, given, settings)),), settings)
     if spec.kink:
         given = [a.copy() for a in base.inputs]
         at = reference.inputs.index(spec.kink.input)

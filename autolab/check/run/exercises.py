@@ -143,8 +143,8 @@ def unblocks(b):
 
 
 def is_largest(b):
-    """1 at the largest entry of each block."""
-    return (b == b.max(axis=-1, keepdims=True)).astype(b.dtype)
+    """1 at the largest entry of each block, the first of them if several are equal, else 0."""
+    return (np.arange(b.shape[-1]) == b.argmax(axis=-1)[..., None]).astype(b.dtype)
 
 
 def reduced(g, reduction, n):
@@ -167,6 +167,12 @@ def with_ties(rng, shapes, settings):
     """Small whole numbers and a half, so that every row has its maximum several times."""
     a = rng.integers(-3, 3, shapes[0]) + 0.5
     return (np.minimum(a, np.sort(a, axis=settings["axis"]).take([-2], axis=settings["axis"])),)
+
+
+def with_tied_blocks(rng, shapes, settings):
+    """An image with two largest entries in every block."""
+    b = blocks(draw(rng, shapes[0]))
+    return (unblocks(np.minimum(b, np.sort(b, axis=-1)[..., -2:-1])),)
 
 
 def with_index(rng, shapes, settings):
@@ -244,7 +250,7 @@ EXERCISES = (
                       weight=lambda g, x, weight_shape: np.einsum("nchwkm,nohw->ockm", windows(x, weight_shape[2:]), g)),
          points=LAYER, shapes=(((3, 2, 2, 4), (2, 2, 1, 2)), ((2, 3, 3, 5), (4, 3, 2, 3))), scaled=1e6),
     Spec("max_pool", Op("max_pool", lambda x: blocks(x).max(axis=-1), GENERAL,
-                        x=lambda g, x: unblocks(g[..., None] * is_largest(blocks(x)))), shapes=IMAGES, scaled=1e6),
+                        x=lambda g, x: unblocks(g[..., None] * is_largest(blocks(x)))), shapes=IMAGES, ties=with_tied_blocks, scaled=1e6),
     Spec("avg_pool", Op("avg_pool", lambda x: blocks(x).mean(axis=-1), GENERAL,
                         x=lambda g, x: unblocks(g[..., None] * np.ones_like(blocks(x)) / 4)), shapes=IMAGES, scaled=1e6),
     Spec("outer", shapes=(((3,), (5,)), ((4,), (4,))), scaled=1e6),

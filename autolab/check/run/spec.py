@@ -50,6 +50,7 @@ class Spec:
     domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # between which numbers an input is drawn
     make: Callable | None = None  # make(rng, shapes, settings) -> inputs, where random numbers will not do
     kink: Kink | None = None
+    ties: Callable | None = None  # as make, with equal entries: to which of them g goes is remarked on, and costs nothing
     extreme: Mapping[str, Sequence[float]] = field(default_factory=dict)  # where a careless formula overflows
     second: bool = False  # must the rule itself be differentiable?
     scaled: float = 0.0  # also try inputs this many times larger: finite differences lose their digits
