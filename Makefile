@@ -3,6 +3,7 @@
 # make lint      ruff, mypy, import layers, spelling, schemas
 # make notebooks run every lesson and compare its output with what is saved
 # make mutants   the checker on the project's wrong and right rules: caught, named, refused
+# make fuzz      the checker on random slips in right rules          ARGS="--minutes 30 --seed 7"
 # make bench     time beside PyTorch, autograd, MyGrad   ARGS="-w rnn --rounds 15"
 # make clean     remove the environment and all caches
 #
@@ -43,7 +44,7 @@ endif
 
 SCHEMA := $(BIN)/check-jsonschema --builtin-schema
 
-.PHONY: help lab test lint notebooks mutants bench clean
+.PHONY: help lab test lint notebooks mutants fuzz bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -83,6 +84,9 @@ notebooks: $(VENV)/test.stamp
 
 mutants: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.check.measure $(ARGS)
+
+fuzz: $(VENV)/test.stamp
+	@OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS:-1} $(BIN)/python -m tests.check.fuzz $(ARGS)
 
 bench: $(VENV)/lab.stamp
 	@$(BIN)/python -m benchmarks $(ARGS)

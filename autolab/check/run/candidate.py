@@ -36,7 +36,12 @@ HERE = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Fault:
-    """Why a call gave no gradients: where it stopped, what it said, and the learner's line if there is one."""
+    """Why a call gave no gradients: where it stopped, what it said, and the learner's line if there is one.
+
+    >>> rule = LocalCandidate(lambda g, x: g / None, Reference.of("exp"))
+    >>> rule.call([np.array([1.0])], {}, [np.array([1.0])]).fault.kind
+    'exception'
+    """
 
     phase: str  # "forward" or "backward"
     kind: str  # "blank", "exception", "syntax", "time", "count", "type"
@@ -46,7 +51,12 @@ class Fault:
 
 @dataclass(frozen=True)
 class Answer:
-    """All that is known of one call: what came back, and what the arguments looked like afterwards."""
+    """All that is known of one call: what came back, and what the arguments looked like afterwards.
+
+    >>> answer = LocalCandidate(lambda g, x: g * x, Reference.of("exp")).call([np.array([2.0])], {}, [np.array([3.0])])
+    >>> answer.gradients, answer.inputs, answer.fault
+    (((array([6.]),),), (array([2.]),), None)
+    """
 
     out: np.ndarray | None
     gradients: tuple[tuple[np.ndarray | None, ...], ...]  # one tuple for each incoming gradient
@@ -64,6 +74,15 @@ class Candidate(Protocol):
     """Something that answers one kind of question: call the rule on these arrays. `judge` needs no more.
 
     It may sit in another process; arrays go in, arrays come out.
+
+    >>> class Remembers:
+    ...     judges_forward = False
+    ...
+    ...     def call(self, inputs, settings, upstream, between=None):
+    ...         return Answer(None, tuple((2 * inputs[0] * g,) for g in upstream), tuple(inputs), tuple(upstream))
+    >>> from autolab.check import check
+    >>> check("square", Remembers()).passed
+    True
     """
 
     judges_forward: bool
