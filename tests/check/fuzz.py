@@ -294,7 +294,8 @@ class Fuzzer:
         try:
             report = check(source.operation, rule, seconds=2)
         except Exception as failure:
-            return note("crash", f"{type(failure).__name__}: {failure}")
+            note("crash", f"{type(failure).__name__}: {failure}")
+            return
         spent = time.process_time() - start
         failed = {v.name for v in report.verdicts if v.passed is False}
         if report.passed and wrong:
@@ -316,7 +317,11 @@ class Fuzzer:
 
 
 def _first(report: Report) -> str:
-    return str(report.diagnoses[0]).replace("\n", " ") if report.diagnoses else "; ".join(v.reason for v in report.verdicts if v.passed is False)
+    return (
+        str(report.diagnoses[0]).replace("\n", " ")
+        if report.diagnoses
+        else "; ".join(v.reason for v in report.verdicts if v.passed is False)
+    )
 
 
 def _time(operation: str, rule: Any) -> float:

@@ -112,7 +112,9 @@ def _expression(node: ast.expr, names: list[str]) -> Iterator[tuple[str, ast.exp
             yield "transpose left out", value
         case ast.Tuple(elts=elements) if isinstance(node.ctx, ast.Load) and len(elements) > 1:
             yield "order", ast.Tuple([elements[1], elements[0], *elements[2:]], node.ctx)
-            yield from (("None", ast.Tuple([*elements[:k], ast.Constant(None), *elements[k + 1 :]], node.ctx)) for k in range(len(elements)))
+            yield from (
+                ("None", ast.Tuple([*elements[:k], ast.Constant(None), *elements[k + 1 :]], node.ctx)) for k in range(len(elements))
+            )
             yield "count", ast.Tuple(elements[:-1], node.ctx)
 
 

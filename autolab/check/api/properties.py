@@ -118,7 +118,9 @@ class Properties(SideEffects):
         """Is the local derivative right, and is the incoming gradient multiplied in?"""
         shares, reasons, not_linear = zip(*map(self._one_input, self.inputs), strict=True)
         share = weighted(shares, self.inputs, self.spec.weights)
-        self.right = weighted([float(all(self._is_right(run, x) for run in self.plain)) for x in self.inputs], self.inputs, self.spec.weights)
+        self.right = weighted(
+            [float(all(self._is_right(run, x) for run in self.plain)) for x in self.inputs], self.inputs, self.spec.weights
+        )
         value = Verdict("value", share == 1, "; ".join(filter(None, reasons)) or "the derivative is right", partial=share)
         return value, Verdict("upstream", not any(not_linear), next(filter(None, not_linear), "the gradient is linear in g"))
 

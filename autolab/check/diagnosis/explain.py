@@ -141,6 +141,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("places", where, everywhere)
     if found := known_function(wrong, x):
         return found
+    if found := patterns.find_nan(wrong, x, besides=True):
+        return found
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
         return replace(moved, sure=several)

@@ -176,7 +176,7 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
             asks = other == "g" and set("<>") & set(reference.formulas.get(x, ""))
             text = f"uses {value_in_words(other)} where {value_in_words(needed)} belongs" + ": the mask asks g" * bool(asks)
             yield Family("mask from g" if asks else "variable", text,
-                         lambda o, x, n=needed, m=other: _rule(o, x, **{n: _only(_counts(o, x, n), o.g if m == "g" else o.names[m])}))  # fmt: skip
+                         lambda o, x, n=needed, m=other: _rule(o, x, **{n: _only(_counts(o, x, n), {**o.names, "g": o.g}[m])}))  # fmt: skip
     if not reference.elementwise:
         text = "keeps only the effect of each entry on its own result; here every entry also changes the others"
         yield Family("diagonal only", text, _diagonal_only)

@@ -89,7 +89,7 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
                 if isinstance(parent, ast.Compare):
                     family = "mask from g"
                     text = f"the right one with the incoming gradient where {_words(node)} belongs: the mask asks g"
-            if family == "variable" and isinstance(new, ast.Name) and id(node) in sized:
+            if family == "variable" and isinstance(new, ast.Name) and isinstance(node, ast.Name) and id(node) in sized:
                 family, text = "number", f"the right one with the size of {value_in_words(new.id)} where that of {belongs(node.id)}"
             if family == "number" and _is_axis(parent, field, tree):
                 family, text = "axis", "what belongs to another axis"

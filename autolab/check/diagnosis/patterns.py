@@ -44,16 +44,18 @@ def is_surplus(o: Observation, x: str) -> bool:
     return bool(needed.any() and not needed.all() and close(got[needed], want[needed]) and got[~needed].all())
 
 
-def find_nan(wrong: Observations, x: str) -> Mistake | None:
-    """Not a number, or infinite, where the right gradient is an ordinary number."""
+def find_nan(wrong: Observations, x: str, besides: bool = False) -> Mistake | None:
+    """Not a number, or infinite, where the right gradient is an ordinary number; `besides`: and not right at the other places."""
     for o in wrong:
         got, want = o.got[x], o.want[x]
         lost = ~np.isfinite(got) if got.shape == want.shape else np.zeros(())
         if not lost.any() or not np.isfinite(want).all():
             continue
         text = f"is not a number (nan, inf) at {int(lost.sum())} of {lost.size} places"
-        if not close(np.where(lost, want, got), want):
+        if besides:
             text += ", and not right at the others"
+        elif not close(np.where(lost, want, got), want):
+            continue
         for name in (*o.reference.inputs, "out", "g"):
             value = np.asarray(o.g if name == "g" else o.names[name])
             if value.shape == lost.shape:
@@ -149,7 +151,7 @@ def find_in_jacobian(wrong: Observations, x: str, look: Callable = recognise) ->
     asked = _distinct(wrong)
     for o in asked:
         pair = jacobians(o, x)
-        if pair is None or not is_linear(o, pair):
+        if pair is None or not is_linear(o, pair) or not np.isfinite(pair.yours).all():
             continue
         seen = look(o, pair)
         if seen is None or (found and found[0].family != seen.family):

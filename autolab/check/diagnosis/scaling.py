@@ -40,7 +40,9 @@ def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
                         return Mistake("constant", f"is {number(ratios[0])} times the right one, everywhere ({maybe})", True, hint="scale")
                     if name == USES.format(x=x) and power == -1:
                         return Mistake("averaged", f"is averaged over {name}; it has to be summed", True)
-                    return Mistake("constant", f"is the right one {'multiplied' if power == 1 else 'divided'} by {name}", True, hint="scale")
+                    return Mistake(
+                        "constant", f"is the right one {'multiplied' if power == 1 else 'divided'} by {name}", True, hint="scale"
+                    )
     if same:
         origin = _known_number(ratios[0])
         return Mistake("constant", f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""), True)

@@ -65,16 +65,16 @@ def cases(spec: Spec, reference: Reference, rng: np.random.Generator) -> Iterato
         yield Case("repeated", (a, a), (g,), settings)
     if spec.scaled:
         yield Case("scaled", tuple(spec.scaled * a for a in base.inputs), (g,), settings)
-    for purpose, given in _far(spec, reference, base.inputs, rng):
-        yield Case(purpose, given, (draw(rng, _out_shape(reference, given, settings)),), settings)
+    for purpose, far in _far(spec, reference, base.inputs, rng):
+        yield Case(purpose, far, (draw(rng, _out_shape(reference, far, settings)),), settings)
     for x, values in spec.extreme.items():
         at = reference.inputs.index(x)
         given = list(base.inputs)
         given[at] = np.resize(np.array(values, float), given[at].shape)
         yield Case("extreme", tuple(given), (draw(rng, _out_shape(reference, given, settings)),), settings)
     if spec.ties:
-        given = tuple(spec.ties(rng, first, settings))
-        yield Case("ties", given, (draw(rng, _out_shape(reference, given, settings)),), settings)
+        tied = tuple(spec.ties(rng, first, settings))
+        yield Case("ties", tied, (draw(rng, _out_shape(reference, tied, settings)),), settings)
     if spec.kink:
         given = [a.copy() for a in base.inputs]
         at = reference.inputs.index(spec.kink.input)
@@ -89,10 +89,10 @@ def _input(spec: Spec, rng: np.random.Generator, x: str, shape: tuple[int, ...])
 def _far(
     spec: Spec, reference: Reference, base: tuple[np.ndarray, ...], rng: np.random.Generator
 ) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
-    """Far from ordinary numbers, as far as the domain goes: each input large or near its edges, all of it very negative; all inputs tiny."""
+    """As far from ordinary numbers as the domain goes: each input large, very negative, or near an edge; all inputs tiny."""
     if reference.row is not None and reference.row.kind == LINEAR:
         return
-    tiny = list(base)
+    all_tiny = list(base)
     for x in reference.differentiable():
         at = reference.inputs.index(x)
         low, high = edges(spec, x)
@@ -112,9 +112,9 @@ def _far(
         if beside:
             yield case(np.resize(np.array(beside), shape))
         if near := [v for v in TINY if low < v < high]:
-            tiny[at] = filled(near) * (1 + 0.3 * at)
-    if any(a is not b for a, b in zip(tiny, base, strict=True)):
-        yield "range", tuple(tiny)
+            all_tiny[at] = filled(near) * (1 + 0.3 * at)
+    if any(a is not b for a, b in zip(all_tiny, base, strict=True)):
+        yield "range", tuple(all_tiny)
 
 
 def edges(spec: Spec, x: str) -> tuple[float, float]:
