@@ -89,7 +89,7 @@ def _input(spec: Spec, rng: np.random.Generator, x: str, shape: tuple[int, ...])
 def _far(
     spec: Spec, reference: Reference, base: tuple[np.ndarray, ...], rng: np.random.Generator
 ) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
-    """As far from ordinary numbers as the domain goes: each input large, very negative, or near an edge; all inputs tiny."""
+    """As far from ordinary numbers as the domain goes: each input large, very negative, or near an edge, tiny; all inputs tiny."""
     if reference.row is not None and reference.row.kind == LINEAR:
         return
     all_tiny = list(base)
@@ -113,6 +113,8 @@ def _far(
             yield case(np.resize(np.array(beside), shape))
         if near := [v for v in TINY if low < v < high]:
             all_tiny[at] = filled(near) * (1 + 0.3 * at)
+            if len(reference.rules) > 1:
+                yield "range", (*base[:at], all_tiny[at], *base[at + 1 :])
     if any(a is not b for a, b in zip(all_tiny, base, strict=True)):
         yield "range", tuple(all_tiny)
 
