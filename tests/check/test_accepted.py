@@ -171,7 +171,9 @@ def test_an_input_may_have_any_letter(names):
     a, b = names
     row = eval(f"lambda {a}, {b}: {a} * np.sin({b})", {"np": np})
     rules = {a: eval(f"lambda g, {b}: g * np.sin({b})", {"np": np}), b: eval(f"lambda g, {a}, {b}: g * {a} * np.cos({b})", {"np": np})}
-    wrong = eval(f"lambda g, {a}, {b}: (summed(g * np.sin({a}), {a}.shape), summed(g * {a} * np.cos({b}), {b}.shape))", {"np": np, "summed": sum_to})
+    wrong = eval(
+        f"lambda g, {a}, {b}: (summed(g * np.sin({a}), {a}.shape), summed(g * {a} * np.cos({b}), {b}.shape))", {"np": np, "summed": sum_to}
+    )
     found = check(Spec("product", Op("product", row, ELEMENTWISE, **rules)), wrong).diagnoses[0]
     assert found.text == f"The gradient for {a} uses {a} where {b} belongs"
 

@@ -64,8 +64,10 @@ class Properties(SideEffects):
             if name == "forward" and not self.candidate.judges_forward:
                 of = 0.0
             part = 1.0 if name in ("forward", "value") else self.right
-            if verdict.passed and not part:
-                verdict = replace(verdict, passed=None, reason="nothing against it so far; its points wait for a right gradient")
+            if verdict.passed and not part:  # of a gradient without any right part it says nothing
+                known = judged["value"].share > 0
+                reason = verdict.reason if known else "nothing against it so far"
+                verdict = replace(verdict, passed=known or None, reason=f"{reason}; its points wait for a right gradient")
             out.append(replace(verdict, points=round(of * verdict.share * part, 2), max_points=of))
         return tuple(out)
 
@@ -131,7 +133,8 @@ class Properties(SideEffects):
         """Part of the points, reason, and how the gradient fails to follow g, if it does."""
         wrong = [o for o in self.seen if error_of(o, x) > RIGHT]
         right = sum(self._is_right(run, x) for run in self.plain)
-        bent = how_not_linear(x, *(self._first(purpose) for purpose in ("one", "other", "both", "zero")))
+        ones, *calls = (self._first(purpose) for purpose in ("ones", "one", "other", "both", "zero"))
+        bent = how_not_linear(x, *calls)
         if left := self._left_over(x):
             self.diagnoses.append(left)
             self.explained.add(x)
@@ -147,7 +150,8 @@ class Properties(SideEffects):
             self.explained.add(x)
         if found and found.family == "upstream collapsed":  # linear, and yet wrong in g alone
             bent = bent or f"the gradient for {x} does not follow g place by place"
-        return credit(found, right, len(self.plain)), str(worst_place(wrong, x)), bent
+        reason = f"{x}: right where g is 1" if bent and ones and error_of(ones, x) <= RIGHT else str(worst_place(wrong, x))
+        return credit(found, right, len(self.plain)), reason, bent
 
     def _far(self, *purposes: str) -> str:
         """What is wrong with a rule where numbers are large or tiny; nothing if it holds there, or is wrong for ordinary ones."""
