@@ -71,6 +71,18 @@ def test_a_layer_norm_without_its_hard_part_earns_less_than_half():
     assert layer_norm(whole) == 1
 
 
+@pytest.mark.parametrize("points", [1.0, 4.0, 25.0])
+def test_a_cell_is_worth_the_same_part_as_its_report(points):
+    pytest.importorskip("nbformat")
+    from autolab.course.grading.grade import verdict_outputs, worth
+    from autolab.course.grading.judge import CellOutcome
+
+    outcome = CellOutcome(report=check("mul", ForgetsToSum))
+    (shown,) = verdict_outputs('check("mul", Mul)', points, outcome)
+    assert worth(outcome, points) == float(shown.data["text/plain"]) == pytest.approx(0.8 * points)
+    assert f"{0.8 * points:g} of {points:g} points" in shown.data["text/html"]
+
+
 @pytest.mark.parametrize("points", [1.0, 2.5, 8.0])
 def test_a_report_is_scaled_and_not_cut_off(points):
     report = check("mul", ForgetsToSum)
