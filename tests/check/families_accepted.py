@@ -180,8 +180,7 @@ def overflowing(spec: Spec, reference: Reference) -> Iterator[Made]:
     base = next(iter(cases(spec, reference, rng)))
     for y in reference.differentiable():
         at = reference.inputs.index(y)
-        low, high = spec.domain.get(y, (-np.inf, np.inf))
-        if high <= 1 or not np.size(base.inputs[at]):
+        if spec.domain.get(y, (-np.inf, np.inf))[1] <= 1 or not np.size(base.inputs[at]):
             continue
         values = rng.uniform(600, 900, np.shape(base.inputs[at]))
         given = tuple(values if i == at else a for i, a in enumerate(base.inputs))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from autolab.check import check
+from autolab.check.run.specs import row
 
 from .fuzz import RIGHT, WRONG, applies, calls, error, fuzz, sources
 from .mutations import mutate
@@ -100,7 +101,4 @@ def test_shares_of_ties_are_asked_for():
 
 @pytest.mark.parametrize("operation", ["log_sigmoid", "lgamma", "hardtanh"])
 def test_a_row_is_known_before_its_function_was_used(operation):
-    try:
-        check(operation, lambda g, x: g)
-    except LookupError as error:
-        assert not isinstance(error, KeyError)
+    assert row(operation).name == operation
