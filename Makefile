@@ -3,8 +3,9 @@
 # make lint      ruff, mypy, import layers, spelling, schemas
 # make notebooks run every lesson and compare its output with what is saved
 # make mutants   the checker on the project's wrong and right rules: caught, named, refused
-# make site     the pages, in docs/_build/html            ARGS=--serve to look at them
-# make wasm     the tests in WebAssembly, as in a browser  ARGS="-q tests/engine"
+# make site      the pages, in docs/_build/html            ARGS=--serve to look at them
+# make wasm      the tests in WebAssembly, as in a browser  ARGS="-q tests/engine"
+# make fuzz      the checker on random slips in right rules          ARGS="--minutes 30 --seed 7"
 # make bench     time beside PyTorch, autograd, MyGrad   ARGS="-w rnn --rounds 15"
 # make clean     remove the environment and all caches
 #
@@ -45,7 +46,7 @@ endif
 
 SCHEMA := $(BIN)/check-jsonschema --builtin-schema
 
-.PHONY: help lab test lint notebooks mutants site wasm bench clean
+.PHONY: help lab test lint notebooks mutants fuzz site wasm bench clean
 .DEFAULT_GOAL := help
 
 help:
@@ -91,6 +92,9 @@ site: $(VENV)/site.stamp
 
 wasm: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.wasm.lane $(ARGS)
+
+fuzz: $(VENV)/test.stamp
+	@OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS:-1} $(BIN)/python -m tests.check.fuzz $(ARGS)
 
 bench: $(VENV)/lab.stamp
 	@$(BIN)/python -m benchmarks $(ARGS)

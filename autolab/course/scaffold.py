@@ -104,7 +104,7 @@ class {cls}(Function):
 ```python check {name}-check {visible:g}
 from autolab.check import check
 
-check("{name}", {cls})
+check("{name}", {cls}, points={visible:g})
 ```
 
 ```python check {name}-hidden {hidden:g}
@@ -181,8 +181,9 @@ def _arguments(name: str) -> tuple[Sequence[str], Sequence[str]]:
     """The inputs and the settings of an operation that the checker knows."""
     from autolab.check import BEHAVIOURS, SPECS, Reference
     from autolab.check.run.cases import shapes_for
-    from autolab.check.run.specs import spec_for
+    from autolab.check.run.specs import load_rows, spec_for
 
+    load_rows()
     if name in BEHAVIOURS:
         raise LookupError(f"{name!r} is an exercise on behaviour; take its cells from text/ of a course that `autolab course new` makes")
     if name not in TABLE and name not in SPECS:

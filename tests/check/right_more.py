@@ -197,8 +197,9 @@ def minimum(g, x, y):
 @right("where")
 def where(g, condition, x, y):
     gx, gy = g.copy(), g.copy()
-    gx[~condition], gy[condition] = 0, 0
-    return None, gx, gy
+    chosen = np.broadcast_to(condition, g.shape)
+    gx[~chosen], gy[chosen] = 0, 0
+    return None, sum_to(gx, x.shape), sum_to(gy, y.shape)
 
 
 @right("leaky_relu")

@@ -600,12 +600,12 @@ def gather_by_accumulation(g, index, x, axis):
 class WhereByMasks(Function):
     @staticmethod
     def forward(ctx, condition, x, y):
-        ctx.c = condition
+        ctx.c, ctx.shapes = condition, (x.shape, y.shape)
         return autolab.where(condition, x, y)
 
     @staticmethod
     def backward(ctx, g):
-        return None, g * ctx.c, g * ~ctx.c
+        return None, (g * ctx.c).sum_to_size(ctx.shapes[0]), (g * ~ctx.c).sum_to_size(ctx.shapes[1])
 
 
 @right("dropout")

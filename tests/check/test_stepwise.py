@@ -182,7 +182,7 @@ def test_arrays_from_backward_are_accepted_and_mentioned():
 
     report = check("exp", Exp)
     assert report.passed
-    assert "note: backward returns NumPy arrays" in str(report)
+    assert "note: your rule returns NumPy arrays" in str(report)
 
 
 def test_a_parameter_with_a_default_is_no_input():

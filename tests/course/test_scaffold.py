@@ -10,7 +10,11 @@ from autolab.course.scaffold import add_exercise
 
 def test_an_exercise_can_be_on_an_operation_that_a_problem_set_builds_from_rows(tmp_path):
     text = add_exercise(tmp_path, "ps9", "gelu").read_text()
-    assert 'check("gelu", Gelu)' in text and (tmp_path / "source" / "ps9" / "gelu.ipynb").is_file()
+    assert 'check("gelu", Gelu, points=8)' in text and (tmp_path / "source" / "ps9" / "gelu.ipynb").is_file()
+
+
+def test_an_exercise_may_be_on_a_row_that_is_loaded_with_its_function(tmp_path):
+    assert 'check("log_sigmoid", LogSigmoid, points=8)' in add_exercise(tmp_path, "ps9", "log_sigmoid").read_text()
 
 
 def test_the_settings_of_an_operation_are_arguments_of_forward(tmp_path):

@@ -19,7 +19,13 @@ from .report import Report, Verdict
 def judge_behaviour(behaviour: Behaviour, player: Player, *, seed: int = 0, points: float | None = None) -> Report:
     """The verdict on what a player does, wherever it runs: it is asked only for numbers and words.
 
-    `points` is what the exercise is worth; as its scenes say if not given. `Behaviour` has an example.
+    `points` is what the exercise is worth; as its scenes say if not given.
+
+    >>> from autolab.check import Behaviour, LocalPlayer, Scene
+    >>> doubling = Behaviour("doubling", (
+    ...     Scene("a number", lambda f: {"result": f(3)}, lambda: {"result": 6}, "twice 3 is 6", "Try it with 3."),))
+    >>> judge_behaviour(doubling, LocalPlayer(doubling, lambda n: 2 * n), points=4).points
+    4.0
     """
     start = time.perf_counter()
     rng = np.random.default_rng(seed)

@@ -16,6 +16,7 @@ from ..run.cases import broadcast_for
 from ..run.observation import RIGHT, close, error_of
 from ..run.runs import CaseRun, how_not_linear, worst_result
 from . import picture
+from .points import OUT_OF_RANGE, SLIP, credit, weighted
 from .report import Verdict
 from .side_effects import EXACT, SideEffects
 
@@ -39,8 +40,11 @@ class Properties(SideEffects):
             self.diagnoses.append(fault(run.answer, run.where))  # one of the later calls did not come to an end, perhaps
         if judged["method"].passed is False and judged["value"].passed:
             judged["value"] = Verdict("value", False, judged["method"].reason)
+            self.right = 0.0
         if self.almost and judged["value"].passed:
-            judged["value"] = Verdict("value", False, self.almost, partial=0.5)
+            judged["value"] = Verdict("value", False, self.almost, partial=SLIP)
+        if judged["value"].passed and (text := self._far("range")):
+            judged["value"] = Verdict("value", False, text, partial=OUT_OF_RANGE)
         return self._with_points(judged)
 
     def _applicable(self) -> dict[str, Callable[[], Verdict] | None]:
@@ -50,22 +54,22 @@ class Properties(SideEffects):
             "accumulation": self.accumulation, "stability": self.stability, "purity": self.purity, "dtype": self.dtype,
             "method": self.method, "second order": self.second_order,
         }  # fmt: skip
-        asked = {"broadcasting": broadcast_for(self.reference), "stability": self.spec.extreme, "second order": self.spec.second}
+        asked = {"broadcasting": broadcast_for(self.spec, self.reference), "stability": self.spec.extreme, "second order": self.spec.second}
         return {name: judge for name, judge in every.items() if asked.get(name, True)}
 
     def _with_points(self, judged: dict[str, Verdict]) -> tuple[Verdict, ...]:
-        # A rule that is wrong everywhere also writes into nothing: care counts once there is something to care for.
-        worth = judged["value"].share > 0 or any(d.family in ("sign", "constant") for d in self.diagnoses)
+        # A rule that is wrong everywhere also writes into nothing: care counts as far as gradients are right.
         out = []
         for name in self._applicable():
             verdict, of = judged[name], self.spec.points.get(name, 0.0)
             if name == "forward" and not self.candidate.judges_forward:
                 of = 0.0
-            counts = worth or name == "forward"
-            if verdict.passed and not counts:
-                verdict = replace(verdict, passed=None, reason="nothing against it so far; its points wait for a right gradient")
-            points = round(of * verdict.share, 2) if counts else 0.0
-            out.append(replace(verdict, points=points, max_points=of))
+            part = 1.0 if name in ("forward", "value") else self.right
+            if verdict.passed and not part:  # of a gradient without any right part it says nothing
+                known = judged["value"].share > 0
+                reason = verdict.reason if known else "nothing against it so far"
+                verdict = replace(verdict, passed=known or None, reason=f"{reason}; its points wait for a right gradient")
+            out.append(replace(verdict, points=round(of * verdict.share * part, 2), max_points=of))
         return tuple(out)
 
     def forward(self) -> Verdict:
@@ -114,19 +118,29 @@ class Properties(SideEffects):
     def value_and_upstream(self) -> tuple[Verdict, Verdict]:
         """Is the local derivative right, and is the incoming gradient multiplied in?"""
         shares, reasons, not_linear = zip(*map(self._one_input, self.inputs), strict=True)
-        share = sum(shares) / len(shares)
+        share = weighted(shares, self.inputs, self.spec.weights)
+        self.right = weighted(
+            [float(all(self._is_right(run, x) for run in self.plain)) for x in self.inputs], self.inputs, self.spec.weights
+        )
         value = Verdict("value", share == 1, "; ".join(filter(None, reasons)) or "the derivative is right", partial=share)
         return value, Verdict("upstream", not any(not_linear), next(filter(None, not_linear), "the gradient is linear in g"))
+
+    def _is_right(self, run: CaseRun, x: str) -> bool:
+        return run.first is not None and error_of(run.first, x) <= RIGHT
 
     def _one_input(self, x: str) -> tuple[float, str, str]:
         """Part of the points, reason, and how the gradient fails to follow g, if it does."""
         wrong = [o for o in self.seen if error_of(o, x) > RIGHT]
+        right = sum(self._is_right(run, x) for run in self.plain)
         ones, *calls = (self._first(purpose) for purpose in ("ones", "one", "other", "both", "zero"))
         bent = how_not_linear(x, *calls)
         if left := self._left_over(x):
             self.diagnoses.append(left)
             self.explained.add(x)
             return 0.0, str(left.worst), bent
+        if not wrong and right < len(self.plain):
+            failed = next(run for run in self.plain if not run.first)
+            return credit(None, right, len(self.plain)), f"with {failed.where}: {fault(failed.answer).text}", bent
         if not wrong and (calls[0] is None or error_of(calls[0], x) <= RIGHT):
             return (*self._exact(x), bent)
         wrong = wrong or [o for o in calls[:1] if o]
@@ -134,14 +148,47 @@ class Properties(SideEffects):
         if found:
             self.diagnoses.append(found)
             self.explained.add(x)
-        if bent and ones and error_of(ones, x) <= RIGHT < error_of(calls[0] or ones, x):
-            return 1.0, f"{x}: right where g is 1", bent
         if found and found.family == "upstream collapsed":  # linear, and yet wrong in g alone
             bent = bent or f"the gradient for {x} does not follow g place by place"
-        right = [o for o in self.seen if o not in wrong]
-        if right and max(o.out.ndim for o in right) < min(o.out.ndim for o in wrong):
-            return 0.5, str(worst_place(wrong, x)), bent
-        return 0.0, str(worst_place(wrong, x)), bent
+        reason = f"{x}: right where g is 1" if bent and ones and error_of(ones, x) <= RIGHT else str(worst_place(wrong, x))
+        return credit(found, right, len(self.plain)), reason, bent
+
+    def _far(self, *purposes: str) -> str:
+        """What is wrong with a rule where numbers are large or tiny; nothing if it holds there, or is wrong for ordinary ones."""
+        texts = (self._far_in(run) for run in self._all(*purposes))
+        return next(filter(None, texts), "")
+
+    def _far_in(self, run: CaseRun) -> str:
+        """Is the result finite, and is each gradient right, wherever the right result is a number?"""
+        if not run.first:
+            return self._unstable(run, None, f"With large or tiny numbers {fault(run.answer).text}")
+        out, want = run.answer.out, run.names["out"]
+        known = np.isfinite(want)
+        if self.candidate.judges_forward and out is not None and out.shape == want.shape and np.any(~np.isfinite(out) & known):
+            return self._unstable(run, None, "The result of forward is not finite for large or tiny numbers")
+        for x in self.inputs:
+            got, right = run.first.got[x], run.first.want[x]
+            if x in self.explained or not (known.all() or known.shape == right.shape):
+                continue
+            if got is None or got.shape != right.shape:
+                return self._unstable(run, x, f"With large or tiny numbers: {worst_place([run.first], x)}")
+            judged = np.isfinite(right) & (known if known.shape == right.shape else True)
+            size = np.abs(right) if self.reference.elementwise else np.abs(right[judged]).max(initial=0.0)
+            off = judged & ~(np.abs(got - right) <= RIGHT * (size + 1))
+            if off.any():
+                lost, value = off & ~np.isfinite(got), run.names[x]
+                at = tuple(np.argwhere(lost if lost.any() else off)[0])
+                where = f"at {x} = {value[at]:.6g}" if np.shape(value) == off.shape else "for large or tiny numbers"
+                if lost.any():
+                    return self._unstable(run, x, f"The gradient for {x} is not finite {where}")
+                said = f"received {got[at]:.6g}, expected {right[at]:.6g}"
+                return self._unstable(run, x, f"The gradient for {x} is right for ordinary numbers, and not {where}: {said}")
+        return ""
+
+    def _unstable(self, run: CaseRun, x: str | None, text: str) -> str:
+        worst = worst_place([run.first], x) if x and run.first else None
+        self.diagnoses.append(diagnosis("unstable", "certain", text, input=x, where=run.where, worst=worst))
+        return text
 
     def _left_over(self, x: str) -> Diagnosis | None:
         """A derivative that stays what it was when the inputs change: it was kept from an earlier call."""
@@ -164,12 +211,16 @@ class Properties(SideEffects):
         ):
             text = f"The gradient for {x} has only the digits of float32, for float64 inputs"
             self.diagnoses.append(diagnosis("precision", "certain", text, input=x, worst=worst_place(self.seen, x)))
+        if (tied := self._first("ties")) and error_of(tied, x) > RIGHT and np.shape(tied.got[x]) == tied.want[x].shape:
+            whole = np.isclose(tied.got[x].sum(), tied.want[x].sum())
+            how = "you share g among them or give it to another" if whole else "your gradients for them do not add up to g"
+            self.remarks.append(f"where several entries of {x} are the largest, PyTorch gives g to the first; {how}")
         kink = self.spec.kink
         if kink is None or kink.input != x:
             return 1.0, ""
         run = self.runs["kink"][0]
         if not run.first:
-            return 0.5, f"at {x} = {kink.at:g}: {fault(run.answer).text}"
+            return SLIP, f"at {x} = {kink.at:g}: {fault(run.answer).text}"
         o = run.first
         at = np.asarray(o.names[x]) == kink.at
         slope = o.got[x][at] / o.g[at]
@@ -177,7 +228,7 @@ class Properties(SideEffects):
         if not np.all((slope >= low - 1e-12) & (slope <= high + 1e-12)):
             text = f"The gradient for {x} is {slope[0]:.6g} times g at {x} = {kink.at:g}, outside [{low:g}, {high:g}]"
             self.diagnoses.append(diagnosis("kink", "certain", text, input=x, worst=worst_place([o], x)))
-            return 0.5, text
+            return SLIP, text
         if not np.allclose(slope, kink.convention):
             said = f"at {x} = {kink.at:g} you take the slope {slope[0]:.6g}, PyTorch takes {kink.convention:g}: both are right"
             self.remarks.append(said)
@@ -203,26 +254,8 @@ class Properties(SideEffects):
 
     def stability(self) -> Verdict:
         """Is the gradient finite and right where a careless formula overflows?"""
-        for run in self.runs.get("extreme", []):
-            if not run.first:
-                return Verdict("stability", False, f"with large numbers: {fault(run.answer).text}")
-            out = run.answer.out
-            if out is not None and np.any(~np.isfinite(out)) and np.all(np.isfinite(run.names["out"])):
-                text = "The result of forward is not finite for large numbers"
-                return self._wrong("stability", diagnosis("unstable", "certain", text, where=run.where))
-            for x in self.inputs:
-                got, want = run.first.got[x], run.first.want[x]
-                if got is None or got.shape != want.shape:
-                    return Verdict("stability", False, f"with large numbers: {worst_place([run.first], x)}")
-                lost = ~np.isfinite(got) & np.isfinite(want)
-                if lost.any():
-                    at = np.asarray(run.names[x])
-                    text = f"The gradient for {x} is not finite"
-                    text += f" at {x} = {at[lost].flat[0]:.6g}" if at.shape == lost.shape else " for large numbers"
-                    if x not in self.explained:
-                        self.diagnoses.append(diagnosis("unstable", "certain", text, input=x, worst=worst_place([run.first], x)))
-                    return Verdict("stability", False, text)
-        return Verdict("stability", True, "large numbers give finite gradients")
+        text = self._far("extreme")
+        return Verdict("stability", not text, text or "large numbers give finite gradients")
 
     def jacobians(self) -> Jacobians | None:
         """Both matrices for the first input whose gradient is wrong, where they are small enough to look at."""

@@ -24,6 +24,11 @@ class Verdict:
     """One property of a rule: passed, wrong, or open (None: it could not be judged), its reason and its points.
 
     `partial` is the part of the points, from 0 to 1, where that is neither none nor all.
+
+    >>> from autolab.check import check
+    >>> verdict = check("square", lambda g, x: g * x).verdicts[2]
+    >>> verdict.name, verdict.passed, verdict.share
+    ('value', False, 0.5)
     """
 
     name: str

@@ -35,6 +35,7 @@ class SideEffects:
         self.remarks: list[str] = []
         self.naming = naming  # whether to look for the kind of mistake
         self.almost = ""  # in which way the gradient lacks digits, where that need not be a difference quotient
+        self.right = 0.0  # the part of the gradients that is right, as the exercise weighs them
         self.nearly = False  # whether forward is right to a few digits only
 
     def accumulation(self) -> Verdict:
@@ -155,7 +156,9 @@ class SideEffects:
         found = list(self.remarks)
         runs = self._all(*self.runs)
         if any(run.answer.bare for run in runs):
-            found.append("backward returns NumPy arrays, which will do here; F.apply and PyTorch want a Tensor: torch.from_numpy(array)")
+            found.append("your rule returns NumPy arrays, which will do here; F.apply and PyTorch want a Tensor: torch.from_numpy(array)")
+        if any(run.answer.listed for run in runs):
+            found.append("backward returns a list, which will do here; F.apply and PyTorch want a tuple: return a, b")
         printed = next((run.answer.printed for run in runs if run.answer.printed.strip()), "")
         if printed:
             first = printed.strip().splitlines()[0][:80]

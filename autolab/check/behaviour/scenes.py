@@ -27,7 +27,12 @@ SHORT = 0.5  # seconds for a scene, after one did not come to an end
 
 @dataclass(frozen=True)
 class Slip:
-    """A mistake in an exercise on behaviour, by what it would have given: `expect(*arrays)` names the entries that give it away."""
+    """A mistake in an exercise on behaviour, by what it would have given: `expect(*arrays)` names the entries that give it away.
+
+    >>> squared = Slip("power", "The number is squared", "Twice, not squared.", lambda: {"result": 9})
+    >>> squared.expect(), squared.sure
+    ({'result': 9}, True)
+    """
 
     family: str
     text: str
@@ -41,6 +46,11 @@ class Scene:
     """One thing to try: `play(candidate, *arrays)` beside `expect(*arrays)`; both return a dict of numbers and words.
 
     `inputs` draws the arrays; a scene with arrays is played on two draws, and each may be a different one of `slips`.
+
+    >>> twice = Scene("a number", lambda f, n: {"result": f(n)}, lambda n: {"result": 2 * n}, "it is doubled", "Try it with 3.",
+    ...               inputs=lambda rng: (rng.normal(),))
+    >>> twice.play(lambda n: n + n, 1.5), twice.expect(1.5)
+    ({'result': 3.0}, {'result': 3.0})
     """
 
     name: str
@@ -91,14 +101,24 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a scene gave, or why it gave nothing: all that a player hands to the judge."""
+    """What a scene gave, or why it gave nothing: all that a player hands to the judge.
+
+    >>> Outcome({"result": 6}).fault is None
+    True
+    """
 
     data: Data | None
     fault: Fault | None = None
 
 
 class Player(Protocol):
-    """Something that plays a scene with the learner's code."""
+    """Something that plays a scene with the learner's code. It may sit in another process.
+
+    >>> class Doubles:
+    ...     def play(self, scene, inputs):
+    ...         return Outcome({"result": 6})
+    >>> player: Player = Doubles()
+    """
 
     def play(self, scene: str, inputs: Sequence[np.ndarray]) -> Outcome:
         """Play the scene of this name on these arrays."""
@@ -109,6 +129,10 @@ class LocalPlayer:
     """A learner's code in this process, with a limit of time (in seconds) for each scene.
 
     What it raises does not come out: it is the fault of the outcome.
+
+    >>> halving = Behaviour("halving", (Scene("a number", lambda f: {"result": f(3)}, lambda: {"result": 1.5}, "right", "Try 3."),))
+    >>> LocalPlayer(halving, lambda n: n / 0).play("a number", ()).fault.text
+    'your code raised ZeroDivisionError: division by zero'
     """
 
     def __init__(self, behaviour: Behaviour, candidate: Any, seconds: float = SECONDS):

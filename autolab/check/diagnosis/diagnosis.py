@@ -47,6 +47,11 @@ class Diagnosis:
     """What kind of mistake it is, how sure that is, and where it shows most. `print` shows it with its hint.
 
     "certain" is said only if no other kind of mistake of the checker's fits all calls.
+
+    >>> from autolab.check import check
+    >>> found = check("exp", lambda g, out: -g * out).diagnoses[0]
+    >>> found.family, found.certainty, found.input
+    ('sign', 'certain', 'x')
     """
 
     family: str

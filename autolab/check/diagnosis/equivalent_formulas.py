@@ -7,6 +7,7 @@ ones. One that does not give the right gradient for the inputs at hand is passed
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -116,7 +117,7 @@ KNOWN = {
     "count": count,
     "lifted": lifted,
 }
-PLAIN = ("G", "OUT", "flat", "rows", "n")  # a slip in these is another shape
+PLAIN = ("_G", "_OUT", "_flat", "_rows", "_n")  # a slip in these is another shape
 
 
 @cache
@@ -124,11 +125,28 @@ def _compiled(text: str) -> CodeType:
     return compile(text, "<formula>", "eval")
 
 
+@cache
+def _private(text: str, letters: tuple[str, ...]) -> str:
+    """A formula with an underscore before its letters: an input or a setting of an exercise may be called z, p or n as well.
+
+    >>> _private("p - x.mean()", ("p", "mean"))
+    '_p - x.mean()'
+    """
+    tree = ast.parse(text, mode="eval")
+    called = {id(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)}  # a function may have the name of a letter
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in letters and id(node) not in called:
+            node.id = f"_{node.id}"
+    return ast.unparse(tree)
+
+
 class NamedFormula:
     """A formula in the names of a rule, with its letters worked out once for each call that it is compared with."""
 
     def __init__(self, entry: Entry, inputs: tuple[str, ...]):
-        self.text, self.letters = (entry, {}) if isinstance(entry, str) else entry
+        text, letters = (entry, {}) if isinstance(entry, str) else entry
+        self.text = _private(text, tuple(letters))
+        self.letters = {f"_{letter}": _private(of, tuple(letters)) for letter, of in letters.items()}
         self.names = (*inputs, "out", "g", *self.letters)
         self.known = KNOWN
         self.values: dict[int, tuple[Any, dict[str, Any]]] = {}  # with what they belong to, so that its id stays taken

@@ -159,6 +159,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(found, sure=found.sure and everywhere)
     if found := (wrong[0].reference.elementwise and other_operation(wrong, x)) or known_function(wrong, x):
         return replace(found, sure=found.sure and everywhere)
+    if found := patterns.find_nan(wrong, x, besides=True):
+        return found
     moved = patterns.find_move(wrong, x)
     if moved and moved.sure:
         return replace(moved, sure=several)

@@ -175,13 +175,22 @@ def _about_values(reference: Reference, x: str) -> Iterator[Family]:
             asks = other == "g" and set("<>") & set(reference.formulas.get(x, ""))
             text = f"uses {value_in_words(other)} where {value_in_words(needed)} belongs" + ": the mask asks g" * bool(asks)
             yield Family("mask from g" if asks else "variable", text,
-                         lambda o, x, n=needed, m=other: _rule(o, x, **{n: o.g if m == "g" else o.names[m]}))  # fmt: skip
+                         lambda o, x, n=needed, m=other: _rule(o, x, **{n: _only(_counts(o, x, n), {**o.names, "g": o.g}[m])}))  # fmt: skip
     if not reference.elementwise:
         text = "keeps only the effect of each entry on its own result; here every entry also changes the others"
         yield Family("diagonal only", text, _diagonal_only)
     if "out" in needs and len(reference.inputs) == 1:
         yield Family("applied twice", "uses forward applied twice: what forward saved was passed through the function again",
                      lambda o, x: _rule(o, x, out=np.asarray(o.reference.result((o.out,), o.settings))))  # fmt: skip
+
+
+def _counts(o: Observation, x: str, name: str) -> bool:
+    """Do the values under this name count in the rule, or its shape alone? Nobody takes another value for a shape."""
+    if ("counts", x, name) not in o.memo:
+        value = np.asarray(o.names[name])
+        noise = np.resize(np.linspace(0.3, 2.7, 7), value.shape) if value.dtype.kind == "f" else None
+        o.memo["counts", x, name] = noise is None or not close(_rule(o, x, **{name: noise}), o.want[x])
+    return o.memo["counts", x, name]
 
 
 def _added_up(o: Observation, x: str, name: str) -> np.ndarray:

@@ -104,7 +104,7 @@ def ties(o: Observation, pair: Jacobians) -> Mistake | None:
         if not pair.zero[i][~pair.needed[i]].all():
             return None
         shares = got[tied][~pair.zero[i][tied]]
-        if not np.allclose(shares, whole):
+        if not shares.size or not np.allclose(shares, whole):
             return None
         full, winners = full + (len(shares) == len(tied)), winners + (len(shares) == 1)
     if winners and not full:

@@ -81,6 +81,7 @@ def _made(formula: str, names: tuple[str, ...], spell: Callable[[ast.AST], str])
 
 def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterator[tuple[str, str, ast.Expression]]:
     """The tree with one thing wrong: changed, handed on and changed back, since a copy would cost ten times as much."""
+    sized = _asked_for_shape(tree)
     for parent, field, place, node in list(_spots(tree)):
         for family, text, new in _edits(node, names):
             if family == "variable" and isinstance(new, ast.Name) and new.id == "g":
@@ -89,6 +90,8 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
                 if isinstance(parent, ast.Compare):
                     family = "mask from g"
                     text = f"the right one with the incoming gradient where {_words(node)} belongs: the mask asks g"
+            if family == "variable" and isinstance(new, ast.Name) and isinstance(node, ast.Name) and id(node) in sized:
+                family, text = "number", f"the right one with the size of {value_in_words(new.id)} where that of {belongs(node.id)}"
             if family == "number" and _is_axis(parent, field, tree):
                 family, text = "axis", "what belongs to another axis"
             elif family == "number" and isinstance(parent, ast.Call) and _called(parent) in EXCHANGES:
@@ -103,6 +106,16 @@ def _changes(tree: ast.Expression, formula: str, names: Sequence[str]) -> Iterat
     for axis, changed in _other_axes(tree):
         where = f"along axis {axis}" if axis is not None else "over everything"
         yield "axis", f"what belongs to another axis: its sums go {where}", changed
+
+
+SHAPES = {"shape", "size", "ndim", "dtype", "len", "range", "ones_like", "zeros_like", "full_like", "empty_like"}
+
+
+def _asked_for_shape(tree: ast.AST) -> set[int]:
+    """The names (as ids of their nodes) of which only the shape counts: x in x.size, len(x), np.ones_like(x + y)."""
+    asking = [n.value for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr in SHAPES]
+    asking += [a for n in ast.walk(tree) if isinstance(n, ast.Call) and _called(n) in SHAPES for a in n.args]
+    return {id(n) for part in asking for n in ast.walk(part) if isinstance(n, ast.Name)}
 
 
 def _untransposed(formula: str) -> ast.Expression | None:
@@ -125,11 +138,12 @@ def _untransposed(formula: str) -> ast.Expression | None:
 def _everywhere(tree: ast.Expression, names: Sequence[str]) -> Iterator[tuple[str, str, ast.Expression]]:
     """The formula with another value in the place of one that it uses more than once."""
     found: dict[str, list[ast.Name]] = {}
+    sized = _asked_for_shape(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id in names and node.id not in FIXED:
             found.setdefault(node.id, []).append(node)
     for old, nodes in found.items():
-        for new in names if len(nodes) > 1 else ():
+        for new in names if len(nodes) > 1 and not all(id(n) in sized for n in nodes) else ():
             if new != old and new not in SPREAD and new != "g" and not _is_part(old, new):
                 for node in nodes:
                     node.id = new
@@ -314,9 +328,10 @@ def _call(node: ast.Call) -> Iterator[tuple[str, str, ast.expr]]:
             yield "axis", f"the right one without its {keyword.arg}", ast.Call(node.func, node.args, rest)
 
 
-SPREAD = ("G", "OUT", "flat", "rows", "onehot", "mask", "k", "n", "c")  # letters of ways that stand in for nothing else
-FIXED = ("g", "G", "n", "c", "k", "flat", "rows", "onehot")  # and that nothing else stands in for
-ALONG = {("G", "g"), ("OUT", "out")}
+# Letters that formulas use for themselves begin with an underscore: `equivalent_formulas.py` puts it there.
+SPREAD = ("_G", "_OUT", "_flat", "_rows", "_onehot", "_mask", "_k", "_n", "_c")  # they stand in for nothing else
+FIXED = ("g", "_G", "_n", "_c", "_k", "_flat", "_rows", "_onehot")  # and nothing else stands in for these
+ALONG = {("_G", "g"), ("_OUT", "out")}
 
 
 def _name(node: ast.Name, names: Sequence[str]) -> Iterator[tuple[str, str, ast.expr]]:
@@ -380,15 +395,16 @@ def _load(name: str) -> ast.Name:
 
 PART = "_part"  # how the letters of a formula begin that was read from a source
 WORDS = {
-    "out": "the result of forward", "g": "the incoming gradient", "G": "the incoming gradient", "OUT": "the result of forward",
-    "s": "sigmoid(x)", "z": "the normalised x", "h": "g * weight", "p": "the probabilities", "onehot": "the one-hot target",
-    "rstd": "1 / the standard deviation", "mean": "the mean", "n": "the number of entries",
+    "out": "the result of forward", "g": "the incoming gradient", "_G": "the incoming gradient", "_OUT": "the result of forward",
+    "_s": "sigmoid(x)", "_z": "the normalised x", "_h": "g * weight", "_p": "the probabilities", "_onehot": "the one-hot target",
+    "_rstd": "1 / the standard deviation", "_mean": "the mean", "_n": "the number of entries", "_e": "exp(x)", "_cdf": "the normal cdf",
+    "_pdf": "the normal density", "_mask": "the mask", "_k": "the number of ties", "_c": "the scale",
 }  # fmt: skip
 
 
 def value_in_words(name: str) -> str:
     """What a letter is called in a sentence."""
-    return "an intermediate value" if name.startswith(PART) else WORDS.get(name, name)
+    return "an intermediate value" if name.startswith(PART) else WORDS.get(name, name.removeprefix("_"))
 
 
 def belongs(name: str) -> str:

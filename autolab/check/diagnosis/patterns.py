@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -43,16 +44,20 @@ def is_surplus(o: Observation, x: str) -> bool:
     return bool(needed.any() and not needed.all() and close(got[needed], want[needed]) and got[~needed].all())
 
 
-def find_nan(wrong: Observations, x: str) -> Mistake | None:
-    """Not a number, or infinite, where the right gradient is an ordinary number."""
-    if any(np.isfinite(o.got[x]).all() for o in wrong):  # then something else is wrong besides
+def find_nan(wrong: Observations, x: str, besides: bool = False) -> Mistake | None:
+    """Not a number, or infinite, where the right gradient is an ordinary number; `besides`: and something else is wrong, too."""
+    if not besides and any(np.isfinite(o.got[x]).all() for o in wrong):
         return None
     for o in wrong:
         got, want = o.got[x], o.want[x]
         lost = ~np.isfinite(got) if got.shape == want.shape else np.zeros(())
-        if not lost.any() or not np.isfinite(want).all() or not close(np.where(lost, want, got), want):
+        if not lost.any() or not np.isfinite(want).all():
             continue
         text = f"is not a number (nan, inf) at {int(lost.sum())} of {lost.size} places"
+        if besides:
+            text += ", and not right at the others"
+        elif not close(np.where(lost, want, got), want):
+            continue
         for name in (*o.reference.inputs, "out", "g"):
             value = np.asarray(o.g if name == "g" else o.names[name])
             if value.shape == lost.shape:
@@ -69,7 +74,7 @@ def find_tie(wrong: Observations, x: str) -> Mistake | None:
         values = np.asarray(o.names[x])
         if o.reference.elementwise or len(np.unique(values)) == values.size:
             return None
-    found = [ties(o, pair) for o in wrong[:2] if (pair := jacobians(o, x)) and is_linear(o, pair)]
+    found = [ties(o, pair) for o in _distinct(wrong) if (pair := jacobians(o, x)) and is_linear(o, pair)]
     return found[0] if found and all(f == found[0] for f in found) else None
 
 
@@ -128,20 +133,28 @@ def find_move(wrong: Observations, x: str) -> Mistake | None:
     return Mistake("permutation", text, mover)
 
 
+def _distinct(wrong: Observations) -> Observations:
+    """One of the two g of each call is enough where the whole Jacobian is looked at."""
+    return list({id(o.out): o for o in reversed(wrong)}.values())[::-1]
+
+
 def find_in_jacobian(wrong: Observations, x: str, look: Callable = recognise) -> Mistake | None:
-    """What the two Jacobians show, if they show the same for two calls."""
+    """What the two Jacobians show, if they show the same in two calls; sure if they do in all."""
     found: list[Mistake] = []
-    for o in wrong:
+    asked = _distinct(wrong)
+    for o in asked:
         pair = jacobians(o, x)
-        if pair is None or not is_linear(o, pair):
+        if pair is None or not is_linear(o, pair) or not np.isfinite(pair.yours).all():
             continue
         seen = look(o, pair)
         if seen is None or (found and found[0].family != seen.family):
-            return None
-        if found:
-            return found[0]
-        found.append(seen)
-    return Mistake(found[0].family, found[0].text) if found else None
+            if len(found) < 2:
+                return None
+            break
+        found.append(replace(seen, place=o))
+    if not found:
+        return None
+    return replace(found[0], sure=found[0].sure and len(found) == len(asked) > 1)
 
 
 def find_early_sum(wrong: Observations, x: str) -> Mistake | None:
@@ -173,12 +186,10 @@ def _is_summed_times(o: Observation, x: str, axes: tuple[int, ...], name: str) -
 
 def find_g_dependence(wrong: Observations, x: str) -> Mistake | None:
     """Whatever the formula is: does the gradient change with g, and is it linear in it?"""
-    for one, other in combinations(wrong, 2):
-        if one.out is not other.out or np.array_equal(one.g, other.g):
-            continue
-        if one.got[x].shape == other.got[x].shape and close(one.got[x], other.got[x]):
-            text = "does not change when g does: the incoming gradient is not used"
-            return Mistake("upstream ignored", text)
+    pairs = [(one, other) for one, other in combinations(wrong, 2) if one.out is other.out and not np.array_equal(one.g, other.g)]
+    if pairs and all(one.got[x].any() and close(one.got[x], other.got[x]) for one, other in pairs):
+        return Mistake("upstream ignored", "does not change when g does: the incoming gradient is not used")
+    for one, other in pairs:
         both = one.ask([one.g + other.g, 2 * one.g]) if one.ask else None
         if both is None or any(b[x] is None or b[x].shape != one.got[x].shape for b in both):
             continue

@@ -38,15 +38,17 @@ def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
                 if sizes[0][name] not in (0, 1) and close(np.array(ratios), np.array(predicted, float)):
                     if same and len(ratios) > 1 and not name.startswith("the number of"):
                         maybe = f"perhaps {'1 / ' * (power == -1)}{name}"  # it is as large in every call
-                        return Mistake("constant", f"is {number(ratios[0])} times the right one, everywhere ({maybe})", True)
+                        return Mistake("constant", f"is {number(ratios[0])} times the right one, everywhere ({maybe})", True, hint="scale")
                     if name == USES.format(x=x) and power == -1:
                         return Mistake("averaged", f"is averaged over {name}; it has to be summed", True)
-                    return Mistake("constant", f"is the right one {'multiplied' if power == 1 else 'divided'} by {name}", True)
+                    return Mistake(
+                        "constant", f"is the right one {'multiplied' if power == 1 else 'divided'} by {name}", True, hint="scale"
+                    )
     if same:
         origin = _known_number(ratios[0])
         return Mistake("constant", f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""), True)
     if two := _two_numbers(ratios, sizes):
-        return Mistake("constant", two, True)
+        return Mistake("constant", two, True, hint="scale")
     found = " and ".join(number(ratio) for ratio in sorted({min(ratios), max(ratios)}))
     return Mistake("constant", f"is a multiple of the right one, but not always the same one ({found})")
 

@@ -37,7 +37,12 @@ HERE = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Fault:
-    """Why a call gave no gradients: where it stopped, what it said, and the learner's line if there is one."""
+    """Why a call gave no gradients: where it stopped, what it said, and the learner's line if there is one.
+
+    >>> rule = LocalCandidate(lambda g, x: g / None, Reference.of("exp"))
+    >>> rule.call([np.array([1.0])], {}, [np.array([1.0])]).fault.kind
+    'exception'
+    """
 
     phase: str  # "forward" or "backward"
     kind: str  # "blank", "exception", "syntax", "time", "count", "type"
@@ -47,7 +52,12 @@ class Fault:
 
 @dataclass(frozen=True)
 class Answer:
-    """All that is known of one call: what came back, and what the arguments looked like afterwards."""
+    """All that is known of one call: what came back, and what the arguments looked like afterwards.
+
+    >>> answer = LocalCandidate(lambda g, x: g * x, Reference.of("exp")).call([np.array([2.0])], {}, [np.array([3.0])])
+    >>> answer.gradients, answer.inputs, answer.fault
+    (((array([6.]),),), (array([2.]),), None)
+    """
 
     out: np.ndarray | None
     gradients: tuple[tuple[np.ndarray | None, ...], ...]  # one tuple for each incoming gradient
@@ -58,12 +68,22 @@ class Answer:
     printed: str = ""  # what the rule printed, cut after a few lines
     seconds: float = 0.0
     bare: bool = False  # a Function on tensors returned arrays
+    listed: bool = False  # and not in a tuple but in a list
 
 
 class Candidate(Protocol):
     """Something that answers one kind of question: call the rule on these arrays. `judge` needs no more.
 
     It may sit in another process; arrays go in, arrays come out.
+
+    >>> class Remembers:
+    ...     judges_forward = False
+    ...
+    ...     def call(self, inputs, settings, upstream, between=None):
+    ...         return Answer(None, tuple((2 * inputs[0] * g,) for g in upstream), tuple(inputs), tuple(upstream))
+    >>> from autolab.check import check
+    >>> check("square", Remembers()).passed
+    True
     """
 
     judges_forward: bool
@@ -148,7 +168,7 @@ class LocalCandidate:
         copies = {id(a): np.array(a) for a in inputs}  # the same array given twice stays the same array
         given = [copies[id(a)] for a in inputs]
         gs = [np.array(g) for g in upstream]
-        out, gradients, fault, phase, bare = None, [], None, "forward", False
+        out, gradients, fault, phase, bare, listed = None, [], None, "forward", False, False
         recorded: list[bool] = []
         start = time.thread_time()  # its own time: that of a busy machine is not its fault
         with _here if self.guarded else quiet() as printed:
@@ -156,6 +176,7 @@ class LocalCandidate:
                 with _here if self.guarded else limit(self.seconds):
                     context = self._context(given, settings)
                     result = self._forward(context, [self.wrap(a) for a in given], settings)
+                    bare = self._is_bare(result)
                     out = np.array(as_array(result))  # a copy: it may be a view of an input
                     if between is not None:
                         self._forward(self._context(given, settings), [self.wrap(np.array(a)) for a in between], settings)
@@ -165,13 +186,14 @@ class LocalCandidate:
                             returned = self._backward(context, self.wrap(g))
                             gradients.append(self._gradients(returned, len(settings)))
                             bare |= self._is_bare(returned)
+                            listed |= self._has_apply and isinstance(returned, list)
             except UnusableResult as refused:
                 fault = Fault(phase, refused.kind, f"{phase} {refused}")
             except (Exception, SystemExit, TooLong) as error:
                 fault = fault_of(phase, error, self.seconds)
         spent = time.thread_time() - start
         kept = out, tuple(gradients), tuple(given), tuple(gs)
-        return Answer(*kept, fault, bool(recorded), printed.getvalue() if printed else "", spent, bare)
+        return Answer(*kept, fault, bool(recorded), printed.getvalue() if printed else "", spent, bare, listed)
 
     @contextlib.contextmanager
     def batch(self) -> Iterator[None]:
@@ -186,12 +208,20 @@ class LocalCandidate:
     def _is_bare(self, returned: Any) -> bool:
         """Did a Function on tensors give back arrays? `apply` would refuse them."""
         several = returned if isinstance(returned, (tuple, list)) else (returned,)
-        return self.tensors is not object and any(isinstance(a, (np.ndarray, np.generic)) for a in several)
+        return self._has_apply and any(isinstance(a, (np.ndarray, np.generic, int, float)) for a in several)
+
+    @property
+    def _has_apply(self) -> bool:
+        """Is it a Function on tensors? Its `apply` asks more of what backward returns than we need here."""
+        return self.tensors is not object
 
     def _gradients(self, returned: Any, settings: int) -> tuple[np.ndarray | None, ...]:
-        """One for each input, as arrays. Inputs without a gradient, such as an index, may be left out."""
+        """One for each input, as arrays. A plain function may leave out inputs without a gradient, such as an index."""
         values = tuple(returned) if isinstance(returned, (tuple, list)) else (returned,)
-        if len(values) == len(self.needed) < len(self.names) and not any(v is None for v in values):
+        if self._has_apply and (nested := next((v for v in values if isinstance(v, (list, tuple))), None)) is not None:
+            raise UnusableResult("type", f"returned a {type(nested).__name__} as a gradient, expected a tensor or None for each input")
+        shortened = len(values) == len(self.needed) < len(self.names) and not any(v is None for v in values)
+        if shortened and not self._has_apply:
             given = dict(zip(self.needed, values, strict=True))
             values = tuple(given.get(x) for x in self.names)
         # A Function returns one for each argument of forward; a plain function need not know of settings.
@@ -201,9 +231,9 @@ class LocalCandidate:
             raise UnusableResult(
                 "count",
                 f"returned {len(values)} gradient{'s' * (len(values) != 1)}, expected {least}: "
-                "one for each argument of forward, in that order (None for a setting)",
+                "one for each argument of forward, in that order (None for a setting, an index or a mask)",
             )
-        return tuple(None if v is None else np.array(as_array(v)) for v in values[:expected])
+        return tuple(None if v is None else _gradient(v) for v in values[:expected])
 
     def second(
         self, inputs: Arrays, settings: Settings, g: np.ndarray, directions: Arrays
@@ -285,6 +315,12 @@ def second_order(
         raise RuntimeError("the gradient does not depend on anything any more: it was computed outside of the engine (numpy, detach)")
     found = grad(total, [*watched, incoming], allow_unused=True)
     return [None if a is None else a.numpy() for a in found]
+
+
+def _gradient(value: Any) -> np.ndarray:
+    """A copy of what came back for one input; a mask counts as numbers, as the engine and PyTorch cast it."""
+    array = np.array(as_array(value))
+    return array.astype(float) if array.dtype.kind == "b" else array
 
 
 def as_array(value: Any) -> np.ndarray:

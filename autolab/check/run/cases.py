@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .inputs import BINARY, BROADCAST, DENSE, UNARY, Shapes, draw
+from autolab.engine.op import LINEAR
+
+from .inputs import BINARY, BROADCAST, BROADCAST_3, DENSE, LARGE, TINY, UNARY, Shapes, draw
 from .reference import Reference
 from .spec import Spec
 
@@ -54,7 +57,7 @@ def cases(spec: Spec, reference: Reference, rng: np.random.Generator) -> Iterato
     yield Case("between", base.inputs, (g,), settings, between=inputs(first, settings))
     yield Case("float32", tuple(_as_float32(a) for a in base.inputs), (_as_float32(g),), settings)
 
-    for shapes in broadcast_for(reference):
+    for shapes in broadcast_for(spec, reference):
         yield case("broadcast", shapes, settings)
     alike = not (spec.make or spec.domain.keys() - {reference.inputs[0]})
     if len(reference.inputs) == 2 and first[0] == first[1] and reference.elementwise and alike:
@@ -62,11 +65,16 @@ def cases(spec: Spec, reference: Reference, rng: np.random.Generator) -> Iterato
         yield Case("repeated", (a, a), (g,), settings)
     if spec.scaled:
         yield Case("scaled", tuple(spec.scaled * a for a in base.inputs), (g,), settings)
+    for purpose, far in _far(spec, reference, base.inputs, rng):
+        yield Case(purpose, far, (draw(rng, _out_shape(reference, far, settings)),), settings)
     for x, values in spec.extreme.items():
         at = reference.inputs.index(x)
         given = list(base.inputs)
         given[at] = np.resize(np.array(values, float), given[at].shape)
         yield Case("extreme", tuple(given), (draw(rng, _out_shape(reference, given, settings)),), settings)
+    if spec.ties:
+        tied = tuple(spec.ties(rng, first, settings))
+        yield Case("ties", tied, (draw(rng, _out_shape(reference, tied, settings)),), settings)
     if spec.kink:
         given = [a.copy() for a in base.inputs]
         at = reference.inputs.index(spec.kink.input)
@@ -76,6 +84,49 @@ def cases(spec: Spec, reference: Reference, rng: np.random.Generator) -> Iterato
 
 def _input(spec: Spec, rng: np.random.Generator, x: str, shape: tuple[int, ...]) -> np.ndarray:
     return draw(rng, shape, *spec.domain.get(x, (-3.0, 3.0)))
+
+
+def _far(
+    spec: Spec, reference: Reference, base: tuple[np.ndarray, ...], rng: np.random.Generator
+) -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
+    """As far from ordinary numbers as the domain goes: each input large, very negative, or near an edge, tiny; all inputs tiny."""
+    if reference.row is not None and reference.row.kind == LINEAR:
+        return
+    all_tiny = list(base)
+    for x in reference.differentiable():
+        at = reference.inputs.index(x)
+        low, high = edges(spec, x)
+        shape = base[at].shape
+
+        def filled(values: Sequence[float], shape: tuple[int, ...] = shape) -> np.ndarray:
+            return np.resize(np.array(values, float), shape) * (1 + 1e-3 * np.arange(math.prod(shape)).reshape(shape))  # no two alike
+
+        def case(values: np.ndarray, x: str = x, at: int = at) -> tuple[str, tuple[np.ndarray, ...]]:
+            return "extreme" if x in spec.extreme else "range", (*base[:at], values, *base[at + 1 :])
+
+        if x not in spec.extreme and (large := [v for v in LARGE if low < v < high]):
+            yield case(filled(large))
+        if low == -np.inf and not reference.elementwise:
+            yield case(draw(rng, shape) + LARGE[0])
+        beside = [edge + (TINY[1] if edge == low else -TINY[1]) for edge in (low, high) if edge and np.isfinite(edge)]
+        if beside:
+            yield case(np.resize(np.array(beside), shape))
+        if near := [v for v in TINY if low < v < high]:
+            all_tiny[at] = filled(near) * (1 + 0.3 * at)
+            if len(reference.rules) > 1:
+                yield "range", (*base[:at], all_tiny[at], *base[at + 1 :])
+    if any(a is not b for a, b in zip(all_tiny, base, strict=True)):
+        yield "range", tuple(all_tiny)
+
+
+def edges(spec: Spec, x: str) -> tuple[float, float]:
+    """Between which numbers an operation is defined, from those between which its exercise draws: rounded outwards, if they are small.
+
+    >>> edges(Spec("log", domain={"x": (0.1, 3.0)}), "x"), edges(Spec("asin", domain={"x": (-0.9, 0.9)}), "x")
+    ((0, inf), (-1, 1))
+    """
+    low, high = spec.domain.get(x, (-np.inf, np.inf))
+    return math.floor(low) if low >= -1 else -np.inf, math.ceil(high) if high <= 1 else np.inf
 
 
 def _out_shape(reference: Reference, given, settings) -> tuple[int, ...]:
@@ -105,6 +156,8 @@ def shapes_for(spec: Spec, reference: Reference) -> Sequence[Shapes]:
     )
 
 
-def broadcast_for(reference: Reference) -> Sequence[Shapes]:
-    """Every way to broadcast, for an elementwise operation on two inputs."""
-    return BROADCAST if reference.elementwise and len(reference.inputs) == 2 else ()
+def broadcast_for(spec: Spec, reference: Reference) -> Sequence[Shapes]:
+    """Every way to broadcast, for an elementwise operation on two inputs or three that may have any shape."""
+    if not reference.elementwise or any(len(set(shapes)) > 1 for shapes in spec.shapes):
+        return ()
+    return {2: BROADCAST, 3: BROADCAST_3}.get(len(reference.inputs), ())

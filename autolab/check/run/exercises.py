@@ -19,7 +19,8 @@ from .inputs import BINARY, LARGE, ROWS, draw
 from .spec import POINTS, Spec
 
 IMAGES = (((2, 3, 4, 6),), ((2, 2, 6, 6),))
-LAYER = {**POINTS, "value": 12.0}  # several inputs, and the gradient for x is most of the work
+LAYER = {**POINTS, "value": 13.5}  # several inputs
+MOST = {"x": 5.0}  # the gradient for x is most of the work
 TWICE = {"not summed": "This input entry was used more than once; what happens to its contributions?"}
 
 
@@ -54,6 +55,12 @@ def softmax(x):
     """Softmax along the last axis."""
     e = np.exp(x - x.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
+
+
+def log_softmax(x):
+    """Its logarithm, also where it is 0."""
+    shifted = x - x.max(axis=-1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True))
 
 
 def softmax_back(g, p):
@@ -136,8 +143,8 @@ def unblocks(b):
 
 
 def is_largest(b):
-    """1 at the largest entry of each block."""
-    return (b == b.max(axis=-1, keepdims=True)).astype(b.dtype)
+    """1 at the largest entry of each block, the first of them if several are equal, else 0."""
+    return (np.arange(b.shape[-1]) == b.argmax(axis=-1)[..., None]).astype(b.dtype)
 
 
 def reduced(g, reduction, n):
@@ -159,7 +166,13 @@ def sigmoid(x):
 def with_ties(rng, shapes, settings):
     """Small whole numbers and a half, so that every row has its maximum several times."""
     a = rng.integers(-3, 3, shapes[0]) + 0.5
-    return (np.maximum(a, np.sort(a, axis=settings["axis"]).take([-2], axis=settings["axis"])),)
+    return (np.minimum(a, np.sort(a, axis=settings["axis"]).take([-2], axis=settings["axis"])),)
+
+
+def with_tied_blocks(rng, shapes, settings):
+    """An image with two largest entries in every block."""
+    b = blocks(draw(rng, shapes[0]))
+    return (unblocks(np.minimum(b, np.sort(b, axis=-1)[..., -2:-1])),)
 
 
 def with_index(rng, shapes, settings):
@@ -237,12 +250,12 @@ EXERCISES = (
                       weight=lambda g, x, weight_shape: np.einsum("nchwkm,nohw->ockm", windows(x, weight_shape[2:]), g)),
          points=LAYER, shapes=(((3, 2, 2, 4), (2, 2, 1, 2)), ((2, 3, 3, 5), (4, 3, 2, 3))), scaled=1e6),
     Spec("max_pool", Op("max_pool", lambda x: blocks(x).max(axis=-1), GENERAL,
-                        x=lambda g, x: unblocks(g[..., None] * is_largest(blocks(x)))), shapes=IMAGES, scaled=1e6),
+                        x=lambda g, x: unblocks(g[..., None] * is_largest(blocks(x)))), shapes=IMAGES, ties=with_tied_blocks, scaled=1e6),
     Spec("avg_pool", Op("avg_pool", lambda x: blocks(x).mean(axis=-1), GENERAL,
                         x=lambda g, x: unblocks(g[..., None] * np.ones_like(blocks(x)) / 4)), shapes=IMAGES, scaled=1e6),
     Spec("outer", shapes=(((3,), (5,)), ((4,), (4,))), scaled=1e6),
     # ps5
-    Spec("cross_entropy", Op("cross_entropy", lambda x, target: -np.log(softmax(x))[range(len(x)), target].mean(), GENERAL,
+    Spec("cross_entropy", Op("cross_entropy", lambda x, target: -log_softmax(x)[range(len(x)), target].mean(), GENERAL,
                              x=lambda g, x, target: g * (softmax(x) - np.eye(x.shape[1])[target]) / len(x)),
          shapes=(((3, 5), ()), ((4, 4), ()), ((6, 3), ())), make=with_classes),
     Spec("bce_with_logits", Op("bce_with_logits", lambda x, target: bce(x, target).mean(), GENERAL,
@@ -252,17 +265,17 @@ EXERCISES = (
                           x=lambda g, x, weight: per_deviation(x) * (
                               g * weight - average(g * weight) - normal(x) * average(g * weight * normal(x))),
                           weight=lambda g, x: (g * normal(x)).sum(axis=0), bias=lambda g: g.sum(axis=0)),
-         points=LAYER, shapes=(((3, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((6, 4), (4,), (4,)))),
+         points=LAYER, weights=MOST, shapes=(((3, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((6, 4), (4,), (4,)))),
     Spec("batch_norm", Op("batch_norm", lambda x, weight, bias: normal(x, 0) * weight + bias, GENERAL,
                           x=lambda g, x, weight: per_deviation(x, 0) * (
                               g * weight - average(g * weight, 0) - normal(x, 0) * average(g * weight * normal(x, 0), 0)),
                           weight=lambda g, x: (g * normal(x, 0)).sum(axis=0), bias=lambda g: g.sum(axis=0)),
-         points=LAYER, shapes=(((6, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((7, 3), (3,), (3,)))),
+         points=LAYER, weights=MOST, shapes=(((6, 5), (5,), (5,)), ((4, 4), (4,), (4,)), ((7, 3), (3,), (3,)))),
     Spec("rms_norm", Op("rms_norm", lambda x, weight: x * per_rms(x) * weight, GENERAL,
                         x=lambda g, x, weight: per_rms(x) * (
                             g * weight - x * per_rms(x) * average(g * weight * x * per_rms(x))),
                         weight=lambda g, x: (g * x * per_rms(x)).sum(axis=0)),
-         points=LAYER, shapes=(((3, 5), (5,)), ((4, 4), (4,)), ((6, 4), (4,)))),
+         points=LAYER, weights=MOST, shapes=(((3, 5), (5,)), ((4, 4), (4,)), ((6, 4), (4,)))),
     Spec("attention", _ATTENTION, points=LAYER,
          shapes=(((3, 4), (5, 4), (5, 2)), ((4, 4), (4, 4), (4, 4)), ((2, 3, 6), (2, 5, 6), (2, 5, 2)))),
 )  # fmt: skip

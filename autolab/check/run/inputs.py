@@ -23,6 +23,12 @@ BROADCAST: tuple[Shapes, ...] = (
     ((2, 3, 4), (3, 1)), ((4, 1, 5), (3, 5)),  # both kinds at once
 )  # fmt: skip
 LARGE = (-800.0, -50.0, 60.0, 900.0)  # where a careless formula overflows
+TINY = (-2e-9, 1e-9)  # where a quotient that is kept from 0 is another one
+BROADCAST_3: tuple[Shapes, ...] = tuple(  # each of three is stretched, alone and with another
+    tuple(order[(i + shift) % 3] for i in range(3))
+    for order in (((3, 5), (5,), (3, 5)), ((3, 5), (3, 1), (1, 5)), ((4, 4), (4,), ()), ((2, 3, 4), (3, 1), (1, 4)))
+    for shift in range(3)
+)
 
 
 def draw(rng: np.random.Generator, shape: tuple[int, ...], low: float = -3.0, high: float = 3.0) -> np.ndarray:

@@ -55,8 +55,8 @@ def close(a: np.ndarray, b: np.ndarray) -> bool:
         # Most arrays that are compared differ from their first entry on.
         small = 1e-9 * scale + 1e-300
         return bool(abs(a.item(0) - b.item(0)) <= small and np.abs(a - b).max() <= small)
-    lost = np.isnan(b)
-    if lost.all() or not np.array_equal(np.isnan(a), lost):
+    lost = ~np.isfinite(b)
+    if lost.all() or not np.array_equal(~np.isfinite(a), lost) or not np.array_equal(a[lost], b[lost], equal_nan=True):
         return False
     return bool(lost.any()) and close(a[~lost], b[~lost])
 

@@ -70,7 +70,7 @@ def how_not_linear(x: str, *calls: Observation | None) -> str:
     if any(o is None or o.got[x] is None for o in calls):
         return f"one of the calls that compare gradients for several g gave none for {x}"
     one, other, both, zero = (o.got[x] for o in calls if o)
-    if np.any(zero):
+    if not np.all(np.abs(zero) <= 1e-12 * np.abs(one).max(initial=0.0)):
         return f"the gradient for {x} does not follow g: where g is 0 everywhere it must be 0, and it is not"
     if not one.shape == other.shape == both.shape:
         return f"the gradient for {x} has another shape for another g"

@@ -11,7 +11,7 @@ from autolab.engine.op import Op
 from .inputs import Shapes
 
 POINTS = {
-    "forward": 1.0, "shape": 1.0, "value": 2.0, "upstream": 2.0, "broadcasting": 2.0,
+    "forward": 1.0, "shape": 0.5, "value": 3.5, "upstream": 1.0, "broadcasting": 2.0,
     "accumulation": 0.5, "purity": 0.5, "dtype": 0.5, "method": 0.5, "stability": 1.0,
     "second order": 1.0,
 }  # fmt: skip
@@ -50,8 +50,10 @@ class Spec:
     domain: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # between which numbers an input is drawn
     make: Callable | None = None  # make(rng, shapes, settings) -> inputs, where random numbers will not do
     kink: Kink | None = None
+    ties: Callable | None = None  # as make, with equal entries: to which of them g goes is remarked on, and costs nothing
     extreme: Mapping[str, Sequence[float]] = field(default_factory=dict)  # where a careless formula overflows
     second: bool = False  # must the rule itself be differentiable?
     scaled: float = 0.0  # also try inputs this many times larger: finite differences lose their digits
     points: Mapping[str, float] = field(default_factory=lambda: POINTS)  # what each property is worth
+    weights: Mapping[str, float] = field(default_factory=dict)  # how much of it the gradient for an input counts, if not once
     hints: Mapping[str, str] = field(default_factory=dict)  # for a family, in place of the usual one

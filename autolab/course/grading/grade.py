@@ -233,7 +233,7 @@ def worth(outcome: CellOutcome, points: float) -> float:
     if outcome.error:
         return 0.0
     if outcome.report is not None:
-        return clamp(outcome.report.points, points)
+        return clamp(outcome.report.worth(points).points, points)
     return clamp(outcome.value, points) if isinstance(outcome.value, (int, float)) else points
 
 
@@ -261,20 +261,22 @@ def verdict_outputs(source: str, points: float, outcome: CellOutcome) -> list[No
             value = repr(clamp(outcome.value, points))
             outputs.append(new_output("execute_result", {"text/plain": value}, execution_count=1))
         return outputs
-    data = {"text/plain": repr(clamp(report.points, points)), **_report_data(report)}
+    data = {"text/plain": repr(clamp(report.worth(points).points, points)), **_report_data(report, points)}
     return [*outputs, new_output("execute_result", data, execution_count=1)]
 
 
-_REPORT_DATA: dict[int, tuple[Report, dict[str, Any]]] = {}  # by identity: one verdict stands for many students
+_REPORT_DATA: dict[tuple[int, float], tuple[Report, dict[str, Any]]] = {}  # by identity: one verdict stands for many students
 
 
-def _report_data(report: Report) -> dict[str, Any]:
-    if id(report) not in _REPORT_DATA:
+def _report_data(report: Report, points: float) -> dict[str, Any]:
+    """What a cell shows of a report, as the points of that cell."""
+    if (key := (id(report), points)) not in _REPORT_DATA:
         if len(_REPORT_DATA) > 1000:
             _REPORT_DATA.clear()
-        data = {k: v for k, v in report.to_dict().items() if k not in ("seconds", "seed")}
-        _REPORT_DATA[id(report)] = report, {"text/html": report._repr_html_(), MIMETYPE: data}
-    return _REPORT_DATA[id(report)][1]
+        shown = report.worth(points)
+        data = {k: v for k, v in shown.to_dict().items() if k not in ("seconds", "seed")}
+        _REPORT_DATA[key] = report, {"text/html": shown._repr_html_(), MIMETYPE: data}
+    return _REPORT_DATA[key][1]
 
 
 def new_output(kind: str, data: dict[str, Any] | None = None, **more: Any) -> NotebookNode:

@@ -1,0 +1,104 @@
+"""What the fuzzer found, and that it finds: a short run with a fixed seed."""
+
+from __future__ import annotations
+
+import ast
+from random import Random
+
+import numpy as np
+import pytest
+
+from autolab.check import check
+from autolab.check.run.specs import row
+
+from .fuzz import RIGHT, WRONG, applies, calls, error, fuzz, sources
+from .mutations import mutate
+from .right import sum_to
+
+
+@pytest.mark.parametrize("operation", ["square", "mul", "softmax", "amax", "take", "relu"])
+def test_a_short_run_finds_nothing(operation):
+    run = fuzz(1, lambda f: f.counts["wrong"] + f.counts["right"] >= 40, operation, quick=True)
+    assert [str(f) for f in run.finds] == []
+    assert run.counts["wrong"] > 20
+
+
+def test_every_right_rule_of_the_tests_and_the_problem_sets_is_tried():
+    found = sources()
+    assert len(found) > 200
+    assert len({s.operation for s in found}) > 60
+
+
+def test_finite_differences_decide_without_the_table():
+    (*_, call) = calls("softmax", 0)
+    right = lambda g, out, axis: out * (g - (g * out).sum(axis, keepdims=True))  # noqa: E731
+    assert error(right, "softmax", call) < RIGHT
+    assert error(lambda g, out, axis: out * g, "softmax", call) > WRONG
+
+
+def test_the_same_seed_makes_the_same_slips():
+    tree = ast.parse("def f(g, x):\n    return 2 * g * x[1:] + x.sum(0, keepdims=True)").body[0]
+    assert [mutate(tree, Random(k)) for k in range(20)] == [mutate(tree, Random(k)) for k in range(20)]
+    assert len({mutate(tree, Random(k)).source for k in range(200)}) > 25
+
+
+def test_a_function_that_apply_refuses_is_wrong():
+    source = next(s for s in sources() if s.operation == "take" and isinstance(s.tree, ast.ClassDef))
+    text = ast.unparse(source.tree)
+    assert applies(source.run(text), "take", calls("take", 0)[0])
+    assert not applies(source.run(text.replace(", None)", ",)")), "take", calls("take", 0)[0])
+
+
+# --- what it found
+
+
+def test_a_gradient_of_rounding_errors_for_g_of_zeros_follows_g():
+    def rms_with_a_term_that_is_nearly_zero(g, out):
+        return g * (1 - out**2) + 1e-18
+
+    assert check("tanh", rms_with_a_term_that_is_nearly_zero).passed
+
+
+def test_a_mask_as_a_gradient_is_no_crash():
+    assert not check("abs", lambda g, x: x >= 0).passed
+    assert not check("minimum", lambda g, x, y: (sum_to(np.where(x < y, g, 0), x.shape), sum_to(x < y, y.shape))).passed
+
+
+def test_what_holds_in_some_calls_only_is_not_certain():
+    """g without its sign, and nothing at all along axis 0: for a g of one 1 both are right."""
+
+    def size_of_g(g, x, out, axis):
+        return np.exp(x - np.expand_dims(out, axis) + np.log(np.abs(np.expand_dims(g, axis)))) * np.sign(axis)
+
+    assert all(d.certainty != "certain" or "is 0 at" not in d.text for d in check("logsumexp", size_of_g).diagnoses)
+
+
+def test_what_is_not_a_number_is_not_called_a_mask():
+    found = check("norm", lambda g, x, axis: x * np.expand_dims(g / np.sqrt(x.sum(axis)), axis)).diagnoses[0]
+    assert "mask" not in found.text
+    assert "not a number" in found.text or found.family in ("power", "variable", "factor", "step")
+
+
+def test_zeros_in_two_calls_do_not_say_that_g_is_not_used():
+    def where(g, condition, x, y):
+        gx, gy = np.where(condition, g, 0), np.where(condition, 0, g)
+        return None, sum_to(gx, y.shape), sum_to(gy, y.shape)
+
+    assert all("does not change when g does" not in d.text for d in check("where", where).diagnoses)
+
+
+def test_ties_are_not_blamed_where_a_row_receives_nothing():
+    found = check("amax", lambda g, x, axis: np.expand_dims(g, axis) * (x == x.max())).diagnoses[0]
+    assert found.family != "tie"
+
+
+def test_shares_of_ties_are_asked_for():
+    def all_of_it(g, x, out, axis):
+        return np.expand_dims(g, axis) * (x == np.expand_dims(out, axis))
+
+    assert not check("amax", all_of_it).passed
+
+
+@pytest.mark.parametrize("operation", ["log_sigmoid", "lgamma", "hardtanh"])
+def test_a_row_is_known_before_its_function_was_used(operation):
+    assert row(operation).name == operation

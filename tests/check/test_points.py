@@ -1,0 +1,106 @@
+"""Points: how much of an exercise is understood."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autolab.check import check
+from autolab.check.api.points import CREDIT, PART, SLIP
+from autolab.check.diagnosis.hints import HINTS
+from autolab.check.run.exercises import average, normal, per_deviation
+
+from .wrong import WRONG, ForgetsToSum
+
+
+def part(operation, rule):
+    report = check(operation, rule)
+    return report.points / report.max_points
+
+
+def square(backward):
+    return part("square", (np.square, backward))
+
+
+def test_the_more_is_understood_the_more_points():
+    return_g, without_g = square(lambda g: g), square(lambda g, x: 2 * x)
+    half, right = square(lambda g, x: -2 * g * x), square(lambda g, x: 2 * g * x)
+    assert 0 < return_g < without_g < half < 0.5 < right == 1
+
+
+def test_a_slip_in_a_number_costs_as_much_as_one_in_a_sign():
+    assert square(lambda g, x: g * x) == square(lambda g, x: -2 * g * x)
+
+
+def test_care_earns_nothing_where_no_gradient_is_right():
+    report = check("square", lambda g, x: g * np.cosh(x))
+    assert report.points == 0
+    assert [v.name for v in report.verdicts if v.passed] == []
+
+
+def test_a_gradient_that_is_right_for_one_of_two_inputs_earns_a_part_of_everything():
+    def one(g, x, y):
+        return g, g
+
+    report = check("sub", (np.subtract, one))
+    care = next(v for v in report.verdicts if v.name == "purity")
+    assert care.points == care.max_points / 2
+
+
+def layer_norm(x_gradient):
+    def backward(g, x, weight, bias):
+        return x_gradient(g * weight, x), (g * normal(x)).sum(0), g.sum(0)
+
+    return part("layer_norm", (lambda x, weight, bias: normal(x) * weight + bias, backward))
+
+
+def without_mean_and_variance(h, x):
+    return per_deviation(x) * h
+
+
+def without_variance(h, x):
+    return per_deviation(x) * (h - average(h))
+
+
+def whole(h, x):
+    return per_deviation(x) * (h - average(h) - normal(x) * average(h * normal(x)))
+
+
+def test_a_layer_norm_without_its_hard_part_earns_less_than_half():
+    assert layer_norm(without_mean_and_variance) <= layer_norm(without_variance) < 0.5
+    assert layer_norm(whole) == 1
+
+
+@pytest.mark.parametrize("points", [1.0, 4.0, 25.0])
+def test_a_cell_is_worth_the_same_part_as_its_report(points):
+    pytest.importorskip("nbformat")
+    from autolab.course.grading.grade import verdict_outputs, worth
+    from autolab.course.grading.judge import CellOutcome
+
+    outcome = CellOutcome(report=check("mul", ForgetsToSum))
+    (shown,) = verdict_outputs('check("mul", Mul)', points, outcome)
+    assert worth(outcome, points) == float(shown.data["text/plain"]) == pytest.approx(0.8 * points)
+    assert f"{0.8 * points:g} of {points:g} points" in shown.data["text/html"]
+
+
+@pytest.mark.parametrize("points", [1.0, 2.5, 8.0])
+def test_a_report_is_scaled_and_not_cut_off(points):
+    report = check("mul", ForgetsToSum)
+    assert report.worth(points).points == pytest.approx(points * report.points / report.max_points, abs=0.01)
+    assert check("mul", ForgetsToSum, points=points).points < points
+
+
+def test_a_rule_that_raises_for_some_shapes_earns_half_of_the_others():
+    report = check("softmax", lambda g, out, axis: out * (g - np.einsum("ij,ij->i", g, out)[:, None]) if axis == -1 else 1 / 0)
+    value = next(v for v in report.verdicts if v.name == "value")
+    assert 0 < value.share < SLIP
+
+
+def test_every_family_that_earns_a_part_has_a_hint():
+    assert set(CREDIT) <= set(HINTS)
+    assert set(CREDIT.values()) == {SLIP, PART}
+
+
+def test_every_wrong_rule_costs_a_twentieth():
+    kept = {w.rule.__name__: part(w.operation, w.rule) for w in WRONG}
+    assert {name: share for name, share in kept.items() if share > 0.95} == {}
