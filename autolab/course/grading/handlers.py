@@ -34,6 +34,7 @@ OUTPUT = 20_000  # characters of output of one cell
 SHOWN = {"text/plain"}
 LOOPS = 1.0  # seconds of computing after which a rule, which takes milliseconds, is taken for a loop
 INSTALLS = re.compile(r"\b(pip3?|conda|mamba|uv|apt|apt-get)\s+(-\S+\s+)*(install|add)\b")
+LINE = 1000  # characters of a line in which that is looked for
 OFFLINE = "While this is graded there is no network and nothing is installed: numpy and autolab are here."
 LAST = ("blank", "syntax", "time")  # faults after which the judge asks no more
 
@@ -69,7 +70,7 @@ def prepare(shell: Any) -> None:
     transform = shell.transform_cell
     shell.transform_cell = lambda cell: EMPTY.sub("", cell) if _is_python(cell) else transform(cell)
     system = shell.system  # pip takes a second to find out that it cannot, and longer on a busy machine
-    shell.system = lambda command: print(OFFLINE) if INSTALLS.search(command) else system(command)
+    shell.system = lambda command: print(OFFLINE) if INSTALLS.search(command[:LINE]) else system(command)
     for name in ("pip", "conda", "mamba"):
         shell.register_magic_function(lambda line: print(OFFLINE), "line", name)
 

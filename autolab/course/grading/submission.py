@@ -171,6 +171,20 @@ def _notebook(cells: list[NotebookNode]) -> NotebookNode:
     return NotebookNode(cells=cells, metadata=metadata, nbformat=4, nbformat_minor=5)
 
 
+def raised_points(notebook: NotebookNode, form: Form) -> list[str]:
+    """The cells that claim to be worth something else than when they were released. (`repair` puts that back.)"""
+    known, claims = {c.name: c for c in form}, []
+    for cell in notebook.cells:
+        facts, released = cell.metadata.get("nbgrader", {}), known.get(_name(cell) or "")
+        claimed = facts.get("points")
+        if not isinstance(claimed, (int, float)) or (released is None and not facts.get("grade")):
+            continue
+        worth = released.points if released else 0.0
+        if claimed != worth:
+            claims.append(f"cell {_name(cell)[:100]!a} claims {claimed!r:.20} points where {worth:g} were released")
+    return claims[:10]
+
+
 def repair(notebook: NotebookNode, form: Form) -> list[str]:
     """Put back what was released, in place, and say what was wrong."""
     known, notes = {c.name: c for c in form}, []
@@ -209,7 +223,7 @@ def _recognise(notebook: NotebookNode, form: Form, notes: list[str]) -> None:
 
 
 def _definitions(source: str) -> set[str]:
-    return {name for name in re.findall(r"^(?:class|def)[ \t]+(\w+)", source[:LONGEST_CELL], re.MULTILINE)}
+    return set(re.findall(r"^(?:class|def)[ \t]+(\w+)", source[:LONGEST_CELL], re.MULTILINE))
 
 
 def _one_of_each(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str]) -> None:
