@@ -8,6 +8,8 @@ import functools
 import itertools
 import multiprocessing
 import os
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -256,8 +258,8 @@ def _map(todo: list[Place], load: Callable[[Place], Job], jobs: int, scheduler: 
         yield from map(grade, map(load, todo))
     else:
         left = todo
-        for _ in range(5):  # a worker that was killed from outside takes the pool with it, and no submission
-            pool = concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+        for attempt in range(5):  # a worker that was killed from outside takes the pool with it, and no submission
+            pool = concurrent.futures.ProcessPoolExecutor(jobs, mp_context=_context(attempt))
             finished: set[Place] = set()
             try:
                 for done in _all(pool, map(load, left), 3 * jobs, grade):
@@ -270,6 +272,12 @@ def _map(todo: list[Place], load: Callable[[Place], Job], jobs: int, scheduler: 
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
         raise RuntimeError(f"the grading processes were killed five times; {len(left)} submissions are left, run the command again")
+
+
+def _context(attempt: int) -> Any:
+    """How the processes start: forked where that is safe, because to import nbgrader takes each of them three seconds."""
+    forks = sys.platform == "linux" and threading.active_count() == 1 and attempt == 0
+    return multiprocessing.get_context("fork" if forks else "spawn")
 
 
 def _tasks(todo: list[Place], lanes: int) -> Iterator[list[Place]]:
