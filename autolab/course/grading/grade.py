@@ -19,8 +19,9 @@ from autolab.check.api.report import MIMETYPE, Report
 
 from . import protocol
 from .files import FilePolicy
-from .handlers import INSTALLS, LINE, OFFLINE
+from .handlers import INSTALLS, LINE
 from .judge import CellOutcome, Judge
+from .offline.pip import OFFLINE
 from .sandbox import RemoteError, Sandbox, Session
 from .submission import LONGEST_CELL
 

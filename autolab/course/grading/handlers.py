@@ -28,6 +28,7 @@ from autolab.torch_api.public import DECLARED
 from autolab.utils.tracebacks import short
 
 from . import protocol
+from .offline.pip import OFFLINE
 
 EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does not count
 OUTPUT = 20_000  # characters of output of one cell
@@ -35,7 +36,6 @@ SHOWN = {"text/plain"}
 LOOPS = 1.0  # seconds of computing after which a rule, which takes milliseconds, is taken for a loop
 INSTALLS = re.compile(r"\b(pip3?|conda|mamba|uv|apt|apt-get)\s+(-\S+\s+)*(install|add)\b")
 LINE = 1000  # characters of a line in which that is looked for
-OFFLINE = "While this is graded there is no network and nothing is installed: numpy and autolab are here."
 LAST = ("blank", "syntax", "time")  # faults after which the judge asks no more
 
 
@@ -73,6 +73,7 @@ def prepare(shell: Any) -> None:
     shell.system = lambda command: print(OFFLINE) if INSTALLS.search(command[:LINE]) else system(command)
     for name in ("pip", "conda", "mamba"):
         shell.register_magic_function(lambda line: print(OFFLINE), "line", name)
+    shell.register_magic_function(lambda line: None, "line", "matplotlib")  # pictures are drawn and not shown, with or without it
 
 
 def write_shortcuts() -> None:

@@ -367,7 +367,8 @@ def _package_folders() -> list[str]:
 
 
 def _python_path() -> str:
-    return os.pathsep.join(dict.fromkeys([str(Path(autolab.__file__).parent.parent), *_package_folders()]))
+    offline = Path(__file__).parent / "offline"
+    return os.pathsep.join(dict.fromkeys([str(offline), str(Path(autolab.__file__).parent.parent), *_package_folders()]))
 
 
 @functools.cache
