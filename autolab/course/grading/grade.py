@@ -26,7 +26,7 @@ from .sandbox import RemoteError, Sandbox, Session
 from .submission import LONGEST_CELL
 
 SHOWN = 400_000  # characters of all outputs of one notebook
-CODE = 2_000_000  # characters of all cells of one notebook that are run
+CODE = 1_000_000  # characters of all cells of one notebook that are run
 CHECK = re.compile(r"^check\(\s*['\"](\w+)['\"]", re.MULTILINE)
 # Words that an answer on derivatives does not need. They cost nothing; `autolab course report` lists them for a person.
 SUSPICIOUS = {
@@ -165,6 +165,8 @@ class NotebookGrader:
         """Run what ran before; the cell that the process did not survive this time."""
         assert self.session
         for cell in self.replay:
+            if self._over():
+                break
             try:
                 self.session.ask("run", cell.source, cell.name)
             except protocol.Broken:
