@@ -69,6 +69,8 @@ def prepare(shell: Any) -> None:
     shell.display_formatter.active_types = list(SHOWN)
     transform = shell.transform_cell
     shell.transform_cell = lambda cell: EMPTY.sub("", cell) if _is_python(cell) else transform(cell)
+    waits = shell.should_run_async  # it compiles a cell to find an await
+    shell.should_run_async = lambda cell, **how: ("await" in cell or "async" in cell) and waits(cell, **how)
     system = shell.system  # pip takes a second to find out that it cannot, and longer on a busy machine
     shell.system = lambda command: print(OFFLINE) if INSTALLS.search(command[:LINE]) else system(command)
     for name in ("pip", "conda", "mamba"):
