@@ -135,3 +135,19 @@ def test_neither_many_files_nor_a_folder_that_is_a_link_ends_the_collection(tmp_
     os.symlink(tmp_path / "in", tmp_path / "link")
     assert copy_plain(str(tmp_path / "in"), str(tmp_path / "out"), 1000) == ["'.' holds more than 3 files in all"]
     assert copy_plain(str(tmp_path / "link"), str(tmp_path / "none"), 1000) == ["the folder is a link or none, which is not followed"]
+
+
+def test_marks_are_partial_and_exported(school):
+    exported = (school.course / "grades.csv").read_text("utf-8").splitlines()
+    (row,) = [r for r in csv.DictReader(exported) if r["assignment"] == SET]
+    everything = sum(c.metadata.get("nbgrader", {}).get("points", 0) for c in school.fetched.cells)
+    by_hand, hvp = 4, 9
+    assert float(row["max_score"]) == everything
+    assert everything - by_hand - hvp < float(row["raw_score"]) < everything - by_hand
+
+
+def test_feedback_comes_back_to_the_student(school):
+    (page,) = (school.student / SET / "feedback").rglob("*.html")
+    text = page.read_text("utf-8")
+    assert "This is the gradient times v" in text
+    assert "seed=" not in text

@@ -36,7 +36,7 @@ class _Left:
     """What may still be copied, and what was not."""
 
     size: int
-    count: int = MANY
+    count: int
     said: list[str] = field(default_factory=list)
 
     def out(self, path: str, why: str) -> None:
@@ -47,7 +47,7 @@ class _Left:
 def copy_plain(source: str, target: str, size: int) -> list[str]:
     """Copy the plain files of a folder, up to `size` bytes; what was left out and why. Nobody may lay a link in the way meanwhile."""
     os.mkdir(target)
-    left = _Left(size)
+    left = _Left(size, MANY)
     try:
         place = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError:
