@@ -1,6 +1,7 @@
 """A class of simulated students, graded: seconds a submission, memory, and whether every grade is as expected.
 
     python -m benchmarks.grading 1000 --jobs 2           # beside plain `nbgrader autograde` on a few of them
+    python -m benchmarks.grading 400 --jobs 2 --rounds 3 # two processes beside one, in turns
     python -m benchmarks.grading 200 --dask              # and on a scheduler and two workers
     python -m benchmarks.grading 200 --scheduler tcp://localhost:8786
 
@@ -97,6 +98,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--scheduler")
     parser.add_argument("--dask", action="store_true", help="grade again on a scheduler and as many workers, each a process")
+    parser.add_argument("--rounds", type=int, default=0, help="grade the class again so often with one process and with --jobs, in turns")
     parser.add_argument("--plain", type=int, default=0, help="also grade this many with nbgrader's own autograde")
     parser.add_argument("--folder", type=Path, help="keep the course here; go on with one that was interrupted")
     options = parser.parse_args()
@@ -146,6 +148,8 @@ def main() -> None:
     print(f"{rows} rows in the gradebook, {len(wrong)} not as expected, {sum(r['times'] > 1 for r in reports.values())} graded twice")
     for line in wrong[:5]:
         print("  ", *line)
+    if options.rounds:
+        in_turns(course_root, options.jobs, options.rounds)
     if options.dask:
         cluster(course_root, options.jobs, run.seconds)
     if options.plain:
@@ -168,6 +172,32 @@ def cpu() -> float:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
     return sum(sum(resource.getrusage(who)[:2]) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+
+
+AGAIN = """
+import sys
+from pathlib import Path
+from autolab.course.grading.scheduler import Course, grade_course
+
+run = grade_course(Course(Path(sys.argv[1])), "ps2", jobs=int(sys.argv[2]), regrade=True)
+print(run.seconds, run.graded)
+"""
+
+
+def in_turns(course: Path, jobs: int, rounds: int) -> None:
+    """The class again with one process and with several, in turns: what else the machine does meets both."""
+    walls: dict[int, list[float]] = {1: [], jobs: []}
+    for turn in range(rounds):
+        for several in (1, jobs) if turn % 2 == 0 else (jobs, 1):
+            before = cpu()
+            done = subprocess.run([sys.executable, "-c", AGAIN, course, str(several)], stdout=subprocess.PIPE, text=True, check=True)
+            seconds, graded = map(float, done.stdout.split())
+            walls[several].append(seconds)
+            spent = (cpu() - before) / graded  # with the imports, and with the sandbox, which ends with its process
+            load = f"load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else ""
+            print(f"  {several} at once: {seconds:.1f} s, {seconds / graded:.3f} s each; CPU {spent:.3f} s each; {load}", flush=True)
+    ratios = sorted(one / several for one, several in zip(walls[1], walls[jobs], strict=True))
+    print(f"{jobs} at once are {ratios[len(ratios) // 2]:.2f} times as fast as one (median of {rounds})")
 
 
 def cluster(course: Path, jobs: int, local: float) -> None:

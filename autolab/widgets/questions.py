@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import numbers
 import re
 
 import traitlets
@@ -106,13 +107,18 @@ def prediction(prompt, truth, why, wrong=None, choices=None, tolerance=None):
 # -- answers -----------------------------------------------------------------------------------
 
 PLAIN = r"[+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"  # as people write them
+# What lies between two lengths can be read in one way only, so a text that is no shape is refused in one pass.
+SHAPE = re.compile(r"[(\[]?\s*((?:\d+(?:\s*[,x×]\s*|\s+|(?![\d\s,x×])))*)[)\]]*")
+LONGEST = 200  # characters of a number or a shape
 
 
 def judge(question, answer):
     """(right, what to say) for an answer: an option's text, several of them, a number, a shape, or the steps in an order."""
     kind = question["kind"]
+    if kind in ("several", "order") and not isinstance(answer, str):
+        answer = [text for text in answer if isinstance(text, str)] if isinstance(answer, tuple | list | set) else []
     if kind == "choice":
-        option = next((o for o in question["options"] if o["text"] == answer), None)
+        option = next((o for o in question["options"] if isinstance(answer, str) and o["text"] == answer), None)
         return (option["right"], option["why"]) if option else (False, "That is none of the answers.")
     if kind == "several":
         wrong = [o for o in question["options"] if o["right"] is not (o["text"] in answer)]
@@ -165,7 +171,12 @@ def _equal(question, value, other):
 
 def as_number(text):
     """The number that a text stands for: 0.5, -2e-3, 1/3, 2^16 or 1,000,000; None if none."""
-    found = re.fullmatch(f"({PLAIN})(?:([/^])({PLAIN}))?", re.sub(r"[\s_]", "", str(text)).replace("\u2212", "-").replace("**", "^"))
+    if isinstance(text, numbers.Real):
+        return None if _too_large(text) else float(text)
+    if not isinstance(text, str) or len(text) > LONGEST:
+        return None
+    text = re.sub(r"[\s_]", "", text).replace("\u2212", "-").replace("**", "^")
+    found = re.fullmatch(f"({PLAIN})(?:([/^])({PLAIN}))?", text)
     if not found:
         return None
     left, sign, right = found.groups()
@@ -177,12 +188,23 @@ def as_number(text):
     return value if isinstance(value, float) and math.isfinite(value) else None
 
 
+def _too_large(value):
+    """Is this no number that a float can hold?"""
+    try:
+        return not math.isfinite(value)
+    except OverflowError:
+        return True
+
+
 def as_shape(text):
     """The shape that a text or tuple stands for: `3, 4`, `(3, 4)`, `[3]`, `()`; None if none."""
-    if not isinstance(text, str):
-        return [int(n) for n in text]
-    found = re.fullmatch(r"[(\[]?\s*((\d+\s*[,x× ]?\s*)*)[)\]]*", text.strip().removeprefix("torch.Size("))
-    return [int(n) for n in re.findall(r"\d+", found.group(1))] if found and text.strip() else None
+    if isinstance(text, tuple | list):
+        whole = all(isinstance(n, numbers.Real) and not _too_large(n) and n == int(n) for n in text)
+        return [int(n) for n in text] if whole else None
+    if not isinstance(text, str) or not text.strip() or len(text) > LONGEST:
+        return None
+    found = SHAPE.fullmatch(text.strip().removeprefix("torch.Size("))
+    return [int(n) for n in re.findall(r"\d+", found[1])] if found else None
 
 
 class Quiz(Explorable):

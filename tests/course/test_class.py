@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -100,7 +101,7 @@ def test_after_a_kill_nothing_is_lost_and_nothing_graded_twice(graded):
     assert 3 <= before < 9
     assert (run.graded, run.skipped) == (9 - before, before)
     assert times(course) == dict.fromkeys((f"s{i}" for i in range(9)), 1)
-    assert len({r["seed"] for r in reports(course).values()}) == 1  # the run that goes on draws as the one that was cut short
+    assert len({r["seed"] for r in reports(course).values()}) == 2  # who hands in between may have seen what was drawn
 
 
 def test_everybody_has_the_row_that_they_deserve(graded):
@@ -132,6 +133,45 @@ def test_what_is_graded_is_left_alone_until_it_changes(graded):
     place.unlink()
     grade_course(course, "ps", limits=LIMITS)
     assert totals(course)["s8"] == 0.0
+
+
+PRINTS = """
+def fingerprint(x, g):
+    return round(float(x.numpy().sum()), 9), round(float(g.numpy().sum()), 9)
+
+seen = {seen}
+
+class Square(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        key = fingerprint(x, g)
+        if seen is not None and key not in seen: raise ValueError("never seen")
+        raise ValueError("SEEN" + str(key)) if seen is None else ValueError("again")
+"""
+
+
+def test_who_has_seen_what_was_drawn_and_hands_in_again_is_drawn_other_numbers(graded):
+    course, *_ = graded
+    place = course.root / "submitted" / "s1" / "ps" / "n.ipynb"
+    text, before = place.read_text(), {student: r["seed"] for student, r in reports(course).items()}
+    shown = []
+    for seen in (None, "REMEMBERED"):
+        place.write_text(submitted(PRINTS.replace("{seen}", repr(seen and set(shown)))))
+        grade_course(course, "ps", regrade=True, limits=LIMITS)
+        said = reports(course)["s1"]
+        shown += [(float(a), float(b)) for a, b in re.findall(r"SEEN\(([-\d.e]+), ([-\d.e]+)\)", json.dumps(said["diagnoses"]))]
+        assert said["seed"] != before["s1"]
+        before["s1"] = said["seed"]
+    assert shown and "never seen" in json.dumps(said["diagnoses"]) and "again" not in json.dumps(said["diagnoses"])
+    assert {student: r["seed"] for student, r in reports(course).items()} == before  # of all others the numbers are the same
+    place.write_text(text)
+    grade_course(course, "ps", limits=LIMITS)
 
 
 def test_points_given_by_hand_survive_a_regrade(graded):

@@ -9,6 +9,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from autolab.course.grading.exchange import copy_plain
+
 from .conftest import Course, cell
 
 SET, NAME = "ps8", "beyond-the-first-derivative"
@@ -105,7 +107,34 @@ def test_the_submission_is_collected(school):
 
 def test_what_a_link_in_it_leads_to_is_not_collected(school):
     assert {p.name for p in (school.course / "submitted").rglob("*/*/*")} == {f"{NAME}.ipynb", "timestamp.txt", "submission_secret.txt"}
-    assert "leak.csv of" in school.said["grade"]
+    assert ": 'leak.csv' is a link, which is not followed" in school.said["grade"]
+
+
+def test_what_is_laid_in_the_way_of_collecting_is_left_out_and_the_rest_copied(tmp_path):
+    source, deep = tmp_path / "in", tmp_path / "in"
+    for _ in range(400):
+        deep /= "deep"
+    deep.mkdir(parents=True)
+    (source / "sub").mkdir()
+    for name in ("a.ipynb", "sub/b.csv"):
+        (source / name).write_text(name)
+    os.mkfifo(source / "pipe")
+    (source / "link").symlink_to("/etc")
+    (source / "large").write_bytes(bytes(2000))
+    said = " ".join(copy_plain(str(source), str(tmp_path / "out"), 1000))
+    assert {str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*") if p.is_file()} == {"a.ipynb", "sub/b.csv"}
+    for words in ("'pipe' is no plain file", "'link' is a link", "'large' is beyond the bytes", "more than 20 folders deep"):
+        assert words in said
+
+
+def test_neither_many_files_nor_a_folder_that_is_a_link_ends_the_collection(tmp_path, monkeypatch):
+    monkeypatch.setattr("autolab.course.grading.exchange.MANY", 3)
+    (tmp_path / "in").mkdir()
+    for i in range(9):
+        (tmp_path / "in" / f"{i}").touch()
+    os.symlink(tmp_path / "in", tmp_path / "link")
+    assert copy_plain(str(tmp_path / "in"), str(tmp_path / "out"), 1000) == ["'.' holds more than 3 files in all"]
+    assert copy_plain(str(tmp_path / "link"), str(tmp_path / "none"), 1000) == ["the folder is a link or none, which is not followed"]
 
 
 def test_marks_are_partial_and_exported(school):

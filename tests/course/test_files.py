@@ -1,11 +1,12 @@
 """Data and modules beside a notebook: what is taken into the sandbox, what is not, and what the student is told."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
 
-from autolab.course.grading.files import FilePolicy, companion_files
+from autolab.course.grading.files import FilePolicy, companion_files, odd_files
 from autolab.course.grading.sandbox import Sandbox, best_mode
 from autolab.course.grading.scheduler import Course, _file_policy
 from autolab.course.grading.worker import Job, grade
@@ -112,10 +113,28 @@ def test_a_module_that_is_called_as_one_of_ours_breaks_nothing(session):
 
 
 @pytest.mark.parametrize("session", MODES, indirect=True)
-@pytest.mark.parametrize("line", ["%pip install x", "!pip install x", "!python3 -m pip -q install x", "!conda install -y x"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%pip install x",
+        "!pip install x",
+        "!python3 -m pip -q install x",
+        "!conda install -y x",
+        "import pip; pip.main(['install', 'x'])",
+        "from pip._internal import main as m; m(['install', 'x'])",
+    ],
+)
 def test_installing_ends_at_once_and_the_cell_goes_on(session, line):
     said = session(f"{line}\nprint('goes on')", {})
     assert said["text"] == "While this is graded there is no network and nothing is installed: numpy and autolab are here.\ngoes on\n"
+
+
+@pytest.mark.parametrize("session", MODES, indirect=True)
+@pytest.mark.parametrize("line", ["import subprocess, sys; subprocess.check_call([sys.executable, '-m', 'pip', 'install', 'x'])",
+                                  "import os; os.system('pip install x')", "x = !pip install x", "%matplotlib inline"])  # fmt: skip
+def test_a_cell_that_begins_so_goes_on(session, line):
+    said = session(f"{line}\nprint('goes on')", {})
+    assert said["text"] == "goes on\n" and said["error"] is None
 
 
 # -- graded
@@ -145,6 +164,45 @@ def test_an_ordinary_error_has_no_hint():
     assert grade(Job("eve", "ps", "n", submitted("1 / 0  # !pip install x"), (), FORM, 11, LIMITS, best_mode())).notes == []
 
 
+# -- told to who grades
+
+
+def test_links_pipes_and_files_that_set_up_a_program_are_told_wherever_they_lie(tmp_path):
+    (tmp_path / "sub" / ".ipython").mkdir(parents=True)
+    (tmp_path / "sub" / "conftest.py").touch()
+    (tmp_path / "data.csv").symlink_to("/etc/passwd")
+    (tmp_path / "up").symlink_to("..")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("nbgrader_config.py", "helper.py", "timestamp.txt"):
+        (tmp_path / name).touch()
+    told = [line.split(",")[0] for line in odd_files(tmp_path)]
+    assert told == [
+        "'data.csv' is a link to '/etc/passwd'", "'nbgrader_config.py' is a file that sets up a program", "'pipe' is a pipe",
+        "'up' is a link to '..'", "'sub/.ipython' is a file that sets up a program", "'sub/conftest.py' is a file that sets up a program",
+    ]  # fmt: skip
+
+
+def test_of_many_files_and_of_folders_in_folders_the_first_are_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setattr("autolab.course.grading.files.LOOKED_AT", 20)
+    for i in range(30):
+        (tmp_path / f"{i:02}").mkdir()
+    (tmp_path / "00" / "conftest.py").touch()
+    assert odd_files(tmp_path) == [] and odd_files(tmp_path / "00") and odd_files(tmp_path / "none") == []
+    assert len(os.listdir(tmp_path)) == 30
+
+
+def test_points_that_were_raised_are_told_and_not_given():
+    notebook = json.loads(submitted(WRONG))
+    check = next(c for c in notebook["cells"] if c["metadata"].get("nbgrader", {}).get("grade_id") == "square-check")
+    check["metadata"]["nbgrader"]["points"] = 1000
+    bonus = {"grade": True, "grade_id": "bonus", "points": 99}
+    notebook["cells"].append({"cell_type": "code", "source": "99.0", "metadata": {"nbgrader": bonus}})
+    done = grade(Job("eve", "ps", "n", json.dumps(notebook), (), FORM, 11, LIMITS, best_mode(), odd=("a link",)))
+    assert done.suspicious == ["a link", "cell 'square-check' claims 1000 points where 8 were released",
+                               "cell 'bonus' claims 99 points where 0 were released"]  # fmt: skip
+    assert sum(done.scores.values()) < 20
+
+
 # -- a class
 
 
@@ -163,6 +221,7 @@ def handed_in(tmp_path):
 def test_a_submission_carries_its_files_and_no_links(handed_in):
     _, job = handed_in
     assert job().files == (("two.csv", b"2"),) and job().notes[0].startswith("leak.csv was not taken along")
+    assert job().odd == ("'leak.csv' is a link to '/etc/passwd', which is not followed",)
 
 
 def test_a_submission_is_another_when_one_of_its_files_is(handed_in):

@@ -60,6 +60,27 @@ def test_no_exception_of_a_student_ends_a_loop_of_the_test_as_if_it_were_done():
     assert judged.error and judged.error[0] == "RemoteError"
 
 
+def said(answer):
+    report = judge.Judge(session(answer), 3).run('from autolab.check import check\ncheck("square", backward)', "<test>").report
+    return report.diagnoses[0].text
+
+
+def test_an_array_that_is_far_too_large_is_refused_in_a_sentence(monkeypatch):
+    monkeypatch.setattr(judge, "_CASE_SETS", {})
+    assert said("__import__('numpy').ones(1 << 18)") == (
+        "it returned an array of shape (262144,), 262144 entries; an answer here has at most 16384"
+    )
+    assert "entries" not in said("__import__('numpy').ones(1000)")  # which is wrong in a way that is explained
+
+
+@pytest.mark.parametrize("test", ["backward(1.0, np.ones(2))", "backward(torch.ones(2), torch.ones(2))"])
+def test_a_test_of_an_instructor_does_not_get_it_either(test):
+    source = f"import numpy as np\nimport autolab as torch\n{test}"
+    large = "__import__('numpy').ones((1 << 18, 1))"
+    assert judge.Judge(session(large), 1).run(source, "<test>").error[0] == "TooLarge"
+    assert judge.Judge(session(large), 1).run(source.replace("ones(2)", "ones(1 << 13)"), "<test>").error is None
+
+
 def told(error):
     raise RemoteError(f"{type(error).__name__}: {error}")
 

@@ -60,6 +60,39 @@ def companion_files(folder: Path, allowed: FilePolicy) -> tuple[dict[str, bytes]
     return files, notes[:10]
 
 
+# Files that set up a program which may be started in the folder: nbgrader, Jupyter, IPython, pytest, Python, a shell.
+CONFIGURATION = (
+    "nbgrader_config.*", "gradebook.db", "jupyter*_config.*", "jupyter_config.d", ".jupyter", "ipython*_config.*", ".ipython",
+    "conftest.py", "pytest.ini", "tox.ini", "setup.cfg", "pyproject.toml", "sitecustomize.py", "usercustomize.py", "*.pth",
+    ".bashrc", ".profile",
+)  # fmt: skip
+
+
+def odd_files(folder: Path) -> list[str]:
+    """What lies in a submission and belongs into none: links, pipes and devices, and files that set up a program. For who grades."""
+    said: list[str] = []
+    waiting, left = [""], LOOKED_AT
+    while waiting and left > 0 and len(said) < 10:
+        within = waiting.pop()
+        with contextlib.suppress(OSError), os.scandir(folder / within) as entries:
+            for entry in sorted(itertools.islice(entries, left), key=lambda entry: entry.name):
+                left -= 1
+                path = os.path.join(within, entry.name)
+                if kind := _oddity(entry):
+                    said.append(f"{ascii(path)[:200]} is {kind}")
+                elif entry.is_dir(follow_symlinks=False):
+                    waiting.append(path)
+    return said[:10]
+
+
+def _oddity(entry: os.DirEntry) -> str:
+    if entry.is_symlink():
+        return f"a link to {ascii(os.readlink(entry.path))[:200]}, which is not followed"
+    if not entry.is_file(follow_symlinks=False) and not entry.is_dir(follow_symlinks=False):
+        return "a pipe, a socket or a device, which is not read"
+    return "a file that sets up a program, which is not used" if any(fnmatchcase(entry.name, kind) for kind in CONFIGURATION) else ""
+
+
 def _read(place: int, name: str, most: int) -> bytes | None:
     """A file of an open folder; None if it is none, or too long."""
     with contextlib.suppress(OSError):

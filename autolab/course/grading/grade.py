@@ -19,11 +19,14 @@ from autolab.check.api.report import MIMETYPE, Report
 
 from . import protocol
 from .files import FilePolicy
-from .handlers import INSTALLS, OFFLINE
+from .handlers import INSTALLS, LINE
 from .judge import CellOutcome, Judge
+from .offline.pip import OFFLINE
 from .sandbox import RemoteError, Sandbox, Session
+from .submission import LONGEST_CELL
 
 SHOWN = 400_000  # characters of all outputs of one notebook
+CODE = 1_000_000  # characters of all cells of one notebook that are run
 CHECK = re.compile(r"^check\(\s*['\"](\w+)['\"]", re.MULTILINE)
 # Words that an answer on derivatives does not need. They cost nothing; `autolab course report` lists them for a person.
 SUSPICIOUS = {
@@ -75,13 +78,14 @@ class NotebookGrader:
         self.kinds: dict[str, str] = {}
         self.replay: list[CellRun] = []  # the cells that ran and did not end the process
         self.exercise, self.tested = 0, False
-        self.until, self.room = 0.0, SHOWN
+        self.until, self.room, self.code = math.inf, SHOWN, CODE
 
     def grade(self, notebook: NotebookNode) -> NotebookResult:
         """Fill in the outputs of all code cells. Never raises because of what a student wrote."""
         self._open()  # before the clock runs: the start of a sandbox is not the student's time
         start = time.monotonic()
-        self.until = start + self.sandbox.limits.total
+        assert self.session
+        self.session.until = self.until = start + self.sandbox.limits.total
         result = NotebookResult(notebook, self.seed)
         judge = Judge(self.ask, self.seed)
         try:
@@ -98,6 +102,8 @@ class NotebookGrader:
                 self._student(cell, f"cell {number + 1}", result)
         finally:
             self._close()
+        if self._over() and not any(str(self._too_late()) in note for note in result.notes):
+            result.notes.append(f"the notebook was stopped: {self._too_late()}")
         result.seconds = time.monotonic() - start
         return result
 
@@ -105,20 +111,31 @@ class NotebookGrader:
 
     def ask(self, what: str, *arguments: Any) -> Any:
         """Ask the open session; open one, and run again what ran before, if there is none. "put" takes a question that is encoded."""
-        if time.monotonic() > self.until:
-            raise protocol.Broken(f"the {self.sandbox.limits.total:g} seconds of this notebook are over")
+        if self._over():
+            raise self._too_late()
         if self.session is not None and self.session.broken:
             self._close()
         if self.session is None:
             self._open()
         assert self.session
-        if what == "kinds":
-            return self._kinds(*arguments)
-        if what == "put":
-            return self.session.put(*arguments)
-        if what == "run":
-            self.kinds.clear()
-        return self.session.ask(what, *arguments)
+        try:
+            if what == "kinds":
+                return self._kinds(*arguments)
+            if what == "put":
+                return self.session.put(*arguments)
+            if what == "run":
+                self.kinds.clear()
+            return self.session.ask(what, *arguments)
+        except protocol.Broken as error:
+            raise (self._too_late() if error.late and self._over() else error) from None
+
+    def _over(self) -> bool:
+        return time.monotonic() >= self.until
+
+    def _too_late(self) -> protocol.Broken:
+        late = protocol.Broken(f"the {self.sandbox.limits.total:g} seconds of this notebook are over")
+        late.late = True
+        return late
 
     def _kinds(self, names: list[str]) -> dict[str, str]:
         """What kind of thing each name is; it stays so until the next cell runs."""
@@ -130,17 +147,33 @@ class NotebookGrader:
         return {n: self.kinds[n] for n in names}
 
     def _open(self) -> None:
-        self.kinds.clear()
-        self.session = self.sandbox.open(self.files)
-        for cell in list(self.replay):
+        """Open a session in which everything has run that ran before. Raises Broken when the seconds of the notebook end meanwhile."""
+        while True:
+            self.kinds.clear()
+            self.session = self.sandbox.open(self.files)
+            self.session.until = self.until
+            lost = self._run_again()
+            if self._over():
+                self._close()
+                raise self._too_late()
+            if lost is None:
+                return
+            self.replay.remove(lost)  # it went well once: leave it out from now on
+            self._close()
+
+    def _run_again(self) -> CellRun | None:
+        """Run what ran before; the cell that the process did not survive this time."""
+        assert self.session
+        for cell in self.replay:
+            if self._over():
+                break
             try:
                 self.session.ask("run", cell.source, cell.name)
-            except protocol.Broken:  # it went well once: leave it out from now on
-                self.replay.remove(cell)
-                self._close()
-                self.session = self.sandbox.open(self.files)
+            except protocol.Broken:
+                return cell
             except RemoteError:
                 continue
+        return None
 
     def _close(self) -> None:
         if self.session is not None:
@@ -151,21 +184,26 @@ class NotebookGrader:
 
     def _student(self, cell: NotebookNode, name: str, result: NotebookResult) -> None:
         source = cell.source
-        if len(source) > 200_000:
-            source, cell.source = "", source[:2000] + "\n... (cut: this cell was longer than 200000 characters)"
-            result.notes.append(f"{name} is longer than 200000 characters and was not run")
+        cell.outputs, cell.execution_count = [], None
+        self.code -= len(source)
+        if len(source) > LONGEST_CELL or self.code < 0:
+            longer = f"longer than {LONGEST_CELL}" if len(source) > LONGEST_CELL else f"beyond the first {CODE} of the notebook's"
+            source, cell.source = "", f"{source[:2000]}\n... (cut: this cell was {longer} characters)"
+            result.notes.append(f"{name} is {longer} characters and was not run")
         if not source.strip():
-            cell.outputs, cell.execution_count = [], None
+            return
+        if self._over():
+            cell.outputs = [_error("Stopped", f"This cell was not run: {self._too_late()}.")]
             return
         if cell.metadata.get("nbgrader", {}).get("solution"):
             self.exercise, self.tested = self.exercise + self.tested, False
         reasons = [what for what, words in SUSPICIOUS.items() if re.search(words, source)]
         result.suspicious += [f"{name} reaches for {what}" for what in reasons]
-        cell.outputs, cell.execution_count = [], 1
+        cell.execution_count = 1
         try:
             said = self.ask("run", source, name)
             cell.outputs = self._fit_outputs(_outputs(said))
-            if hint := self._hint(source, cell.outputs):
+            if (hint := self._hint(source, cell.outputs)) and not any(hint in note for note in result.notes):
                 result.notes.append(f"{name}: {hint}")
             self.replay.append(CellRun(source, name, self.exercise, bool(reasons)))
         except RemoteError as error:
@@ -178,7 +216,7 @@ class NotebookGrader:
     def _hint(self, source: str, outputs: list[NotebookNode]) -> str:
         """What a cell wanted that the sandbox does not have, and what it has."""
         wanted = {output.ename for output in outputs if output.output_type == "error"}
-        if wanted & UNREACHED or any(INSTALLS.search(line) for line in source.splitlines() if line.lstrip().startswith(("!", "%"))):
+        if wanted & UNREACHED or any(INSTALLS.search(line[:LINE]) for line in source.splitlines() if line.lstrip().startswith(("!", "%"))):
             return OFFLINE
         if wanted & NOT_FOUND:
             here = ", ".join(sorted(self.files)) or "nothing"

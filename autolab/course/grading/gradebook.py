@@ -25,7 +25,6 @@ CREATE TABLE IF NOT EXISTS autolab_grading (
     assignment TEXT NOT NULL, notebook TEXT NOT NULL, student TEXT NOT NULL, digest TEXT NOT NULL, seed INTEGER NOT NULL,
     report TEXT NOT NULL, times INTEGER NOT NULL DEFAULT 1, PRIMARY KEY (assignment, notebook, student))
 """
-RUNS = "CREATE TABLE IF NOT EXISTS autolab_run (assignment TEXT PRIMARY KEY, seed INTEGER NOT NULL, finished INTEGER NOT NULL)"
 RECORD = """
 INSERT INTO autolab_grading VALUES (:assignment, :notebook, :student, :digest, :seed, :report, 1)
 ON CONFLICT (assignment, notebook, student) DO UPDATE SET digest = :digest, seed = :seed, report = :report, times = times + 1
@@ -47,8 +46,7 @@ class CourseGradebook:
         self.gradebook = Gradebook(f"sqlite:///{path}", course)
         self.db = self.gradebook.db
         self.id, self.notebook_cells = "", dict[str, NotebookCells]()
-        for statement in (TABLE, RUNS):
-            self.db.execute(text(statement))
+        self.db.execute(text(TABLE))
         self.db.commit()
 
     def __enter__(self) -> CourseGradebook:
@@ -112,20 +110,6 @@ class CourseGradebook:
             text("SELECT report, times FROM autolab_grading WHERE assignment = :a ORDER BY student, notebook"), {"a": self.assignment}
         )
         return [{**json.loads(report), "times": times} for report, times in rows]
-
-    def start(self, seed: int) -> int:
-        """The seed of this run: that of a run that was cut short, or this one."""
-        row = self.db.execute(text("SELECT seed, finished FROM autolab_run WHERE assignment = :a"), {"a": self.assignment}).first()
-        if row and not row[1]:
-            return int(row[0])
-        self.db.execute(text("INSERT OR REPLACE INTO autolab_run VALUES (:a, :s, 0)"), {"a": self.assignment, "s": seed})
-        self.db.commit()
-        return seed
-
-    def finish(self) -> None:
-        """Record that this run graded everything, so that the next one draws a new seed."""
-        self.db.execute(text("UPDATE autolab_run SET finished = 1 WHERE assignment = :a"), {"a": self.assignment})
-        self.db.commit()
 
     def write(self, batch: Iterable[JobResult], timestamps: dict[str, str | None], penalty: Any = None) -> None:
         """Save the results of a batch in one transaction: all of them, or none."""

@@ -28,13 +28,14 @@ from autolab.torch_api.public import DECLARED
 from autolab.utils.tracebacks import short
 
 from . import protocol
+from .offline.pip import OFFLINE
 
 EMPTY = re.compile(r"\A(?:[ \t]*\n)+")  # lines at the top, which IPython does not count
 OUTPUT = 20_000  # characters of output of one cell
 SHOWN = {"text/plain"}
 LOOPS = 1.0  # seconds of computing after which a rule, which takes milliseconds, is taken for a loop
 INSTALLS = re.compile(r"\b(pip3?|conda|mamba|uv|apt|apt-get)\s+(-\S+\s+)*(install|add)\b")
-OFFLINE = "While this is graded there is no network and nothing is installed: numpy and autolab are here."
+LINE = 1000  # characters of a line in which that is looked for
 LAST = ("blank", "syntax", "time")  # faults after which the judge asks no more
 
 
@@ -68,10 +69,13 @@ def prepare(shell: Any) -> None:
     shell.display_formatter.active_types = list(SHOWN)
     transform = shell.transform_cell
     shell.transform_cell = lambda cell: EMPTY.sub("", cell) if _is_python(cell) else transform(cell)
+    waits = shell.should_run_async  # it compiles a cell to find an await
+    shell.should_run_async = lambda cell, **how: ("await" in cell or "async" in cell) and waits(cell, **how)
     system = shell.system  # pip takes a second to find out that it cannot, and longer on a busy machine
-    shell.system = lambda command: print(OFFLINE) if INSTALLS.search(command) else system(command)
+    shell.system = lambda command: print(OFFLINE) if INSTALLS.search(command[:LINE]) else system(command)
     for name in ("pip", "conda", "mamba"):
         shell.register_magic_function(lambda line: print(OFFLINE), "line", name)
+    shell.register_magic_function(lambda line: None, "line", "matplotlib")  # pictures are drawn and not shown, with or without it
 
 
 def write_shortcuts() -> None:

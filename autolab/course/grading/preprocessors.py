@@ -16,7 +16,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Float, Int, List, Unicode
 
 from . import submission
-from .files import FilePolicy, companion_files
+from .files import FilePolicy, companion_files, odd_files
 from .grade import NotebookGrader, add_notes, fresh_seed
 from .sandbox import NOT_ISOLATED, Limits, Sandbox
 
@@ -40,6 +40,8 @@ class Repair(NbGraderPreprocessor):
         names = resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
             form = submission.form_of(gradebook.find_notebook(names["notebook"], names["assignment"]))
+        for claim in submission.raised_points(nb, form):
+            self.log.warning("%s: %s", names["student"], claim)
         notes = resources.get("autolab_notes", []) + submission.repair(nb, form)
         if notes:
             self.log.warning("%s: %s", names["student"], "; ".join(notes))
@@ -69,7 +71,10 @@ class RunInBox(NbGraderPreprocessor):
         allowed = FilePolicy(tuple(self.files), self.files_count, self.files_bytes)
         # from where it was handed in: nbgrader has followed links when it made its copy
         course = CourseDirectory(config=self.config)
-        files, left = companion_files(Path(course.format_path(course.submitted_directory, names["student"], names["assignment"])), allowed)
+        folder = Path(course.format_path(course.submitted_directory, names["student"], names["assignment"]))
+        files, left = companion_files(folder, allowed)
+        for odd in odd_files(folder):
+            self.log.warning("%s: %s", names["student"], odd)
         graded = NotebookGrader(sandbox, fresh_seed() if self.seed < 0 else self.seed, files, allowed).grade(nb)
         submission.disarm(nb)
         add_notes(nb, NOTES.pop((names["student"], names["assignment"], names["notebook"]), []) + left + graded.notes)

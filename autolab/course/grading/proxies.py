@@ -20,7 +20,7 @@ from . import protocol
 from .sandbox import RemoteError
 
 KINDS = ("blank", "exception", "count", "type", "time", "recursion", "syntax")
-LARGEST = 1 << 18  # entries of an array that a rule or a scene returns
+LARGEST, TIMES = 1 << 14, 64  # entries of an array that comes back, whatever was sent; times what was sent
 Ask = Callable[..., Any]  # ask(what, *arguments): of the session that is open
 
 
@@ -35,7 +35,7 @@ class Proxy:
         values = [_numbers(a) for a in arguments]
         with _errors_of_same_name():
             answer = self._ask("call", self._name, tuple(values), keywords, tensors)
-        return _like_arguments(answer, bool(tensors))
+        return _like_arguments(answer, bool(tensors), most_entries(values))
 
     def __repr__(self) -> str:
         return f"<{self._name}, in the box>"
@@ -48,13 +48,15 @@ def function_class(name: str, ask: Ask) -> type[Function]:
     def forward(ctx: Any, *arguments: Any) -> Any:
         ctx.number, ctx.settings = next(numbers), len(arguments)
         with _errors_of_same_name():
-            out = ask("forward", name, ctx.number, tuple(_numbers(a) for a in arguments))
-        return _like_arguments(out, True)
+            values = tuple(_numbers(a) for a in arguments)
+            out = ask("forward", name, ctx.number, values)
+        ctx.most = most_entries(values)
+        return _like_arguments(out, True, ctx.most)
 
     def backward(ctx: Any, *gradients: Any) -> Any:
         with _errors_of_same_name():
             returned = ask("backward", name, ctx.number, tuple(_numbers(g) for g in gradients))
-        return tuple(_like_arguments(r, True) for r in returned)
+        return tuple(_like_arguments(r, True, ctx.most) for r in returned)
 
     body = {"forward": staticmethod(forward), "backward": staticmethod(backward), "_in_the_box": name}
     return type(name, (Function,), body)
@@ -140,6 +142,9 @@ class SandboxCandidate:
             raise TypeError(answer["refused"])
         try:
             return self._answer(answer, inputs, upstream)
+        except TooLarge as error:
+            self.ended = str(error)
+            return self._nothing(inputs, upstream, Fault("forward", "exception", self.ended))
         except (KeyError, TypeError, ValueError, AttributeError):
             self.ended = "the answer is not what a rule returns"
             return self._nothing(inputs, upstream, Fault("forward", "exception", self.ended))
@@ -152,9 +157,12 @@ class SandboxCandidate:
             answer = self.ask("second", self.name, self.inputs, self.differentiable, given)
             if answer["fault"] is not None:
                 return None, _rule_fault(answer["fault"])
-            return [_numeric(a) for a in answer["got"]], None
+            most = most_entries(inputs)
+            return [_numeric(a, most) for a in answer["got"]], None
         except (protocol.Broken, RemoteError) as error:
             return None, Fault("backward", "exception", f"Your code was stopped: {error}")
+        except TooLarge as error:
+            return None, Fault("backward", "exception", str(error))
         except (KeyError, TypeError, ValueError):
             return None, Fault("backward", "exception", "the answer is not what a rule returns")
 
@@ -166,16 +174,17 @@ class SandboxCandidate:
 
     def _answer(self, answer: Any, inputs: Sequence[np.ndarray], upstream: Sequence[np.ndarray]) -> Answer:
         out, gradients, now, gs, said, recorded = answer
-        gradients = tuple(tuple(_numeric(g) for g in one) for one in gradients)
+        most = most_entries([*inputs, *upstream])
+        gradients = tuple(tuple(_numeric(g, most) for g in one) for one in gradients)
         if len(gradients) > len(upstream) or any(len(one) != len(inputs) for one in gradients):
             raise ValueError
-        after, gs = _after(inputs, now), _after(upstream, gs)
+        after, gs, out = _after(inputs, now), _after(upstream, gs), _numeric(out, most)
         fault = None
         if said is not None:
             fault = _rule_fault(said)
-        elif len(gradients) < len(upstream) or _numeric(out) is None:
+        elif len(gradients) < len(upstream) or out is None:
             raise ValueError  # fewer answers than questions, and no reason
-        return Answer(_numeric(out), gradients, after, gs, fault, recorded is not False)
+        return Answer(out, gradients, after, gs, fault, recorded is not False)
 
     def _nothing(self, inputs: Sequence[np.ndarray], upstream: Sequence[np.ndarray], fault: Fault) -> Answer:
         return Answer(None, (), tuple(inputs), tuple(upstream), fault)
@@ -199,10 +208,13 @@ class SandboxPlayer:
             if answer["fault"] is not None:
                 phase, kind, text, line = answer["fault"]
                 return Outcome(None, Fault(str(phase)[:20], str(kind)[:20], str(text)[:600], line and str(line)[:300]))
-            return Outcome({str(k): v if isinstance(v, str) else _numeric(v) for k, v in answer["data"].items()})
+            most = most_entries(inputs)
+            return Outcome({str(k): v if isinstance(v, str) else _numeric(v, most) for k, v in answer["data"].items()})
         except protocol.Broken as error:
             self.ended = f"Your code was stopped: {error}"
         except RemoteError as error:
+            self.ended = str(error)
+        except TooLarge as error:
             self.ended = str(error)
         except (KeyError, TypeError, ValueError, AttributeError):
             self.ended = "the answer is not what a scene gives"
@@ -221,16 +233,30 @@ def _after(before: Sequence[np.ndarray], said: Any) -> tuple[np.ndarray, ...]:
         return tuple(before)
     if len(said) != len(before):
         raise ValueError
-    return tuple(a if now is None else _numeric(now) for a, now in zip(before, said, strict=True))
+    most = most_entries(before)
+    return tuple(a if now is None else _numeric(now, most) for a, now in zip(before, said, strict=True))
 
 
-def _numeric(value: Any) -> np.ndarray | None:
+class TooLarge(ValueError):
+    """An array came back that is far larger than what was asked about."""
+
+
+def most_entries(sent: Sequence[Any]) -> int:
+    """The entries of an array that are looked at. The judge explains by comparisons that multiply them, and no clock runs there."""
+    return max(LARGEST, TIMES * max((a.size for a in sent if isinstance(a, np.ndarray)), default=0))
+
+
+def _numeric(value: Any, most: int) -> np.ndarray | None:
     if value is None:
         return None
     if type(value) is not np.ndarray or value.dtype.kind not in "fiub":
         raise TypeError("not an array of numbers")
-    if value.size > LARGEST:  # small numbers go in; what is explained is compared in ways that multiply this size
-        raise ValueError("too large")
+    return _looked_at(value, most)
+
+
+def _looked_at(value: np.ndarray, most: int) -> np.ndarray:
+    if value.size > most:
+        raise TooLarge(f"it returned an array of shape {value.shape}, {value.size} entries; an answer here has at most {most}")
     return value
 
 
@@ -238,11 +264,13 @@ def _numbers(value: Any) -> Any:
     return np.array(value.detach().numpy()) if isinstance(value, Tensor) else value
 
 
-def _like_arguments(value: Any, tensors: bool) -> Any:
-    """Arrays as tensors where tensors were given; everything else as it is."""
+def _like_arguments(value: Any, tensors: bool, most: int) -> Any:
+    """Arrays as tensors where tensors were given; everything else as it is. Raises TooLarge."""
     if isinstance(value, tuple):
-        return tuple(_like_arguments(v, tensors) for v in value)
-    return from_numpy(np.array(value)) if tensors and isinstance(value, np.ndarray) else value
+        return tuple(_like_arguments(v, tensors, most) for v in value)
+    if not isinstance(value, np.ndarray):
+        return value
+    return from_numpy(np.array(_looked_at(value, most))) if tensors else _looked_at(value, most)
 
 
 @contextlib.contextmanager

@@ -8,16 +8,18 @@ import functools
 import itertools
 import multiprocessing
 import os
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbgrader import utils
 
 from . import submission
-from .files import FilePolicy, companion_files
+from .files import FilePolicy, companion_files, odd_files
 from .grade import fresh_seed
 from .gradebook import CourseGradebook
 from .sandbox import Limits
@@ -39,6 +41,13 @@ class GradingRun:
     stopped: list[str] = field(default_factory=list)
     lanes: int = 1
     efficiency: float = 0.0
+
+
+class Place(NamedTuple):
+    """A notebook of a student."""
+
+    student: str
+    notebook: str
 
 
 class Course:
@@ -75,20 +84,25 @@ class Course:
 
     def jobs(self, assignment: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Iterator[Job]:
         """One for each student and notebook."""
-        allowed = _file_policy(self)
         for student in self.students(assignment):
-            folder = self.root / "submitted" / student / assignment
-            linked = folder.is_symlink() or folder.parent.is_symlink()
-            files, left = ({}, []) if linked else companion_files(folder, allowed)
-            for notebook, form in forms.items():
-                if linked:
-                    text, notes = None, [f"{assignment} is a link, which is not followed"]
-                else:
-                    text, notes = submission.read_text(folder / f"{notebook}.ipynb")
-                    if text is None and (others := _misnamed_notebooks(folder, forms)):
-                        notes = [*notes, f"instead there is {', '.join(others)}: what is to be graded keeps its name"]
-                several = tuple(files.items())
-                yield Job(student, assignment, notebook, text, (*notes, *left), form, seed, limits, mode, several, allowed)
+            for notebook in forms:
+                yield self.job(student, assignment, notebook, forms, seed, limits, mode)
+
+    def job(self, student: str, assignment: str, notebook: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Job:
+        """What a student handed in for one notebook, as it is now."""
+        allowed, folder = _file_policy(self), self.root / "submitted" / student / assignment
+        form, files, left, odd = forms[notebook], dict[str, bytes](), list[str](), list[str]()
+        if folder.is_symlink() or folder.parent.is_symlink():
+            text, notes = None, [f"{assignment} is a link, which is not followed"]
+        else:
+            files, left = companion_files(folder, allowed)
+            odd = odd_files(folder)
+            text, notes = submission.read_text(folder / f"{notebook}.ipynb")
+            if text is None and (others := _misnamed_notebooks(folder, forms)):
+                notes = [*notes, f"instead there is {', '.join(others)}: what is to be graded keeps its name"]
+        return Job(
+            student, assignment, notebook, text, (*notes, *left), form, seed, limits, mode, tuple(files.items()), allowed, tuple(odd)
+        )
 
 
 def _misnamed_notebooks(folder: Path, forms: dict) -> list[str]:
@@ -122,7 +136,8 @@ def grade_course(
     seed : int, optional
         Draws the inputs of all checks; fresh if not given.
     regrade : bool
-        Also grade what is graded, each with the seed that it was graded with (or with `seed`).
+        Also grade what is graded, each with the seed that it was graded with (or with `seed`). What was changed since is
+        drawn other numbers: a first submission may have shown the old ones.
 
     Returns
     -------
@@ -132,22 +147,28 @@ def grade_course(
     start, limits = time.monotonic(), limits or _limits(course)
     with CourseGradebook(course.database, assignment) as gradebook:
         forms, before = gradebook.forms(), gradebook.digests()
-        run = GradingRun(seed=gradebook.start(fresh_seed() if seed is None else seed) if not regrade else seed or 0)
+        run = GradingRun(seed=fresh_seed() if seed is None else seed)
         todo = []
         for job in course.jobs(assignment, forms, run.seed, limits, mode):
-            digest, old = before.get((job.student, job.notebook), (None, None))
-            if digest == job.digest and not regrade:
+            if before.get((job.student, job.notebook), ("", 0))[0] == job.digest and not regrade:
                 run.skipped += 1
             else:
-                known = regrade and seed is None
-                todo.append(replace(job, seed=(old if old is not None else run.seed or fresh_seed())) if known else job)
+                todo.append(Place(job.student, job.notebook))
+
+        def load(place: Place) -> Job:
+            """What lies there now: a class is not held in memory."""
+            job = course.job(place.student, assignment, place.notebook, forms, run.seed, limits, mode)
+            digest, old = before.get(place, ("", 0))
+            # What is changed draws anew: its author may have seen the old numbers.
+            return replace(job, seed=old) if seed is None and digest == job.digest else job
+
         run.stopped += [
             f"{name} was not graded: a folder of this name cannot be in the gradebook" for name in course.unprintable_folders(assignment)
         ]
-        timestamps = {student: course.timestamp(student, assignment) for student in {j.student for j in todo}}
+        timestamps = {student: course.timestamp(student, assignment) for student in {place.student for place in todo}}
         batch, last, busy = [], time.monotonic(), 0.0
         progress(0, len(todo), None)
-        for done in _map(todo, jobs, scheduler, run):
+        for done in _map(todo, load, jobs, scheduler, run):
             run.graded, run.box, busy = run.graded + 1, done.box, busy + done.occupied
             run.stopped += [f"{done.student}: {note}" for note in done.notes if "was stopped" in note]
             batch.append(done)
@@ -156,8 +177,6 @@ def grade_course(
                 _save(course, gradebook, batch, timestamps)
                 batch, last = [], time.monotonic()
         _save(course, gradebook, batch, timestamps)
-        if not regrade:
-            gradebook.finish()
     run.seconds = time.monotonic() - start
     run.efficiency = busy / run.seconds / run.lanes if run.seconds else 0.0
     return run
@@ -219,7 +238,7 @@ def _penalty(course: Course) -> Any:
 _PENALTIES: dict[Path, Any] = {}
 
 
-def _map(todo: list[Job], jobs: int, scheduler: str | None, run: GradingRun) -> Iterator[JobResult]:
+def _map(todo: list[Place], load: Callable[[Place], Job], jobs: int, scheduler: str | None, run: GradingRun) -> Iterator[JobResult]:
     run.lanes = max(jobs, 1)
     if scheduler:
         try:
@@ -232,31 +251,37 @@ def _map(todo: list[Job], jobs: int, scheduler: str | None, run: GradingRun) -> 
             except TimeoutError:
                 raise RuntimeError(f"the scheduler at {scheduler} has no workers: start some with `dask worker {scheduler}`") from None
             run.lanes = sum(client.nthreads().values())
-            parts = _tasks(todo, run.lanes)
+            parts = ([load(place) for place in part] for part in _tasks(todo, run.lanes))
             for several in _all(client.get_executor(pure=False), parts, 3 * run.lanes, grade_batch):
                 yield from several
     elif jobs == 1:
-        yield from map(grade, todo)
+        yield from map(grade, map(load, todo))
     else:
         left = todo
-        for _ in range(5):  # a worker that was killed from outside takes the pool with it, and no submission
-            pool = concurrent.futures.ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
-            finished: set[tuple[str, str]] = set()
+        for attempt in range(5):  # a worker that was killed from outside takes the pool with it, and no submission
+            pool = concurrent.futures.ProcessPoolExecutor(jobs, mp_context=_context(attempt))
+            finished: set[Place] = set()
             try:
-                for done in _all(pool, left, 3 * jobs, grade):
-                    finished.add((done.student, done.notebook))
+                for done in _all(pool, map(load, left), 3 * jobs, grade):
+                    finished.add(Place(done.student, done.notebook))
                     yield done
                 pool.shutdown()
                 return
             except concurrent.futures.process.BrokenProcessPool:
-                left = [j for j in left if (j.student, j.notebook) not in finished]
+                left = [place for place in left if place not in finished]
             finally:
                 pool.shutdown(wait=False, cancel_futures=True)
         raise RuntimeError(f"the grading processes were killed five times; {len(left)} submissions are left, run the command again")
 
 
-def _tasks(todo: list[Job], lanes: int) -> Iterator[list[Job]]:
-    """The jobs in groups, which become smaller so that all lanes end at about the same time."""
+def _context(attempt: int) -> Any:
+    """How the processes start: forked where that is safe, because to import nbgrader takes each of them three seconds."""
+    forks = sys.platform == "linux" and threading.active_count() == 1 and attempt == 0
+    return multiprocessing.get_context("fork" if forks else "spawn")
+
+
+def _tasks(todo: list[Place], lanes: int) -> Iterator[list[Place]]:
+    """The places in groups, which become smaller so that all lanes end at about the same time."""
     at = 0
     while at < len(todo):
         size = max(1, min(TASK_SIZE, (len(todo) - at) // (4 * lanes)))

@@ -5,12 +5,13 @@ Nothing here runs anything, follows a symbolic link, or raises because of what a
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import stat
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -22,8 +23,11 @@ from nbformat import NotebookNode
 from autolab.course.preprocessors import HIDDEN
 
 LONGEST = 32 << 20  # bytes of a file that is read
+AT_ONCE, MOST = 300_000, 1_000_000  # values of JSON that are read at once; that are read at all, a cell at a time
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-CELLS = 2000
+CELLS, LONGEST_CELL = 2000, 200_000  # cells of a notebook; characters of one that is run
+CHUNK = 1 << 16
+BETWEEN = re.compile(r"[ \t\r\n,]*")
 
 
 @dataclass(frozen=True)
@@ -72,21 +76,24 @@ def read(path: str | Path) -> tuple[NotebookNode, list[str]]:
 
 
 def parse(text: str, name: str) -> tuple[NotebookNode, list[str]]:
-    """A notebook from its text; from broken JSON the cells that are whole."""
-    notes = []
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
-        cells = list(_whole_cells(text))
+    """A notebook from its text; from broken JSON, and from very much of it, the cells that are whole."""
+    notes, data = [], None
+    text, values = _readable_part(text)
+    if values <= AT_ONCE:
+        with contextlib.suppress(ValueError, RecursionError):
+            data = json.loads(text)
+    if data is None:
+        cells, ended = _whole_cells(text)
         data = {"cells": cells, "nbformat": 4, "nbformat_minor": 5, "metadata": {}}
-        problem = "is empty" if not text.strip() else "is no valid JSON"
-        notes.append(f"{name} {problem}; {len(cells)} cells could be read")
+        problem = f"holds more than {MOST} values" if values > MOST else "is no valid JSON" if text.strip() else "is empty"
+        if not ended:
+            notes.append(f"{name} {problem}; {len(cells)} cells could be read")
     if isinstance(data, dict) and "worksheets" in data:
         notes.append(f"{name} is in an old format, and was converted")
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                data = nbformat.convert(nbformat.from_dict(data), 4)
+                data = nbformat.convert(nbformat.from_dict(_old_cells(data)), 4)
         except Exception as error:
             notes.append(f"{name} could not be converted: {type(error).__name__}")
             data = {}
@@ -95,21 +102,45 @@ def parse(text: str, name: str) -> tuple[NotebookNode, list[str]]:
         cells = []
         notes.append(f"{name} has no cells")
     if len(cells) > CELLS:
-        notes.append(f"{name} has {len(cells)} cells; the first {CELLS} are read")
+        notes.append(f"{name} has more than {CELLS} cells; the first {CELLS} are read")
     clean = [c for c in (_cell(raw, i) for i, raw in enumerate(cells[:CELLS])) if c is not None]
     return _notebook(clean), notes
 
 
-def _whole_cells(text: str) -> Iterable[dict]:
-    start = re.search(r'"cells"\s*:\s*\[', text)
-    at, decoder = start.end() if start else len(text), json.JSONDecoder()
-    while at < len(text):
-        at += len(text[at : at + 1000]) - len(text[at : at + 1000].lstrip(" \t\r\n,"))
+def _old_cells(data: dict) -> dict:
+    """A notebook in an old format with at most CELLS cells, each without its outputs: converting takes longer than reading."""
+    cells = [c for sheet in data["worksheets"] for c in sheet["cells"]][: CELLS + 1]
+    kept = [{**c, **({"outputs": []} if "outputs" in c else {})} for c in cells]
+    return {**data, "worksheets": [{"cells": kept, "metadata": {}}]}
+
+
+def _readable_part(text: str) -> tuple[str, int]:
+    """As much of a text as has at most MOST values of JSON, and how many there are, or MOST + 1.
+
+    `{},` takes three bytes of a file and seventy of memory: thirty megabytes of it would take ten seconds and a gigabyte.
+    """
+    values = 0
+    for start in range(0, len(text), CHUNK):
+        values += sum(text.count(mark, start, start + CHUNK) for mark in "[{,")
+        if values > MOST:
+            return text[:start], MOST + 1
+    return text, values
+
+
+def _whole_cells(text: str) -> tuple[list[dict], bool]:
+    """The cells at the beginning of a notebook that are whole, without their outputs, and whether these are all."""
+    start, cells, decoder = re.search(r'"cells"\s*:\s*\[', text), [], json.JSONDecoder()
+    at = start.end() if start else len(text)
+    while len(cells) <= CELLS and (at := BETWEEN.match(text, at).end()) < len(text):  # type: ignore[union-attr]  # it matches nothing as well
+        if text[at] == "]":
+            return cells, True
         try:
             cell, at = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
-            return
-        yield cell
+            break
+        kept = ("cell_type", "id", "metadata", "source")
+        cells.append({k: cell[k] for k in kept if k in cell} if isinstance(cell, dict) else {})
+    return cells, len(cells) > CELLS
 
 
 def _cell(raw: Any, number: int) -> NotebookNode | None:
@@ -140,6 +171,20 @@ def _notebook(cells: list[NotebookNode]) -> NotebookNode:
     return NotebookNode(cells=cells, metadata=metadata, nbformat=4, nbformat_minor=5)
 
 
+def raised_points(notebook: NotebookNode, form: Form) -> list[str]:
+    """The cells that claim to be worth something else than when they were released. (`repair` puts that back.)"""
+    known, claims = {c.name: c for c in form}, []
+    for cell in notebook.cells:
+        facts, released = cell.metadata.get("nbgrader", {}), known.get(_name(cell) or "")
+        claimed = facts.get("points")
+        if not isinstance(claimed, (int, float)) or (released is None and not facts.get("grade")):
+            continue
+        worth = released.points if released else 0.0
+        if claimed != worth:
+            claims.append(f"cell {_name(cell)[:100]!a} claims {claimed!r:.20} points where {worth:g} were released")
+    return claims[:10]
+
+
 def repair(notebook: NotebookNode, form: Form) -> list[str]:
     """Put back what was released, in place, and say what was wrong."""
     known, notes = {c.name: c for c in form}, []
@@ -163,23 +208,22 @@ def _name(cell: NotebookNode) -> str | None:
 def _recognise(notebook: NotebookNode, form: Form, notes: list[str]) -> None:
     """Cells whose metadata was lost: by their id, by their text, or by what they define."""
     here = {_name(c) for c in notebook.cells}
+    lost = [(c, c.source.strip(), _definitions(c.source)) for c in notebook.cells if _name(c) is None]
     for wanted in form:
         if wanted.name in here:
             continue
-        loose = [c for c in notebook.cells if _name(c) is None and c.cell_type == wanted.cell_type]
-        tests = (
-            lambda c, w=wanted: c.metadata.get("was") == w.name,
-            lambda c, w=wanted: c.source.strip() == w.source.strip() != "",
-            lambda c, w=wanted: w.solution and bool(_definitions(w.source)) and _definitions(w.source) <= _definitions(c.source),
-        )
-        found = next((c for test in tests for c in loose if test(c)), None)
-        if found is not None:
-            found.metadata["nbgrader"] = NotebookNode(grade_id=wanted.name)
+        released, defined = wanted.source.strip(), _definitions(wanted.source) if wanted.solution else set()
+        loose = [(c, text, names) for c, text, names in lost if _name(c) is None and c.cell_type == wanted.cell_type]
+        same_id = [c for c, *_ in loose if c.metadata.get("was") == wanted.name]
+        same_text = [c for c, text, _ in loose if text == released != ""]
+        same_definitions = [c for c, _, names in loose if defined and defined <= names]
+        for cell in [*same_id, *same_text, *same_definitions][:1]:
+            cell.metadata["nbgrader"] = NotebookNode(grade_id=wanted.name)
             notes.append(f"cell {wanted.name!r} had lost its metadata, and was recognised")
 
 
 def _definitions(source: str) -> set[str]:
-    return set(re.findall(r"^(?:class|def)\s+(\w+)", source, re.MULTILINE))
+    return set(re.findall(r"^(?:class|def)[ \t]+(\w+)", source[:LONGEST_CELL], re.MULTILINE))
 
 
 def _one_of_each(notebook: NotebookNode, known: dict[str, FormCell], notes: list[str]) -> None:

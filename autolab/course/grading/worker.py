@@ -38,6 +38,7 @@ class Job:
     mode: str | None = None
     files: tuple[tuple[str, bytes], ...] = ()  # what lay beside it
     allowed: FilePolicy = field(default_factory=FilePolicy)
+    odd: tuple[str, ...] = ()  # what is told to who grades
 
     @property
     def digest(self) -> str:
@@ -92,11 +93,12 @@ def grade_batch(jobs: list[Job]) -> list[JobResult]:
 
 def _grade(job: Job, sandbox: Sandbox) -> JobResult:
     notebook, notes = submission.parse(job.text, f"{job.notebook}.ipynb") if job.text is not None else submission.empty()
+    raised = submission.raised_points(notebook, job.form)
     notes = [*job.notes, *notes, *submission.repair(notebook, job.form)]
     graded = NotebookGrader(sandbox, job.seed, dict(job.files), job.allowed).grade(notebook)
     notes += graded.notes
     done = JobResult(job.student, job.assignment, job.notebook, job.digest, job.seed, seconds=graded.seconds, box=sandbox.mode)
-    done.notes, done.suspicious, done.diagnoses = notes, graded.suspicious, graded.diagnoses
+    done.notes, done.suspicious, done.diagnoses = notes, [*job.odd, *raised, *graded.suspicious], graded.diagnoses
     points = {}
     for cell in notebook.cells:
         facts = cell.metadata.get("nbgrader")

@@ -61,7 +61,7 @@ function asNumber(text) {
 }
 
 function asShape(text) {
-  const inside = text.trim().replace(/^torch\.Size\(/, "").match(/^[([]?\s*((?:\d+\s*[,x× ]?\s*)*)[)\]]*$/);
+  const inside = text.trim().replace(/^torch\.Size\(/, "").match(/^[([]?\s*((?:\d+(?:\s*[,x×]\s*|\s+|(?![\d\s,x×])))*)[)\]]*$/);
   return inside && text.trim() ? (inside[1].match(/\d+/g) || []).map(Number) : null;
 }
 

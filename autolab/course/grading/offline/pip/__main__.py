@@ -1,0 +1,5 @@
+"""python -m pip"""
+
+from pip import main
+
+main()

@@ -1,0 +1,1 @@
+"""Where a newer `pip` command looks."""

@@ -1,0 +1,5 @@
+"""pip._internal.cli.main"""
+
+from pip import main
+
+__all__ = ["main"]
