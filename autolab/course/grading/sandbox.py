@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
+import itertools
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -82,7 +84,9 @@ class Sandbox:
         self.process: subprocess.Popen | None = None
         self.control: socket.socket | None = None
         self.folder: str | None = None
-        self.count, self.separate = 0, self.mode == "bubblewrap"
+        # in no order: a session is not to learn from its number how many came before
+        self.numbers, self.number = itertools.cycle(secrets.SystemRandom().sample(range(USERS), USERS)), 0
+        self.separate = self.mode == "bubblewrap"
         self.containers: dict[int, subprocess.Popen] = {}
         # root stays root in the sandbox's server, so that each session can become a user whom nobody knows
         self.privileged = self.mode == "bubblewrap" and os.getuid() == 0
@@ -141,10 +145,10 @@ class Sandbox:
 
     def _order(self, files: Mapping[str, bytes]) -> dict[str, Any]:
         """What the next session is told."""
-        self.count += 1
+        self.number = next(self.numbers)
         # limits and keys count by user: no two sessions at a time have the same
-        user = FIRST_USER + os.getpid() % 100_000 * USERS + self.count % USERS
-        return {"start": self.count, "separate": self.separate, "privileged": self.privileged, "user": user, "files": bool(files),
+        user = FIRST_USER + os.getpid() % 100_000 * USERS + self.number
+        return {"start": self.number, "separate": self.separate, "privileged": self.privileged, "user": user, "files": bool(files),
                 **asdict(self.limits)}  # fmt: skip
 
     def _open(self, files: Mapping[str, bytes]) -> Session:
@@ -162,22 +166,22 @@ class Sandbox:
         if said != b"Y":
             near.close()
             raise OSError("it cannot take namespaces of its own")
-        return Session(self, self.count, near)
+        return Session(self, self.number, near)
 
     def _contain(self, files: Mapping[str, bytes]) -> Session:
         order, (near, far) = self._order(files), socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        command = container(self.mode, self._container_name(self.count), order)
+        command = container(self.mode, self._container_name(self.number), order)
         with tempfile.TemporaryFile() as errors:
-            self.containers[self.count] = subprocess.Popen(command, stdin=far, stdout=far, stderr=errors, start_new_session=True)
+            self.containers[self.number] = subprocess.Popen(command, stdin=far, stdout=far, stderr=errors, start_new_session=True)
             far.close()
             _send_files(near, files, START)
             near.settimeout(START)
             if near.recv(1) != b"Y":
                 near.close()
-                self.end(self.count)
+                self.end(self.number)
                 errors.seek(0)
                 raise OSError(errors.read(2000).decode(errors="replace").strip() or "the container ended")
-        return Session(self, self.count, near)
+        return Session(self, self.number, near)
 
     def _container_name(self, number: int) -> str:
         return f"autolab-box-{os.getpid()}-{number}"

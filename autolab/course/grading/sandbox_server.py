@@ -33,9 +33,10 @@ import autolab.nn
 import autolab.optim  # noqa: F401
 from autolab.course.grading import handlers, privileges, protocol
 
-NEWNS, NEWIPC, NEWUSER, NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
+NEWNS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 CLONE = {"x86_64": 56}.get(platform.machine(), 220)
-PRIVATE, RECURSIVE, BIND, REMOUNT, READ_ONLY, NOSUID, NODEV = 1 << 18, 1 << 14, 1 << 12, 32, 1, 2, 4
+PRIVATE, RECURSIVE, BIND, REMOUNT, READ_ONLY, NOSUID, NODEV, NOEXEC = 1 << 18, 1 << 14, 1 << 12, 32, 1, 2, 4, 8
+DEVICES = (b"/dev/null", b"/dev/zero", b"/dev/full", b"/dev/random", b"/dev/urandom", b"/dev/tty")  # those of bubblewrap
 DIE_WITH_PARENT = 1
 
 
@@ -89,7 +90,7 @@ def _fork(libc: Any, order: dict) -> int:
     """
     if not order["separate"]:
         return os.fork()
-    flags = NEWPID | NEWNS | NEWIPC | (0 if os.getuid() == 0 and order["privileged"] else NEWUSER) | signal.SIGCHLD
+    flags = NEWPID | NEWNS | NEWIPC | NEWNET | (0 if os.getuid() == 0 and order["privileged"] else NEWUSER) | signal.SIGCHLD
     python = ctypes.pythonapi
     python.PyOS_BeforeFork()
     pid = ctypes.PyDLL(None).syscall(CLONE, flags, 0, 0, 0, 0)
@@ -133,11 +134,12 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
         size = b"mode=1777,size=%d,nr_inodes=4096" % order["disk"]  # an empty file takes the kernel's memory, too
         libc.mount(b"none", b"/", None, PRIVATE | RECURSIVE, None)
         libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", NOSUID | NODEV, size)
+        fits = _own_devices(libc)
         if files and not (order["privileged"] and os.getuid() == 0):
-            fits = _mount_files(libc, files, order["start"])
+            fits &= _mount_files(libc, files, order["start"])
             files = {}
         else:
-            fits = libc.mount(b"tmpfs", b"/scratch", b"tmpfs", NOSUID | NODEV, size) == 0
+            fits &= libc.mount(b"tmpfs", b"/scratch", b"tmpfs", NOSUID | NODEV, size) == 0
         if not fits:
             connection.sendall(b"N")
             return
@@ -162,6 +164,12 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
     privileges.filter_calls(libc)
     connection.sendall(b"Y")
     _answer(shell, connection, order)
+
+
+def _own_devices(libc: Any) -> bool:
+    """Terminals of its own, and devices whose times and rights cannot be set: they are the machine's, and all sessions see them."""
+    done = libc.mount(b"devpts", b"/dev/pts", b"devpts", NOSUID | NOEXEC, b"ptmxmode=0666,mode=620")
+    return not done and not any(libc.mount(None, name, None, REMOUNT | BIND | READ_ONLY | NOSUID, None) for name in DEVICES)
 
 
 def _confine(libc: Any) -> None:
