@@ -169,7 +169,7 @@ class Handlers:
         self.shell, self.connection, self.busy = shell, connection, busy
         self.contexts: dict[int, Any] = {}
         self.handlers = {
-            "run": self.run, "kinds": self.kinds, "rules": self.rules, "second": self.second, "forward": self.forward,
+            "run": self.run, "run_through": self.run_through, "kinds": self.kinds, "rules": self.rules, "second": self.second, "forward": self.forward,
             "backward": self.backward, "call": self.call, "play": self.play,
         }  # fmt: skip
         # kept here: a student may replace the module's own names, and only break what is theirs
@@ -206,6 +206,14 @@ class Handlers:
         if error is not None:
             outcome["error"] = {"name": type(error).__name__[:200], "value": _error_text(error), "traceback": _traceback(error)}
         return outcome
+
+    def run_through(self, source: str, name: str) -> None:
+        """A cell, and if it ends in an error its statements one by one: where no derivatives are taken, one must not cost the next."""
+        if self.run(source, name)["error"] is None:
+            return
+        for statement in ast.parse(self.shell.transform_cell(source)).body:
+            with contextlib.suppress(Exception, SystemExit), contextlib.redirect_stdout(CappedOutput(0)):
+                exec(compile(ast.Module([statement], []), name, "exec"), self.shell.user_ns)
 
     def kinds(self, names: list[str]) -> dict[str, str]:
         """For each name: "function class", "callable", "value", or "missing"."""

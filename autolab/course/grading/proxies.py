@@ -71,9 +71,12 @@ def name_of(candidate: Any) -> Any:
 
 
 class SandboxCandidate:
-    """A rule that is called in the sandbox. The verdict is made here, from the arrays."""
+    """A rule that is called in the sandbox. The verdict is made here, from the arrays.
 
-    def __init__(self, name: Any, reference: Reference, ask: Ask):
+    `reply` is what came back before, if it did; `by_engine` says that the judge has seen that the rule needs the engine's derivatives.
+    """
+
+    def __init__(self, name: Any, reference: Reference, ask: Ask, reply: Any = None, by_engine: bool = False):
         self.name, self.inputs, self.result, self.ask = name, reference.inputs, reference.result, ask
         self.differentiable = tuple(reference.differentiable())
         self.count = 0
@@ -82,7 +85,7 @@ class SandboxCandidate:
             self.judges_forward = ask("kinds", [name]).get(name) == "function class"
         self.ended: str | None = None
         self.ready: dict[int, Any] = {}
-        self.reply: Any = None
+        self.reply, self.by_engine = reply, by_engine
         self.more = False  # something was asked beside what was prepared
 
     def question(self, cases: Sequence[Any]) -> bytes:
@@ -101,6 +104,10 @@ class SandboxCandidate:
             if error.late:  # once is enough
                 self.ended = f"Your code was stopped: {error}"
             return None
+        return self.digest()
+
+    def digest(self) -> str:
+        """The same for the same answers."""
         return hashlib.sha256(b"%d:%b%b" % (len(self.reply.head), self.reply.head, self.reply.body)).hexdigest()
 
     def read(self) -> None:
@@ -175,7 +182,7 @@ class SandboxCandidate:
             fault = _rule_fault(said)
         elif len(gradients) < len(upstream) or _numeric(out) is None:
             raise ValueError  # fewer answers than questions, and no reason
-        return Answer(_numeric(out), gradients, after, gs, fault, recorded is not False)
+        return Answer(_numeric(out), gradients, after, gs, fault, self.by_engine or recorded is not False)
 
     def _nothing(self, inputs: Sequence[np.ndarray], upstream: Sequence[np.ndarray], fault: Fault) -> Answer:
         return Answer(None, (), tuple(inputs), tuple(upstream), fault)

@@ -32,6 +32,7 @@ import numpy as np
 import autolab
 
 from . import protocol
+from .derivatives import hidden_folders
 
 NOT_ISOLATED = (
     "NOT ISOLATED: neither bubblewrap works here, nor docker or podman with an image autolab-box, so student code runs "
@@ -47,6 +48,7 @@ PACKAGES = ("numpy", "ml_dtypes", "IPython")  # they need not lie beside Python:
 ENGINES = ("docker", "podman")
 IMAGE = os.environ.get("AUTOLAB_IMAGE", "autolab-box")  # built as docs/instructors.md says: Python and autolab
 START = 60.0  # seconds for the imports
+NO_DERIVATIVES = "--no-derivatives"  # for the server
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "HOME": "/scratch", "LANG": "C.UTF-8",
     "IPYTHONDIR": "/scratch/.ipython", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "MPLBACKEND": "agg",
@@ -77,10 +79,12 @@ class Sandbox:
         How to isolate; the best that works here if not given.
     limits : Limits
         What one session may use.
+    derivatives : bool
+        Whether the engine takes derivatives in it; `without_derivatives` is another sandbox in which it does not.
     """
 
-    def __init__(self, mode: str | None = None, limits: Limits | None = None):
-        self.mode, self.limits = mode or best_mode(), limits or Limits()
+    def __init__(self, mode: str | None = None, limits: Limits | None = None, derivatives: bool = True):
+        self.mode, self.limits, self.derivatives = mode or best_mode(), limits or Limits(), derivatives
         self.process: subprocess.Popen | None = None
         self.control: socket.socket | None = None
         self.folder: str | None = None
@@ -97,6 +101,13 @@ class Sandbox:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
+    @functools.cached_property
+    def without_derivatives(self) -> Sandbox:
+        """A sandbox with the same limits; it starts when its first session is opened."""
+        other = Sandbox(self.mode, self.limits, derivatives=False)
+        other.privileged = self.privileged
+        return other
+
     def start(self) -> None:
         """Start the process, unless it runs. Raises RuntimeError with what it printed if it does not."""
         if self.mode in ENGINES:  # a container for each session
@@ -105,7 +116,7 @@ class Sandbox:
             return
         self.close()
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        command = [*FIRST_TO_END, *COMMANDS[self.mode](far.fileno(), self.privileged)]
+        command = [*FIRST_TO_END, *COMMANDS[self.mode](far.fileno(), self.privileged), *([] if self.derivatives else [NO_DERIVATIVES])]
         environment = None
         if self.mode == "limits":
             self.folder = tempfile.mkdtemp(prefix="autolab-box-")
@@ -156,6 +167,7 @@ class Sandbox:
         order, (near, far) = self._order(files), socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         hidden = [*CHECK.glob("behaviour/**/ps*.py*"), *([PROBLEM_SETS] if PROBLEM_SETS.is_file() else [])]
         order["hidden"] = sorted(map(str, hidden)) if self.separate else []
+        order["folders"] = hidden_folders() if self.separate and not self.derivatives else []
         if self.mode == "limits":
             order["processes"] = 0  # it would count every process of this user
         socket.send_fds(self.control, [json.dumps(order).encode()], [far.fileno()])
@@ -204,6 +216,8 @@ class Sandbox:
 
     def close(self) -> None:
         """End the sandbox and everything in it."""
+        if "without_derivatives" in vars(self):
+            self.without_derivatives.close()
         for number in list(self.containers):
             self.end(number)
         if self.control is not None:

@@ -1,6 +1,6 @@
 """The process in the sandbox: imports everything once, then forks one child a submission.
 
-    python -m autolab.course.grading.sandbox_server CONTROL_FD
+    python -m autolab.course.grading.sandbox_server CONTROL_FD [--no-derivatives]
 
 The control socket is an inherited descriptor and no path; each message on it brings the connection of a new session.
 A child gives up what the server may do, takes namespaces of its own, and answers calls until it is killed.
@@ -31,7 +31,7 @@ import autolab.autograd.functional
 import autolab.func
 import autolab.nn
 import autolab.optim  # noqa: F401
-from autolab.course.grading import handlers, privileges, protocol
+from autolab.course.grading import derivatives, handlers, privileges, protocol
 
 NEWNS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 CLONE = {"x86_64": 56}.get(platform.machine(), 220)
@@ -40,10 +40,12 @@ DEVICES = (b"/dev/null", b"/dev/zero", b"/dev/full", b"/dev/random", b"/dev/uran
 DIE_WITH_PARENT = 1
 
 
-def serve(control: socket.socket) -> None:
+def serve(control: socket.socket, take_derivatives: bool = True) -> None:
     """Fork a session for every connection that comes through the control socket; end when it closes."""
     libc = ctypes.CDLL(None, use_errno=True)
     shell = _warm_shell()
+    if not take_derivatives:
+        derivatives.forget()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
@@ -140,11 +142,13 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
             files = {}
         else:
             fits &= libc.mount(b"tmpfs", b"/scratch", b"tmpfs", NOSUID | NODEV, size) == 0
+        for file in order["hidden"]:
+            libc.mount(b"/dev/null", file.encode(), None, BIND, None)
+        for folder in order["folders"]:
+            fits &= libc.mount(b"tmpfs", folder.encode(), b"tmpfs", READ_ONLY | NOSUID | NODEV, b"size=4k") == 0
         if not fits:
             connection.sendall(b"N")
             return
-        for file in order["hidden"]:
-            libc.mount(b"/dev/null", file.encode(), None, BIND, None)
         os.chdir("/scratch")
         if order["privileged"] and os.getuid() == 0:
             _become(order["user"])
@@ -272,4 +276,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--stdio":
         serve_container(json.loads(sys.argv[2]))
     else:
-        serve(socket.socket(fileno=int(sys.argv[1])))
+        serve(socket.socket(fileno=int(sys.argv[1])), "--no-derivatives" not in sys.argv)
