@@ -47,7 +47,9 @@ handlers.Handlers.rule = lambda self, *a: [*old(self, *a)[:5], False]
         "from autolab.check import Reference\nr = Reference.of('square')\nv = x.numpy()\n"
         "return r.gradient('x', g.numpy(), r.environment([v], {}))"
     ),
-    "a demonstration that keeps a function": backward("return d(x, g)", "d = lambda x, g: torch.func.vjp(lambda t: t * t, x.detach())[1](g)[0]"),
+    "a demonstration that keeps a function": backward(
+        "return d(x, g)", "d = lambda x, g: torch.func.vjp(lambda t: t * t, x.detach())[1](g)[0]"
+    ),
     **{name: source for name, source in EVASION.items() if name.startswith("the engine")},
 }
 
@@ -61,4 +63,16 @@ HONEST = {
     "a getter": backward("return getattr(np, 'multiply')((2 * x).numpy(), g.numpy())"),
     "noise that does not matter": backward("import random\nreturn 2 * x * g * (1 + 1e-16 * random.random())"),
     "a softmax to look at": "import sys\nprint(torch.nn.functional.softmax(torch.ones(3), 0))\n" + RIGHT,
+}
+
+# Right to all digits, so nothing tells them from a formula but their source.
+NUMERIC = {
+    "a complex step": backward("z = x.numpy() + 1e-20j\nreturn g * torch.from_numpy((z * z).imag / 1e-20)"),
+    "a complex step by another name": backward(
+        "z = x.numpy() + complex(0, 2.0**-60)\nreturn g * torch.from_numpy(np.imag(z * z) * 2.0**60)"
+    ),
+    "differences in long doubles": backward(
+        "v, h = x.numpy().astype(np.longdouble), np.longdouble(2) ** -20\n"
+        "return g * torch.from_numpy(np.float64(((v + h) ** 2 - (v - h) ** 2) / (2 * h)))"
+    ),
 }

@@ -1,18 +1,21 @@
 """Whose derivative it is, judged outside: by what a rule answers where the engine takes none."""
 
 import os
+import re
+import time
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from autolab.course.grading.derivatives import is_plain
+from autolab.course.grading.grade import SUSPICIOUS
 from autolab.course.grading.sandbox import Limits, best_mode
 from autolab.course.grading.selftest import form_of_source
 from autolab.course.grading.worker import Job, _sandbox, grade
 from autolab.course.notebook import from_markdown
 
-from .engine_users import HONEST, RIGHT, USERS
+from .engine_users import HONEST, NUMERIC, RIGHT, USERS
 from .hostile import TEXT
 from .test_hostile import FULL, submitted
 
@@ -63,3 +66,22 @@ def test_solutions_get_all_points_where_the_engine_takes_no_derivatives(path, mo
     done = grade(Job("eve", "ps", "n", nbformat.writes(source), (), form, 11, LIMITS))
     assert {k: v for k, v in done.scores.items() if v is not None} == {c.name: c.points for c in form if c.grade and not c.solution}
     assert (done.diagnoses, done.suspicious) == ([], [])
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+def test_numerical_differentiation_to_all_digits_is_listed_by_its_source(name):
+    done = graded(NUMERIC[name])
+    assert done.scores == FULL
+    assert any("numerical differentiation" in said for said in done.suspicious)
+
+
+def test_time_to_read_a_cell_grows_with_its_length():
+    def seconds(source):
+        start = time.process_time()
+        is_plain.__wrapped__(source)
+        [re.search(words, source) for words in SUSPICIOUS.values()]
+        return time.process_time() - start
+
+    for piece in ("y.backward()\n", "1.", "a.", "(", "-", "x[0]\n", "1j", "np.a = ", "1_", "lambda: "):
+        short, long = (min(seconds(piece * (n // len(piece))) for _ in range(3)) for n in (20_000, 160_000))
+        assert long < 24 * short + 0.05, piece

@@ -13,6 +13,7 @@ import pkgutil
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -92,9 +93,10 @@ DYNAMIC = {
     "__import__", "attrgetter", "builtins", "compile", "delattr", "eval", "exec", "getattr", "getattribute", "globals", "importlib",
     "input", "inspect", "load", "loads", "locals", "memmap", "methodcaller", "open", "operator", "os", "setattr", "sys", "vars",
 }  # fmt: skip
-AT_ONCE = {"apply", "backward", "grad"}  # in a statement that runs once, before the judge asks: `y.backward()`, `x.grad`
+AT_ONCE = {"apply", "backward"}  # calls in a statement that runs once, before the judge asks: `y.backward()`
 
 
+@lru_cache(512)  # most cells are as they were released
 def is_plain(source: str) -> bool:
     """Does a cell hold nothing that could reach a derivative of the engine when its functions are called later?"""
     try:
@@ -114,10 +116,10 @@ def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
         node, later = waiting.pop()
         yield node, later
         later = later or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp))
-        waiting += [(child, later) for child in ast.iter_child_nodes(node)]
-        if not later and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in AT_ONCE - {"grad"}:
-            waiting.remove((node.func, later))
-            waiting.append((node.func.value, later))
+        children = ast.iter_child_nodes(node)
+        if not later and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in AT_ONCE:
+            children = iter([node.func.value, *node.args, *node.keywords])
+        waiting += [(child, later) for child in children]
 
 
 def _reaches(node: ast.AST, later: bool) -> bool:

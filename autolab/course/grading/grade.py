@@ -31,6 +31,10 @@ SUSPICIOUS = {
     "the table of rules": r"autolab\.rules|\bTABLE\b|(autolab\.check\.|from autolab\.check import )(?!check\b)\w+",
     "the engine's derivatives": r"autolab\.func|\bforward_ad\b|(?<!def )\bjvp\(|\bjac(fwd|rev)\(",
     "the system": r"\b(os\.(_exit|kill|fork|system)|subprocess|socket|ctypes|gc\.get_\w+|_getframe|inspect\.stack)\b",
+    "complex numbers, or more digits than a float has, as numerical differentiation does": (
+        r"\b(complex\d*|csingle|cdouble|cmath|imag|emath|c?longdouble|(float|complex)(96|128|160|192|256)|mpmath)\b"
+        r"|\b(import|from) (decimal|fractions)\b|\b\d[\d_.]{0,30}(e[-+]?\d{1,4})?[jJ]\b"
+    ),
     "the checker": r"autolab\.course|\b(BEHAVIOURS|SPECS|LocalCandidate|LocalPlayer)\b",
     "what others rely on": r"\bnp\.\w+ = |\b(builtins|sys\.modules|user_ns|get_ipython|sitecustomize|meta_path)\b",
 }

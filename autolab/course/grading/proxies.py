@@ -176,7 +176,11 @@ class SandboxCandidate:
         gradients = tuple(tuple(_numeric(g) for g in one) for one in gradients)
         if len(gradients) > len(upstream) or any(len(one) != len(inputs) for one in gradients):
             raise ValueError
-        after, gs = _after(inputs, now), _after(upstream, gs)
+        if len(now) != len(inputs) or len(gs) != len(upstream):
+            raise ValueError
+        after, gs = tuple(map(_numeric, now)), tuple(map(_numeric, gs))
+        if any(a is None for a in (*after, *gs)):
+            raise ValueError
         fault = None
         if said is not None:
             fault = _rule_fault(said)
@@ -220,15 +224,6 @@ def _rule_fault(said: Any) -> Fault:
     phase, kind, text, line = said
     kind = kind if kind in KINDS else "exception"
     return Fault("backward" if phase == "backward" else "forward", kind, str(text)[:600], line and str(line)[:300])
-
-
-def _after(before: Sequence[np.ndarray], said: Any) -> tuple[np.ndarray, ...]:
-    """The arrays as they are after a call; None stands for one that was not written into, and for all of them."""
-    if said is None:
-        return tuple(before)
-    if len(said) != len(before):
-        raise ValueError
-    return tuple(a if now is None else _numeric(now) for a, now in zip(before, said, strict=True))
 
 
 def _numeric(value: Any) -> np.ndarray | None:

@@ -20,7 +20,6 @@ class SecondOpinion:
         self.sandbox, self.files = sandbox, files
         self.session: Session | None = None
         self.ran: list[Any] = []
-        self.plain: dict[str, bool] = {}
         self.until = 0.0
         self.suspicious: list[str] = []
 
@@ -28,10 +27,7 @@ class SecondOpinion:
         """Do these cells, or a module beside the notebook, hold anything by which a rule could reach a derivative?"""
         if self.sandbox.mode in ENGINES:  # a container for each would take seconds
             return False
-        for cell in cells:
-            if cell.source not in self.plain:
-                self.plain[cell.source] = is_plain(cell.source)
-        return bool(self.files) or not all(self.plain[cell.source] for cell in cells)
+        return bool(self.files) or not all(is_plain(cell.source) for cell in cells)
 
     def put(self, question: bytes, cells: list[Any]) -> Reply | None:
         """What comes back where these cells ran; None if nothing does in time."""
