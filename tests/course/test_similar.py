@@ -121,7 +121,7 @@ def test_time_grows_with_the_length(piece):
         fingerprint(one, set())
         return time.process_time() - start
 
-    assert min(seconds(160_000) for _ in range(2)) < 24 * min(seconds(20_000) for _ in range(3)) + 0.05
+    assert min(seconds(40_000) for _ in range(2)) < 24 * min(seconds(5_000) for _ in range(3)) + 0.05
 
 
 @pytest.fixture
