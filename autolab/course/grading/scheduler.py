@@ -16,6 +16,8 @@ from typing import Any
 
 from nbgrader import utils
 
+from autolab.course.rubric import rubrics
+
 from . import submission
 from .files import FilePolicy, companion_files
 from .grade import fresh_seed
@@ -75,7 +77,7 @@ class Course:
 
     def jobs(self, assignment: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Iterator[Job]:
         """One for each student and notebook."""
-        allowed = _file_policy(self)
+        allowed, rubric = _file_policy(self), tuple(rubrics(self.root, assignment).items())
         for student in self.students(assignment):
             folder = self.root / "submitted" / student / assignment
             linked = folder.is_symlink() or folder.parent.is_symlink()
@@ -88,7 +90,7 @@ class Course:
                     if text is None and (others := _misnamed_notebooks(folder, forms)):
                         notes = [*notes, f"instead there is {', '.join(others)}: what is to be graded keeps its name"]
                 several = tuple(files.items())
-                yield Job(student, assignment, notebook, text, (*notes, *left), form, seed, limits, mode, several, allowed)
+                yield Job(student, assignment, notebook, text, (*notes, *left), form, seed, limits, mode, several, allowed, rubric)
 
 
 def _misnamed_notebooks(folder: Path, forms: dict) -> list[str]:
