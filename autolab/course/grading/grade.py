@@ -36,7 +36,12 @@ SUSPICIOUS = {
         r"|\b(import|from) (decimal|fractions)\b|\b\d[\d_.]{0,30}(e[-+]?\d{1,4})?[jJ]\b"
     ),
     "the checker": r"autolab\.course|\b(BEHAVIOURS|SPECS|LocalCandidate|LocalPlayer)\b",
-    "what others rely on": r"\bnp\.\w+ = |\b(builtins|sys\.modules|user_ns|get_ipython|sitecustomize|meta_path)\b",
+    "what others rely on": (
+        r"(?m)\bnp\.\w+ = |\b(builtins|sys\.modules|user_ns|get_ipython|sitecustomize|meta_path)\b|\b(globals|locals|vars)\(\)"
+        r"|^[ \t]*%(reset|xdel|reset_selective)\b|\bdel[ \t]+(np|torch|autolab|Function|check)\b"
+        r"|^[ \t]*(np|torch|autolab|Function|check)[ \t]*=[^=]|\bas (np|torch)\b(?<!numpy as np)(?<!autolab as torch)"
+        r"|\bdef check\(|\bclass Function\b"
+    ),
 }
 
 
