@@ -71,3 +71,10 @@ def test_selftest_names_an_answer_without_one(tmp_path):
     source.cells = [c for c in source.cells if c.cell_type == "markdown"]
     nbformat.write(source, tmp_path / "source" / "ps1" / "n.ipynb")
     assert any("rubric/ps1.md has no section for it" in said for said in selftest(tmp_path / "source" / "ps1" / "n.ipynb").problems)
+
+
+def test_nbgraders_own_commands_show_it_to_whoever_marks_and_to_the_student(course):
+    shown = [c.source for c in course.read("autograded/right/ps2").cells if c.id == "rubric-why-sum"]
+    assert len(shown) == 1 and "the average" in shown[0]
+    assert "How this answer is marked" in course.feedback_text("right")
+    assert "How this answer is marked" not in str(course.read("release/ps2"))
