@@ -65,6 +65,16 @@ HONEST = {
     "a softmax to look at": "import sys\nprint(torch.nn.functional.softmax(torch.ones(3), 0))\n" + RIGHT,
 }
 
+# What finds no end where the engine takes no derivatives: nothing is known, and that is said.
+LATE = {
+    "a loop instead": backward(
+        ASKED.replace("    (y * y).backward(g)", "    try: (y * y).backward(g)\n    except RuntimeError:\n        while True: pass"), SILENT
+    ),
+    "an end instead": backward(
+        ASKED.replace("    (y * y).backward(g)", "    try: (y * y).backward(g)\n    except RuntimeError: __import__('os')._exit(0)"), SILENT
+    ),
+}
+
 # Right to all digits, so nothing tells them from a formula but their source.
 NUMERIC = {
     "a complex step": backward("z = x.numpy() + 1e-20j\nreturn g * torch.from_numpy((z * z).imag / 1e-20)"),

@@ -15,7 +15,7 @@ from autolab.course.grading.selftest import form_of_source
 from autolab.course.grading.worker import Job, _sandbox, grade
 from autolab.course.notebook import from_markdown
 
-from .engine_users import HONEST, NUMERIC, RIGHT, USERS
+from .engine_users import HONEST, LATE, NUMERIC, RIGHT, USERS
 from .hostile import TEXT
 from .test_hostile import FULL, submitted
 
@@ -85,3 +85,10 @@ def test_time_to_read_a_cell_grows_with_its_length():
     for piece in ("y.backward()\n", "1.", "a.", "(", "-", "x[0]\n", "1j", "np.a = ", "1_", "lambda: "):
         short, long = (min(seconds(piece * (n // len(piece))) for _ in range(3)) for n in (20_000, 160_000))
         assert long < 24 * short + 0.05, piece
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_an_answer_that_gives_no_second_one_is_listed_and_costs_nothing(name):
+    done = graded(LATE[name])
+    assert done.scores == FULL
+    assert any("could not be asked without" in said for said in done.suspicious)

@@ -21,7 +21,7 @@ from . import protocol
 from .files import FilePolicy
 from .handlers import INSTALLS, OFFLINE
 from .judge import CellOutcome, Judge
-from .sandbox import RemoteError, Reply, Sandbox, Session
+from .sandbox import RemoteError, Sandbox, Session
 from .second_opinion import UNKNOWN, SecondOpinion
 
 SHOWN = 400_000  # characters of all outputs of one notebook
@@ -86,7 +86,7 @@ class NotebookGrader:
         self.replay: list[CellRun] = []  # the cells that ran and did not end the process
         self.exercise, self.tested = 0, False
         self.until, self.room = 0.0, SHOWN
-        self.second = SecondOpinion(sandbox, self.files)
+        self.second = SecondOpinion(sandbox, self.files, lambda: self.replay)
 
     def grade(self, notebook: NotebookNode) -> NotebookResult:
         """Fill in the outputs of all code cells. Never raises because of what a student wrote."""
@@ -94,7 +94,7 @@ class NotebookGrader:
         start = time.monotonic()
         self.until = self.second.until = start + self.sandbox.limits.total
         result = NotebookResult(notebook, self.seed)
-        judge = Judge(self.ask, self.seed, self._ask_again)
+        judge = Judge(self.ask, self.seed, self.second)
         try:
             for number, cell in enumerate(notebook.cells):
                 if cell.cell_type != "code":
@@ -110,7 +110,7 @@ class NotebookGrader:
         finally:
             self._close()
             self.second.close()
-        result.suspicious += self.second.suspicious
+        result.suspicious += [f"exercise {name} {UNKNOWN}" for name in self.second.unknown]
         result.seconds = time.monotonic() - start
         return result
 
@@ -132,15 +132,6 @@ class NotebookGrader:
         if what == "run":
             self.kinds.clear()
         return self.session.ask(what, *arguments)
-
-    def _ask_again(self, question: bytes) -> Reply | None:
-        """The answer where the engine takes no derivatives, for cells that could have asked it; None if it is not wanted, or none comes."""
-        if not self.second.wanted(self.replay):
-            return None
-        reply = self.second.put(question, self.replay)
-        if reply is None:
-            self.second.suspicious.append(f"exercise {self.exercise + 1} {UNKNOWN}")
-        return reply
 
     def _kinds(self, names: list[str]) -> dict[str, str]:
         """What kind of thing each name is; it stays so until the next cell runs."""

@@ -25,7 +25,8 @@ from autolab.check.run.specs import spec_for
 
 from . import protocol
 from .proxies import Proxy, SandboxCandidate, SandboxPlayer, function_class, name_of
-from .sandbox import RemoteError, Reply
+from .sandbox import RemoteError
+from .second_opinion import SecondOpinion
 
 TEXT = 20_000
 
@@ -49,8 +50,8 @@ def check_seed(seed: int, run: int) -> int:
 class Judge:
     """The tests of one notebook: their names, and how to reach what they name in the sandbox."""
 
-    def __init__(self, ask: Callable[..., Any], seed: int, ask_again: Callable[[bytes], Reply | None] | None = None):
-        self.ask, self.seed, self.ask_again = ask, seed, ask_again
+    def __init__(self, ask: Callable[..., Any], seed: int, second: SecondOpinion | None = None):
+        self.ask, self.seed, self.second = ask, seed, second
         self.names: dict[str, Any] = {"__name__": "__judge__", "__builtins__": builtins}
         self.proxies: set[str] = set()
         self.reports: list[Report] = []
@@ -132,14 +133,19 @@ class Judge:
 
     def _needs_engine(self, spec: Spec, reference: Reference, name: Any, known: CaseSet, said: str) -> bool:
         """Is a rule that is right wrong where the engine takes no derivatives?"""
-        reply = self.ask_again(known.question) if self.ask_again else None
-        if reply is None:
+        if self.second is None or not self.second.wanted():
             return False
-        second = SandboxCandidate(name, reference, reply.session.ask, reply)
-        if second.digest() == said:
-            return False
-        second.read()
-        return not _is_right(judge(spec, reference, second, drawn=known.cases, naming=False))
+        with contextlib.suppress(protocol.Broken, RemoteError):
+            candidate = SandboxCandidate(name, reference, self.second.ask, self.second.put(known.question))
+            if candidate.reply is not None:
+                if candidate.digest() == said:
+                    return False
+                candidate.read()
+                right = _is_right(judge(spec, reference, candidate, drawn=known.cases, naming=False))
+                if right or not (candidate.ended or candidate.late):
+                    return not right
+        self.second.unknown.append(spec.name)
+        return False
 
     def _bind(self, named: tuple[str, ...]) -> None:
         wanted = [n for n in named if n not in self.names or n in self.proxies]

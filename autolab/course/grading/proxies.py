@@ -86,6 +86,7 @@ class SandboxCandidate:
         self.ended: str | None = None
         self.ready: dict[int, Any] = {}
         self.reply, self.by_engine = reply, by_engine
+        self.late = False  # whether a call found no end
         self.more = False  # something was asked beside what was prepared
 
     def question(self, cases: Sequence[Any]) -> bytes:
@@ -184,6 +185,7 @@ class SandboxCandidate:
         fault = None
         if said is not None:
             fault = _rule_fault(said)
+            self.late |= fault.kind == "time"
         elif len(gradients) < len(upstream) or _numeric(out) is None:
             raise ValueError  # fewer answers than questions, and no reason
         return Answer(_numeric(out), gradients, after, gs, fault, self.by_engine or recorded is not False)
