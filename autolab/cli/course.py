@@ -52,7 +52,7 @@ def course_command(function: Callable) -> Callable:
 
 @click.group()
 def course() -> None:
-    """A course: new, add, check, grade, report, export.
+    """A course: new, add, check, grade, report, similar, export.
 
     From nothing to marks:
 
@@ -63,6 +63,7 @@ def course() -> None:
         (hand out release/ps2, collect into submitted/STUDENT/ps2)
         autolab course grade ps2 --jobs 2
         autolab course report ps2
+        autolab course similar ps2        # to read, no verdict
         autolab course export ps2 --for canvas > ps2.csv
     """
 

@@ -23,7 +23,7 @@ class SecondOpinion:
         self.sandbox, self.files, self.cells = sandbox, files, cells
         self.session: Session | None = None
         self.ran: list[Any] = []
-        self.until = 0.0
+        self.until, self.failed = 0.0, False
         self.unknown: list[str] = []
 
     def wanted(self) -> bool:
@@ -34,10 +34,13 @@ class SecondOpinion:
 
     def put(self, question: bytes) -> Reply | None:
         """What comes back where these cells ran; None if nothing does in time."""
+        if self.failed:  # once is enough
+            return None
         try:
             return self._open().put(question)
         except (protocol.Broken, RemoteError, RuntimeError):
             self.close()
+            self.failed = True
             return None
 
     def ask(self, what: str, *arguments: Any) -> Any:
