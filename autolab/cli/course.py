@@ -52,7 +52,7 @@ def course_command(function: Callable) -> Callable:
 
 @click.group()
 def course() -> None:
-    """A course: new, add, check, grade, report, export.
+    """A course: new, add, check, grade, report, similar, export.
 
     From nothing to marks:
 
@@ -63,6 +63,7 @@ def course() -> None:
         (hand out release/ps2, collect into submitted/STUDENT/ps2)
         autolab course grade ps2 --jobs 2
         autolab course report ps2
+        autolab course similar ps2        # to read, no verdict
         autolab course export ps2 --for canvas > ps2.csv
     """
 
@@ -275,6 +276,41 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
     out = out or place.root / f"report-{assignment}.html"
     out.write_text(page(assignment, data), "utf-8")
     click.echo(f"{out}: {data['students']} students, mean {data['mean']:.1f} of {data['of']:g}")
+
+
+@course.command()
+@click.argument("assignment")
+@FOLDER
+@click.option(
+    "--with",
+    "earlier",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="The folder of another course, such as last year's; may be given several times.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="The file to write; similar-ASSIGNMENT.html if not given.")
+@JSON
+@course_command
+def similar(assignment: str, root: Path, earlier: tuple[Path, ...], out: Path | None, as_json: bool) -> None:
+    """Write one page with passages that two submissions share.
+
+    Names, layout and comments do not count, nor does what was released or what many have. It is no verdict: a person reads.
+
+    \b
+        autolab course similar ps2
+        autolab course similar ps2 --with ../course-2025 --json
+    """
+    from autolab.course.grading.scheduler import Course
+    from autolab.course.similar import compare, page
+
+    place = Course(root)
+    data = compare(place.root, assignment, earlier)
+    if as_json:
+        click.echo(json.dumps(data, indent=2))
+        return
+    out = out or place.root / f"similar-{assignment}.html"
+    out.write_text(page(assignment, data), "utf-8")
+    click.echo(f"{out}: {len(data['pairs'])} pairs of {data['submissions']} submissions to look at")
 
 
 @course.command()

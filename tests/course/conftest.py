@@ -46,6 +46,7 @@ class Course:
     def __init__(self, root):
         self.root = root
         shutil.copytree(ROOT / "exercises" / "source", root / "source")
+        shutil.copytree(ROOT / "exercises" / "rubric", root / "rubric")
         shutil.copy(ROOT / "exercises" / "nbgrader_config.py", root)
 
     def nbgrader(self, *command):

@@ -300,6 +300,10 @@ libc = ctypes.CDLL(None)
 print('GOT', libc.mount(b'proc', b'/scratch', b'proc', 0, None), libc.umount2(b'/scratch', 2), libc.unshare(0x10000000))
 """,
     "descriptors closed": WRONG + "import os\nos.closerange(0, 1024)",
+    "every name forgotten": "%reset -f\n" + WRONG,
+    "a module under another's name": WRONG + "import math as np\nFunction = check = None",
+    "names deleted": WRONG + "del np, torch",
+    "all names cleared": WRONG + "globals().clear()",
     "an exception whose text loops": WRONG + "class E(Exception):\n    def __str__(self):\n        while True: pass\nraise E",
 }
 

@@ -62,7 +62,7 @@ def test_a_session_talks_through_standard_input_and_output(engine):
         assert score(sandbox, None)["square-check"] == 8.0
     said = engine.read_text()
     assert said.count("run --rm") == 1
-    assert f"kill autolab-box-{os.getpid()}-1" in said
+    assert f"kill autolab-box-{os.getpid()}-{sandbox.number}" in said
 
 
 def test_an_engine_that_fails_says_why(tmp_path, monkeypatch):

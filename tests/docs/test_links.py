@@ -4,7 +4,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted(path for path in ROOT.glob("**/*.md") if not {".venv", "node_modules", "build", "_build"} & set(path.relative_to(ROOT).parts))
+PAGES = sorted(
+    path for path in ROOT.glob("**/*.md") if not {".venv", "node_modules", "build", "_build"} & set(path.relative_to(ROOT).parts)
+)
 
 
 def text_of(page):

@@ -23,6 +23,7 @@ from .handlers import INSTALLS, LINE
 from .judge import CellOutcome, Judge
 from .offline.pip import OFFLINE
 from .sandbox import RemoteError, Sandbox, Session
+from .second_opinion import UNKNOWN, SecondOpinion
 from .submission import LONGEST_CELL
 
 SHOWN = 400_000  # characters of all outputs of one notebook
@@ -33,8 +34,17 @@ SUSPICIOUS = {
     "the table of rules": r"autolab\.rules|\bTABLE\b|(autolab\.check\.|from autolab\.check import )(?!check\b)\w+",
     "the engine's derivatives": r"autolab\.func|\bforward_ad\b|(?<!def )\bjvp\(|\bjac(fwd|rev)\(",
     "the system": r"\b(os\.(_exit|kill|fork|system)|subprocess|socket|ctypes|gc\.get_\w+|_getframe|inspect\.stack)\b",
+    "complex numbers, or more digits than a float has, as numerical differentiation does": (
+        r"\b(complex\d*|csingle|cdouble|cmath|imag|emath|c?longdouble|(float|complex)(96|128|160|192|256)|mpmath)\b"
+        r"|\b(import|from) (decimal|fractions)\b|\b\d[\d_.]{0,30}(e[-+]?\d{1,4})?[jJ]\b"
+    ),
     "the checker": r"autolab\.course|\b(BEHAVIOURS|SPECS|LocalCandidate|LocalPlayer)\b",
-    "what others rely on": r"\bnp\.\w+ = |\b(builtins|sys\.modules|user_ns|get_ipython|sitecustomize|meta_path)\b",
+    "what others rely on": (
+        r"(?m)\bnp\.\w+ = |\b(builtins|sys\.modules|user_ns|get_ipython|sitecustomize|meta_path)\b|\b(globals|locals|vars)\(\)"
+        r"|^[ \t]*%(reset|xdel|reset_selective)\b|\bdel[ \t]+(np|torch|autolab|Function|check)\b"
+        r"|^[ \t]*(np|torch|autolab|Function|check)[ \t]*=[^=]|\bas (np|torch)\b(?<!numpy as np)(?<!autolab as torch)"
+        r"|\bdef check\(|\bclass Function\b"
+    ),
 }
 
 
@@ -79,15 +89,16 @@ class NotebookGrader:
         self.replay: list[CellRun] = []  # the cells that ran and did not end the process
         self.exercise, self.tested = 0, False
         self.until, self.room, self.code = math.inf, SHOWN, CODE
+        self.second = SecondOpinion(sandbox, self.files, lambda: self.replay)
 
     def grade(self, notebook: NotebookNode) -> NotebookResult:
         """Fill in the outputs of all code cells. Never raises because of what a student wrote."""
         self._open()  # before the clock runs: the start of a sandbox is not the student's time
         start = time.monotonic()
         assert self.session
-        self.session.until = self.until = start + self.sandbox.limits.total
+        self.session.until = self.until = self.second.until = start + self.sandbox.limits.total
         result = NotebookResult(notebook, self.seed)
-        judge = Judge(self.ask, self.seed)
+        judge = Judge(self.ask, self.seed, self.second)
         try:
             for number, cell in enumerate(notebook.cells):
                 if cell.cell_type != "code":
@@ -102,6 +113,8 @@ class NotebookGrader:
                 self._student(cell, f"cell {number + 1}", result)
         finally:
             self._close()
+            self.second.close()
+        result.suspicious += [f"exercise {name} {UNKNOWN}" for name in self.second.unknown]
         if self._over() and not any(str(self._too_late()) in note for note in result.notes):
             result.notes.append(f"the notebook was stopped: {self._too_late()}")
         result.seconds = time.monotonic() - start

@@ -173,8 +173,8 @@ class Handlers:
         self.shell, self.connection, self.busy = shell, connection, busy
         self.contexts: dict[int, Any] = {}
         self.handlers = {
-            "run": self.run, "kinds": self.kinds, "rules": self.rules, "second": self.second, "forward": self.forward,
-            "backward": self.backward, "call": self.call, "play": self.play,
+            "run": self.run, "run_through": self.run_through, "kinds": self.kinds, "rules": self.rules, "second": self.second,
+            "forward": self.forward, "backward": self.backward, "call": self.call, "play": self.play,
         }  # fmt: skip
         # kept here: a student may replace the module's own names, and only break what is theirs
         self._receive, self._send, self._encode, self._timer = protocol.receive, protocol.send, protocol.encode, signal.setitimer
@@ -211,6 +211,14 @@ class Handlers:
             outcome["error"] = {"name": type(error).__name__[:200], "value": _error_text(error), "traceback": _traceback(error)}
         return outcome
 
+    def run_through(self, source: str, name: str) -> None:
+        """A cell, and if it ends in an error its statements one by one: where no derivatives are taken, one must not cost the next."""
+        if self.run(source, name)["error"] is None:
+            return
+        for statement in ast.parse(self.shell.transform_cell(source)).body:
+            with contextlib.suppress(Exception, SystemExit), contextlib.redirect_stdout(CappedOutput(0)):
+                exec(compile(ast.Module([statement], []), name, "exec"), self.shell.user_ns)
+
     def kinds(self, names: list[str]) -> dict[str, str]:
         """For each name: "function class", "callable", "value", or "missing"."""
         return {name: _kind(self.shell.user_ns.get(name, _MISSING)) for name in names}
@@ -232,12 +240,12 @@ class Handlers:
         return answers
 
     def rule(self, candidate: Any, arrays: list, settings: dict, upstream: list, between: list | None, same: list[int]) -> list:
-        """One call of a rule, as `autolab.check.LocalCandidate` makes it: result, gradients, what was written into, fault, recorded."""
+        """One call of a rule, as `autolab.check.LocalCandidate` makes it: result, gradients, arguments afterwards, fault, recorded."""
         arrays = [arrays[i] for i in same]  # the same array given twice is the same array here
         answer = candidate.call(arrays, settings, upstream, between)
         fault = answer.fault and [answer.fault.phase, answer.fault.kind, answer.fault.text, answer.fault.line]
-        changed = _find_writes(arrays, answer.inputs), _find_writes(upstream, answer.upstream)
-        return [answer.out, [list(g) for g in answer.gradients], *changed, fault, bool(answer.recorded)]
+        after = list(answer.inputs), list(answer.upstream)  # the judge looks whether they were written into
+        return [answer.out, [list(g) for g in answer.gradients], *after, fault, bool(answer.recorded)]
 
     def second(self, what: Any, inputs: tuple, differentiable: tuple, given: tuple) -> dict[str, Any]:
         """Backward differentiated once more, by the engine."""
@@ -311,12 +319,6 @@ def _is_python(source: str) -> bool:
 
 
 _MISSING = object()
-
-
-def _find_writes(before: Any, after: Any) -> list[np.ndarray | None] | None:
-    """The arrays that a call wrote into; None for one that is as it was, which need not be sent, and for all if all are."""
-    now = [None if a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes() else b for a, b in zip(before, after)]
-    return now if any(a is not None for a in now) else None
 
 
 def _kind(value: Any) -> str:

@@ -15,6 +15,8 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Float, Int, List, Unicode
 
+from autolab.course.rubric import add_rubrics, rubrics
+
 from . import submission
 from .files import FilePolicy, companion_files, odd_files
 from .grade import NotebookGrader, add_notes, fresh_seed
@@ -77,6 +79,7 @@ class RunInBox(NbGraderPreprocessor):
             self.log.warning("%s: %s", names["student"], odd)
         graded = NotebookGrader(sandbox, fresh_seed() if self.seed < 0 else self.seed, files, allowed).grade(nb)
         submission.disarm(nb)
+        add_rubrics(nb, rubrics(Path(course.root), names["assignment"]))
         add_notes(nb, NOTES.pop((names["student"], names["assignment"], names["notebook"]), []) + left + graded.notes)
         nb.metadata["autolab"] = {"seed": graded.seed, "box": sandbox.mode}
         self.log.info("graded with seed %d in a box of %s", graded.seed, sandbox.mode)

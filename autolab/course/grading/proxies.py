@@ -73,9 +73,12 @@ def name_of(candidate: Any) -> Any:
 
 
 class SandboxCandidate:
-    """A rule that is called in the sandbox. The verdict is made here, from the arrays."""
+    """A rule that is called in the sandbox. The verdict is made here, from the arrays.
 
-    def __init__(self, name: Any, reference: Reference, ask: Ask):
+    `reply` is what came back before, if it did; `by_engine` says that the judge has seen that the rule needs the engine's derivatives.
+    """
+
+    def __init__(self, name: Any, reference: Reference, ask: Ask, reply: Any = None, by_engine: bool = False):
         self.name, self.inputs, self.result, self.ask = name, reference.inputs, reference.result, ask
         self.differentiable = tuple(reference.differentiable())
         self.count = 0
@@ -84,7 +87,8 @@ class SandboxCandidate:
             self.judges_forward = ask("kinds", [name]).get(name) == "function class"
         self.ended: str | None = None
         self.ready: dict[int, Any] = {}
-        self.reply: Any = None
+        self.reply, self.by_engine = reply, by_engine
+        self.late = False  # whether a call found no end
         self.more = False  # something was asked beside what was prepared
 
     def question(self, cases: Sequence[Any]) -> bytes:
@@ -103,6 +107,10 @@ class SandboxCandidate:
             if error.late:  # once is enough
                 self.ended = f"Your code was stopped: {error}"
             return None
+        return self.digest()
+
+    def digest(self) -> str:
+        """The same for the same answers."""
         return hashlib.sha256(b"%d:%b%b" % (len(self.reply.head), self.reply.head, self.reply.body)).hexdigest()
 
     def read(self) -> None:
@@ -178,13 +186,18 @@ class SandboxCandidate:
         gradients = tuple(tuple(_numeric(g, most) for g in one) for one in gradients)
         if len(gradients) > len(upstream) or any(len(one) != len(inputs) for one in gradients):
             raise ValueError
-        after, gs, out = _after(inputs, now), _after(upstream, gs), _numeric(out, most)
+        if len(now) != len(inputs) or len(gs) != len(upstream):
+            raise ValueError
+        after, gs, out = (tuple(_numeric(a, most) for a in now), tuple(_numeric(a, most) for a in gs), _numeric(out, most))
+        if any(a is None for a in (*after, *gs)):
+            raise ValueError
         fault = None
         if said is not None:
             fault = _rule_fault(said)
+            self.late |= fault.kind == "time"
         elif len(gradients) < len(upstream) or out is None:
             raise ValueError  # fewer answers than questions, and no reason
-        return Answer(out, gradients, after, gs, fault, recorded is not False)
+        return Answer(out, gradients, after, gs, fault, self.by_engine or recorded is not False)
 
     def _nothing(self, inputs: Sequence[np.ndarray], upstream: Sequence[np.ndarray], fault: Fault) -> Answer:
         return Answer(None, (), tuple(inputs), tuple(upstream), fault)
@@ -225,16 +238,6 @@ def _rule_fault(said: Any) -> Fault:
     phase, kind, text, line = said
     kind = kind if kind in KINDS else "exception"
     return Fault("backward" if phase == "backward" else "forward", kind, str(text)[:600], line and str(line)[:300])
-
-
-def _after(before: Sequence[np.ndarray], said: Any) -> tuple[np.ndarray, ...]:
-    """The arrays as they are after a call; None stands for one that was not written into, and for all of them."""
-    if said is None:
-        return tuple(before)
-    if len(said) != len(before):
-        raise ValueError
-    most = most_entries(before)
-    return tuple(a if now is None else _numeric(now, most) for a, now in zip(before, said, strict=True))
 
 
 class TooLarge(ValueError):

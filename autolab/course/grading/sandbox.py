@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib.util
+import itertools
 import json
 import math
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -31,6 +33,7 @@ import numpy as np
 import autolab
 
 from . import protocol
+from .derivatives import hidden_folders
 
 NOT_ISOLATED = (
     "NOT ISOLATED: neither bubblewrap works here, nor docker or podman with an image autolab-box, so student code runs "
@@ -46,6 +49,7 @@ PACKAGES = ("numpy", "ml_dtypes", "IPython")  # they need not lie beside Python:
 ENGINES = ("docker", "podman")
 IMAGE = os.environ.get("AUTOLAB_IMAGE", "autolab-box")  # built as docs/instructors.md says: Python and autolab
 START = 60.0  # seconds for the imports
+NO_DERIVATIVES = "--no-derivatives"  # for the server
 ENVIRONMENT = {
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "HOME": "/scratch", "LANG": "C.UTF-8",
     "IPYTHONDIR": "/scratch/.ipython", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0", "MPLBACKEND": "agg",
@@ -76,14 +80,18 @@ class Sandbox:
         How to isolate; the best that works here if not given.
     limits : Limits
         What one session may use.
+    derivatives : bool
+        Whether the engine takes derivatives in it; `without_derivatives` is another sandbox in which it does not.
     """
 
-    def __init__(self, mode: str | None = None, limits: Limits | None = None):
-        self.mode, self.limits = mode or best_mode(), limits or Limits()
+    def __init__(self, mode: str | None = None, limits: Limits | None = None, derivatives: bool = True):
+        self.mode, self.limits, self.derivatives = mode or best_mode(), limits or Limits(), derivatives
         self.process: subprocess.Popen | None = None
         self.control: socket.socket | None = None
         self.folder: str | None = None
-        self.count, self.separate = 0, self.mode == "bubblewrap"
+        # in no order: a session is not to learn from its number how many came before
+        self.numbers, self.number = itertools.cycle(secrets.SystemRandom().sample(range(USERS), USERS)), 0
+        self.separate = self.mode == "bubblewrap"
         self.containers: dict[int, subprocess.Popen] = {}
         # root stays root in the sandbox's server, so that each session can become a user whom nobody knows
         self.privileged = self.mode == "bubblewrap" and os.getuid() == 0
@@ -94,6 +102,13 @@ class Sandbox:
     def __exit__(self, *_: Any) -> None:
         self.close()
 
+    @functools.cached_property
+    def without_derivatives(self) -> Sandbox:
+        """A sandbox with the same limits; it starts when its first session is opened."""
+        other = Sandbox(self.mode, self.limits, derivatives=False)
+        other.privileged = self.privileged
+        return other
+
     def start(self) -> None:
         """Start the process, unless it runs. Raises RuntimeError with what it printed if it does not."""
         if self.mode in ENGINES:  # a container for each session
@@ -102,7 +117,7 @@ class Sandbox:
             return
         self.close()
         near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        command = [*FIRST_TO_END, *COMMANDS[self.mode](far.fileno(), self.privileged)]
+        command = [*FIRST_TO_END, *COMMANDS[self.mode](far.fileno(), self.privileged), *([] if self.derivatives else [NO_DERIVATIVES])]
         environment = None
         if self.mode == "limits":
             self.folder = tempfile.mkdtemp(prefix="autolab-box-")
@@ -142,10 +157,10 @@ class Sandbox:
 
     def _order(self, files: Mapping[str, bytes]) -> dict[str, Any]:
         """What the next session is told."""
-        self.count += 1
+        self.number = next(self.numbers)
         # limits and keys count by user: no two sessions at a time have the same
-        user = FIRST_USER + os.getpid() % 100_000 * USERS + self.count % USERS
-        return {"start": self.count, "separate": self.separate, "privileged": self.privileged, "user": user, "files": bool(files),
+        user = FIRST_USER + os.getpid() % 100_000 * USERS + self.number
+        return {"start": self.number, "separate": self.separate, "privileged": self.privileged, "user": user, "files": bool(files),
                 **asdict(self.limits)}  # fmt: skip
 
     def _open(self, files: Mapping[str, bytes]) -> Session:
@@ -153,6 +168,7 @@ class Sandbox:
         order, (near, far) = self._order(files), socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         hidden = [*CHECK.glob("behaviour/**/ps*.py*"), *([PROBLEM_SETS] if PROBLEM_SETS.is_file() else [])]
         order["hidden"] = sorted(map(str, hidden)) if self.separate else []
+        order["folders"] = hidden_folders() if self.separate and not self.derivatives else []
         if self.mode == "limits":
             order["processes"] = 0  # it would count every process of this user
         socket.send_fds(self.control, [json.dumps(order).encode()], [far.fileno()])
@@ -163,22 +179,22 @@ class Sandbox:
         if said != b"Y":
             near.close()
             raise OSError("it cannot take namespaces of its own")
-        return Session(self, self.count, near)
+        return Session(self, self.number, near)
 
     def _contain(self, files: Mapping[str, bytes]) -> Session:
         order, (near, far) = self._order(files), socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        command = container(self.mode, self._container_name(self.count), order)
+        command = container(self.mode, self._container_name(self.number), order)
         with tempfile.TemporaryFile() as errors:
-            self.containers[self.count] = subprocess.Popen(command, stdin=far, stdout=far, stderr=errors, start_new_session=True)
+            self.containers[self.number] = subprocess.Popen(command, stdin=far, stdout=far, stderr=errors, start_new_session=True)
             far.close()
             _send_files(near, files, START)
             near.settimeout(START)
             if near.recv(1) != b"Y":
                 near.close()
-                self.end(self.count)
+                self.end(self.number)
                 errors.seek(0)
                 raise OSError(errors.read(2000).decode(errors="replace").strip() or "the container ended")
-        return Session(self, self.count, near)
+        return Session(self, self.number, near)
 
     def _container_name(self, number: int) -> str:
         return f"autolab-box-{os.getpid()}-{number}"
@@ -201,6 +217,8 @@ class Sandbox:
 
     def close(self) -> None:
         """End the sandbox and everything in it."""
+        if "without_derivatives" in vars(self):
+            self.without_derivatives.close()
         for number in list(self.containers):
             self.end(number)
         if self.control is not None:

@@ -1,6 +1,6 @@
 """The process in the sandbox: imports everything once, then forks one child a submission.
 
-    python -m autolab.course.grading.sandbox_server CONTROL_FD
+    python -m autolab.course.grading.sandbox_server CONTROL_FD [--no-derivatives]
 
 The control socket is an inherited descriptor and no path; each message on it brings the connection of a new session.
 A child gives up what the server may do, takes namespaces of its own, and answers calls until it is killed.
@@ -31,18 +31,21 @@ import autolab.autograd.functional
 import autolab.func
 import autolab.nn
 import autolab.optim  # noqa: F401
-from autolab.course.grading import handlers, privileges, protocol
+from autolab.course.grading import derivatives, handlers, privileges, protocol
 
-NEWNS, NEWIPC, NEWUSER, NEWPID = 0x20000, 0x8000000, 0x10000000, 0x20000000
+NEWNS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 CLONE = {"x86_64": 56}.get(platform.machine(), 220)
-PRIVATE, RECURSIVE, BIND, REMOUNT, READ_ONLY, NOSUID, NODEV = 1 << 18, 1 << 14, 1 << 12, 32, 1, 2, 4
+PRIVATE, RECURSIVE, BIND, REMOUNT, READ_ONLY, NOSUID, NODEV, NOEXEC = 1 << 18, 1 << 14, 1 << 12, 32, 1, 2, 4, 8
+DEVICES = (b"/dev/null", b"/dev/zero", b"/dev/full", b"/dev/random", b"/dev/urandom", b"/dev/tty")  # those of bubblewrap
 DIE_WITH_PARENT = 1
 
 
-def serve(control: socket.socket) -> None:
+def serve(control: socket.socket, take_derivatives: bool = True) -> None:
     """Fork a session for every connection that comes through the control socket; end when it closes."""
     libc = ctypes.CDLL(None, use_errno=True)
     shell = _warm_shell()
+    if not take_derivatives:
+        derivatives.forget()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
     gc.freeze()
@@ -89,7 +92,7 @@ def _fork(libc: Any, order: dict) -> int:
     """
     if not order["separate"]:
         return os.fork()
-    flags = NEWPID | NEWNS | NEWIPC | (0 if os.getuid() == 0 and order["privileged"] else NEWUSER) | signal.SIGCHLD
+    flags = NEWPID | NEWNS | NEWIPC | NEWNET | (0 if os.getuid() == 0 and order["privileged"] else NEWUSER) | signal.SIGCHLD
     python = ctypes.pythonapi
     python.PyOS_BeforeFork()
     pid = ctypes.PyDLL(None).syscall(CLONE, flags, 0, 0, 0, 0)
@@ -133,16 +136,19 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
         size = b"mode=1777,size=%d,nr_inodes=4096" % order["disk"]  # an empty file takes the kernel's memory, too
         libc.mount(b"none", b"/", None, PRIVATE | RECURSIVE, None)
         libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", NOSUID | NODEV, size)
+        fits = _own_devices(libc)
         if files and not (order["privileged"] and os.getuid() == 0):
-            fits = _mount_files(libc, files, order["start"])
+            fits &= _mount_files(libc, files, order["start"])
             files = {}
         else:
-            fits = libc.mount(b"tmpfs", b"/scratch", b"tmpfs", NOSUID | NODEV, size) == 0
+            fits &= libc.mount(b"tmpfs", b"/scratch", b"tmpfs", NOSUID | NODEV, size) == 0
+        for file in order["hidden"]:
+            libc.mount(b"/dev/null", file.encode(), None, BIND, None)
+        for folder in order["folders"]:
+            fits &= libc.mount(b"tmpfs", folder.encode(), b"tmpfs", READ_ONLY | NOSUID | NODEV, b"size=4k") == 0
         if not fits:
             connection.sendall(b"N")
             return
-        for file in order["hidden"]:
-            libc.mount(b"/dev/null", file.encode(), None, BIND, None)
         os.chdir("/scratch")
         if order["privileged"] and os.getuid() == 0:
             _become(order["user"])
@@ -162,6 +168,12 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
     privileges.filter_calls(libc)
     connection.sendall(b"Y")
     _answer(shell, connection, order)
+
+
+def _own_devices(libc: Any) -> bool:
+    """Terminals of its own, and devices whose times and rights cannot be set: they are the machine's, and all sessions see them."""
+    done = libc.mount(b"devpts", b"/dev/pts", b"devpts", NOSUID | NOEXEC, b"ptmxmode=0666,mode=620")
+    return not done and not any(libc.mount(None, name, None, REMOUNT | BIND | READ_ONLY | NOSUID, None) for name in DEVICES)
 
 
 def _confine(libc: Any) -> None:
@@ -264,4 +276,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--stdio":
         serve_container(json.loads(sys.argv[2]))
     else:
-        serve(socket.socket(fileno=int(sys.argv[1])))
+        serve(socket.socket(fileno=int(sys.argv[1])), "--no-derivatives" not in sys.argv)

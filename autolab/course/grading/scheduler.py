@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 from nbgrader import utils
 
+from autolab.course.rubric import rubrics
+
 from . import submission
 from .files import FilePolicy, companion_files, odd_files
 from .grade import fresh_seed
@@ -84,11 +86,14 @@ class Course:
 
     def jobs(self, assignment: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Iterator[Job]:
         """One for each student and notebook."""
+        rubric = tuple(rubrics(self.root, assignment).items())
         for student in self.students(assignment):
             for notebook in forms:
-                yield self.job(student, assignment, notebook, forms, seed, limits, mode)
+                yield self.job(student, assignment, notebook, forms, seed, limits, mode, rubric)
 
-    def job(self, student: str, assignment: str, notebook: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Job:
+    def job(
+        self, student: str, assignment: str, notebook: str, forms: dict, seed: int, limits: Limits, mode: str | None, rubric: tuple
+    ) -> Job:
         """What a student handed in for one notebook, as it is now."""
         allowed, folder = _file_policy(self), self.root / "submitted" / student / assignment
         form, files, left, odd = forms[notebook], dict[str, bytes](), list[str](), list[str]()
@@ -101,7 +106,19 @@ class Course:
             if text is None and (others := _misnamed_notebooks(folder, forms)):
                 notes = [*notes, f"instead there is {', '.join(others)}: what is to be graded keeps its name"]
         return Job(
-            student, assignment, notebook, text, (*notes, *left), form, seed, limits, mode, tuple(files.items()), allowed, tuple(odd)
+            student,
+            assignment,
+            notebook,
+            text,
+            (*notes, *left),
+            form,
+            seed,
+            limits,
+            mode,
+            tuple(files.items()),
+            allowed,
+            tuple(odd),
+            rubric,
         )
 
 

@@ -18,6 +18,7 @@ from nbgrader.preprocessors import ClearSolutions
 from autolab.check import SPECS, Reference, Spec, judge
 from autolab.check.api.score import RowCandidate, mutation_score
 from autolab.course.release import STUB, release_of
+from autolab.course.rubric import problems, rubrics
 from autolab.course.solutions import wrong_answers
 
 from .sandbox import Limits
@@ -90,6 +91,10 @@ def selftest(path: Path, mode: str | None = None) -> SelftestReport:
         report.problems += [f"{path}, exercise {name}: this wrong rule passes: {formula}" for formula in score.missed]
         if not alternative.passed:
             report.problems.append(f"{path}, exercise {name}: the row of the table, called as plain functions, does not pass")
+    said = rubrics(path.parents[2], path.parent.name)
+    for cell in (c for c in form if c.grade and c.solution and said):
+        wrongs = problems(said[cell.name], cell.points) if cell.name in said else [f"rubric/{path.parent.name}.md has no section for it"]
+        report.problems += [f"{path}, cell {cell.name}: {text}" for text in wrongs]
     wrong = [w for w in wrong_answers(path.parents[2], path.parent.name) if any(_id(c) == w.answer for c in source.cells)]
     caught = named = 0
     for w in wrong:

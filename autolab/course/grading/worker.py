@@ -15,6 +15,8 @@ from typing import Any
 
 from nbgrader import utils
 
+from autolab.course.rubric import add_rubrics
+
 from . import submission
 from .feedback import page
 from .files import FilePolicy
@@ -39,6 +41,7 @@ class Job:
     files: tuple[tuple[str, bytes], ...] = ()  # what lay beside it
     allowed: FilePolicy = field(default_factory=FilePolicy)
     odd: tuple[str, ...] = ()  # what is told to who grades
+    rubric: tuple[tuple[str, str], ...] = ()  # how written answers are marked, by cell
 
     @property
     def digest(self) -> str:
@@ -110,6 +113,7 @@ def _grade(job: Job, sandbox: Sandbox) -> JobResult:
             done.scores[facts.grade_id] = score
         if (utils.is_solution(cell) or utils.is_task(cell)) and facts.checksum == utils.compute_checksum(cell):
             done.unanswered.append(facts.grade_id)
+    add_rubrics(notebook, dict(job.rubric))
     add_notes(notebook, notes)
     notebook.metadata["autolab"] = {"seed": job.seed, "box": sandbox.mode}
     done.feedback = page(notebook, points, f"{job.assignment}/{job.notebook}")

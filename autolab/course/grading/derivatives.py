@@ -1,0 +1,140 @@
+"""A process in which the engine takes no derivatives: what a rule answers there, it has computed by itself.
+
+Whether a rule asks the engine is noted in the student's own process, where one line can silence the note, and a graph that forward
+builds is not noted at all. So the judge asks once more, in another sandbox, whose process has forgotten every backward formula
+before a student's line runs, and compares. Functions are emptied in place: nothing keeps the old ones.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import pkgutil
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+import autolab
+import autolab.fast
+import autolab.rules
+from autolab import formula
+
+HERE = Path(autolab.__file__).parent
+# Where formulas can be read, and other libraries that differentiate.
+FORMULAS = ("rules", "fast", "check/diagnosis")
+ENGINES = ("autograd", "casadi", "jax", "mygrad", "sympy", "tensorflow", "tinygrad", "torch")
+
+
+def _refuse(*_: Any, **__: Any) -> Any:
+    raise RuntimeError("here the engine takes no derivatives")
+
+
+def hidden_folders() -> list[str]:
+    """The folders that a session without derivatives does not see."""
+    packages = {Path(sysconfig.get_paths()[kind]) for kind in ("purelib", "platlib")}
+    places = [*(HERE / name for name in FORMULAS), *(folder / name for folder in packages for name in ENGINES)]
+    return sorted(str(place) for place in places if place.is_dir())
+
+
+def forget() -> None:
+    """Empty every backward formula of this process, what runs them, and what names them. Values are computed as before."""
+    from autolab.check import SPECS
+    from autolab.engine import backward, node
+    from autolab.engine.op import CODEGEN
+    from autolab.engine.tensor import TABLE
+    from autolab.fast import backward as quick
+    from autolab.transforms import dual
+
+    for package in (autolab.rules, autolab.fast):  # what is loaded when it is first used would not be found any more
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(found.name)
+    rows = {id(row): row for row in (*TABLE.values(), *(spec.row for spec in SPECS.values() if spec.row is not None))}.values()
+    needed = {f for row in rows for f in (row.forward, row.compute)}
+    for row in rows:
+        for rule in row.rules.values():
+            _empty([rule.function, rule.compute], needed)
+            rule.function = rule.compute = _refuse
+        _empty([row.jvp, *(function for function, _ in row.shared.values())], needed)
+        for kind in row._classes.values():
+            _empty(vars(kind).values(), needed)
+    for module in (backward, quick):
+        _empty((f for f in vars(module).values() if isinstance(f, FunctionType) and f.__module__ == module.__name__), needed)
+    _empty([node.OpNode.vjp, node.MultiOpNode.vjp, node.Node.__call__, dual.output_tangents], needed)
+    CODEGEN.pop("run", None)  # writes a node's formulas out
+    for name, module in list(sys.modules.items()):
+        if name.startswith("autolab.check.diagnosis.") and isinstance(module, ModuleType):
+            vars(module).clear()
+    linecache.clearcache()
+    for kept in (formula.functions_by_line, formula.expression):
+        kept.cache_clear()
+
+
+def _empty(functions: Iterable[Any], needed: set[Any]) -> None:
+    for function in functions:
+        if isinstance(function, FunctionType) and function not in needed:
+            function.__code__ = _refuse.__code__.replace(co_freevars=function.__code__.co_freevars)
+
+
+# --- which answers are asked twice
+
+MODULES = {"autolab", "numpy", "math", "typing", "itertools", "functools", "dataclasses", "collections"}
+FROM_AUTOLAB = {"Function", "check"}
+# Words by which a rule can reach a derivative, or anything by another name.
+ENGINE = {
+    "apply", "autograd", "backward", "checkpoint", "enable_grad", "func", "grad", "grad_fn", "gradcheck", "hessian", "jacobian",
+    "jacfwd", "jacrev", "jvp", "linearize", "set_grad_enabled", "vjp",
+}  # fmt: skip
+DYNAMIC = {
+    "__import__", "attrgetter", "builtins", "compile", "delattr", "eval", "exec", "getattr", "getattribute", "globals", "importlib",
+    "input", "inspect", "load", "loads", "locals", "memmap", "methodcaller", "open", "operator", "os", "setattr", "sys", "vars",
+}  # fmt: skip
+AT_ONCE = {"apply", "backward"}  # calls in a statement that runs once, before the judge asks: `y.backward()`
+
+
+@lru_cache(512)  # most cells are as they were released
+def is_plain(source: str) -> bool:
+    """Does a cell hold nothing that could reach a derivative of the engine when its functions are called later?"""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, MemoryError, RecursionError):  # magics, or a riddle
+        return False
+    try:
+        return not any(_reaches(node, later) for node, later in _nodes(tree))
+    except RecursionError:
+        return False
+
+
+def _nodes(tree: ast.AST) -> Iterator[tuple[ast.AST, bool]]:
+    """Every node of a cell, and whether it may run again later."""
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, later = waiting.pop()
+        yield node, later
+        later = later or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp))
+        children = ast.iter_child_nodes(node)
+        if not later and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in AT_ONCE:
+            children = iter([node.func.value, *node.args, *node.keywords])
+        waiting += [(child, later) for child in children]
+
+
+def _reaches(node: ast.AST, later: bool) -> bool:
+    if isinstance(node, ast.Attribute):
+        shown = not later and node.attr == "grad" and isinstance(node.value, ast.Name) and node.value.id not in ("torch", "autolab")
+        return not shown and (node.attr in ENGINE or node.attr in DYNAMIC or node.attr.startswith("_"))
+    if isinstance(node, ast.Name):
+        return node.id in DYNAMIC or (node.id.startswith("__") and node.id != "__name__")
+    if isinstance(node, ast.Import):
+        return any(alias.name not in MODULES for alias in node.names)
+    if isinstance(node, ast.ImportFrom):
+        root = (node.module or "").partition(".")[0]
+        if root == "autolab":
+            return any(alias.name not in FROM_AUTOLAB for alias in node.names)
+        return root not in MODULES or any(alias.name in DYNAMIC or alias.name == "*" for alias in node.names)
+    if isinstance(node, ast.MatchClass):
+        return bool(node.kwd_attrs)
+    return False

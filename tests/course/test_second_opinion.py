@@ -1,0 +1,94 @@
+"""Whose derivative it is, judged outside: by what a rule answers where the engine takes none."""
+
+import os
+import re
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autolab.course.grading.derivatives import is_plain
+from autolab.course.grading.grade import SUSPICIOUS
+from autolab.course.grading.sandbox import Limits, best_mode
+from autolab.course.grading.selftest import form_of_source
+from autolab.course.grading.worker import Job, _sandbox, grade
+from autolab.course.notebook import from_markdown
+
+from .engine_users import HONEST, LATE, NUMERIC, RIGHT, USERS
+from .hostile import TEXT
+from .test_hostile import FULL, submitted
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMITS = Limits(cell=4.0, total=30.0)
+FORM = form_of_source(from_markdown(TEXT))
+pytestmark = pytest.mark.skipif(best_mode() != "bubblewrap", reason="bubblewrap does not work here")
+
+
+def graded(answer):
+    return grade(Job("eve", "ps", "n", submitted(answer), (), FORM, 11, LIMITS))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def box():
+    yield
+    _sandbox(None, LIMITS, os.getpid()).close()
+    _sandbox.cache_clear()
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_who_leaves_the_derivative_to_the_engine_is_seen(name):
+    done = graded(USERS[name])
+    assert "engine called" in {d["family"] for d in done.diagnoses}
+    assert done.scores["square-check"] < 8 and done.scores["exp-check"] == 8
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_a_right_answer_that_looks_like_it_gets_all_points(name):
+    done = graded(HONEST[name])
+    assert (done.scores, done.diagnoses) == (FULL, [])
+
+
+def test_a_plain_answer_is_not_asked_twice():
+    assert is_plain(RIGHT) and is_plain(HONEST["a trial below"])
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_no_answer_that_reaches_the_engine_is_taken_for_plain(name):
+    assert not is_plain(USERS[name])
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "exercises/source").glob("*/*.ipynb")), ids=lambda path: path.parent.name)
+def test_solutions_get_all_points_where_the_engine_takes_no_derivatives(path, monkeypatch):
+    monkeypatch.setattr("autolab.course.grading.second_opinion.is_plain", lambda source: False)
+    source = nbformat.read(path, as_version=4)
+    form = form_of_source(source)
+    done = grade(Job("eve", "ps", "n", nbformat.writes(source), (), form, 11, LIMITS))
+    assert {k: v for k, v in done.scores.items() if v is not None} == {c.name: c.points for c in form if c.grade and not c.solution}
+    assert (done.diagnoses, done.suspicious) == ([], [])
+
+
+@pytest.mark.parametrize("name", NUMERIC)
+def test_numerical_differentiation_to_all_digits_is_listed_by_its_source(name):
+    done = graded(NUMERIC[name])
+    assert done.scores == FULL
+    assert any("numerical differentiation" in said for said in done.suspicious)
+
+
+def test_time_to_read_a_cell_grows_with_its_length():
+    def seconds(source):
+        start = time.process_time()
+        is_plain.__wrapped__(source)
+        [re.search(words, source) for words in SUSPICIOUS.values()]
+        return time.process_time() - start
+
+    for piece in ("y.backward()\n", "1.", "a.", "(", "-", "x[0]\n", "1j", "np.a = ", "1_", "lambda: "):
+        short, long = (min(seconds(piece * (n // len(piece))) for _ in range(3)) for n in (20_000, 160_000))
+        assert long < 24 * short + 0.05, piece
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_an_answer_that_gives_no_second_one_is_listed_and_costs_nothing(name):
+    done = graded(LATE[name])
+    assert done.scores == FULL
+    assert any("could not be asked without" in said for said in done.suspicious)
