@@ -16,7 +16,8 @@ import numpy as np
 from ..run.observation import RIGHT, Observation, error_of
 from ..run.runs import CaseRun
 from .diagnosis import Diagnosis, fault
-from .families import Family, families
+from .families import families
+from .family import Family
 from .hints import HINTS
 
 

@@ -86,14 +86,11 @@ class Course:
 
     def jobs(self, assignment: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Iterator[Job]:
         """One for each student and notebook."""
-        rubric = tuple(rubrics(self.root, assignment).items())
         for student in self.students(assignment):
             for notebook in forms:
-                yield self.job(student, assignment, notebook, forms, seed, limits, mode, rubric)
+                yield self.job(student, assignment, notebook, forms, seed, limits, mode)
 
-    def job(
-        self, student: str, assignment: str, notebook: str, forms: dict, seed: int, limits: Limits, mode: str | None, rubric: tuple
-    ) -> Job:
+    def job(self, student: str, assignment: str, notebook: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Job:
         """What a student handed in for one notebook, as it is now."""
         allowed, folder = _file_policy(self), self.root / "submitted" / student / assignment
         form, files, left, odd = forms[notebook], dict[str, bytes](), list[str](), list[str]()
@@ -105,21 +102,8 @@ class Course:
             text, notes = submission.read_text(folder / f"{notebook}.ipynb")
             if text is None and (others := _misnamed_notebooks(folder, forms)):
                 notes = [*notes, f"instead there is {', '.join(others)}: what is to be graded keeps its name"]
-        return Job(
-            student,
-            assignment,
-            notebook,
-            text,
-            (*notes, *left),
-            form,
-            seed,
-            limits,
-            mode,
-            tuple(files.items()),
-            allowed,
-            tuple(odd),
-            rubric,
-        )
+        said, beside, rubric = (*notes, *left), tuple(files.items()), tuple(rubrics(self.root, assignment).items())
+        return Job(student, assignment, notebook, text, said, form, seed, limits, mode, beside, allowed, tuple(odd), rubric)
 
 
 def _misnamed_notebooks(folder: Path, forms: dict) -> list[str]:
