@@ -108,7 +108,7 @@ def test_everybody_has_the_row_that_they_deserve(graded):
     course, *_ = graded
     got = totals(course)
     assert all(got[f"s{i}"] == sum(FULL.values()) for i in (0, 3, 6))
-    assert all(got[f"s{i}"] == 16.0 for i in (1, 4, 7))
+    assert all(got[f"s{i}"] == 12.75 for i in (1, 4, 7))
     assert all(got[f"s{i}"] == 10.0 for i in (2, 5))
     assert got["s8"] == 0.0
     assert reports(course)["s8"]["notes"][0] == "n.ipynb was not handed in"
@@ -183,7 +183,7 @@ def test_points_given_by_hand_survive_a_regrade(graded):
     grade_course(course, "ps", regrade=True, limits=LIMITS)
     with CourseGradebook(course.database, "ps") as gradebook:
         grade = gradebook.gradebook.find_grade("square-check", "n", "ps", "s1")
-        assert (grade.score, grade.auto_score, grade.needs_manual_grade) == (7.0, 6.0, True)
+        assert (grade.score, grade.auto_score, grade.needs_manual_grade) == (7.0, 2.75, True)
         grade.manual_score = None
         gradebook.db.commit()
 
