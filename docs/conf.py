@@ -20,6 +20,7 @@ html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = "autolab"
 html_static_path = ["_build/source/_static"]
+html_favicon = "site/favicon.svg"
 html_css_files = ["autolab.css"]
 html_js_files = [("autolab.mjs", {"type": "module"})]
 html_show_sourcelink = False

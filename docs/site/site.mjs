@@ -11,3 +11,12 @@ const near = new IntersectionObserver((seen) => seen.filter((place) => place.isI
   mount(target, "", { ...await toldOf(target.querySelector("script")), keeps: true });
 }), { rootMargin: "800px" });
 document.querySelectorAll("[data-autolab]:has(> script)").forEach((place) => near.observe(place));
+
+// What the theme leaves to do for the keyboard and the screen reader.
+const label = (where, text) => document.querySelectorAll(where).forEach((e) => e.setAttribute("aria-label", text));
+label("aside.sidebar-drawer", "Contents of the site");
+label("aside.toc-drawer", "Contents of the page");
+document.querySelectorAll(".table-wrapper, .highlight pre").forEach((e) => { if (e.scrollWidth > e.clientWidth) e.tabIndex = 0; });
+document.querySelectorAll("th").forEach((e) => {
+  if (!e.textContent.trim()) e.replaceWith(Object.assign(document.createElement("td"), { className: e.className }));
+});

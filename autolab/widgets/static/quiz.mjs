@@ -93,6 +93,12 @@ function quiz(model, el) {
       said.classList.toggle("al-wrong", !right);
       said.replaceChildren(h("b", {}, right ? "Right. " : reveal ? "Not this time. " : "Not yet. "), ...marked(why + truth));
     };
+    const [given] = model.get("attempts")[i]?.at(-1) || []; // an answer of an earlier visit
+    if (given !== undefined) {
+      const answer = ["several", "order"].includes(question.kind) ? given.split("; ") : given;
+      input.write(answer);
+      show(...judge(question, answer));
+    }
     const button = h("button", { type: "submit", class: "al-button" }, reveal ? "Predict" : "Check");
     const form = h("form", { class: "al-question", onsubmit: (event) => { event.preventDefault(); check(); } },
       h("fieldset", {}, h("legend", {}, ...marked(`${questions.length > 1 ? `${i + 1}. ` : ""}${question.prompt}`)), input.el),
@@ -121,6 +127,7 @@ function inputFor(question, name) {
     return {
       el: h("div", { class: "al-options" }, ...options.map((o, i) => h("label", {}, boxes[i], h("span", {}, ...marked(o.text))))),
       read: () => (kind === "choice" ? chosen()[0] || "" : chosen()),
+      write: (answer) => boxes.forEach((box) => { box.checked = [answer].flat().includes(box.value); }),
     };
   }
   if (kind === "order") {
@@ -138,11 +145,12 @@ function inputFor(question, name) {
         "aria-label": `${word}: ${step}`, onclick: () => move(item, by) }, word)));
       list.append(item);
     }
-    return { el: list, read: () => [...list.children].map((item) => item.dataset.step) };
+    const write = (answer) => answer.forEach((step) => list.append(...[...list.children].filter((item) => item.dataset.step === step)));
+    return { el: list, read: () => [...list.children].map((item) => item.dataset.step), write };
   }
   const hint = kind === "number" ? "a number" : "a shape, such as 3, 4";
   const field = h("input", { type: "text", class: "al-field", "aria-label": hint, placeholder: hint, autocomplete: "off" });
-  return { el: field, read: () => field.value };
+  return { el: field, read: () => field.value, write: (answer) => { field.value = answer; } };
 }
 
 VIEWS.quiz = quiz;
