@@ -116,7 +116,7 @@ class Report:
         wide = max((len(v.name) for v in self.verdicts), default=0) + 2
         for v in self.verdicts:
             points = f"{_number(v.points)} of {_number(v.max_points)}" if v.max_points else ""
-            lines.append(f"  {WORDS[v.passed]:7}{v.name:{wide}}{points:12}{v.reason}".rstrip())
+            lines.append(f"  {WORDS[v.passed]:7}{v.name:{wide}}{points:11} {v.reason}".rstrip())
         lines += [""] * bool(self.notes) + [f"note: {note}" for note in self.notes]
         return "\n".join(lines)
 
