@@ -37,7 +37,8 @@ def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
                 predicted = [n.get(name, 0) ** power if n.get(name) else 0 for n in sizes]
                 if sizes[0][name] not in (0, 1) and close(np.array(ratios), np.array(predicted, float)):
                     if same and len(ratios) > 1 and not name.startswith("the number of"):
-                        maybe = f"perhaps {'1 / ' * (power == -1)}{name}"  # it is as large in every call
+                        one_over = f"1 / ({name})" if "/" in name else f"1 / {name}"
+                        maybe = f"perhaps {one_over if power == -1 else name}"  # it is as large in every call
                         return Mistake("constant", f"is {number(ratios[0])} times the right one, everywhere ({maybe})", True, hint="scale")
                     if name == USES.format(x=x) and power == -1:
                         return Mistake("averaged", f"is averaged over {name}; it has to be summed", True)
