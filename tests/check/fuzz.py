@@ -32,7 +32,6 @@ from autolab.check.run.cases import shapes_for
 from autolab.check.run.inputs import Shapes, draw
 from autolab.check.run.spec import Spec
 from autolab.check.run.specs import spec_for
-from autolab.course.solutions import CALL, read
 from autolab.torch_api.creation import from_numpy
 
 from . import right, right_more, right_styles
@@ -77,6 +76,8 @@ def _from_tests() -> Iterator[Source]:
 
 
 def _from_exercises() -> Iterator[Source]:
+    from autolab.course.solutions import CALL, read  # asks for nbformat
+
     for path in sorted(EXERCISES.glob("*/*.ipynb")):
         names: dict[str, Any] = {"__name__": "__main__"}
         trees: dict[str, ast.ClassDef] = {}
