@@ -16,7 +16,11 @@ document.querySelectorAll("[data-autolab]:has(> script)").forEach((place) => nea
 const label = (where, text) => document.querySelectorAll(where).forEach((e) => e.setAttribute("aria-label", text));
 label("aside.sidebar-drawer", "Contents of the site");
 label("aside.toc-drawer", "Contents of the page");
-document.querySelectorAll(".table-wrapper, .highlight pre").forEach((e) => { if (e.scrollWidth > e.clientWidth) e.tabIndex = 0; });
+const scrolls = new ResizeObserver((seen) => seen.forEach(({ target: e }) => {
+  e.toggleAttribute("tabindex", e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight);
+  if (e.hasAttribute("tabindex")) e.tabIndex = 0;
+}));
+document.querySelectorAll(".table-wrapper, .math-wrapper, .highlight pre, .cell_output pre").forEach((e) => scrolls.observe(e));
 document.querySelectorAll("th").forEach((e) => {
   if (!e.textContent.trim()) e.replaceWith(Object.assign(document.createElement("td"), { className: e.className }));
 });
