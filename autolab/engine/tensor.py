@@ -159,7 +159,7 @@ class Tensor(TensorMethods):
 
     @property
     def requires_grad(self) -> bool:
-        """True if gradients are to be computed for this tensor; also for what looks into one, though made in no_grad.
+        """True if gradients are computed for this tensor; also for what looks into one, though made in no_grad.
 
         Setting it raises RuntimeError for integers, and for results of recorded operations.
 

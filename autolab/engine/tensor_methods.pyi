@@ -408,7 +408,7 @@ class TensorMethods:
     def clip_(self, min: Any = None, max: Any = None) -> Tensor:
         """`clamp`, written into this tensor. Raises RuntimeError for a leaf that requires grad."""
     def clone(self, *, memory_format: Any = None) -> Tensor:
-        """A copy with its own memory; gradients flow back through it. It keeps the order of memory, unless that is to be contiguous."""
+        """A copy with its own memory; gradients flow back through it. It keeps the order of memory, unless a contiguous one is asked for."""
     def conj(self) -> Tensor:
         """The input itself: all numbers here are real."""
     def conj_physical(self) -> Tensor:

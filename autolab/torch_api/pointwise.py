@@ -366,7 +366,7 @@ def _fitting(value: Any, d: dtypes.dtype) -> Any:
 
 @public(method=True)
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy with its own memory; gradients flow back through it. It keeps the order of memory, unless that is to be contiguous.
+    """A copy with its own memory; gradients flow back through it. It keeps the order of memory, unless a contiguous one is asked for.
 
     >>> x = tensor([1., 2.])
     >>> y = clone(x)

@@ -132,7 +132,7 @@ class BatchNorm3d(_BatchNorm):
 
 
 class SyncBatchNorm(_BatchNorm):
-    """BatchNorm for any number of dims; there is one process, so nothing is to be synchronised.
+    """BatchNorm for any number of dims; there is one process, and nothing to synchronise.
 
     Shapes: (N, C, ...).
 
