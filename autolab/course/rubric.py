@@ -1,7 +1,7 @@
 """How a written answer is marked: criteria with points, and sample answers at each level.
 
 `rubric/SET.md` of a course has a section `## CELL` for each written answer: a table whose first column is the points of a criterion,
-and below it answers as students write them, each beginning with its points, `**2 points.**`. Whoever marks sees it below the answer
+and below it answers as students write them, each beginning with its points, `**2 points.**`. A marker sees it below the answer
 in Formgrader, and the student in the feedback; it is in no release.
 """
 
