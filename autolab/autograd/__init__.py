@@ -2,17 +2,7 @@
 
 import sys as _sys
 
-from autolab.autograd import (
-    anomaly_mode,
-    function,
-    function_in_grad,
-    function_in_jvp,
-    function_in_vmap,
-    functional,
-    fused,
-    grad_mode,
-    graph,
-)
+from autolab.autograd import anomaly_mode, function, fused, grad_mode, graph
 from autolab.autograd.anomaly_mode import detect_anomaly, set_detect_anomaly
 from autolab.autograd.api import backward, grad
 from autolab.autograd.function import Function, FunctionCtx
@@ -38,7 +28,7 @@ __all__ = [
 
 _load = _lazy(
     __name__,
-    ["forward_ad", "profiler", "profiler_util"],
+    ["forward_ad", "functional", "profiler", "profiler_util"],
     {"_calculate_shape": ".api", "_profiler_enabled": ".profiler", "kineto_available": ".profiler", "SavedTensor": ".graph"},
 )
 

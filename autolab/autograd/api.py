@@ -274,6 +274,7 @@ def grad(
 
 def grad_of_each(outputs: Any, wanted: Any, grad_outputs: Any, retain_graph: Any, create_graph: bool, options: Any) -> tuple[Any, ...]:
     """`grad` for many grad_outputs at once, stacked along their first dim: one pass, inside vmap."""
+    from autolab.autograd import function_in_vmap  # noqa: F401 - what vmap does with a custom Function
     from autolab.rules import batch  # noqa: F401 - heavy: gives the rows their batching rules
 
     given = as_tuple(grad_outputs)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from autolab.autograd import function_in_jvp  # noqa: F401 - what forward mode does with a custom Function
 from autolab.autograd.context import FunctionNode
 from autolab.dtypes import FLOATING
 from autolab.engine.apply import top_transform

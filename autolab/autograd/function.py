@@ -180,7 +180,8 @@ class Function:
 
 @functools.singledispatch
 def apply_at(level: Any, function: type[Function], args: tuple[Any, ...]) -> Any:
-    """What `apply` does when its highest argument is of a level of a transform. A kind of level registers it in a file `function_in_*`."""
+    """What `apply` does when its highest argument is of a level of a transform. A file `function_in_*` registers it for a kind
+    of level, and is loaded by what makes such levels."""
     raise NotImplementedError(type(level).__name__)
 
 

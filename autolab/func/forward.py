@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from autolab.autograd import function_in_jvp  # noqa: F401 - what jvp does with a custom Function
 from autolab.autograd.pytree import flatten, unflatten
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import differentiable, leave, only_tensors, split_aux, zeros_like

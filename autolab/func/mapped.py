@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from autolab.autograd import function_in_vmap  # noqa: F401 - what vmap does with a custom Function
 from autolab.autograd.pytree import Form, arguments, flatten, mapped, spread, unflatten
 from autolab.engine.tensor import Tensor
 from autolab.func.arguments import name_of

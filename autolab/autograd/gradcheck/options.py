@@ -70,6 +70,7 @@ def check_batched(func: Any, inputs: tuple[Any, ...], checked: list[int], positi
 
 def check_batched_forward(func: Any, inputs: tuple[Any, ...], checked: list[int]) -> None:
     """Two tangents at once must give the two results one after the other."""
+    from autolab.autograd import function_in_vmap  # noqa: F401 - what vmap does with a custom Function
     from autolab.rules import batch  # noqa: F401 - heavy: gives the rows their batching rules
 
     rng = np.random.default_rng(0)
