@@ -113,20 +113,20 @@ def code(rng, notebook):
     """Hostile code, two pieces of it, magics or slips of the pen, in the first answer."""
     for cell in cells_of(notebook):
         if cell.get("id") == "square":
-            kind = rng.randrange(5)
+            kind, source = rng.randrange(5), str(cell.get("source", " "))
             if kind == 0:
                 cell["source"] = rng.choice(CODE)
             elif kind == 1:
                 cell["source"] = rng.choice(CODE) + "\n" + rng.choice(CODE)
             elif kind == 2:
-                cell["source"] = rng.choice(MAGIC) + "\n" + str(cell["source"])
+                cell["source"] = rng.choice(MAGIC) + "\n" + source
             elif kind == 3:
-                text = list(str(cell["source"]))
+                text = list(source or " ")
                 for _ in range(rng.choice((1, 3, 30))):
                     text[rng.randrange(len(text))] = rng.choice(string.printable)
                 cell["source"] = "".join(text)
             else:
-                cell["source"] = str(cell["source"]).splitlines(keepends=True) + [rng.choice([1, None, "\n", []])]
+                cell["source"] = source.splitlines(keepends=True) + [rng.choice([1, None, "\n", []])]
 
 
 def size(rng, notebook):
