@@ -83,6 +83,9 @@ def new(folder: Path, sets: tuple[str, ...], release: bool, as_json: bool) -> No
     \b
         autolab course new mycourse ps2 ps3
     """
+    from autolab.course.problem_sets import problem_sets
+
+    problem_sets()  # says what to install before it is found that nbgrader is missing too
     from autolab.course.scaffold import nbgrader, new_course
 
     made = new_course(folder, sets)
