@@ -319,12 +319,17 @@ def similar(assignment: str, root: Path, earlier: tuple[Path, ...], out: Path | 
 @course.command()
 @click.argument("assignment")
 @FOLDER
-@click.option("--for", "system", type=click.Choice(["canvas", "moodle"]), default="canvas", show_default=True)
+@click.option("--for", "system", type=click.Choice(["canvas", "moodle", "gradescope"]), default="canvas", show_default=True)
 @click.option("--column", metavar="NAME", help="What the assignment is called there, if not ASSIGNMENT.")
+@click.option(
+    "--into",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What the system exported: one column is filled, and the rest stays as it is.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="The file to write, in UTF-8 as Excel, too, reads it; printed if not given.")
 @JSON
 @course_command
-def export(assignment: str, root: Path, system: str, column: str | None, out: Path | None, as_json: bool) -> None:
+def export(assignment: str, root: Path, system: str, column: str | None, into: Path | None, out: Path | None, as_json: bool) -> None:
     """Print the marks of ASSIGNMENT as CSV for a learning management system.
 
     With points given by hand, and nbgrader's late penalties. Names and Canvas's own IDs are those that nbgrader knows
@@ -334,21 +339,31 @@ def export(assignment: str, root: Path, system: str, column: str | None, out: Pa
     \b
         autolab course export ps2 --for moodle --out ps2.csv
         autolab course export ps2 --column "Problem set 2 (4711)" --out ps2.csv
+        autolab course export ps2 --into gradebook.csv --out upload.csv
     """
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.scheduler import Course
+    from autolab.course.lms import class_list, fill, gradescope_table
     from autolab.course.report import table
 
     with CourseGradebook(Course(root).database, assignment) as gradebook:
         totals, of, people = gradebook.totals(), sum(gradebook.points().values()), gradebook.people()
-        unread = gradebook.unread()
+        unread, everybody = gradebook.unread(), class_list(gradebook.gradebook)
     if not totals:
         raise LookupError(NOT_GRADED.format(assignment))
     if unread:
         click.echo(f"{len(unread)} of {len(totals)} students have answers that nobody has read yet, counted as 0: {', '.join(unread[:10])}"
                    f"{' ...' if len(unread) > 10 else ''}. Formgrader's Manual Grading shows them.", err=True)  # fmt: skip
+    if into is not None:
+        filled, notes = fill(into.read_bytes(), system, assignment, totals, of, everybody, column or "")
+        for note in notes:
+            click.echo(note, err=True)
+        click.echo(filled, nl=False) if out is None else out.write_bytes(filled)
+        return
     if as_json:
         content = json.dumps({"of": of, "totals": totals, "unread": unread}) + "\n"
+    elif system == "gradescope":
+        content = gradescope_table(totals, of, everybody)
     else:
         content = table(column or assignment, totals, of, system, people)
     if out is None:
