@@ -50,6 +50,14 @@ def course_command(function: Callable) -> Callable:
     return run
 
 
+def compare_version(course: Path) -> None:
+    """Say so if the course was made with another version of autolab."""
+    from autolab.utils import pin
+
+    if said := pin.difference(pin.course_version(course), "this course"):
+        click.echo(said, err=True)
+
+
 @click.group()
 def course() -> None:
     """A course: new, add, check, grade, report, similar, export.
@@ -157,7 +165,7 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
     from autolab.course.grading.scheduler import Course
     from autolab.course.grading.selftest import selftest
 
-    Course(root)
+    compare_version(Course(root).root)
     chosen = assignments or tuple(sorted(p.name for p in (root / "source").iterdir() if p.is_dir()))
     paths = [p for a in chosen for p in sorted((root / "source" / a).glob("*.ipynb"))]
     if not paths:
@@ -212,6 +220,7 @@ def grade(
     from autolab.course.scaffold import nbgrader
 
     place = Course(root)
+    compare_version(place.root)
     mode = mode or (None if scheduler else best_mode())
     if mode == "limits":
         click.echo(NOT_ISOLATED, err=True)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from autolab.engine.op import Op
 from autolab.rules import TABLE
+from autolab.utils import pin
+from autolab.version import __version__
 
 from .notebook import build
 from .problem_sets import problem_sets
@@ -41,6 +43,8 @@ def new_course(folder: Path, sets: tuple[str, ...] = ()) -> list[str]:
             if not sets or one.stem in sets:
                 (folder / name).mkdir(exist_ok=True)
                 (shutil.copytree if one.is_dir() else shutil.copy)(one, folder / name / one.name)
+    (folder / pin.FILE).write_text(f"{__version__}\n", "utf-8")
+    build(folder)  # which puts the version into the notebooks
     return [s for s in known if not sets or s in sets]
 
 
