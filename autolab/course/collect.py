@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -95,9 +95,11 @@ def _sources(root: Path) -> list[Source]:
 def _by_student(files: Sequence[Submitted], roster: Roster | None, result: Collected) -> dict[str, list[Submitted]]:
     """The files of each student, by the name of their folder; whom the roster does not have is noted."""
     names: dict[Sender, str | None] = {}
+    times: dict[Sender, datetime | None] = {}
     for sender in dict.fromkeys(file.sender for file in files):
         person = roster.find(sender.number, sender.ids, sender.name) if roster else None
         name = sender.folder if roster is None else person.login if person else None
+        times[sender] = parse_time(person.when) if person else None
         if name is None:
             result.unmatched.append(f"{shown(str(sender))} is not in the roster")
         elif not FOLDER.fullmatch(name):
@@ -116,7 +118,7 @@ def _by_student(files: Sequence[Submitted], roster: Roster | None, result: Colle
     people: dict[str, list[Submitted]] = {}
     for file in files:
         if name := names[file.sender]:
-            people.setdefault(name, []).append(file)
+            people.setdefault(name, []).append(replace(file, when=file.when or times[file.sender]))
     return people
 
 

@@ -93,9 +93,11 @@ def test_without_a_roster_a_folder_has_the_name_and_the_number_of_canvas(course,
 @pytest.mark.parametrize("path", ["Ada Lovelace_7_assignsubmission_file_/a b.ipynb", "x/Ada Lovelace_7_assignsubmission_file/a.ipynb",
                                   "Ada Lovelace_7_assignsubmission_file_sums.ipynb"])  # fmt: skip
 def test_each_form_of_moodles_names_is_read(course, tmp_path, sums, path):
-    worksheet = "Identifier,Full name,ID number,Email address,Status,Grade\nParticipant 7,Ada Lovelace,ada,ada@uni.edu,,\n"
+    worksheet = 'Identifier,Full name,ID number,Email address,Last modified (submission)\nParticipant 7,Ada Lovelace,ada,ada@uni.edu,"{}"\n'
+    worksheet = worksheet.format("Saturday, 21 November 2026, 6:00 PM")
     collect(course, zipped(tmp_path, {path: sums}), "moodle", roster(tmp_path, worksheet))
-    assert files(course) == ["submitted/ada/ps1/sums.ipynb"]
+    assert files(course) == ["submitted/ada/ps1/sums.ipynb", "submitted/ada/ps1/timestamp.txt"]
+    assert parse_time((course / "submitted/ada/ps1/timestamp.txt").read_text()) == parse_time("2026-11-21 18:00")
 
 
 def test_gradescopes_metadata_says_whose_it_is_and_when(course, tmp_path, sums):
