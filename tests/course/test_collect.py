@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 
 import nbformat
 import pytest
+from click.testing import CliRunner
 
+from autolab.cli.group import group
 from autolab.course import downloads
 from autolab.course.collect import collect, due_dates, remember_people
 from autolab.course.notebook import build
@@ -306,3 +308,14 @@ def test_the_gradebook_learns_names_and_numbers(course, tmp_path):
     with CourseGradebook(course / "gradebook.db", "ps1") as gradebook:
         assert gradebook.people()["ada"] == ("Lovelace, Ada", "17")
     assert due_dates(course) == {}
+
+
+def test_the_command_names_what_it_could_not_match(course, tmp_path, sums):
+    (tmp_path / "roster.csv").write_text(CANVAS)
+    path = zipped(tmp_path, {"lovelaceada_17_1_a.ipynb": sums, "nobody_55_2_sums.ipynb": sums})
+    words = ["course", "collect", str(path), "--from", "canvas", "--course", str(course), "--roster", str(tmp_path / "roster.csv")]
+    done = CliRunner().invoke(group, words)
+    assert (done.exit_code, done.stdout) == (1, "ps1: 1 new, 0 replaced, 0 unchanged\n")
+    assert "nobody (55) is not in the roster" in done.stderr and "1 of the roster handed nothing in: marie" in done.stderr
+    assert json.loads(CliRunner().invoke(group, [*words, "--json"]).stdout)["unchanged"] == {"ps1": ["ada"]}
+    assert "is no time such as" in CliRunner().invoke(group, [*words, "--due", "soon"]).stderr
