@@ -60,7 +60,7 @@ def compare_version(course: Path) -> None:
 
 @click.group()
 def course() -> None:
-    """A course: new, add, check, grade, report, similar, export.
+    """A course: new, add, check, collect, grade, report, similar, export.
 
     From nothing to marks:
 
@@ -68,7 +68,7 @@ def course() -> None:
         autolab course new mycourse
         cd mycourse
         autolab course check ps2          # each exercise, proven
-        (hand out release/ps2, collect into submitted/STUDENT/ps2)
+        autolab course collect submissions.zip --from canvas
         autolab course grade ps2 --jobs 2
         autolab course report ps2
         autolab course similar ps2        # to read, no verdict

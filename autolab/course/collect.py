@@ -188,7 +188,8 @@ def _place(root: Path, student: str, assignment: str, content: dict[str, bytes],
     """Write one submission: whole or not at all; what was there is moved aside."""
     target = root / "submitted" / student / assignment
     if link := next((p for p in (root / "submitted", target.parent, target, root / "replaced") if p.is_symlink()), None):
-        raise ValueError(f"{link} is a link, which is not followed")
+        result.unmatched.append(f"{student}: {link} is a link, which is not followed")
+        return
     stamp = f"{when.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC\n" if when else None
     before = _plain_files(target)
     old = parse_time(before.get(TIME, b"").decode("utf-8", "replace"))
