@@ -50,9 +50,17 @@ def course_command(function: Callable) -> Callable:
     return run
 
 
+def compare_version(course: Path) -> None:
+    """Say so if the course was made with another version of autolab."""
+    from autolab.utils import pin
+
+    if said := pin.difference(pin.course_version(course), "this course"):
+        click.echo(said, err=True)
+
+
 @click.group()
 def course() -> None:
-    """A course: new, add, check, grade, report, similar, export.
+    """A course: new, add, check, collect, grade, report, similar, export.
 
     From nothing to marks:
 
@@ -60,7 +68,7 @@ def course() -> None:
         autolab course new mycourse
         cd mycourse
         autolab course check ps2          # each exercise, proven
-        (hand out release/ps2, collect into submitted/STUDENT/ps2)
+        autolab course collect submissions.zip --from canvas
         autolab course grade ps2 --jobs 2
         autolab course report ps2
         autolab course similar ps2        # to read, no verdict
@@ -83,6 +91,9 @@ def new(folder: Path, sets: tuple[str, ...], release: bool, as_json: bool) -> No
     \b
         autolab course new mycourse ps2 ps3
     """
+    from autolab.course.problem_sets import problem_sets
+
+    problem_sets()  # says what to install before it is found that nbgrader is missing too
     from autolab.course.scaffold import nbgrader, new_course
 
     made = new_course(folder, sets)
@@ -154,7 +165,7 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
     from autolab.course.grading.scheduler import Course
     from autolab.course.grading.selftest import selftest
 
-    Course(root)
+    compare_version(Course(root).root)
     chosen = assignments or tuple(sorted(p.name for p in (root / "source").iterdir() if p.is_dir()))
     paths = [p for a in chosen for p in sorted((root / "source" / a).glob("*.ipynb"))]
     if not paths:
@@ -209,6 +220,7 @@ def grade(
     from autolab.course.scaffold import nbgrader
 
     place = Course(root)
+    compare_version(place.root)
     mode = mode or (None if scheduler else best_mode())
     if mode == "limits":
         click.echo(NOT_ISOLATED, err=True)
@@ -316,12 +328,17 @@ def similar(assignment: str, root: Path, earlier: tuple[Path, ...], out: Path | 
 @course.command()
 @click.argument("assignment")
 @FOLDER
-@click.option("--for", "system", type=click.Choice(["canvas", "moodle"]), default="canvas", show_default=True)
+@click.option("--for", "system", type=click.Choice(["canvas", "moodle", "gradescope"]), default="canvas", show_default=True)
 @click.option("--column", metavar="NAME", help="What the assignment is called there, if not ASSIGNMENT.")
+@click.option(
+    "--into",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="What the system exported: one column is filled, and the rest stays as it is.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="The file to write, in UTF-8 as Excel, too, reads it; printed if not given.")
 @JSON
 @course_command
-def export(assignment: str, root: Path, system: str, column: str | None, out: Path | None, as_json: bool) -> None:
+def export(assignment: str, root: Path, system: str, column: str | None, into: Path | None, out: Path | None, as_json: bool) -> None:
     """Print the marks of ASSIGNMENT as CSV for a learning management system.
 
     With points given by hand, and nbgrader's late penalties. Names and Canvas's own IDs are those that nbgrader knows
@@ -331,21 +348,31 @@ def export(assignment: str, root: Path, system: str, column: str | None, out: Pa
     \b
         autolab course export ps2 --for moodle --out ps2.csv
         autolab course export ps2 --column "Problem set 2 (4711)" --out ps2.csv
+        autolab course export ps2 --into gradebook.csv --out upload.csv
     """
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.scheduler import Course
+    from autolab.course.lms import class_list, fill, gradescope_table
     from autolab.course.report import table
 
     with CourseGradebook(Course(root).database, assignment) as gradebook:
         totals, of, people = gradebook.totals(), sum(gradebook.points().values()), gradebook.people()
-        unread = gradebook.unread()
+        unread, everybody = gradebook.unread(), class_list(gradebook.gradebook)
     if not totals:
         raise LookupError(NOT_GRADED.format(assignment))
     if unread:
         click.echo(f"{len(unread)} of {len(totals)} students have answers that nobody has read yet, counted as 0: {', '.join(unread[:10])}"
                    f"{' ...' if len(unread) > 10 else ''}. Formgrader's Manual Grading shows them.", err=True)  # fmt: skip
+    if into is not None:
+        filled, notes = fill(into.read_bytes(), system, assignment, totals, of, everybody, column or "")
+        for note in notes:
+            click.echo(note, err=True)
+        click.echo(filled, nl=False) if out is None else out.write_bytes(filled)
+        return
     if as_json:
         content = json.dumps({"of": of, "totals": totals, "unread": unread}) + "\n"
+    elif system == "gradescope":
+        content = gradescope_table(totals, of, everybody)
     else:
         content = table(column or assignment, totals, of, system, people)
     if out is None:

@@ -2,6 +2,7 @@
 
 import click
 
+from autolab.cli.collect import collect
 from autolab.cli.course import course
 from autolab.cli.exercises import exercises
 from autolab.cli.lessons import lessons, progress
@@ -20,3 +21,4 @@ group.add_command(lessons)
 group.add_command(exercises)
 group.add_command(progress)
 group.add_command(course)
+course.add_command(collect)

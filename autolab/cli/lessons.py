@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
 from autolab.utils import lessons as files
+from autolab.utils import pin
 from autolab.utils import progress as kept
 
 SENTENCES = {  # of what was done to files
@@ -56,5 +58,7 @@ def progress(as_json: bool) -> None:
         click.echo(json.dumps(shown, indent=2))
         return
     click.echo(kept.text(rows))
+    for said in pin.notebooks_that_differ(Path.cwd()):
+        click.echo(said, err=True)
     if not kept.read():
         click.echo(f"\nNothing is kept so far. Answers will be, in {kept.place() or 'no file (AUTOLAB_HOME=off)'}.")

@@ -39,6 +39,7 @@ import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autolab.course.release import release_of
+from autolab.utils.pin import course_version
 
 FENCE = re.compile(r"^```(python|markdown|check)([^\n`]*)\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
 FACTS = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
@@ -140,9 +141,11 @@ def _metadata(words: list[str], where: str) -> dict[str, Any]:
 
 def build(course: Path) -> list[Path]:
     """Write the source notebooks of a course, and what students get if it has a folder handout/; return those that changed."""
-    changed = []
+    changed, version = [], course_version(course)
     for text in sorted((course / "text").glob("*/*.md")):
         notebook = from_markdown(text.read_text("utf-8"), str(text))
+        if version:
+            notebook.metadata["autolab"] = {"version": version}
         made = {"source": notebook, **({"handout": release_of(notebook)} if (course / "handout").is_dir() else {})}
         for folder, content in made.items():
             target = course / folder / text.parent.name / f"{text.stem}.ipynb"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import linecache
 import os
@@ -10,32 +9,18 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from autolab.engine.op import Op
 from autolab.rules import TABLE
+from autolab.utils import pin
+from autolab.version import __version__
 
 from .notebook import build
+from .problem_sets import problem_sets
 
-HERE = Path(__file__).resolve().parent
-ARCHIVE, CLONE = HERE / "problem-sets.zip", HERE.parent.parent / "exercises"  # in a wheel, and in a clone
 CONTENT = ("source", "text", "wrong", "rubric", "nbgrader_config.py", "README.md")
-
-
-@contextlib.contextmanager
-def problem_sets() -> Iterator[Path]:
-    """A folder with the problem sets that come with autolab, solutions included. Raises LookupError if they were not installed."""
-    if ARCHIVE.is_file():
-        with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(ARCHIVE) as archive:
-            archive.extractall(folder)
-            yield Path(folder)
-    elif (CLONE / "nbgrader_config.py").is_file():
-        yield CLONE
-    else:
-        raise LookupError("the problem sets were not installed with autolab; reinstall it, or work in a clone of the repository")
 
 
 def new_course(folder: Path, sets: tuple[str, ...] = ()) -> list[str]:
@@ -43,21 +28,23 @@ def new_course(folder: Path, sets: tuple[str, ...] = ()) -> list[str]:
 
     Raises FileExistsError if there is something already, LookupError for a set that does not exist.
     """
-    with problem_sets() as origin:
-        known = sorted(p.name for p in (origin / "source").iterdir() if p.is_dir())
-        if unknown := [s for s in sets if s not in known]:
-            raise LookupError(f"no problem set {unknown[0]!r}; there are {', '.join(known)}")
-        if folder.exists() and any(folder.iterdir()):
-            raise FileExistsError(f"{folder} is not empty; choose a new folder")
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in CONTENT:
-            place = origin / name
-            if place.is_file():
-                shutil.copy(place, folder / name)
-            for one in sorted(place.iterdir()) if place.is_dir() else ():
-                if not sets or one.stem in sets:
-                    (folder / name).mkdir(exist_ok=True)
-                    (shutil.copytree if one.is_dir() else shutil.copy)(one, folder / name / one.name)
+    origin = problem_sets()
+    known = sorted(p.name for p in (origin / "source").iterdir() if p.is_dir())
+    if unknown := [s for s in sets if s not in known]:
+        raise LookupError(f"no problem set {unknown[0]!r}; there are {', '.join(known)}")
+    if folder.exists() and any(folder.iterdir()):
+        raise FileExistsError(f"{folder} is not empty; choose a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in CONTENT:
+        place = origin / name
+        if place.is_file():
+            shutil.copy(place, folder / name)
+        for one in sorted(place.iterdir()) if place.is_dir() else ():
+            if not sets or one.stem in sets:
+                (folder / name).mkdir(exist_ok=True)
+                (shutil.copytree if one.is_dir() else shutil.copy)(one, folder / name / one.name)
+    (folder / pin.FILE).write_text(f"{__version__}\n", "utf-8")
+    build(folder)  # which puts the version into the notebooks
     return [s for s in known if not sets or s in sets]
 
 

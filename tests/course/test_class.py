@@ -247,6 +247,18 @@ def test_marks_in_a_file_are_what_a_spreadsheet_reads_too(graded, tmp_path):
     assert rows[2] == ['Müller, Jörg "J"', "17", "", "s0", "", "20"]
 
 
+def test_a_gradebook_that_canvas_exported_comes_back_with_its_column_filled(graded, tmp_path):
+    course, *_ = graded
+    text = "\ufeffStudent,ID,SIS Login ID,Section,ps (47)\r\n    Points Possible,,,,{0}\r\n" + "".join(
+        f'"{s}, X",,{s},"A, B",{{1[{s}]}}\r\n' for s in sorted(totals(course))
+    )
+    of = json.loads(autolab(course, "export", "ps", "--json"))["of"]
+    (tmp_path / "in.csv").write_bytes(text.format(f"{of:g}", dict.fromkeys(totals(course), "")).encode())
+    autolab(course, "export", "ps", "--into", str(tmp_path / "in.csv"), "--out", str(tmp_path / "out.csv"))
+    marks = {student: f"{round(score, 2):g}" for student, score in totals(course).items()}
+    assert (tmp_path / "out.csv").read_bytes() == text.format(f"{of:g}", marks).encode()
+
+
 def test_who_exports_is_told_of_answers_that_nobody_has_read(graded):
     course, *_ = graded
     command = [sys.executable, "-m", "autolab.cli", "course", "export", "ps", "--json", "--course", str(course.root)]

@@ -148,13 +148,13 @@ def test_packages_that_were_installed_for_one_user_are_there(monkeypatch, tmp_pa
 
 @isolated
 def test_the_solutions_that_come_with_the_package_are_not_in_the_box(monkeypatch):
-    archive = Path(autolab.__file__).parent / "draw" / "svg.py"
-    monkeypatch.setattr("autolab.course.grading.sandbox.PROBLEM_SETS", archive)
+    folder = Path(autolab.__file__).parent / "draw"
+    monkeypatch.setattr("autolab.course.problem_sets.PACKAGE", "autolab.draw")
     with Sandbox("bubblewrap", LIMITS) as sandbox:
         session = sandbox.open()
-        said = session.ask("run", f"print(open({str(archive)!r}).read())", "a")
+        said = session.ask("run", f"import os; print(os.listdir({str(folder)!r}))", "a")
         session.close()
-    assert said["text"] == "\n"
+    assert said["text"] == "[]\n"
 
 
 @isolated

@@ -1,3 +1,4 @@
+import gzip
 import io
 import json
 import re
@@ -11,14 +12,21 @@ import pytest
 
 from autolab.version import __version__
 
-ARCHIVE = "autolab/course/problem-sets.zip"
-WRITTEN = re.compile(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)\n\s*### END", re.DOTALL)
+INSTRUCTORS = ("source", "text", "wrong", "rubric", "bank")
+MARKED = re.compile(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)\n\s*### END", re.DOTALL)
+NOT_FOR_INSTRUCTORS = {"handout", "labconfig", "jupyter_server_config.py", "pyproject.toml", "LICENSE"}
+WRONG = re.compile(r"^```python \S+ [^\n]+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+# What the engine and the checker have to say themselves.
+SAID_ELSEWHERE = {
+    "for axis, n in enumerate(shape):",
+    '"one of the variables needed for gradient computation has been modified by an inplace operation: "',
+}
 
 
 def built(root, folder, kind):
     pytest.importorskip("hatchling", reason="the build backend is in autolab-grad[test]")
     subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(folder)], cwd=root, check=True, capture_output=True)
-    (path,) = folder.glob("autolab_grad-*")
+    (path,) = folder.glob("autolab_grad*")
     return path
 
 
@@ -37,22 +45,52 @@ def sdist(root, tmp_path_factory):
     return next(path for path in folder.iterdir() if path.is_dir())
 
 
-def plain(content):
-    """A file as a person reads it: of a notebook its cells, of other text its lines; without the spaces at their beginnings."""
+@pytest.fixture(scope="module")
+def instructors(root, tmp_path_factory):
+    """The wheel of the distribution for instructors."""
+    with zipfile.ZipFile(built(root / "exercises", tmp_path_factory.mktemp("instructors"), "wheel")) as archive:
+        yield archive
+
+
+def lines(content):
+    """A file as a person reads it: of a notebook its cells, of other text its lines; without the spaces around them."""
     text = content.decode("utf-8", "replace")
     if text.startswith("{") and '"cells"' in text:
         text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"])
-    return re.sub(r"\n\s+", "\n", text)
+    return {line.strip() for line in text.splitlines()}
+
+
+def unpacked(name, content):
+    """A file, and what is in it if it is an archive."""
+    yield name, content
+    file = io.BytesIO(content)
+    if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as archive:
+            for inner in archive.namelist():
+                yield from unpacked(f"{name}/{inner}", archive.read(inner))
+    elif content[:2] == b"\x1f\x8b":
+        yield from unpacked(f"{name}/unpacked", gzip.decompress(content))
 
 
 @pytest.fixture(scope="module")
-def solutions(root):
-    """What is between the marks of the sources: solutions and hidden tests, but for a line that any rule may have."""
-    texts = [path.read_text("utf-8") for path in (root / "exercises" / "text").rglob("*.md")]
-    parts = {plain(part.strip().encode()) for text in texts for part in WRITTEN.findall(text)}
-    found = {part for part in parts if part.count("\n") >= 2}
-    assert len(found) > 60
+def secrets(root):
+    """Long lines of solutions, hidden tests, wrong answers and rubrics that neither a problem set nor a lesson shows to students."""
+    exercises = root / "exercises"
+    marked = [part for path in (exercises / "text").rglob("*.md") for part in MARKED.findall(path.read_text("utf-8"))]
+    wrong = [part for path in (exercises / "wrong").glob("*.md") for part in WRONG.findall(path.read_text("utf-8"))]
+    rubric = [path.read_text("utf-8") for path in (exercises / "rubric").glob("*.md")]
+    shown = [*(exercises / "handout").rglob("*.ipynb"), *(root / "notebooks").glob("*.ipynb")]
+    told = set().union(SAID_ELSEWHERE, *(lines(path.read_bytes()) for path in shown))
+    found = {line for part in (*marked, *wrong, *rubric) for line in lines(part.encode()) if len(line) >= 30} - told
+    assert len(found) > 250
     return found
+
+
+def given_away(files, secrets):
+    """(file, line) for each line that was to stay with the instructors."""
+    found = [(name, line) for path, content in files for name, inner in unpacked(path, content) for line in lines(inner) & secrets]
+    marked = [(name, "a marker") for name, content in files if name.endswith(".ipynb") and re.search(rb"### (BEGIN|END) ", content)]
+    return found + marked
 
 
 def test_every_file_of_the_package_is_in_the_wheel(wheel, root, tracked):
@@ -72,23 +110,42 @@ def test_nothing_but_the_package_is_in_the_wheel(wheel):
     assert {name.split("/")[0] for name in wheel.namelist()} == {"autolab", f"autolab_grad-{__version__}.dist-info"}
 
 
-def test_a_student_finds_no_solution_in_the_wheel(wheel, solutions):
-    texts = {name: plain(wheel.read(name)) for name in wheel.namelist() if name != ARCHIVE}
-    assert {(name, part) for name, text in texts.items() for part in solutions if part in text} == set()
-    assert [name for name, text in texts.items() if "### BEGIN SOLUTION\nctx" in text] == []
+def test_a_student_finds_no_solution_in_the_wheel(wheel, secrets):
+    assert given_away([(name, wheel.read(name)) for name in wheel.namelist()], secrets) == []
 
 
-def test_a_source_distribution_has_them_in_its_archive_only(sdist, solutions):
-    files = [p for p in sdist.rglob("*") if p.is_file() and p != sdist / ARCHIVE and not p.is_relative_to(sdist / "tests")]
-    texts = {path: plain(path.read_bytes()) for path in files}  # the tests hold right rules beside wrong ones
-    assert {(path.name, part) for path, text in texts.items() for part in solutions if part in text} == set()
+def test_a_source_distribution_has_no_solution_either(sdist, secrets):
+    files = [(path.relative_to(sdist).as_posix(), path.read_bytes()) for path in sdist.rglob("*") if path.is_file()]
+    assert given_away(files, secrets) == []
+    assert {path.name for path in sdist.iterdir()} & {"tests", *INSTRUCTORS} == set()
 
 
-def test_instructors_get_every_file_of_the_course(wheel, root, tracked):
-    with zipfile.ZipFile(io.BytesIO(wheel.read(ARCHIVE))) as archive:
-        packed = {name: archive.read(name) for name in archive.namelist()}
-    course = [p for p in tracked if p.parts[len(root.parts)] == "exercises" and not p.name.startswith(("page_config", "jupyter", "hatch"))]
-    assert packed == {p.relative_to(root / "exercises").as_posix(): p.read_bytes() for p in course if "handout" not in p.parts}
+def test_what_is_given_away_is_found_in_an_archive_too(root, secrets):
+    inner, outer = io.BytesIO(), io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.write(root / "exercises" / "source" / "ps2" / "elementwise-rules.ipynb", "n.ipynb")
+    with zipfile.ZipFile(outer, "w") as archive:
+        archive.writestr("ps2.zip.gz", gzip.compress(inner.getvalue()))
+    assert len(given_away([("data.bin", outer.getvalue())], secrets)) > 10
+
+
+def test_instructors_get_every_file_of_the_course(instructors, root, tracked):
+    packed = {n.removeprefix("autolab_instructor/"): instructors.read(n) for n in instructors.namelist() if ".dist-info/" not in n}
+    course = {p.relative_to(root / "exercises"): p for p in tracked if p.is_relative_to(root / "exercises")}
+    files = {p.as_posix(): path for p, path in course.items() if p.parts[0] in (*INSTRUCTORS, "nbgrader_config.py", "README.md")}
+    assert packed == {name: path.read_bytes() for name, path in files.items()}
+    assert len(files) > 30 and {p.parts[0] for p in course} - {name.split("/")[0] for name in files} <= NOT_FOR_INSTRUCTORS
+
+
+def test_the_distribution_for_instructors_goes_with_the_same_version(instructors):
+    metadata = Parser().parsestr(instructors.read(f"autolab_grad_instructor-{__version__}.dist-info/METADATA").decode())
+    assert metadata.get_all("Requires-Dist") == [f"autolab-grad[course,lab]=={__version__}"]
+    assert instructors.read(f"autolab_grad_instructor-{__version__}.dist-info/licenses/LICENSE")
+
+
+def test_no_extra_brings_the_solutions(wheel):
+    metadata = Parser().parsestr(wheel.read(f"autolab_grad-{__version__}.dist-info/METADATA").decode())
+    assert [name for name in metadata.get_all("Requires-Dist") if "instructor" in name] == []
 
 
 def test_the_wheel_of_a_source_distribution_is_the_same_whatever_was_worked_on_beside_the_lessons(wheel, sdist, tmp_path):
@@ -100,23 +157,26 @@ def test_the_wheel_of_a_source_distribution_is_the_same_whatever_was_worked_on_b
         assert (set(again.namelist()), different) == (set(wheel.namelist()), set())
 
 
-@pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory):
-    """The wheel unpacked, as an installer does, and a way to run its command there."""
-    folder = tmp_path_factory.mktemp("site")
-    wheel.extractall(folder)
+def unpacked_wheels(folder, *wheels):
+    """A way to run `autolab` with these wheels, unpacked as an installer does."""
+    for archive in wheels:
+        archive.extractall(folder)
 
     def run(*words, cwd):
-        command = [
-            sys.executable,
-            "-P",
-            "-c",
-            f"import sys; sys.path.insert(0, {str(folder)!r}); from autolab.cli import main; main()",
-            *words,
-        ]
-        return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+        start = f"import sys; sys.path.insert(0, {str(folder)!r}); from autolab.cli import main; main()"
+        return subprocess.run([sys.executable, "-P", "-c", start, *words], cwd=cwd, capture_output=True, text=True)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    return unpacked_wheels(tmp_path_factory.mktemp("student"), wheel)
+
+
+@pytest.fixture(scope="module")
+def instructor(wheel, instructors, tmp_path_factory):
+    return unpacked_wheels(tmp_path_factory.mktemp("instructor"), wheel, instructors)
 
 
 def test_an_installed_wheel_gives_students_their_set(installed, root, tmp_path):
@@ -126,12 +186,19 @@ def test_an_installed_wheel_gives_students_their_set(installed, root, tmp_path):
     assert (tmp_path / name).read_bytes() == (root / "exercises" / "handout" / name).read_bytes()
 
 
-def test_an_installed_wheel_gives_instructors_their_course(installed, root, tmp_path):
-    done = installed("course", "new", "mine", "ps2", "--no-release", cwd=tmp_path)
+def test_instructors_get_their_course_from_installed_wheels(instructor, root, tmp_path):
+    done = instructor("course", "new", "mine", "ps2", "--no-release", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for name in ("source/ps2/elementwise-rules.ipynb", "text/ps2/elementwise-rules.md", "wrong/ps2.md", "nbgrader_config.py"):
+    for name in ("text/ps2/elementwise-rules.md", "wrong/ps2.md", "nbgrader_config.py"):
         assert (tmp_path / "mine" / name).read_bytes() == (root / "exercises" / name).read_bytes()
+    assert (tmp_path / "mine" / "source" / "ps2" / "elementwise-rules.ipynb").is_file()
     assert not (tmp_path / "mine" / "source" / "ps3").exists()
+
+
+def test_a_student_who_asks_for_a_course_is_told_what_to_install(installed, tmp_path):
+    done = installed("course", "new", "mine", "ps2", cwd=tmp_path)
+    assert done.returncode == 2 and list(tmp_path.iterdir()) == []
+    assert f'pip install "autolab-grad-instructor=={__version__}"' in done.stderr
 
 
 def test_the_wheel_is_small(wheel):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autolab.utils import progress
+from autolab.utils import pin, progress
 
 from ..behaviour.behaviours import BEHAVIOURS
 from ..behaviour.scenes import LocalPlayer
@@ -98,7 +98,10 @@ def reference_of(spec: Spec) -> Reference:
 
 def _counted(report: Report) -> Report:
     """Note the attempt on the learner's machine; not while a grader runs, whose attempts are not theirs."""
-    if "NBGRADER_EXECUTION" in os.environ or os.environ.get("AUTOLAB_HOME") == "off":
+    if "NBGRADER_EXECUTION" in os.environ:
+        return report
+    pin.compare_notebook()
+    if os.environ.get("AUTOLAB_HOME") == "off":
         return report
     first = report.diagnoses[0].text if report.diagnoses else ""
     points = f"{report.points:g} of {report.max_points:g}"

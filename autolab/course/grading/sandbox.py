@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import autolab
+from autolab.course import problem_sets
 
 from . import protocol
 from .derivatives import hidden_folders
@@ -41,7 +42,6 @@ NOT_ISOLATED = (
 )
 # What exercises on behaviour expect: the sandbox's server has read it and forgotten it, and a session cannot read it again.
 CHECK = Path(autolab.__file__).parent / "check"
-PROBLEM_SETS = Path(autolab.__file__).parent / "course" / "problem-sets.zip"  # in a wheel: with solutions and hidden tests
 FIRST_USER, USERS = 210_000, 500  # users from here on own nothing and nobody; so many for each sandbox
 # Where memory runs out, the kernel is to end the sandbox and not the judge.
 FIRST_TO_END = ["/bin/sh", "-c", 'echo 1000 2>/dev/null > /proc/self/oom_score_adj; exec "$@"', "box"] if os.name == "posix" else []
@@ -166,9 +166,10 @@ class Sandbox:
     def _open(self, files: Mapping[str, bytes]) -> Session:
         assert self.control
         order, (near, far) = self._order(files), socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        hidden = [*CHECK.glob("behaviour/**/ps*.py*"), *([PROBLEM_SETS] if PROBLEM_SETS.is_file() else [])]
+        hidden = CHECK.glob("behaviour/**/ps*.py*")
         order["hidden"] = sorted(map(str, hidden)) if self.separate else []
-        order["folders"] = hidden_folders() if self.separate and not self.derivatives else []
+        solutions = [] if (folder := problem_sets.installed_folder()) is None else [str(folder)]
+        order["folders"] = [*solutions, *(hidden_folders() if not self.derivatives else [])] if self.separate else []
         if self.mode == "limits":
             order["processes"] = 0  # it would count every process of this user
         socket.send_fds(self.control, [json.dumps(order).encode()], [far.fileno()])

@@ -145,7 +145,8 @@ def _session(libc: Any, shell: Any, connection: socket.socket, order: dict) -> N
         for file in order["hidden"]:
             libc.mount(b"/dev/null", file.encode(), None, BIND, None)
         for folder in order["folders"]:
-            fits &= libc.mount(b"tmpfs", folder.encode(), b"tmpfs", READ_ONLY | NOSUID | NODEV, b"size=4k") == 0
+            if os.path.isdir(folder):  # what is not there needs not be hidden
+                fits &= libc.mount(b"tmpfs", folder.encode(), b"tmpfs", READ_ONLY | NOSUID | NODEV, b"size=4k") == 0
         if not fits:
             connection.sendall(b"N")
             return
