@@ -25,6 +25,10 @@ NO_NBGRADER = 'This command needs nbgrader, which is not installed: pip install 
 NOT_GRADED = "nobody's {0} is graded yet: run `autolab course grade {0}` first"
 
 
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:10]) + " ..." * (len(names) > 10)
+
+
 class CommandError(click.ClickException):
     """Could not run: exit status 2."""
 
@@ -203,13 +207,15 @@ def grade(
     """
     from tqdm import tqdm
 
+    from autolab.course.grading import settings
+    from autolab.course.grading.changes import unreleased
     from autolab.course.grading.gradebook import CourseGradebook
-    from autolab.course.grading.sandbox import NOT_ISOLATED, best_mode
-    from autolab.course.grading.scheduler import Course, grade_course
+    from autolab.course.grading.sandbox import NOT_ISOLATED, isolation
+    from autolab.course.grading.scheduler import Course, GradingInterrupted, grade_course
     from autolab.course.scaffold import nbgrader
 
     place = Course(root)
-    mode = mode or (None if scheduler else best_mode())
+    mode = mode or settings.box(place.root) or (None if scheduler else isolation())
     if mode == "limits":
         click.echo(NOT_ISOLATED, err=True)
     source = place.root / "source" / assignment
@@ -217,6 +223,11 @@ def grade(
     if place.database.exists():
         with CourseGradebook(place.database, assignment) as gradebook:
             known = gradebook.notebook_names()
+            said = unreleased(place.root, assignment, gradebook.forms()) if known else []
+            if not regrade and (left := len(gradebook.left_to_regrade())):
+                said.insert(0, f"a regrade was interrupted, and {left} still have the grade from before it: this run goes on with them")
+        for line in said:
+            click.echo(line, err=True)
     for path in sorted(source.glob("*.ipynb")) if known else ():
         if path.stem not in known:
             click.echo(
@@ -234,7 +245,12 @@ def grade(
             bar.total = of
             bar.update(done - bar.n)
 
-        run = grade_course(place, assignment, jobs=jobs, scheduler=scheduler, seed=seed, regrade=regrade, mode=mode, progress=progress)
+        try:
+            run = grade_course(place, assignment, jobs=jobs, scheduler=scheduler, seed=seed, regrade=regrade, mode=mode, progress=progress)
+        except GradingInterrupted as error:
+            bar.close()
+            click.echo(str(error), err=True)
+            sys.exit(130)
     if as_json:
         click.echo(json.dumps(vars(run)))
         return
@@ -242,6 +258,15 @@ def grade(
         raise LookupError(f"nobody handed in {assignment}: there is no folder {place.root / 'submitted'}/STUDENT/{assignment}")
     each = f", {run.seconds / run.graded:.2f} s each" if run.graded else ""
     click.echo(f"{assignment}: {run.graded} graded in {run.seconds:.1f} s{each}; {run.skipped} unchanged. Box: {run.box or 'not needed'}.")
+    if run.resumed:
+        click.echo(f"  {run.resumed} of them were left over from the regrade that was interrupted.")
+    if run.outdated:
+        click.echo(f"  {run.outdated} of the unchanged were graded with other tests or points, or another version of autolab: "
+                   f"`autolab course grade {assignment} --regrade` grades all with those of today.")  # fmt: skip
+    if run.late_changed:
+        click.echo(f"  Times or late penalties of {len(run.late_changed)} students are other than before: {_some(run.late_changed)}.")
+    if run.pages:
+        click.echo(f"  {run.pages} feedback pages written.")
     for line in run.stopped[:10]:
         click.echo(f"  stopped: {line}")
 
