@@ -12,7 +12,10 @@ KEPT = 10
 
 
 def backup(database: Path, kept: int = KEPT) -> Path | None:
-    """Copy the gradebook into backups/ beside it, unless the last copy is the same; keep the last ones. The copy, or None if there is nothing to copy."""
+    """Copy the gradebook into backups/ beside it, and keep the last copies; none is made if the last one is the same.
+
+    Returns the last copy, or None if there is no gradebook yet.
+    """
     if not database.is_file():
         return None
     folder = database.parent / "backups"

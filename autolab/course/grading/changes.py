@@ -30,12 +30,14 @@ def unreleased(root: Path, assignment: str, forms: Mapping[str, Iterable[FormCel
         source, text = root / "source" / assignment / f"{name}.ipynb", root / "text" / assignment / f"{name}.md"
         try:
             notebook = nbformat.read(source, as_version=4)
-            if text.is_file() and [c.source for c in from_markdown(text.read_text("utf-8"), str(text)).cells] != [c.source for c in notebook.cells]:
-                said.append(f"{text} differs from {source}: `python -m autolab.course.notebook {root}` builds the notebook from it")
+            if text.is_file() and [c.source for c in from_markdown(text.read_text("utf-8"), str(text)).cells] != [
+                c.source for c in notebook.cells
+            ]:
+                said.append(f"{text} differs from {source}: `python -m autolab.course.notebook {root}` builds the notebook")
             now = form_of_source(notebook)
         except Exception as error:
             said.append(f"{source} cannot be compared with what was released: {error}")
             continue
         if form_digest(now) != form_digest(tuple(form)):
-            said.append(f"{source} was changed after it was released: `nbgrader generate_assignment {assignment} --force`, then grade with --regrade")
+            said.append(f"{source} has changed since its release: run `nbgrader generate_assignment {assignment} --force`, then --regrade")
     return said

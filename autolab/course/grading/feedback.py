@@ -29,13 +29,16 @@ pre{background:#f4f4f4;padding:.6rem .8rem;overflow-x:auto;font-size:14px}
 .out{overflow-x:auto}.out pre{background:none;border-left:3px solid #ccc}.error pre{border-left-color:#b00}
 .facts{color:#555}.points{font-weight:bold;border-top:1px solid #ccc;padding-top:.4rem}
 .wide{overflow-x:auto}table{border-collapse:collapse}td,th{padding:.25rem 1rem .25rem 0;text-align:left;vertical-align:top}
-.marks{width:100%}.marks th{font-weight:normal;min-width:8rem}.marks tbody th{width:34%}.marks .n{white-space:nowrap}.marks tr{border-top:1px solid #ddd}
+.marks{width:100%}.marks th{font-weight:normal;min-width:8rem}.marks tbody th{width:34%}.marks .n{white-space:nowrap}
+.marks tr{border-top:1px solid #ddd}
 .autolab-report td,.autolab-report th{min-width:4rem}
 details{border-top:1px solid #ccc;padding:.3rem 0}summary{cursor:pointer}details[open]>summary{font-weight:bold}
 a{color:inherit}blockquote{margin:.3rem 0;padding-left:.7rem;border-left:3px solid #2a6f97;white-space:pre-wrap}
 p,li,blockquote,pre,summary,td{overflow-wrap:break-word}math[display=block]{margin:.4rem 0}
-@media (prefers-color-scheme:dark){body{color:#eee;background:#181818}pre{background:#242424}.facts{color:#bbb}.marks tr,details{border-color:#444}}
-@media (max-width:600px){.marks tr{display:block;padding:.3rem 0}.marks td,.marks th{display:block;padding:0}.marks thead{display:none}}
+@media (prefers-color-scheme:dark){body{color:#eee;background:#181818}pre{background:#242424}.facts{color:#bbb}
+.marks tr,details{border-color:#444}}
+@media (max-width:600px){.marks :is(tr,td,th){display:block;padding:0}.marks tbody tr{padding:.3rem 0}.marks tbody th{width:auto}
+.marks thead{display:none}}
 """
 
 
@@ -67,7 +70,8 @@ HEADING = re.compile(r"^##? +(.+?) *#*$", re.MULTILINE)
 def page(notebook: NotebookNode, marks: Marks, titles: Mapping[str, str]) -> str:
     """The feedback on one graded notebook: `marks` is what the gradebook holds, `titles` the headings of its source."""
     facts = notebook.metadata.get("autolab", {})
-    waiting = f"; {marks.unread} {'answer is' if marks.unread == 1 else 'answers are'} still to be read by a person" if marks.unread else ""
+    answers = "answer is" if marks.unread == 1 else "answers are"
+    waiting = f"; {marks.unread} {answers} still to be read by a person" if marks.unread else ""
     title = html.escape(f"{marks.assignment}: {marks.notebook}")
     notes = [c for c in notebook.cells if c.get("id") == "grading-notes"]
     cells = [c for c in notebook.cells if c.get("id") != "grading-notes"]
@@ -87,7 +91,8 @@ def page(notebook: NotebookNode, marks: Marks, titles: Mapping[str, str]) -> str
         f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title>"
         f"<meta name='viewport' content='width=device-width, initial-scale=1'><meta name='autolab-marks' content='{marks.digest}'>"
         f"{NOTHING_RUNS}<style>{STYLE}</style></head><body>"
-        f"<h1>{title}: {marks.points:g} of {marks.of:g} points{waiting}</h1>{_facts(marks, facts)}{''.join(markdown(c.source) for c in notes)}"
+        f"<h1>{title}: {marks.points:g} of {marks.of:g} points{waiting}</h1>"
+        f"{_facts(marks, facts)}{''.join(markdown(c.source) for c in notes)}"
         f"<table class='marks'><thead><tr><th scope='col'>exercise</th><th scope='col'>points</th><th scope='col'>why</th></tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>\n<h2>Your answers</h2>\n{chr(10).join(folded)}\n</body></html>\n"
     )
@@ -114,7 +119,9 @@ def _facts(marks: Marks, facts: Mapping[str, Any]) -> str:
     ]
     lines = [f"<p class='facts'>{html.escape(who)}; {when}; {html.escape(', '.join(map(str, made)))}.</p>"]
     if marks.penalty:
-        lines.append(f"<p><b>Late: {marks.penalty:g} of your {marks.before_penalty:g} points are taken away</b>, which leaves {marks.points:g}.</p>")
+        lines.append(
+            f"<p><b>Late: {marks.penalty:g} of your {marks.before_penalty:g} points are taken away</b>, which leaves {marks.points:g}.</p>"
+        )
     if marks.whole:
         lines.append(f"<p>All of {html.escape(marks.assignment)}: {marks.whole[0]:g} of {marks.whole[1]:g} points.</p>")
     return "".join(lines)
@@ -167,7 +174,9 @@ def _report(cell: NotebookNode) -> dict[str, Any]:
 
 def _reasons(cells: Sequence[NotebookNode], marks: Marks) -> Iterator[str]:
     """In a paragraph each: why points are missing, and what a person wrote."""
-    lost = {name: m for c in cells if (m := marks.cells.get(name := _name(c))) and m.points is not None and m.points < m.of and not m.by_hand}
+    lost = {
+        name: m for c in cells if (m := marks.cells.get(name := _name(c))) and m.points is not None and m.points < m.of and not m.by_hand
+    }
     blank = [name for c in cells if marks.comments.get(name := _name(c)) == NO_RESPONSE]
     said = [f"<blockquote>{html.escape(marks.comments[name])}</blockquote>" for c in cells
             if (name := _name(c)) in marks.comments and name not in blank]  # fmt: skip
@@ -175,7 +184,8 @@ def _reasons(cells: Sequence[NotebookNode], marks: Marks) -> Iterator[str]:
         said.append("<p>A person reads this answer; its points are still missing.</p>")
     if blank and lost:
         several = sum(bool(c.metadata.get("nbgrader", {}).get("solution")) for c in cells) > 1
-        said.append(f"<p>There is no answer{f' to {html.escape(", ".join(blank))}' if several else ''}.</p>")
+        which = f" to {html.escape(', '.join(blank))}" if several else ""
+        said.append(f"<p>There is no answer{which}.</p>")
     elif own := next((error for c in cells if lost and not _is_test(c) and (error := _error(c))), ""):
         said.append(f"<p>{own}</p>")
     reasons = [_reason(c) or ("" if said else _error(c)) for c in cells if _name(c) in lost and not hides(c)]

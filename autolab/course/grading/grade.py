@@ -236,10 +236,10 @@ class NotebookGrader:
         limits = self.sandbox.limits
         if error.late:
             return (
-                f"A cell has {limits.busy:g} seconds to compute and {limits.cell:g} in all: look for a loop that does not end, and for inputs "
-                "that are larger than the exercise needs"
+                f"A cell has {limits.busy:g} seconds to compute and {limits.cell:g} in all: look for a loop that does not end, "
+                "and for inputs that are larger than the exercise needs"
             )
-        return "It ended Python itself (exit, a crash, or more memory than there is): restart your kernel, run all cells, and see which one it is"
+        return "It ended Python itself (exit, a crash, too much memory): restart your kernel and run all cells to see where"
 
     def _hint(self, source: str, outputs: list[NotebookNode]) -> str:
         """What a cell wanted that the sandbox does not have, and what it has."""

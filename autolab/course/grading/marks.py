@@ -12,7 +12,16 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from nbgrader.api import (
-    Assignment, BaseCell, Comment, Grade, GradeCell, Notebook, Student, SubmittedAssignment, SubmittedNotebook, TaskCell,
+    Assignment,
+    BaseCell,
+    Comment,
+    Grade,
+    GradeCell,
+    Notebook,
+    Student,
+    SubmittedAssignment,
+    SubmittedNotebook,
+    TaskCell,
 )  # fmt: skip
 from sqlalchemy import func, select, update
 
@@ -85,7 +94,9 @@ def marks(db: Any, assignment: str, students: Iterable[str] | None = None) -> di
         name, when = " ".join(filter(None, (first, last))), due + extension if due and extension else due
         found[one] = Marks(student, name, assignment, notebook, handed_in, when, penalty or 0.0)
     of = func.coalesce(GradeCell.__table__.c.max_score, TaskCell.__table__.c.max_score, 0.0)
-    cells = b.outerjoin(GradeCell.__table__, GradeCell.__table__.c.id == b.c.id).outerjoin(TaskCell.__table__, TaskCell.__table__.c.id == b.c.id)
+    cells = b.outerjoin(GradeCell.__table__, GradeCell.__table__.c.id == b.c.id).outerjoin(
+        TaskCell.__table__, TaskCell.__table__.c.id == b.c.id
+    )
     graded = submitted.join(g, g.c.notebook_id == sn.c.id).join(cells, g.c.cell_id == b.c.id)
     rows = db.execute(select(sn.c.id, b.c.name, g.c.auto_score, g.c.manual_score, g.c.extra_credit, of).select_from(graded).where(*chosen))
     for one, cell, auto, by_hand, extra, most in rows:
@@ -124,7 +135,9 @@ def refresh_lateness(
     A due date, an extension, a plugin or points given by hand may have changed since a submission was graded.
     """
     changed, notebook, whole = set[str](), SubmittedNotebook.__table__, SubmittedAssignment.__table__
-    known = select(whole.c.id, whole.c.student_id, whole.c.timestamp).join(Assignment.__table__, whole.c.assignment_id == Assignment.__table__.c.id)
+    known = select(whole.c.id, whole.c.student_id, whole.c.timestamp).join(
+        Assignment.__table__, whole.c.assignment_id == Assignment.__table__.c.id
+    )
     for one, student, before in db.execute(known.where(Assignment.__table__.c.name == assignment)).all():
         when = timestamps.get(student)
         if when is not None and when != before:

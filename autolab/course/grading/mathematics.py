@@ -19,8 +19,9 @@ TAGS = set(
     "mtable mtd mtext mtr munder munderover none".split()
 )
 ATTRIBUTES = set(
-    "accent accentunder columnalign columnlines columnspacing columnspan depth display displaystyle fence form height linethickness lspace "
-    "mathvariant maxsize minsize movablelimits rowlines rowspacing rspace scriptlevel separator stretchy symmetric voffset width xmlns".split()
+    "accent accentunder columnalign columnlines columnspacing columnspan depth display displaystyle fence form height linethickness "
+    "lspace mathvariant maxsize minsize movablelimits rowlines rowspacing rspace scriptlevel separator stretchy symmetric voffset "
+    "width xmlns".split()
 )
 INVISIBLE = re.compile("[\u2060\u200b]")  # `submission.disarm` puts such characters between
 

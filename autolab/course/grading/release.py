@@ -12,10 +12,11 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.converters.base import NbGraderException
 
 FIXED = (
-    "{assignment} is graded already, and the gradebook takes no cell more and none less: {what}. Nothing was changed, release/{assignment} is as it "
-    "was. Texts, tests and points of the cells that are there may change (then `autolab course grade {assignment} --regrade`). Put a new question "
-    "into an assignment of its own. Or begin {assignment} anew: copy gradebook.db, then `nbgrader db assignment remove {assignment} --force` deletes "
-    "all its grades, also points and comments that a person gave; generate and grade it again"
+    "{assignment} is graded already, and nbgrader adds no cell to a graded assignment and takes none away: {what}. "
+    "Nothing was changed; release/{assignment} is as it was. "
+    "Texts, tests and points of existing cells may change: then run `autolab course grade {assignment} --regrade`. "
+    "A new question needs an assignment of its own. To start {assignment} again, copy gradebook.db, then run "
+    "`nbgrader db assignment remove {assignment} --force`, which deletes all its grades, with points and comments given by hand"
 )
 
 

@@ -36,15 +36,14 @@ from . import protocol
 from .derivatives import hidden_folders
 
 REFUSED = (
-    "student code is not isolated on this machine, so nothing is graded: neither bubblewrap works here, nor docker or podman with an image "
-    "autolab-box. Install bubblewrap (Linux: `apt install bubblewrap` or `dnf install bubblewrap`), or build the image as the guide for "
-    "instructors says. If you trust everybody who handed in, `--box limits` (or c.RunInBox.box = \"limits\" in nbgrader_config.py, or "
-    "AUTOLAB_BOX=limits) grades without: student code then can read and delete what you can, use the network, and show what it "
-    "found on the page of its student"
+    "student code cannot be isolated on this machine, so nothing is graded: bubblewrap does not work here, nor docker or podman with an "
+    "image autolab-box. Install bubblewrap (Linux: `apt install bubblewrap` or `dnf install bubblewrap`), or build the image as the guide "
+    "for instructors says. If you trust every student, choose `--box limits` (or c.RunInBox.box = 'limits' in nbgrader_config.py, or "
+    "AUTOLAB_BOX=limits): student code can then read and delete your files, use the network, and show what it found on its student's page"
 )
 NOT_ISOLATED = (
-    "NOT ISOLATED, as you chose: student code runs as you with limits only. It can read and delete your files, use the network, and show what it "
-    "found on the page of its student. Verdicts are still made outside its process."
+    "NOT ISOLATED, as you chose: student code runs as you with limits only. It can read and delete your files, use the network, "
+    "and show what it found on its student's page. Verdicts are still made outside its process."
 )
 # What exercises on behaviour expect: the sandbox's server has read it and forgotten it, and a session cannot read it again.
 CHECK = Path(autolab.__file__).parent / "check"
