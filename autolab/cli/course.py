@@ -22,7 +22,17 @@ SPEC = click.option(
 )
 NO_NBGRADER = 'This command needs nbgrader, which is not installed: pip install "autolab-grad[course]"'
 
+UNFINISHED = (
+    "a regrade of {0} was interrupted: {1} submissions still have the grade from before it, and others the new one. "
+    "Run `autolab course grade {0}` first, which finishes it"
+)
 NOT_GRADED = "nobody's {0} is graded yet: run `autolab course grade {0}` first"
+
+
+def _require_whole_class(gradebook: Any, assignment: str) -> None:
+    """Raise RuntimeError if only a part of the class has been graded again."""
+    if left := gradebook.left_to_regrade():
+        raise RuntimeError(UNFINISHED.format(assignment, len(left)))
 
 
 def _some(names: list[str]) -> str:
@@ -155,10 +165,12 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
         autolab course check ps2
         autolab course check --json | jq '.[].problems'
     """
+    from autolab.course.grading.sandbox import best_mode
     from autolab.course.grading.scheduler import Course
     from autolab.course.grading.selftest import selftest
 
     Course(root)
+    mode = mode or best_mode()  # the answers are the instructor's own, and run without isolation where there is none
     chosen = assignments or tuple(sorted(p.name for p in (root / "source").iterdir() if p.is_dir()))
     paths = [p for a in chosen for p in sorted((root / "source" / a).glob("*.ipynb"))]
     if not paths:
@@ -286,12 +298,15 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
         autolab course report ps2 --out week3.html
         autolab course report ps2 --json | jq .hardest
     """
+    from autolab.course.grading import settings
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.scheduler import Course
     from autolab.course.report import page, summary
 
     place = Course(root)
     with CourseGradebook(place.database, assignment) as gradebook:
+        _require_whole_class(gradebook, assignment)
+        gradebook.refresh_lateness({}, settings.penalty(place.root))
         data = summary(gradebook.reports(), gradebook.totals(), gradebook.points())
     if not data["students"]:
         raise LookupError(NOT_GRADED.format(assignment))
@@ -357,11 +372,15 @@ def export(assignment: str, root: Path, system: str, column: str | None, out: Pa
         autolab course export ps2 --for moodle --out ps2.csv
         autolab course export ps2 --column "Problem set 2 (4711)" --out ps2.csv
     """
+    from autolab.course.grading import settings
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.scheduler import Course
     from autolab.course.report import table
 
-    with CourseGradebook(Course(root).database, assignment) as gradebook:
+    place = Course(root)
+    with CourseGradebook(place.database, assignment) as gradebook:
+        _require_whole_class(gradebook, assignment)
+        gradebook.refresh_lateness({}, settings.penalty(place.root))
         totals, of, people = gradebook.totals(), sum(gradebook.points().values()), gradebook.people()
         unread = gradebook.unread()
     if not totals:
