@@ -30,9 +30,7 @@ def unreleased(root: Path, assignment: str, forms: Mapping[str, Iterable[FormCel
         source, text = root / "source" / assignment / f"{name}.ipynb", root / "text" / assignment / f"{name}.md"
         try:
             notebook = nbformat.read(source, as_version=4)
-            if text.is_file() and [c.source for c in from_markdown(text.read_text("utf-8"), str(text)).cells] != [
-                c.source for c in notebook.cells
-            ]:
+            if text.is_file() and _cells(from_markdown(text.read_text("utf-8"), str(text))) != _cells(notebook):
                 said.append(f"{text} differs from {source}: `python -m autolab.course.notebook {root}` builds the notebook")
             now = form_of_source(notebook)
         except Exception as error:
@@ -41,3 +39,7 @@ def unreleased(root: Path, assignment: str, forms: Mapping[str, Iterable[FormCel
         if form_digest(now) != form_digest(tuple(form)):
             said.append(f"{source} has changed since its release: run `nbgrader generate_assignment {assignment} --force`, then --regrade")
     return said
+
+
+def _cells(notebook: nbformat.NotebookNode) -> list[tuple[str, object]]:
+    return [(cell.source, cell.metadata.get("nbgrader")) for cell in notebook.cells]

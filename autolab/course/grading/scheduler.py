@@ -199,7 +199,7 @@ def grade_course(
             for done in _map(todo, load, jobs, scheduler, run):
                 batch.append(done)
                 run.graded, run.box, busy = run.graded + 1, done.box, busy + done.occupied
-                run.stopped += [f"{done.student}: {note}" for note in done.notes if "was stopped" in note]
+                run.stopped += [f"{done.student}: {note.split('. ')[0]}" for note in done.notes if "was stopped" in note]
                 progress(run.graded, len(todo), done)
                 if len(batch) >= BATCH or time.monotonic() - last > PATIENCE:
                     run.pages += _save(course, gradebook, batch, timestamps)
