@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
-from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, GetGrades, SaveAutoGrades
+from nbgrader.preprocessors import AssignLatePenalties, CheckCellMetadata, SaveAutoGrades
 
-from autolab.course.grading.exchange import CollectWithoutLinks
+from autolab.course.grading.exchange import CollectWithoutLinks, ReleaseWhatCameThroughExchange
+from autolab.course.grading.pages import FeedbackPage
 from autolab.course.grading.preprocessors import Repair, RunInBox, SubmissionReader
-from autolab.course.preprocessors import HideHiddenTests
+from autolab.course.grading.release import ReleaseWriter
 
 c = get_config()  # noqa: F821
 
@@ -22,7 +22,16 @@ c.Autograde.exporter_class = SubmissionReader
 c.Autograde.sanitize_preprocessors = [Repair]
 c.Autograde.autograde_preprocessors = [RunInBox, SaveAutoGrades, AssignLatePenalties, CheckCellMetadata]
 c.ExchangeFactory.collect = CollectWithoutLinks
-c.GenerateFeedback.preprocessors = [GetGrades, HideHiddenTests, CSSHTMLHeaderPreprocessor]
+
+# A release is made anew only if the gradebook can take it. Feedback is the page that `autolab course grade` makes, and
+# goes back to those who handed in through the exchange.
+c.GenerateAssignment.exporter_class = ReleaseWriter
+c.GenerateFeedback.exporter_class = FeedbackPage
+c.GenerateFeedback.preprocessors = []
+c.ExchangeFactory.release_feedback = ReleaseWhatCameThroughExchange
+
+# Without bubblewrap and without a container nothing is graded, unless you trust everybody who handed in:
+# c.RunInBox.box = "limits"
 
 # A cell may compute for busy_seconds, and take cell_seconds with its waiting; then it is stopped, and its points are lost. A
 # regrade with the seed that is recorded in the autograded notebook (metadata.autolab.seed) gives the same grades:

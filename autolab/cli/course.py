@@ -22,7 +22,21 @@ SPEC = click.option(
 )
 NO_NBGRADER = 'This command needs nbgrader, which is not installed: pip install "autolab-grad[course]"'
 
+UNFINISHED = (
+    "a regrade of {0} was interrupted: {1} submissions still have the grade from before it, and others the new one. "
+    "Run `autolab course grade {0}` first, which finishes it"
+)
 NOT_GRADED = "nobody's {0} is graded yet: run `autolab course grade {0}` first"
+
+
+def _require_whole_class(gradebook: Any, assignment: str) -> None:
+    """Raise RuntimeError if only a part of the class has been graded again."""
+    if left := gradebook.left_to_regrade():
+        raise RuntimeError(UNFINISHED.format(assignment, len(left)))
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:10]) + " ..." * (len(names) > 10)
 
 
 class CommandError(click.ClickException):
@@ -162,10 +176,12 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
         autolab course check ps2
         autolab course check --json | jq '.[].problems'
     """
+    from autolab.course.grading.sandbox import best_mode
     from autolab.course.grading.scheduler import Course
     from autolab.course.grading.selftest import selftest
 
     compare_version(Course(root).root)
+    mode = mode or best_mode()  # the answers are the instructor's own, and run without isolation where there is none
     chosen = assignments or tuple(sorted(p.name for p in (root / "source").iterdir() if p.is_dir()))
     paths = [p for a in chosen for p in sorted((root / "source" / a).glob("*.ipynb"))]
     if not paths:
@@ -214,14 +230,16 @@ def grade(
     """
     from tqdm import tqdm
 
+    from autolab.course.grading import settings
+    from autolab.course.grading.changes import unreleased
     from autolab.course.grading.gradebook import CourseGradebook
-    from autolab.course.grading.sandbox import NOT_ISOLATED, best_mode
-    from autolab.course.grading.scheduler import Course, grade_course
+    from autolab.course.grading.sandbox import NOT_ISOLATED, isolation
+    from autolab.course.grading.scheduler import Course, GradingInterrupted, grade_course
     from autolab.course.scaffold import nbgrader
 
     place = Course(root)
     compare_version(place.root)
-    mode = mode or (None if scheduler else best_mode())
+    mode = mode or settings.box(place.root) or (None if scheduler else isolation())
     if mode == "limits":
         click.echo(NOT_ISOLATED, err=True)
     source = place.root / "source" / assignment
@@ -229,6 +247,11 @@ def grade(
     if place.database.exists():
         with CourseGradebook(place.database, assignment) as gradebook:
             known = gradebook.notebook_names()
+            said = unreleased(place.root, assignment, gradebook.forms()) if known else []
+            if not regrade and (left := len(gradebook.left_to_regrade())):
+                said.insert(0, f"a regrade was interrupted, and {left} still have the grade from before it: this run goes on with them")
+        for line in said:
+            click.echo(line, err=True)
     for path in sorted(source.glob("*.ipynb")) if known else ():
         if path.stem not in known:
             click.echo(
@@ -246,7 +269,12 @@ def grade(
             bar.total = of
             bar.update(done - bar.n)
 
-        run = grade_course(place, assignment, jobs=jobs, scheduler=scheduler, seed=seed, regrade=regrade, mode=mode, progress=progress)
+        try:
+            run = grade_course(place, assignment, jobs=jobs, scheduler=scheduler, seed=seed, regrade=regrade, mode=mode, progress=progress)
+        except GradingInterrupted as error:
+            bar.close()
+            click.echo(str(error), err=True)
+            sys.exit(130)
     if as_json:
         click.echo(json.dumps(vars(run)))
         return
@@ -254,6 +282,15 @@ def grade(
         raise LookupError(f"nobody handed in {assignment}: there is no folder {place.root / 'submitted'}/STUDENT/{assignment}")
     each = f", {run.seconds / run.graded:.2f} s each" if run.graded else ""
     click.echo(f"{assignment}: {run.graded} graded in {run.seconds:.1f} s{each}; {run.skipped} unchanged. Box: {run.box or 'not needed'}.")
+    if run.resumed:
+        click.echo(f"  {run.resumed} of them were left over from the regrade that was interrupted.")
+    if run.outdated:
+        click.echo(f"  {run.outdated} of the unchanged were graded with other tests or points, or another version of autolab: "
+                   f"`autolab course grade {assignment} --regrade` grades all with those of today.")  # fmt: skip
+    if run.late_changed:
+        click.echo(f"  Times or late penalties of {len(run.late_changed)} students are other than before: {_some(run.late_changed)}.")
+    if run.pages:
+        click.echo(f"  {run.pages} feedback pages written.")
     for line in run.stopped[:10]:
         click.echo(f"  stopped: {line}")
 
@@ -273,12 +310,15 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
         autolab course report ps2 --out week3.html
         autolab course report ps2 --json | jq .hardest
     """
+    from autolab.course.grading import settings
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.scheduler import Course
     from autolab.course.report import page, summary
 
     place = Course(root)
     with CourseGradebook(place.database, assignment) as gradebook:
+        _require_whole_class(gradebook, assignment)
+        gradebook.refresh_lateness({}, settings.penalty(place.root))
         data = summary(gradebook.reports(), gradebook.totals(), gradebook.points())
     if not data["students"]:
         raise LookupError(NOT_GRADED.format(assignment))
@@ -350,12 +390,16 @@ def export(assignment: str, root: Path, system: str, column: str | None, into: P
         autolab course export ps2 --column "Problem set 2 (4711)" --out ps2.csv
         autolab course export ps2 --into gradebook.csv --out upload.csv
     """
+    from autolab.course.grading import settings
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.scheduler import Course
     from autolab.course.lms import class_list, fill, gradescope_table
     from autolab.course.report import table
 
-    with CourseGradebook(Course(root).database, assignment) as gradebook:
+    place = Course(root)
+    with CourseGradebook(place.database, assignment) as gradebook:
+        _require_whole_class(gradebook, assignment)
+        gradebook.refresh_lateness({}, settings.penalty(place.root))
         totals, of, people = gradebook.totals(), sum(gradebook.points().values()), gradebook.people()
         unread, everybody = gradebook.unread(), class_list(gradebook.gradebook)
     if not totals:

@@ -12,6 +12,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from autolab.course.grading.sandbox import best_mode
+
+if best_mode() == "limits":  # who runs the tests trusts the submissions in them
+    os.environ.setdefault("AUTOLAB_BOX", "limits")
+
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "elementwise-rules"
 

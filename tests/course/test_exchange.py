@@ -2,6 +2,7 @@
 
 import csv
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,10 @@ import nbformat
 import pytest
 
 from autolab.course.grading.exchange import copy_plain
+from autolab.course.grading.scheduler import Course, grade_course
 
-from .conftest import Course, cell
+from .conftest import Course as NewCourse
+from .conftest import cell
 
 SET, NAME = "ps8", "beyond-the-first-derivative"
 RUN = """
@@ -36,7 +39,7 @@ class School:
         for folder in (self.course, self.student, self.exchange, root / "home"):
             folder.mkdir()
         self.exchange.chmod(0o777)
-        Course(self.course)  # copies the sources and the configuration
+        NewCourse(self.course)  # copies the sources and the configuration
         self.home = root / "home"
 
     def run(self, folder, *commands):
@@ -151,3 +154,17 @@ def test_feedback_comes_back_to_the_student(school):
     text = page.read_text("utf-8")
     assert "This is the gradient times v" in text
     assert "seed=" not in text
+
+
+def test_what_autolab_grades_goes_back_through_the_exchange_too(school):
+    (collected,) = (school.course / "submitted").iterdir()
+    (returned,) = (school.student / SET / "feedback").rglob("*.html")
+    for place in (school.exchange / "autolab" / "feedback", school.course / "feedback", school.course / "autograded"):
+        shutil.rmtree(place)
+    returned.unlink()
+    run = grade_course(Course(school.course), SET)
+    said = school.run(school.course, f"release_feedback {SET}")
+    assert run.graded == 1 and f"Releasing feedback for student '{collected.name}'" in said
+    school.run(school.student, f"fetch_feedback {SET}")
+    page = school.course / "feedback" / collected.name / SET / f"{NAME}.html"
+    assert returned.read_text("utf-8") == page.read_text("utf-8")

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from autolab.course.grading import settings
 from autolab.course.grading.files import FilePolicy, companion_files, odd_files
 from autolab.course.grading.sandbox import Sandbox, best_mode
-from autolab.course.grading.scheduler import Course, _file_policy
+from autolab.course.grading.scheduler import Course
 from autolab.course.grading.worker import Job, grade
 
+from .pages import feedback_of
 from .test_hostile import FORM, FULL, LIMITS, WRONG, isolated, submitted
 
 SECRET = "SECRET-7f3a91"
@@ -84,7 +86,7 @@ def test_a_name_that_is_none_is_not_taken(tmp_path, name):
 def test_a_course_says_which_kinds_and_how_much(tmp_path):
     (tmp_path / "source").mkdir()
     (tmp_path / "nbgrader_config.py").write_text('c = get_config()\nc.RunInBox.files = ["*.dat"]\nc.RunInBox.files_bytes = 7\n')
-    assert _file_policy(Course(tmp_path)) == FilePolicy(kinds=("*.dat",), size=7)
+    assert settings.file_policy(tmp_path) == FilePolicy(kinds=("*.dat",), size=7)
 
 
 # -- in the sandbox
@@ -155,7 +157,7 @@ def test_an_exercise_that_reads_a_file_and_imports_a_module_is_worth_its_points(
 def test_a_cell_that_wants_what_is_not_there_is_told_what_is(line, hint):
     answer = f"{line}\n{WRONG.replace('7.5', '2')}"
     done = grade(Job("eve", "ps", "n", submitted(answer), (), FORM, 11, LIMITS, best_mode(), (("data.csv", b"1"),)))
-    assert hint in done.notes[0] and hint.split(":")[0] in done.feedback
+    assert hint in done.notes[0] and hint.split(":")[0] in feedback_of(done)
     assert done.scores["exp-check"] == 8.0
     assert done.scores["square-check"] == (8.0 if line.startswith("!") else 0.0)
 

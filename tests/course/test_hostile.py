@@ -20,6 +20,7 @@ from autolab.course.release import release_of
 
 from .hostile import SUITE, TEXT, WRONG
 from .hostile_system import MORE
+from .pages import feedback_of
 
 SUITE = {**SUITE, **{f"{kind}: {name}": source for kind, group in MORE.items() for name, source in group.items()}}
 
@@ -99,17 +100,18 @@ def test_nothing_is_forged_leaked_or_damaged(name, honest, canary, service, monk
     port, contacted = service
     answer = SUITE[name].replace("{canary}", str(canary)).replace("{port}", str(port))
     done = graded(answer)
+    feedback = feedback_of(done)
     assert done.scores["square-check"] <= honest["square-check"]
     if "right the first" not in name and "right for one" not in name and name not in RIGHT_IN_ONE_CALL:
         assert done.scores["square-hidden"] == 0
     assert {k: done.scores[k] for k in ("exp-check", "exp-hidden")} == {"exp-check": 8.0, "exp-hidden": 2.0}
-    assert SECRET not in done.autograded + done.feedback
-    assert "HIDDEN-CASE-4711" not in done.feedback
+    assert SECRET not in done.autograded + feedback
+    assert "HIDDEN-CASE-4711" not in feedback
     assert "WRITTEN" not in done.autograded.replace("print('WRITTEN'", "")
     assert "GOT 0" not in done.autograded.replace("print('GOT 0", "").replace("'GOT 0',", "")
-    assert "<script" not in done.feedback and "<img" not in done.feedback
-    assert not {"\x1b", "\x00", "\x07"} & set(done.feedback)
-    done.feedback.encode(), done.autograded.encode()
+    assert "<script" not in feedback and "<img" not in feedback
+    assert not {"\x1b", "\x00", "\x07"} & set(feedback)
+    feedback.encode(), done.autograded.encode()
     assert not contacted
     assert sorted(p.name for p in canary.iterdir()) == ["gradebook.db", "other.ipynb", "secret.txt"]
     assert all(p.read_text() == SECRET for p in canary.iterdir())
@@ -209,9 +211,9 @@ def test_no_process_of_a_student_survives():
 @isolated
 def test_the_same_seed_gives_the_same_page_and_another_the_same_grade():
     first, again, other = graded(WRONG, seed=1), graded(WRONG, seed=1), graded(WRONG, seed=2)
-    assert (first.scores, first.feedback, first.autograded) == (again.scores, again.feedback, again.autograded)
+    assert (first.scores, first.autograded) == (again.scores, again.autograded)
     assert other.scores == first.scores
-    assert other.feedback != first.feedback
+    assert other.autograded != first.autograded
 
 
 def test_without_a_box_the_verdict_is_still_outside(honest):

@@ -14,10 +14,10 @@ from nbformat import NotebookNode
 
 from autolab.course import report
 from autolab.course.grading import grade, protocol, submission
-from autolab.course.grading.feedback import page
 from autolab.course.grading.submission import parse, raised_points, repair
 from autolab.widgets import questions
 
+from .pages import page_of
 from .test_hostile import FORM
 
 # What makes backtracking expensive: a run, and then something that does not fit.
@@ -64,7 +64,7 @@ def shown(kind):
         notebook = notebook_of(text, kind)
         for cell in notebook.cells:
             cell.outputs = [grade.new_output("stream", name="stdout", text=cell.source)]
-        page(notebook, {}, "ps/n")
+        page_of(notebook)
         submission.disarm(notebook)
 
     return read
@@ -183,4 +183,4 @@ def test_an_answer_that_is_none_is_wrong_and_no_exception(reader, answer):
 
 def test_a_markdown_text_that_is_long_is_shown_as_it_is():
     text = "*a* " * 10_000
-    assert html.escape(text) in page(notebook_of(text, "markdown"), {}, "ps/n")
+    assert html.escape(text) in page_of(notebook_of(text, "markdown"))

@@ -10,6 +10,8 @@ from autolab.course.grading.selftest import form_of_source, selftest
 from autolab.course.grading.worker import Job, grade
 from autolab.course.rubric import problems, rubrics
 
+from .pages import feedback_of
+
 EXERCISES = Path(__file__).resolve().parents[2] / "exercises"
 SETS = sorted(p.name for p in (EXERCISES / "source").iterdir())
 GOOD = "| points | for |\n|---|---|\n| 2 | this |\n| 1 | that |\n\n**3 points.** All.\n\n**1 point.** *(That.)*\n"
@@ -56,7 +58,7 @@ def test_feedback_and_the_notebook_for_formgrader_show_it_below_the_answer():
     )
     names = [c.id for c in nbformat.reads(done.autograded, as_version=4).cells]
     assert names[names.index("why-add") + 1] == "rubric-why-add"
-    assert "How this answer is marked" in done.feedback and "<td>a value that is used more than once" in done.feedback
+    assert "How this answer is marked" in feedback_of(done) and "<td>a value that is used more than once" in feedback_of(done)
 
 
 def test_a_course_without_rubrics_is_a_course(tmp_path):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from autolab.course.grading import settings
 from autolab.course.grading.sandbox import Limits
-from autolab.course.grading.scheduler import Course, _limits
 from autolab.course.report import summary, table
 from autolab.course.scaffold import add_exercise
 
@@ -36,7 +36,7 @@ def test_canvas_finds_a_student_by_login_beside_a_name():
 def test_both_ways_to_grade_read_the_seconds_from_the_same_place(tmp_path):
     (tmp_path / "source").mkdir()
     (tmp_path / "nbgrader_config.py").write_text("c = get_config()\nc.RunInBox.busy_seconds = 7\n")
-    assert _limits(Course(tmp_path)) == Limits(busy=7.0)
+    assert settings.limits(tmp_path) == Limits(busy=7.0)
 
 
 @pytest.mark.parametrize(("assignment", "name"), [("ps9", "so ft"), ("../evil", "tanh"), ("ps9/x", "tanh"), ("ps9", "9")])

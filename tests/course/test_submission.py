@@ -12,6 +12,7 @@ from autolab.course.grading.scheduler import Course
 from autolab.course.grading.submission import parse, read, repair
 
 from .hostile import TEXT
+from .pages import page_of
 from .test_hostile import FORM, FULL, LIMITS, submitted
 
 RIGHT = json.loads(submitted(None))
@@ -213,12 +214,10 @@ def test_what_a_student_writes_does_nothing_in_the_browser_of_who_grades(text):
 
 
 def test_a_page_for_a_student_runs_nothing():
-    from autolab.course.grading.feedback import page
-
     notebook, _ = repaired(
         changed(lambda n: n["cells"].append({"cell_type": "markdown", "source": SCRIPTS[0] + SCRIPTS[2], "metadata": {}}))
     )
-    html = page(notebook, {}, "ps/n")
+    html = page_of(notebook)
     assert "default-src 'none'" in html
     assert "<script" not in html
 
@@ -227,11 +226,9 @@ def test_a_regular_expression_does_not_take_an_hour():
     def write(n):
         cells(n)["square"]["source"] = "# BEGIN HIDDEN TESTS\n" * 9000
 
-    from autolab.course.grading.feedback import page
-
     notebook, _ = repaired(changed(write))
     start = time.process_time()
-    page(notebook, {}, "ps/n")
+    page_of(notebook)
     assert time.process_time() - start < 1.0
 
 

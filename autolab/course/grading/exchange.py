@@ -1,4 +1,4 @@
-"""Collecting from nbgrader's exchange without following links, and without ending at what one student laid there.
+"""nbgrader's exchange: collecting without following links, and without ending at what one student laid there.
 
 A submission lies in a folder of its student, who may put a link there to what only the instructor can read: nbgrader would
 copy that, and feedback would show it to the student. A pipe, a folder a thousand folders deep, or too many bytes would end the
@@ -7,15 +7,18 @@ collection for everybody. `exercises/nbgrader_config.py` puts this in its place.
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from nbgrader.exchange.default import ExchangeCollect
+from nbgrader.exchange.default import ExchangeCollect, ExchangeReleaseFeedback
 
+TIMESTAMP, SECRET = "timestamp.txt", "submission_secret.txt"  # by these it finds whose feedback a page is
 DEEP, MANY = 20, 5000  # folders in folders; files and folders of a submission
 
 
@@ -29,6 +32,23 @@ class CollectWithoutLinks(ExchangeCollect):
             for what in copy_plain(src, plain, 1000 * self.coursedir.max_dir_size):
                 self.log.warning("%s: %s", src, what)
             super().do_copy(plain, dest, log)
+
+
+class ReleaseWhatCameThroughExchange(ExchangeReleaseFeedback):
+    """Gives back the pages of those who handed in through the exchange; nbgrader's ends at the first who did otherwise."""
+
+    def copy_files(self) -> None:
+        """As nbgrader's, without those by whom the exchange left no secret beside the submission."""
+        before = self.coursedir.student_id_exclude
+        folders = {Path(page).parent for page in glob.glob(os.path.join(self.src_path, "*.html"))}
+        others = sorted(f.parent.name for f in folders if not all((f / name).is_file() for name in (TIMESTAMP, SECRET)))
+        if others:
+            self.log.warning("not handed in through the exchange, so give these their pages in another way: %s", ", ".join(others))
+        self.coursedir.student_id_exclude = ",".join(filter(None, (before, *others)))
+        try:
+            super().copy_files()
+        finally:
+            self.coursedir.student_id_exclude = before
 
 
 @dataclass

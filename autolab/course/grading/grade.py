@@ -10,18 +10,21 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from autolab.check.api.report import MIMETYPE, Report
+from autolab.version import __version__
 
 from . import protocol
 from .files import FilePolicy
 from .handlers import INSTALLS, LINE
 from .judge import CellOutcome, Judge
 from .offline.pip import OFFLINE
+from .paths import hide_paths
 from .sandbox import RemoteError, Sandbox, Session
 from .second_opinion import UNKNOWN, SecondOpinion
 from .submission import LONGEST_CELL
@@ -111,6 +114,8 @@ class NotebookGrader:
                 if facts.get("locked") and not facts.get("solution"):
                     judge.run(cell.source, f"<{facts.get('grade_id', 'setup')}>")
                 self._student(cell, f"cell {number + 1}", result)
+            for cell in notebook.cells:
+                hide_paths(cell)
         finally:
             self._close()
             self.second.close()
@@ -202,7 +207,7 @@ class NotebookGrader:
         if len(source) > LONGEST_CELL or self.code < 0:
             longer = f"longer than {LONGEST_CELL}" if len(source) > LONGEST_CELL else f"beyond the first {CODE} of the notebook's"
             source, cell.source = "", f"{source[:2000]}\n... (cut: this cell was {longer} characters)"
-            result.notes.append(f"{name} is {longer} characters and was not run")
+            result.notes.append(f"{in_words(cell)} is {longer} characters and was not run")
         if not source.strip():
             return
         if self._over():
@@ -217,14 +222,24 @@ class NotebookGrader:
             said = self.ask("run", source, name)
             cell.outputs = self._fit_outputs(_outputs(said))
             if (hint := self._hint(source, cell.outputs)) and not any(hint in note for note in result.notes):
-                result.notes.append(f"{name}: {hint}")
+                result.notes.append(f"{in_words(cell)}: {hint}")
             self.replay.append(CellRun(source, name, self.exercise, bool(reasons)))
         except RemoteError as error:
             cell.outputs = [_error("RemoteError", str(error))]
         except protocol.Broken as error:
             self._close()
             cell.outputs = [_error("Stopped", f"This cell was stopped: {error}. The cells after it run without it.")]
-            result.notes.append(f"{name} was stopped: {error}")
+            result.notes.append(f"{in_words(cell)} was stopped: {error}. {self._advice(error)}")
+
+    def _advice(self, error: protocol.Broken) -> str:
+        """What a student whose cell was stopped can do."""
+        limits = self.sandbox.limits
+        if error.late:
+            return (
+                f"A cell has {limits.busy:g} seconds to compute and {limits.cell:g} in all: look for a loop that does not end, "
+                "and for inputs that are larger than the exercise needs"
+            )
+        return "It ended Python itself (exit, a crash, too much memory): restart your kernel and run all cells to see where"
 
     def _hint(self, source: str, outputs: list[NotebookNode]) -> str:
         """What a cell wanted that the sandbox does not have, and what it has."""
@@ -277,6 +292,20 @@ class NotebookGrader:
                 {"exercise": report.exercise, "cell": cell.metadata.nbgrader["grade_id"], "family": d.family,
                  "certainty": d.certainty, "text": d.text} for d in report.diagnoses
             ]  # fmt: skip
+
+
+def in_words(cell: NotebookNode) -> str:
+    """A cell by what its author knows it by: the answer's name, or how the cell begins."""
+    facts = cell.metadata.get("nbgrader", {})
+    if facts.get("solution") and facts.get("grade_id"):
+        return f"the answer {facts['grade_id']!r}"
+    first = next((line.strip() for line in cell.source.splitlines() if line.strip()), "")
+    return f"the cell that begins with {first[:40]!a}"
+
+
+def graded_with(seed: int, sandbox: Sandbox) -> dict[str, Any]:
+    """What a graded notebook, and its feedback, says of how it was graded."""
+    return {"seed": seed, "box": sandbox.mode, "version": __version__, "graded": f"{datetime.now(UTC):%Y-%m-%d}"}
 
 
 def worth(outcome: CellOutcome, points: float) -> float:

@@ -8,7 +8,7 @@ and recorded, or neither.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from nbgrader.api import Comment, Grade, Gradebook, MissingEntry, Student, Submi
 from sqlalchemy import select, text, update
 from sqlalchemy.dialects.sqlite import insert
 
+from .marks import Penalty, refresh_lateness
 from .submission import FormCell, form_of
 from .worker import JobResult
 
@@ -29,8 +30,15 @@ RECORD = """
 INSERT INTO autolab_grading VALUES (:assignment, :notebook, :student, :digest, :seed, :report, 1)
 ON CONFLICT (assignment, notebook, student) DO UPDATE SET digest = :digest, seed = :seed, report = :report, times = times + 1
 """
-
-
+REGRADE_TABLE = """
+CREATE TABLE IF NOT EXISTS autolab_regrade (
+    assignment TEXT NOT NULL, notebook TEXT NOT NULL, student TEXT NOT NULL, seed INTEGER, PRIMARY KEY (assignment, notebook, student))
+"""
+REGRADED = "DELETE FROM autolab_regrade WHERE assignment = :assignment AND notebook = :notebook AND student = :student"
+GRADED = """
+SELECT student, notebook, digest, seed FROM autolab_grading WHERE assignment = :a AND student IN (
+    SELECT student_id FROM submitted_assignment JOIN assignment ON assignment.id = assignment_id WHERE assignment.name = :a)
+"""
 GRADE = """
 UPDATE grade SET auto_score = :score, needs_manual_grade = :score IS NULL OR manual_score IS NOT NULL
 WHERE notebook_id = :n AND cell_id = :c
@@ -47,6 +55,7 @@ class CourseGradebook:
         self.db = self.gradebook.db
         self.id, self.notebook_cells = "", dict[str, NotebookCells]()
         self.db.execute(text(TABLE))
+        self.db.execute(text(REGRADE_TABLE))
         self.db.commit()
 
     def __enter__(self) -> CourseGradebook:
@@ -98,10 +107,8 @@ class CourseGradebook:
         return {student: (", ".join(filter(None, (last, first))), number or "") for student, last, first, number in rows}
 
     def digests(self) -> dict[tuple[str, str], tuple[str, int]]:
-        """(student, notebook) -> (digest, seed) of everything that is graded."""
-        rows = self.db.execute(
-            text("SELECT student, notebook, digest, seed FROM autolab_grading WHERE assignment = :a"), {"a": self.assignment}
-        )
+        """(student, notebook) -> (digest, seed) of everything that is graded, and that nbgrader was not told to forget."""
+        rows = self.db.execute(text(GRADED), {"a": self.assignment})
         return {(student, notebook): (digest, seed) for student, notebook, digest, seed in rows}
 
     def reports(self) -> list[dict[str, Any]]:
@@ -111,16 +118,55 @@ class CourseGradebook:
         )
         return [{**json.loads(report), "times": times} for report, times in rows]
 
-    def write(self, batch: Iterable[JobResult], timestamps: dict[str, str | None], penalty: Any = None) -> None:
-        """Save the results of a batch in one transaction: all of them, or none."""
+    def forms_graded_with(self) -> dict[tuple[str, str], str]:
+        """(student, notebook) -> the digest of the tests and the version that it was graded with."""
+        return {(r["student"], r["notebook"]): r.get("form", "") for r in self.reports()}
+
+    # A regrade writes down what it has to do. What is graded is taken from the list in the same transaction.
+
+    def begin_regrade(self, places: Iterable[tuple[str, str]], seed: int | None) -> None:
+        """Note what is to be graded again, with this seed or each with its own."""
+        self.db.execute(text("DELETE FROM autolab_regrade WHERE assignment = :a"), {"a": self.assignment})
+        rows = [{"a": self.assignment, "n": notebook, "s": student, "seed": seed} for student, notebook in places]
+        if rows:
+            self.db.execute(text("INSERT INTO autolab_regrade VALUES (:a, :n, :s, :seed)"), rows)
+        self.db.commit()
+
+    def end_regrade(self) -> None:
+        """Nothing is left of it: who is still on the list has handed in nothing any more."""
+        self.db.execute(text("DELETE FROM autolab_regrade WHERE assignment = :a"), {"a": self.assignment})
+        self.db.commit()
+
+    def left_to_regrade(self) -> dict[tuple[str, str], int | None]:
+        """(student, notebook) -> the seed, or None for its own, of what an interrupted regrade has left."""
+        rows = self.db.execute(text("SELECT student, notebook, seed FROM autolab_regrade WHERE assignment = :a"), {"a": self.assignment})
+        return {(student, notebook): seed for student, notebook, seed in rows}
+
+    def refresh_lateness(self, timestamps: dict[str, str | None], penalty: Penalty | None) -> list[str]:
+        """Bring times and penalties up to date with due dates, extensions and points; the students for whom one changed."""
+        when = {student: utils.parse_utc(said) if said else None for student, said in timestamps.items()}
+        changed = refresh_lateness(self.db, self.assignment, when, penalty)
+        self.db.commit()
+        return changed
+
+    def write(
+        self,
+        batch: Iterable[JobResult],
+        timestamps: dict[str, str | None],
+        penalty: Penalty | None = None,
+        before_commit: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Save the results of a batch in one transaction, with what `before_commit` writes: all of them, or none."""
         batch = list(batch)
         try:
             submitted = self._add_submissions({d.student for d in batch}, timestamps)
             self._save(submitted, batch)
             if penalty is not None:
-                self._late(submitted, penalty)
+                refresh_lateness(self.db, self.assignment, {}, penalty, {d.student for d in batch})
             rows = [{k: getattr(d, k) for k in ("assignment", "notebook", "student", "digest", "seed")} for d in batch]
             self.db.execute(text(RECORD), [{**row, "report": json.dumps(d.to_dict())} for row, d in zip(rows, batch, strict=True)])
+            self.db.execute(text(REGRADED), rows)
+            before_commit()
             self.db.commit()
         except BaseException:
             self.db.rollback()
@@ -158,16 +204,6 @@ class CourseGradebook:
         for statement, rows in ((GRADE, grades), (COMMENT, comments)):
             if rows:
                 self.db.execute(text(statement), rows)
-
-    def _late(self, submitted: dict[tuple[str, str], str], penalty: Any) -> None:
-        if self.gradebook.find_assignment(self.assignment).duedate is None:
-            table = SubmittedNotebook.__table__
-            self.db.execute(update(table).where(table.c.id.in_(submitted.values())).values(late_submission_penalty=None))
-            return
-        for notebook in self.db.query(SubmittedNotebook).filter(SubmittedNotebook.id.in_(submitted.values())):
-            student, late = notebook.assignment.student_id, notebook.assignment.total_seconds_late
-            notebook.late_submission_penalty = penalty(student, notebook.score, late) if late > 0 else None
-        self.db.flush()
 
     def _notebooks(self) -> dict[str, NotebookCells]:
         """What nbgrader knows of each notebook, read once."""

@@ -11,20 +11,29 @@ from typing import Any
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
+from nbgrader.converters.base import NbGraderException
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
-from traitlets import Float, Int, List, Unicode
+from traitlets import Enum, Float, Int, List, Unicode
 
 from autolab.course.rubric import add_rubrics, rubrics
 
 from . import submission
 from .files import FilePolicy, companion_files, odd_files
-from .grade import NotebookGrader, add_notes, fresh_seed
-from .sandbox import NOT_ISOLATED, Limits, Sandbox
+from .grade import NotebookGrader, add_notes, fresh_seed, graded_with
+from .sandbox import COMMANDS, NOT_ISOLATED, Limits, Sandbox, isolation
 
 
 class SubmissionReader(NotebookExporter):
-    """Reads what was handed in, however broken, and follows no link."""
+    """Reads what was handed in, however broken, and follows no link. Refuses before it begins where student code is not isolated."""
+
+    def __init__(self, **keywords: Any):
+        super().__init__(**keywords)
+        try:
+            isolation(self.config.RunInBox.get("box") or None)
+        except RuntimeError as error:
+            self.log.error("%s", error)
+            raise NbGraderException(str(error)) from None
 
     def from_filename(self, filename: str, resources: dict | None = None, **kw: Any) -> tuple[NotebookNode, dict]:
         """As nbconvert's, but it does not raise."""
@@ -58,6 +67,9 @@ NOTES: dict[tuple[str, str, str], list[str]] = {}
 class RunInBox(NbGraderPreprocessor):
     """Run student code in the sandbox, and judge it outside."""
 
+    box = Enum(
+        ("", *COMMANDS), "", help="How to isolate student code; the best that works if empty, and nothing is graded if none does but limits"
+    ).tag(config=True)
     seed = Int(-1, help="Draw the inputs of all checks from this seed; -1: a fresh one, which is recorded").tag(config=True)
     cell_seconds = Float(Limits.cell, help="Seconds for one cell or call").tag(config=True)
     busy_seconds = Float(Limits.busy, help="Seconds of computing in these, after which it is taken for a loop").tag(config=True)
@@ -69,7 +81,7 @@ class RunInBox(NbGraderPreprocessor):
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
         """Run the cells, and fill in the outputs of all of them."""
         names = resources["nbgrader"]
-        sandbox = _sandbox(self.cell_seconds, self.busy_seconds, self.total_seconds)
+        sandbox = _sandbox(self.box or None, self.cell_seconds, self.busy_seconds, self.total_seconds)
         allowed = FilePolicy(tuple(self.files), self.files_count, self.files_bytes)
         # from where it was handed in: nbgrader has followed links when it made its copy
         course = CourseDirectory(config=self.config)
@@ -81,14 +93,14 @@ class RunInBox(NbGraderPreprocessor):
         submission.disarm(nb)
         add_rubrics(nb, rubrics(Path(course.root), names["assignment"]))
         add_notes(nb, NOTES.pop((names["student"], names["assignment"], names["notebook"]), []) + left + graded.notes)
-        nb.metadata["autolab"] = {"seed": graded.seed, "box": sandbox.mode}
+        nb.metadata["autolab"] = graded_with(graded.seed, sandbox)
         self.log.info("graded with seed %d in a box of %s", graded.seed, sandbox.mode)
         return nb, resources
 
 
 @cache
-def _sandbox(cell: float, busy: float, total: float) -> Sandbox:
-    sandbox = Sandbox(limits=Limits(cell=cell, busy=busy, total=total))
+def _sandbox(mode: str | None, cell: float, busy: float, total: float) -> Sandbox:
+    sandbox = Sandbox(mode, limits=Limits(cell=cell, busy=busy, total=total))
     if sandbox.mode == "limits":
         print(NOT_ISOLATED, file=sys.stderr)
     atexit.register(sandbox.close)

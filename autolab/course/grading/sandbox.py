@@ -1,6 +1,6 @@
 """The sandbox: a process without network, files and privileges, and the sessions in it.
 
-`Sandbox()` takes bubblewrap where it works, else docker or podman with our image, else a plain process with limits, which is said aloud.
+`Sandbox()` takes bubblewrap where it works, else docker or podman with our image. A plain process with limits has to be asked for.
 Whichever it is, nothing that comes out of it is a verdict.
 """
 
@@ -36,9 +36,15 @@ from autolab.course import problem_sets
 from . import protocol
 from .derivatives import hidden_folders
 
+REFUSED = (
+    "student code cannot be isolated on this machine, so nothing is graded: bubblewrap does not work here, nor docker or podman with an "
+    "image autolab-box. Install bubblewrap (Linux: `apt install bubblewrap` or `dnf install bubblewrap`), or build the image as the guide "
+    "for instructors says. If you trust every student, choose `--box limits` (or c.RunInBox.box = 'limits' in nbgrader_config.py, or "
+    "AUTOLAB_BOX=limits): student code can then read and delete your files, use the network, and show what it found on its student's page"
+)
 NOT_ISOLATED = (
-    "NOT ISOLATED: neither bubblewrap works here, nor docker or podman with an image autolab-box, so student code runs "
-    "with limits only and can read this user's files and use the network. Verdicts are still made outside its process. Install bubblewrap."
+    "NOT ISOLATED, as you chose: student code runs as you with limits only. It can read and delete your files, use the network, "
+    "and show what it found on its student's page. Verdicts are still made outside its process."
 )
 # What exercises on behaviour expect: the sandbox's server has read it and forgotten it, and a session cannot read it again.
 CHECK = Path(autolab.__file__).parent / "check"
@@ -77,7 +83,7 @@ class Sandbox:
     Parameters
     ----------
     mode : {"bubblewrap", "docker", "podman", "limits"}, optional
-        How to isolate; the best that works here if not given.
+        How to isolate; the best that works here if not given, and RuntimeError if none does but limits.
     limits : Limits
         What one session may use.
     derivatives : bool
@@ -85,7 +91,7 @@ class Sandbox:
     """
 
     def __init__(self, mode: str | None = None, limits: Limits | None = None, derivatives: bool = True):
-        self.mode, self.limits, self.derivatives = mode or best_mode(), limits or Limits(), derivatives
+        self.mode, self.limits, self.derivatives = isolation(mode), limits or Limits(), derivatives
         self.process: subprocess.Popen | None = None
         self.control: socket.socket | None = None
         self.folder: str | None = None
@@ -408,6 +414,14 @@ def best_mode() -> str:
             raise RuntimeError(f"AUTOLAB_BOX is {chosen!r}, expected one of {', '.join(COMMANDS)}")
         return chosen
     return next(mode for mode in COMMANDS if works(mode))
+
+
+def isolation(chosen: str | None = None) -> str:
+    """How to isolate: as chosen, or the best that works here. Raises RuntimeError, with what to install, if only limits are left."""
+    mode = chosen or best_mode()
+    if not chosen and mode == "limits" and os.environ.get("AUTOLAB_BOX") != "limits":
+        raise RuntimeError(REFUSED)
+    return mode
 
 
 def _succeeds(*command: str) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import functools
 import itertools
 import multiprocessing
 import os
@@ -20,10 +19,13 @@ from nbgrader import utils
 
 from autolab.course.rubric import rubrics
 
-from . import submission
-from .files import FilePolicy, companion_files, odd_files
+from . import settings, submission
+from .backups import backup
+from .changes import form_digest
+from .files import companion_files, odd_files
 from .grade import fresh_seed
 from .gradebook import CourseGradebook
+from .pages import carry, save_graded, save_pages
 from .sandbox import Limits
 from .worker import Job, JobResult, grade, grade_batch
 
@@ -43,6 +45,19 @@ class GradingRun:
     stopped: list[str] = field(default_factory=list)
     lanes: int = 1
     efficiency: float = 0.0
+    resumed: int = 0  # of these, left over from a regrade that was interrupted
+    outdated: int = 0  # unchanged, but graded with other tests or points, or another version of autolab
+    late_changed: list[str] = field(default_factory=list)  # students whose time or penalty is another than before
+    pages: int = 0  # feedback pages that were written
+
+
+class GradingInterrupted(KeyboardInterrupt):
+    """A run was interrupted. What it had graded is saved."""
+
+    def __init__(self, saved: int, of: int, regrade: int):
+        rest = f"; {regrade} of them still have the grade from before the regrade" if regrade else ""
+        super().__init__(f"interrupted: {saved} of {of} are graded and saved; the same command goes on with the other {of - saved}{rest}")
+        self.saved, self.of = saved, of
 
 
 class Place(NamedTuple):
@@ -92,7 +107,7 @@ class Course:
 
     def job(self, student: str, assignment: str, notebook: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Job:
         """What a student handed in for one notebook, as it is now."""
-        allowed, folder = _file_policy(self), self.root / "submitted" / student / assignment
+        allowed, folder = settings.file_policy(self.root), self.root / "submitted" / student / assignment
         form, files, left, odd = forms[notebook], dict[str, bytes](), list[str](), list[str]()
         if folder.is_symlink() or folder.parent.is_symlink():
             text, notes = None, [f"{assignment} is a link, which is not followed"]
@@ -145,98 +160,80 @@ def grade_course(
     GradingRun
         How many were graded and skipped, how long it took, in seconds, and what part of that its processes had something to grade.
     """
-    start, limits = time.monotonic(), limits or _limits(course)
+    start, limits = time.monotonic(), limits or settings.limits(course.root)
+    mode = mode or settings.box(course.root)
+    backup(course.database)
     with CourseGradebook(course.database, assignment) as gradebook:
-        forms, before = gradebook.forms(), gradebook.digests()
+        forms, before, with_form = gradebook.forms(), gradebook.digests(), gradebook.forms_graded_with()
         run = GradingRun(seed=fresh_seed() if seed is None else seed)
+        left = {} if regrade else gradebook.left_to_regrade()
         todo = []
         for job in course.jobs(assignment, forms, run.seed, limits, mode):
-            if before.get((job.student, job.notebook), ("", 0))[0] == job.digest and not regrade:
-                run.skipped += 1
+            place = Place(job.student, job.notebook)
+            if regrade or place in left or before.get(place, ("", 0))[0] != job.digest:
+                todo.append(place)
             else:
-                todo.append(Place(job.student, job.notebook))
+                run.skipped += 1
+                run.outdated += with_form.get(place) != form_digest(forms[job.notebook])
+        run.resumed = sum(place in left for place in todo)
+        if regrade:
+            gradebook.begin_regrade([place for place in todo if place in before], seed)
 
         def load(place: Place) -> Job:
             """What lies there now: a class is not held in memory."""
             job = course.job(place.student, assignment, place.notebook, forms, run.seed, limits, mode)
             digest, old = before.get(place, ("", 0))
+            wanted = left.get(place) if seed is None else seed
+            if wanted is not None:
+                return replace(job, seed=wanted)
             # What is changed draws anew: its author may have seen the old numbers.
             return replace(job, seed=old) if seed is None and digest == job.digest else job
 
         run.stopped += [
             f"{name} was not graded: a folder of this name cannot be in the gradebook" for name in course.unprintable_folders(assignment)
         ]
-        timestamps = {student: course.timestamp(student, assignment) for student in {place.student for place in todo}}
+        timestamps = {student: course.timestamp(student, assignment) for student in course.students(assignment)}
         batch, last, busy = [], time.monotonic(), 0.0
         progress(0, len(todo), None)
-        for done in _map(todo, load, jobs, scheduler, run):
-            run.graded, run.box, busy = run.graded + 1, done.box, busy + done.occupied
-            run.stopped += [f"{done.student}: {note}" for note in done.notes if "was stopped" in note]
-            batch.append(done)
-            progress(run.graded, len(todo), done)
-            if len(batch) >= BATCH or time.monotonic() - last > PATIENCE:
-                _save(course, gradebook, batch, timestamps)
-                batch, last = [], time.monotonic()
-        _save(course, gradebook, batch, timestamps)
+        try:
+            for done in _map(todo, load, jobs, scheduler, run):
+                batch.append(done)
+                run.graded, run.box, busy = run.graded + 1, done.box, busy + done.occupied
+                run.stopped += [f"{done.student}: {note.split('. ')[0]}" for note in done.notes if "was stopped" in note]
+                progress(run.graded, len(todo), done)
+                if len(batch) >= BATCH or time.monotonic() - last > PATIENCE:
+                    run.pages += _save(course, gradebook, batch, timestamps)
+                    batch, last = [], time.monotonic()
+            run.pages += _save(course, gradebook, batch, timestamps)
+        except KeyboardInterrupt:
+            _save(course, gradebook, batch, timestamps)
+            raise GradingInterrupted(run.graded, len(todo), len(gradebook.left_to_regrade())) from None
+        run.late_changed = gradebook.refresh_lateness(timestamps, settings.penalty(course.root))
+        gradebook.end_regrade()
+        for student, when in timestamps.items():
+            carry(course.root, assignment, student, when)
+        run.pages += save_pages(course.root, gradebook.db, assignment)  # also what a person has marked since
+        gradebook.db.commit()
     run.seconds = time.monotonic() - start
     run.efficiency = busy / run.seconds / run.lanes if run.seconds else 0.0
     return run
 
 
-def _save(course: Course, gradebook: CourseGradebook, batch: list[JobResult], timestamps: dict) -> None:
-    """Files first: what the gradebook knows as graded has its pages."""
+def _save(course: Course, gradebook: CourseGradebook, batch: list[JobResult], timestamps: dict) -> int:
+    """Files first: what the gradebook knows as graded has its pages. How many pages were written."""
     if not batch:
-        return
-    for done in batch:
-        for folder, text, ending in (("autograded", done.autograded, "ipynb"), ("feedback", done.feedback, "html")):
-            place = course.root / folder / done.student / done.assignment
-            place.mkdir(parents=True, exist_ok=True)
-            whole = place / f"{done.notebook}.{ending}"
-            part = place / f".{done.notebook}.{ending}.part"
-            part.write_text(text, "utf-8")
-            part.replace(whole)
-        if when := timestamps.get(done.student):
-            (course.root / "autograded" / done.student / done.assignment / "timestamp.txt").write_text(when, "utf-8")
-    gradebook.write(batch, timestamps, _penalty(course))
+        return 0
+    save_graded(course.root, batch)
+    students, pages = {done.student for done in batch}, 0
+    for student in students:
+        carry(course.root, gradebook.assignment, student, timestamps.get(student))
 
+    def save() -> None:
+        nonlocal pages
+        pages = save_pages(course.root, gradebook.db, gradebook.assignment, students)
 
-@functools.cache
-def _config(root: Path) -> Any:
-    """What the course's nbgrader_config.py sets; None if there is none that loads."""
-    from traitlets.config import PyFileConfigLoader
-
-    with contextlib.suppress(Exception):
-        return PyFileConfigLoader("nbgrader_config.py", str(root)).load_config()
-    return None
-
-
-def _limits(course: Course) -> Limits:
-    """The seconds that plain autograde gives."""
-    said = (_config(course.root) or {}).get("RunInBox", {})
-    seconds = {name: said.get(f"{name}_seconds") for name in ("cell", "busy", "total")}
-    return Limits(**{name: float(value) for name, value in seconds.items() if isinstance(value, (int, float))})
-
-
-def _file_policy(course: Course) -> FilePolicy:
-    """The files beside a notebook that plain autograde takes along."""
-    said = (_config(course.root) or {}).get("RunInBox", {})
-    kinds, count, size = (said.get(name) for name in ("files", "files_count", "files_bytes"))
-    numbers = {name: n for name, n in (("count", count), ("size", size)) if isinstance(n, int)}
-    return FilePolicy(**numbers, **({"kinds": tuple(map(str, kinds))} if isinstance(kinds, (list, tuple)) else {}))
-
-
-def _penalty(course: Course) -> Any:
-    """nbgrader's plugin for late submissions, as nbgrader_config.py sets it."""
-    from nbgrader.plugins import LateSubmissionPlugin
-
-    if course.root not in _PENALTIES:
-        config = _config(course.root)
-        chosen = (config or {}).get("AssignLatePenalties", {}).get("plugin_class", LateSubmissionPlugin)
-        _PENALTIES[course.root] = (chosen if isinstance(chosen, type) else LateSubmissionPlugin)(config=config)
-    return _PENALTIES[course.root].late_submission_penalty
-
-
-_PENALTIES: dict[Path, Any] = {}
+    gradebook.write(batch, timestamps, settings.penalty(course.root), save)
+    return pages
 
 
 def _map(todo: list[Place], load: Callable[[Place], Job], jobs: int, scheduler: str | None, run: GradingRun) -> Iterator[JobResult]:

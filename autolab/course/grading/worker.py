@@ -18,9 +18,9 @@ from nbgrader import utils
 from autolab.course.rubric import add_rubrics
 
 from . import submission
-from .feedback import page
+from .changes import form_digest
 from .files import FilePolicy
-from .grade import NotebookGrader, add_notes
+from .grade import NotebookGrader, add_notes, graded_with
 from .sandbox import Limits, Sandbox
 from .submission import FormCell
 
@@ -62,17 +62,17 @@ class JobResult:
     scores: dict[str, float | None] = field(default_factory=dict)  # None: a person has to look
     unanswered: list[str] = field(default_factory=list)
     autograded: str = ""
-    feedback: str = ""
     notes: list[str] = field(default_factory=list)
     suspicious: list[str] = field(default_factory=list)
     diagnoses: list[dict[str, str]] = field(default_factory=list)
     seconds: float = 0.0
     occupied: float = 0.0  # seconds of the process that graded it, with reading and writing
     box: str = ""
+    form: str = ""  # the tests and the version that it was graded with
 
     def to_dict(self) -> dict[str, Any]:
-        """What is kept in the gradebook: everything but the two pages."""
-        return {k: v for k, v in asdict(self).items() if k not in ("autograded", "feedback", "occupied")}
+        """What is kept in the gradebook: everything but the notebook."""
+        return {k: v for k, v in asdict(self).items() if k not in ("autograded", "occupied")}
 
 
 LOCK = threading.Lock()  # a sandbox serves one submission at a time, and `check` is the judge's own meanwhile
@@ -102,21 +102,18 @@ def _grade(job: Job, sandbox: Sandbox) -> JobResult:
     notes += graded.notes
     done = JobResult(job.student, job.assignment, job.notebook, job.digest, job.seed, seconds=graded.seconds, box=sandbox.mode)
     done.notes, done.suspicious, done.diagnoses = notes, [*job.odd, *raised, *graded.suspicious], graded.diagnoses
-    points = {}
+    done.form = form_digest(job.form)
     for cell in notebook.cells:
         facts = cell.metadata.get("nbgrader")
         if not facts:
             continue
         if utils.is_grade(cell):
-            score, of = utils.determine_grade(cell)
-            points[facts.grade_id] = (score, of)
-            done.scores[facts.grade_id] = score
+            done.scores[facts.grade_id], _ = utils.determine_grade(cell)
         if (utils.is_solution(cell) or utils.is_task(cell)) and facts.checksum == utils.compute_checksum(cell):
             done.unanswered.append(facts.grade_id)
     add_rubrics(notebook, dict(job.rubric))
     add_notes(notebook, notes)
-    notebook.metadata["autolab"] = {"seed": job.seed, "box": sandbox.mode}
-    done.feedback = page(notebook, points, f"{job.assignment}/{job.notebook}")
+    notebook.metadata["autolab"] = graded_with(job.seed, sandbox)
     submission.disarm(notebook)
     done.autograded = as_text(notebook)
     return done
