@@ -18,7 +18,7 @@ from ..run.runs import CaseRun, how_not_linear, worst_result
 from . import picture
 from .points import OUT_OF_RANGE, SLIP, credit, weighted
 from .report import Verdict
-from .side_effects import EXACT, SideEffects
+from .side_effects import SideEffects
 
 SMALL = "Compare every number in your formula with the text, the small ones and their places too."
 
@@ -206,7 +206,7 @@ class Properties(SideEffects):
 
     def _exact(self, x: str) -> tuple[float, str]:
         """A right gradient may still have lost digits, or be wrong at a kink."""
-        if max(error_of(o, x) for o in self.seen) > EXACT and all(
+        if max(error_of(o, x) for o in self.seen) > self.exact and all(
             np.array_equal(o.got[x], np.asarray(o.got[x], np.float32)) for o in self.seen
         ):
             text = f"The gradient for {x} has only the digits of float32, for float64 inputs"
