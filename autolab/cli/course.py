@@ -25,6 +25,12 @@ NO_NBGRADER = 'This command needs nbgrader, which is not installed: pip install 
 NOT_GRADED = "nobody's {0} is graded yet: run `autolab course grade {0}` first"
 
 
+WAITING = {
+    "unread": "have answers that nobody has read yet, counted as 0",
+    "changed": "have changed an answer since a person gave it points; until it is read again, these points count, as in Formgrader",
+}
+
+
 class CommandError(click.ClickException):
     """Could not run: exit status 2."""
 
@@ -255,7 +261,8 @@ def grade(
 def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None:
     """Write one page about a graded class.
 
-    Distribution, hardest exercises, commonest diagnoses, slowest submissions, and those worth a look.
+    Distribution, difficulty and discrimination of each part, commonest mistakes with an answer of the class, without its author; a line
+    for each student: points, late, unread, repaired, worth a look.
 
     \b
         autolab course report ps2 --out week3.html
@@ -263,13 +270,16 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
     """
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.scheduler import Course
+    from autolab.course.mistakes import add_code
     from autolab.course.report import page, summary
 
     place = Course(root)
     with CourseGradebook(place.database, assignment) as gradebook:
-        data = summary(gradebook.reports(), gradebook.totals(), gradebook.points())
+        reports, lines = gradebook.reports(), gradebook.class_list()
+        data = summary(reports, gradebook.totals(), gradebook.points(), lines)
     if not data["students"]:
         raise LookupError(NOT_GRADED.format(assignment))
+    add_code(data["diagnoses"], reports, lines, place.root / "autograded")
     if as_json:
         click.echo(json.dumps(data, indent=2))
         return
@@ -338,14 +348,16 @@ def export(assignment: str, root: Path, system: str, column: str | None, out: Pa
 
     with CourseGradebook(Course(root).database, assignment) as gradebook:
         totals, of, people = gradebook.totals(), sum(gradebook.points().values()), gradebook.people()
-        unread = gradebook.unread()
+        lines = gradebook.class_list() if totals else []
     if not totals:
         raise LookupError(NOT_GRADED.format(assignment))
-    if unread:
-        click.echo(f"{len(unread)} of {len(totals)} students have answers that nobody has read yet, counted as 0: {', '.join(unread[:10])}"
-                   f"{' ...' if len(unread) > 10 else ''}. Formgrader's Manual Grading shows them.", err=True)  # fmt: skip
+    waiting = {"unread": [s.student for s in lines if s.unread], "changed": [s.student for s in lines if s.changed]}
+    for kind, names in waiting.items():
+        if names:
+            said = f"{', '.join(names[:10])}{' ...' if len(names) > 10 else ''}. Formgrader's Manual Grading shows them."
+            click.echo(f"{len(names)} of {len(totals)} students {WAITING[kind]}: {said}", err=True)
     if as_json:
-        content = json.dumps({"of": of, "totals": totals, "unread": unread}) + "\n"
+        content = json.dumps({"of": of, "totals": totals, **waiting}) + "\n"
     else:
         content = table(column or assignment, totals, of, system, people)
     if out is None:

@@ -40,7 +40,7 @@ def slope(f: Callable[[np.ndarray], np.ndarray], size: np.ndarray) -> tuple[np.n
         one_slope = apart <= SIDES * np.maximum(np.abs(value), 1e-3) + 100 * noise
         off = np.full(size.shape, np.inf) if before is None else np.abs(value - before) + noise
         before = np.where(one_slope, value, np.nan)
-        off = np.nan_to_num(np.where(one_slope, off, np.inf), nan=np.inf)
+        off = np.where(one_slope & (off < np.inf), off, np.inf)  # what is no number settles nothing
         three = np.maximum(off, np.minimum(last, 1e3 * off))  # three steps agree: two may do so by chance
         last, better = off, three < least
         best, least = np.where(better, value, best), np.where(better, three, least)
