@@ -18,7 +18,8 @@ STYLE = """
 body{font:15px/1.4 system-ui,sans-serif;max-width:80rem;margin:1rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
 h1{font-size:1.4rem;margin:.3rem 0}h2{font-size:1.1rem;margin:.6rem 0 .2rem}p{margin:.3rem 0}summary{cursor:pointer}
 .wide{display:grid;grid-template-columns:1fr 1fr;gap:0 2rem}.wide>*{min-width:0}
-.box{max-height:15rem;overflow:auto;border:1px solid #ccc;margin:.3rem 0}.tall{max-height:25rem}.students{max-height:21rem}
+.box{max-height:12rem;overflow:auto;border:1px solid #ccc;margin:.3rem 0}.tall{max-height:22.5rem}.students{max-height:16rem}
+.students td{white-space:nowrap}td:first-child{white-space:nowrap}td:last-child{min-width:9rem}.students li{white-space:normal}
 .box:focus-visible,summary:focus-visible{outline:2px solid #2a6f97;outline-offset:2px}
 table{border-collapse:collapse;width:100%}td,th{padding:.15rem .5rem;text-align:left;vertical-align:top}
 thead th{position:sticky;top:0;background:#eee}tbody tr:nth-child(even){background:#f6f6f6}
@@ -142,10 +143,9 @@ def _folded(texts: Sequence[str]) -> Markup:
     """One line: the only text if it is short, else how many there are, which opens."""
     if len(texts) == 1 and len(texts[0]) <= 40:
         return Markup(html.escape(texts[0]))
+    count = f"{len(texts)}: " if len(texts) > 1 else ""
     entries = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
-    return Markup(
-        f"<details><summary>{len(texts)}: {html.escape(texts[0][:32])} ...</summary><ul>{entries}</ul></details>" if texts else ""
-    )
+    return Markup(f"<details><summary>{count}{html.escape(texts[0][:32])} ...</summary><ul>{entries}</ul></details>" if texts else "")
 
 
 def _late(student: Mapping[str, Any]) -> str:

@@ -69,7 +69,8 @@ class Properties(SideEffects):
                 known = judged["value"].share > 0
                 reason = verdict.reason if known else "nothing against it so far"
                 verdict = replace(verdict, passed=known or None, reason=f"{reason}; its points wait for a right gradient")
-            out.append(replace(verdict, points=round(of * verdict.share * part, 2), max_points=of))
+            earned = verdict.share * part
+            out.append(replace(verdict, points=of if earned == 1 else round(of * earned, 2), max_points=of))
         return tuple(out)
 
     def forward(self) -> Verdict:
