@@ -16,12 +16,14 @@ from .behaviour.scenes import Behaviour, LocalPlayer, Outcome, Player, Scene, Sl
 from .diagnosis.diagnose import diagnose
 from .diagnosis.diagnosis import Diagnosis
 from .run.candidate import Answer, Candidate, Fault, LocalCandidate
+from .run.differences import derivative_of_forward
+from .run.proof import prove
 from .run.reference import Reference
 from .run.spec import Kink, Spec
 from .run.specs import SPECS
 
 __all__ = [
-    "assert_gradients", "assert_rule", "check", "diagnose", "judge", "judge_behaviour",
+    "assert_gradients", "assert_rule", "check", "derivative_of_forward", "diagnose", "judge", "judge_behaviour", "prove",
     "Behaviour", "BEHAVIOURS", "LocalPlayer", "Outcome", "Player", "Scene", "Slip",
     "Diagnosis", "JSON_SCHEMA", "Report", "Verdict",
     "Kink", "Spec", "SPECS",

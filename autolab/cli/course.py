@@ -29,6 +29,12 @@ UNFINISHED = (
 NOT_GRADED = "nobody's {0} is graded yet: run `autolab course grade {0}` first"
 
 
+WAITING = {
+    "unread": "have answers that nobody has read yet, counted as 0",
+    "changed": "have changed an answer since a person gave it points; until it is read again, these points count, as in Formgrader",
+}
+
+
 def _require_whole_class(gradebook: Any, assignment: str) -> None:
     """Raise RuntimeError if only a part of the class has been graded again."""
     if left := gradebook.left_to_regrade():
@@ -304,7 +310,8 @@ def grade(
 def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None:
     """Write one page about a graded class.
 
-    Distribution, hardest exercises, commonest diagnoses, slowest submissions, and those worth a look.
+    Distribution, difficulty and discrimination of each part, commonest mistakes with an answer of the class, without its author; a line
+    for each student: points, late, unread, repaired, worth a look.
 
     \b
         autolab course report ps2 --out week3.html
@@ -313,15 +320,18 @@ def report(assignment: str, root: Path, out: Path | None, as_json: bool) -> None
     from autolab.course.grading import settings
     from autolab.course.grading.gradebook import CourseGradebook
     from autolab.course.grading.scheduler import Course
+    from autolab.course.mistakes import add_code
     from autolab.course.report import page, summary
 
     place = Course(root)
     with CourseGradebook(place.database, assignment) as gradebook:
         _require_whole_class(gradebook, assignment)
         gradebook.refresh_lateness({}, settings.penalty(place.root))
-        data = summary(gradebook.reports(), gradebook.totals(), gradebook.points())
+        reports, lines = gradebook.reports(), gradebook.class_list()
+        data = summary(reports, gradebook.totals(), gradebook.points(), lines)
     if not data["students"]:
         raise LookupError(NOT_GRADED.format(assignment))
+    add_code(data["diagnoses"], reports, lines, place.root / "autograded")
     if as_json:
         click.echo(json.dumps(data, indent=2))
         return
@@ -401,12 +411,14 @@ def export(assignment: str, root: Path, system: str, column: str | None, into: P
         _require_whole_class(gradebook, assignment)
         gradebook.refresh_lateness({}, settings.penalty(place.root))
         totals, of, people = gradebook.totals(), sum(gradebook.points().values()), gradebook.people()
-        unread, everybody = gradebook.unread(), class_list(gradebook.gradebook)
+        everybody, lines = class_list(gradebook.gradebook), gradebook.class_list() if totals else []
     if not totals:
         raise LookupError(NOT_GRADED.format(assignment))
-    if unread:
-        click.echo(f"{len(unread)} of {len(totals)} students have answers that nobody has read yet, counted as 0: {', '.join(unread[:10])}"
-                   f"{' ...' if len(unread) > 10 else ''}. Formgrader's Manual Grading shows them.", err=True)  # fmt: skip
+    waiting = {"unread": [s.student for s in lines if s.unread], "changed": [s.student for s in lines if s.changed]}
+    for kind, names in waiting.items():
+        if names:
+            said = f"{_some(names)}. Formgrader's Manual Grading shows them."
+            click.echo(f"{len(names)} of {len(totals)} students {WAITING[kind]}: {said}", err=True)
     if into is not None:
         filled, notes = fill(into.read_bytes(), system, assignment, totals, of, everybody, column or "")
         for note in notes:
@@ -414,7 +426,7 @@ def export(assignment: str, root: Path, system: str, column: str | None, into: P
         click.echo(filled, nl=False) if out is None else out.write_bytes(filled)
         return
     if as_json:
-        content = json.dumps({"of": of, "totals": totals, "unread": unread}) + "\n"
+        content = json.dumps({"of": of, "totals": totals, **waiting}) + "\n"
     elif system == "gradescope":
         content = gradescope_table(totals, of, everybody)
     else:

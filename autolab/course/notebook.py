@@ -17,6 +17,8 @@ Everything outside a fence is text. The words after the language of a fence say 
     ```check exp Exp 8 2           two locked cells for one exercise: `check("exp", Exp)` worth 8 points, and worth 2
                                    the same on hidden numbers, below the comment that stands in the fence
     ```check exp Exp               the same call for an optional challenge, without points
+    ```spec cube cube_back 8 2     two locked cells for an operation of one's own, whose SPEC stands in the fence: a check worth
+                                   8 points, in which the rules of the spec are left out, and a hidden one worth 2 with all of it
     ```markdown written why 4      an explanation, graded by hand; the text is the model answer
 
 Run All goes on past an answer that is not written yet: all cells but locked preparations have the tag raises-exception,
@@ -38,10 +40,11 @@ from typing import Any
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from autolab.course.own_spec import without_rules
 from autolab.course.release import release_of
 from autolab.utils.pin import course_version
 
-FENCE = re.compile(r"^```(python|markdown|check)([^\n`]*)\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```(python|markdown|check|spec)([^\n`]*)\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
 FACTS = re.compile(r"\A---\n(.*?)^---\n", re.DOTALL | re.MULTILINE)
 ROLES = {
     "locked": {"locked": True},
@@ -95,8 +98,8 @@ def _cells(text: str, where: str) -> Iterator[nbformat.NotebookNode]:
         language, words, source = fence[1], fence[2].split(), fence[3].rstrip("\n")
         end = fence.end()
         line = text.count("\n", 0, fence.start()) + 1
-        if language == "check":
-            yield from _check(words, source, f"{where}, line {line}")
+        if language in ("check", "spec"):
+            yield from {"check": _check, "spec": _spec}[language](words, source, f"{where}, line {line}")
             continue
         new = new_code_cell if language == "python" else new_markdown_cell
         if not words:
@@ -124,6 +127,25 @@ def _check(words: list[str], comment: str, where: str) -> Iterator[nbformat.Note
                 yield new_code_cell(source, id=f"{name}-{part}", metadata={"nbgrader": metadata})
         case _:
             raise ValueError(f"{where}: write ```check EXERCISE ANSWER, or ```check EXERCISE ANSWER POINTS HIDDEN_POINTS")
+
+
+def _spec(words: list[str], code: str, where: str) -> Iterator[nbformat.NotebookNode]:
+    if len(words) != 4:
+        raise ValueError(f"{where}: write ```spec EXERCISE ANSWER POINTS HIDDEN_POINTS, and in it what defines SPEC")
+    name, answer, points, hidden = words
+    try:
+        shown = without_rules(code)
+    except (SyntaxError, ValueError) as error:
+        raise ValueError(f"{where}: {error}") from None
+    seed = zlib.crc32(name.encode()) % 1000
+    calls = {
+        "check": f"{shown}\n{IMPORT}check(SPEC, {answer}, points={points})",
+        "hidden": f"{HIDDEN}\n### BEGIN HIDDEN TESTS\n{code.strip()}\n"
+        f"{IMPORT}check(SPEC, {answer}, seed={seed}, points={hidden})\n### END HIDDEN TESTS",
+    }
+    for (part, source), worth in zip(calls.items(), (points, hidden), strict=True):
+        metadata = _metadata(["check", f"{name}-{part}", worth], where)
+        yield new_code_cell(source, id=f"{name}-{part}", metadata={"nbgrader": metadata})
 
 
 def _metadata(words: list[str], where: str) -> dict[str, Any]:

@@ -6,42 +6,49 @@ import csv
 import html
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from .grading.class_list import StudentLine
 from .items import items
+from .mistakes import commonest
 
 STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
-table{border-collapse:collapse;margin:.5rem 0 1.5rem}td,th{padding:.15rem 1rem .15rem 0;text-align:left;vertical-align:top}
-td{overflow-wrap:anywhere;min-width:3rem}svg{max-width:100%;height:auto}
-.bar{fill:#2a6f97}text{font-size:12px;fill:currentColor}
-@media (prefers-color-scheme:dark){body{color:#eee;background:#181818}.bar{fill:#61a5c2}}
+body{font:15px/1.4 system-ui,sans-serif;max-width:80rem;margin:1rem auto;padding:0 1rem;color:#1a1a1a;background:#fff}
+h1{font-size:1.4rem;margin:.3rem 0}h2{font-size:1.1rem;margin:.6rem 0 .2rem}p{margin:.3rem 0}summary{cursor:pointer}
+.wide{display:grid;grid-template-columns:1fr 1fr;gap:0 2rem}.wide>*{min-width:0}
+.box{max-height:12rem;overflow:auto;border:1px solid #ccc;margin:.3rem 0}.tall{max-height:22.5rem}.students{max-height:16rem}
+.students td{white-space:nowrap}td:first-child{white-space:nowrap}td:last-child{min-width:9rem}.students li{white-space:normal}
+.box:focus-visible,summary:focus-visible{outline:2px solid #2a6f97;outline-offset:2px}
+table{border-collapse:collapse;width:100%}td,th{padding:.15rem .5rem;text-align:left;vertical-align:top}
+thead th{position:sticky;top:0;background:#eee}tbody tr:nth-child(even){background:#f6f6f6}
+.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}pre{margin:.2rem 0;font-size:13px;overflow-x:auto}
+svg{max-width:100%;height:auto}.bar{fill:#2a6f97}text{font-size:12px;fill:currentColor}
+@media (max-width:60rem){.wide{grid-template-columns:1fr}}
+@media (prefers-color-scheme:dark){body{color:#eee;background:#181818}.bar{fill:#61a5c2}.box{border-color:#555}
+thead th{background:#333}tbody tr:nth-child(even){background:#222}}
+@media print{.box{max-height:none}}
 """
 ITEMS = (
     "Difficulty is the mean part of the points, from 0 (nobody has any) to 1. Discrimination tells whether those who do well elsewhere "
     "do well here: the correlation with the sum of all other items, and by how much the best and the last 27 % by that sum differ. Above "
     "0.2 is usual; near 0 an item tells nothing about who knows the rest, because all or none can do it, or because it asks for "
     "something else; below 0 look for a mistake in the item. Numbers of a small class vary by chance: for 30 students by about 0.35 "
-    "either way, for 100 by 0.2. Written answers are not in them."
+    "either way, for 100 by 0.2. Written answers count in them once they are read."
 )
 
 
-def summary(reports: Sequence[dict[str, Any]], totals: dict[str, float], points: dict[str, float]) -> dict[str, Any]:
-    """What a class did: `reports` as the gradebook keeps them, the points of each student, the points of each cell."""
-    by_hand = {name for report in reports for name, score in report["scores"].items() if score is None}
-    scores: dict[str, dict[str, float]] = {}
-    for report in reports:  # what a person reads has points for blanks alone here
-        scores.setdefault(report["student"], {}).update({n: s for n, s in report["scores"].items() if n not in by_hand})
+def summary(
+    reports: Sequence[dict[str, Any]], totals: dict[str, float], points: dict[str, float], lines: Sequence[StudentLine] = ()
+) -> dict[str, Any]:
+    """What a class did: `reports` as grading left them, the points of each student and of each cell, and the gradebook's class list."""
+    scores = {line.student: line.scores for line in lines} or _scores(reports)
     hardest = [
         {"cell": i.name, "mean": i.difficulty * points[i.name], "of": points[i.name], "graded": i.answers,
          "difficulty": i.difficulty, "correlation": i.correlation, "upper_lower": i.upper_lower}
         for i in items(scores, {name: points.get(name, 0.0) for own in scores.values() for name in own})
     ]  # fmt: skip
-    seen = {(r["student"], d["exercise"], d["family"], d["text"]) for r in reports for d in r["diagnoses"]}
-    common = Counter((exercise, family) for _, exercise, family in {(s, e, f) for s, e, f, _ in seen})
-    examples = {(e, f): text for _, e, f, text in sorted(seen, reverse=True)}
     slowest = sorted(reports, key=lambda r: -r["seconds"])[:10]
     return {
         "students": len(totals),
@@ -49,7 +56,8 @@ def summary(reports: Sequence[dict[str, Any]], totals: dict[str, float], points:
         "mean": sum(totals.values()) / len(totals) if totals else 0.0,
         "totals": totals,
         "hardest": hardest,
-        "diagnoses": [{"exercise": e, "family": f, "students": n, "example": examples[e, f]} for (e, f), n in common.most_common(20)],
+        "diagnoses": commonest(reports, lines),
+        "class": _class(reports, totals, lines),
         "slowest": [{"student": r["student"], "notebook": r["notebook"], "seconds": round(r["seconds"], 2)} for r in slowest],
         "suspicious": [{"student": r["student"], "what": text} for r in reports for text in r["suspicious"]],
         "repaired": [{"student": r["student"], "what": text} for r in reports for text in r["notes"]],
@@ -58,40 +66,110 @@ def summary(reports: Sequence[dict[str, Any]], totals: dict[str, float], points:
     }
 
 
-def page(assignment: str, data: dict[str, Any]) -> str:
-    """The summary as HTML: no script, nothing from the network."""
-    title = html.escape(assignment)
-    parts = [
-        f"<h1>{title}: {data['students']} students, mean {data['mean']:.1f} of {data['of']:g} points</h1>",
-        "<h2>Distribution</h2>", _histogram(list(data["totals"].values()), data["of"]),
-        f"<h2>Hardest first</h2><p>{ITEMS}</p>",
-        _table(("cell", "mean", "of", "graded", "difficulty", "correlation", "best and last"),
-               [(r["cell"], f"{r['mean']:.2f}", f"{r['of']:g}", r["graded"], f"{r['difficulty']:.2f}",
-                 *("" if r[k] is None else f"{r[k]:+.2f}" for k in ("correlation", "upper_lower"))) for r in data["hardest"]]),
-        "<h2>Commonest diagnoses</h2>",
-        _table(("exercise", "kind", "students", "for example"),
-               [(d["exercise"], d["family"], d["students"], d["example"]) for d in data["diagnoses"]]),
-        "<h2>Slowest</h2>",
-        _table(("student", "notebook", "seconds"), [(s["student"], s["notebook"], s["seconds"]) for s in data["slowest"]]),
-        "<h2>Worth a look</h2><p>Words that an answer does not need, links, files that set up a program, points that were raised. ",
-        "They cost nothing: a person decides.</p>",
-        _table(("student", "what"), [(s["student"], s["what"]) for s in data["suspicious"]]),
-        "<h2>Repaired or stopped</h2>",
-        _table(("student", "what"), [(s["student"], s["what"]) for s in data["repaired"]]),
-        f"<p>Graded with seed {', '.join(map(str, data['seeds'])) or 'none'} in {', '.join(data['boxes']) or 'no box'}.</p>",
-    ]  # fmt: skip
-    return (
-        f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{title}</title><style>{STYLE}</style></head>"
-        f"<body>{''.join(parts)}</body></html>\n"
+def _scores(reports: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
+    """The points of each student by cell, without what a person reads: grading has points for blanks alone there."""
+    by_hand = {name for report in reports for name, score in report["scores"].items() if score is None}
+    scores: dict[str, dict[str, float]] = {}
+    for report in reports:
+        scores.setdefault(report["student"], {}).update({n: s for n, s in report["scores"].items() if n not in by_hand})
+    return scores
+
+
+def _class(reports: Sequence[dict[str, Any]], totals: dict[str, float], lines: Sequence[StudentLine]) -> list[dict[str, Any]]:
+    """One entry a student; those first with whom something is the matter."""
+    said: dict[str, dict[str, list[str]]] = {student: {"repaired": [], "suspicious": []} for student in totals}
+    for report in reports:
+        if report["student"] in said:
+            said[report["student"]]["repaired"] += report["notes"]
+            said[report["student"]]["suspicious"] += report["suspicious"]
+    known = {line.student: line for line in lines}
+    found = []
+    for student, points in totals.items():
+        line = known.get(student) or StudentLine(student)
+        found.append({"student": student, "points": points, "seconds_late": line.seconds_late, "penalty": line.penalty,
+                      "unread": line.unread, "changed": line.changed, **said[student]})  # fmt: skip
+    return sorted(
+        found, key=lambda s: (not any(s[k] for k in ("seconds_late", "unread", "changed", "repaired", "suspicious")), s["student"])
     )
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def page(assignment: str, data: dict[str, Any]) -> str:
+    """The summary as HTML: no script, nothing from the network."""
+    title, students = html.escape(assignment), data["class"]
+    counts = [f"{n} {what}" for what, n in (
+        ("late", sum(bool(s["seconds_late"]) for s in students)),
+        ("with an answer to be read", sum(bool(s["unread"] or s["changed"]) for s in students)),
+        ("repaired or stopped", sum(bool(s["repaired"]) for s in students)),
+        ("worth a look", sum(bool(s["suspicious"]) for s in students)),
+    ) if n]  # fmt: skip
+    parts = [
+        f"<h1>{title}: {data['students']} students, mean {data['mean']:.1f} of {data['of']:g} points</h1>",
+        "<div class='wide'><section><h2>Distribution</h2>", _histogram(list(data["totals"].values()), data["of"]),
+        f"<h2>Parts, hardest first</h2><details><summary>What the numbers say</summary><p>{ITEMS}</p></details>",
+        _table("parts, hardest first", ("part", "mean", "of", "graded", "difficulty", "correlation", "best − last"),
+               [(r["cell"], f"{r['mean']:.2f}", f"{r['of']:g}", r["graded"], f"{r['difficulty']:.2f}",
+                 *("" if r[k] is None else f"{r[k]:+.2f}" for k in ("correlation", "upper_lower"))) for r in data["hardest"]],
+               {1, 2, 3, 4, 5, 6}),
+        "</section><section><h2>Commonest mistakes</h2>",
+        _table("commonest mistakes", ("exercise", "kind", "students", "for example"),
+               [(d["exercise"], d["family"], d["students"], _example(d)) for d in data["diagnoses"]], {2}, "box tall"),
+        f"</section></div><h2>Students</h2><p>{', '.join(counts) or 'Nobody is late, nothing is left to read'}. "
+        "What is worth a look costs nothing: a person decides.</p>",
+        _table("students", ("student", "points", "late", "to be read", "repaired or stopped", "worth a look"),
+               [(s["student"], f"{s['points']:g}", _late(s), ", ".join([*s["unread"], *(f"{name} (changed)" for name in s["changed"])]),
+                 _folded(s["repaired"]), _folded(s["suspicious"])) for s in students], {1}, "box students"),
+        "<details><summary>Slowest</summary>",
+        _table("slowest", ("student", "notebook", "seconds"),
+               [(s["student"], s["notebook"], s["seconds"]) for s in data["slowest"]], {2}),
+        "</details><details><summary>How it was graded</summary>",
+        f"<p>With seed {', '.join(map(str, data['seeds'])) or 'none'} in {', '.join(data['boxes']) or 'no box'}.</p></details>",
+    ]  # fmt: skip
+    return (
+        f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+        f"<title>{title}</title><style>{STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
+    )
+
+
+class Markup(str):
+    """HTML that is made here, with what it holds escaped."""
+
+
+def _example(mistake: dict[str, Any]) -> Markup:
+    code = f"<details><summary>An answer</summary><pre>{html.escape(mistake['code'])}</pre></details>" if mistake.get("code") else ""
+    return Markup(html.escape(mistake["example"]) + code)
+
+
+def _folded(texts: Sequence[str]) -> Markup:
+    """One line: the only text if it is short, else how many there are, which opens."""
+    if len(texts) == 1 and len(texts[0]) <= 40:
+        return Markup(html.escape(texts[0]))
+    count = f"{len(texts)}: " if len(texts) > 1 else ""
+    entries = "".join(f"<li>{html.escape(text)}</li>" for text in texts)
+    return Markup(f"<details><summary>{count}{html.escape(texts[0][:32])} ...</summary><ul>{entries}</ul></details>" if texts else "")
+
+
+def _late(student: Mapping[str, Any]) -> str:
+    """By how much, in the largest unit that fits, and what it costs."""
+    seconds = student["seconds_late"]
+    if not seconds:
+        return ""
+    size, unit = next(((size, unit) for size, unit in ((86400, "d"), (3600, "h")) if seconds >= size), (60, "min"))
+    return f"{seconds / size:.3g} {unit}" + (f", −{student['penalty']:g}" if student["penalty"] else "")
+
+
+def _table(title: str, heads: Sequence[str], rows: Sequence[Sequence[Any]], numbers: Collection[int] = (), kind: str = "box") -> str:
+    """A table in a box that scrolls, by keyboard too."""
     if not rows:
         return "<p>None.</p>"
-    top = "".join(f"<th scope='col'>{head}</th>" for head in heads)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(str(value))}</td>" for value in row) + "</tr>" for row in rows)
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    marks = [" class='n'" if i in numbers else "" for i in range(len(heads))]
+    top = "".join(f"<th scope='col'{mark}>{head}</th>" for head, mark in zip(heads, marks, strict=True))
+    body = "".join(f"<tr>{''.join(map(_cell, row, marks))}</tr>" for row in rows)
+    table = f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<div class='{kind}' tabindex='0' role='region' aria-label='{title}'>{table}</div>"
+
+
+def _cell(value: Any, mark: str) -> str:
+    return f"<td{mark}>{value if isinstance(value, Markup) else html.escape(str(value))}</td>"
 
 
 def _histogram(values: list[float], of: float, bins: int = 10) -> str:

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from autolab.rules import TABLE
 from autolab.utils import pin
 from autolab.version import __version__
 
-from .notebook import build
+from .notebook import build, from_markdown
+from .own_spec import solution
 from .problem_sets import problem_sets
 
 CONTENT = ("source", "text", "wrong", "rubric", "nbgrader_config.py", "README.md")
@@ -105,27 +107,21 @@ check("{name}", {cls}, seed=1, points={hidden:g})
 """
 SPEC_TEXT = """# {title}
 
-Write a function `{name}_backward(g, {inputs})` that returns one gradient for each input.
+Write a function `{name}_backward({arguments})` that returns the gradient for {inputs}{none}.
 
 ```python locked setup-{name}
 import numpy as np
 ```
 
 ```python answer {name}
-def {name}_backward(g, {inputs}):
+def {name}_backward({arguments}):
     ### BEGIN SOLUTION
 {solution}
     ### END SOLUTION
 ```
 
-```python check {name}-check {points:g}
-# The hidden tests check your rule as `check` does, on inputs of several shapes.
-### BEGIN HIDDEN TESTS
+```spec {name} {name}_backward {visible:g} {hidden:g}
 {spec}
-from autolab.check import check
-
-check(SPEC, {name}_backward, points={points:g})
-### END HIDDEN TESTS
 ```
 """
 
@@ -145,19 +141,23 @@ def add_exercise(root: Path, assignment: str, name: str, spec: Path | None = Non
     if text.exists():
         raise FileExistsError(f"{text} exists already; edit it and run `python -m autolab.course.notebook {root}`")
     title = name.replace("_", " ").capitalize()
+    hidden = round(0.2 * points, 2)
+    shares = {"visible": round(points - hidden, 2), "hidden": hidden}
     if spec is None:
         inputs, settings = _arguments(name)
         cls = "".join(word.capitalize() for word in name.split("_"))
-        shares = {"visible": 0.8 * points, "hidden": 0.2 * points}
         none = f"; backward returns None for {', '.join(settings)}" if settings else ""
         content = ROW_TEXT.format(title=title, name=name, cls=cls, inputs=", ".join(inputs), none=none,
                              arguments=", ".join((*inputs, *settings)), **shares)  # fmt: skip
     else:
-        code = spec.read_text("utf-8")
-        row = _spec(spec, code).row
-        formulas = ", ".join(row.formula(x) for x in row.rules)
-        content = SPEC_TEXT.format(title=title, name=name, inputs=", ".join(row.inputs), points=points, spec=code.strip(),
-                             solution=f"    return {formulas}")  # fmt: skip
+        code = spec.read_text("utf-8").strip()
+        row = _spec(spec, code)
+        arguments, lines = solution(code, row)
+        without = [x for x in row.inputs if x not in row.rules]
+        none = f", and None for {', '.join(without)}" if without else ""
+        content = SPEC_TEXT.format(title=title, name=name, inputs=", ".join(row.rules), none=none, arguments=arguments, spec=code,
+                             solution=textwrap.indent(lines, "    "), **shares)  # fmt: skip
+        from_markdown(content, str(text))  # before it is written: the rules can be left out
     text.parent.mkdir(parents=True, exist_ok=True)
     text.write_text(content, "utf-8")
     build(root)
@@ -186,8 +186,9 @@ def _arguments(name: str) -> tuple[Sequence[str], Sequence[str]]:
     return reference.inputs, tuple(spec.settings[0])
 
 
-def _spec(path: Path, code: str):
-    from autolab.check import Spec
+def _spec(path: Path, code: str) -> Op:
+    """The row of the spec that a file defines, whose rules are proven."""
+    from autolab.check import Spec, prove
 
     names: dict = {"__name__": re.sub(r"\W", "_", path.stem)}
     linecache.cache[str(path)] = (len(code), None, code.splitlines(keepends=True), str(path))
@@ -196,6 +197,8 @@ def _spec(path: Path, code: str):
     except Exception as error:
         raise ValueError(f"{path} does not run: {type(error).__name__}: {error}") from None
     found = names.get("SPEC")
-    if not isinstance(found, Spec) or not isinstance(found.row, Op):
+    if not isinstance(found, Spec) or not isinstance(found.row, Op) or not found.row.rules:
         raise ValueError(f"{path} must define SPEC = Spec(name, Op(name, forward, kind, x=lambda g, x: ...), ...)")
-    return found
+    if wrong := prove(found):
+        raise ValueError(f"{path}: {'; '.join(wrong)}")
+    return found.row

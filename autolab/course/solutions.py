@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import difflib
 import io
 import linecache
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,13 @@ from typing import Any
 import nbformat
 
 from autolab.check import BEHAVIOURS, Report
+from autolab.check.api.points import CREDIT
 from autolab.check.api.score import mutation_score
+from autolab.check.diagnosis.hints import HINTS
 
 SOLUTION = re.compile(r"^([ \t]*)### BEGIN SOLUTION\n.*?^[ \t]*### END SOLUTION$", re.DOTALL | re.MULTILINE)
 WRONG = re.compile(r"^```python (\S+) ([^\n]+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"^```([^\n]*)\n.*?^```[ \t]*$", re.DOTALL | re.MULTILINE)
 CALL = re.compile(r'^check\("(\w+)", (\w+)', re.MULTILINE)
 
 
@@ -82,6 +86,38 @@ def wrong_answers(course: Path, problem_set: str) -> list[WrongAnswer]:
     path = course / "wrong" / f"{problem_set}.md"
     text = path.read_text("utf-8") if path.exists() else ""
     return [WrongAnswer(answer, family.strip(), source) for answer, family, source in WRONG.findall(text)]
+
+
+def families() -> set[str]:
+    """Every kind of mistake that a report may name."""
+    slips = [slip for behaviour in BEHAVIOURS.values() for scene in behaviour.scenes for slip in scene.slips]
+    ways = [way for behaviour in BEHAVIOURS.values() for way in behaviour.wrong_ways]
+    return {"behaviour", *HINTS, *CREDIT, *(mistake.family for mistake in (*slips, *ways))}
+
+
+def label_problems(course: Path, problem_set: str, answers: Collection[str]) -> list[str]:
+    """What is wrong with the fences of wrong/SET.md: they name an answer of the set's notebooks, and a kind of mistake."""
+    path, found = course / "wrong" / f"{problem_set}.md", []
+    text = path.read_text("utf-8") if path.exists() else ""
+    for fence in FENCE.finditer(text):
+        where = f"{path}, line {text.count(chr(10), 0, fence.start()) + 1}"
+        language, _, label = fence[1].partition(" ")
+        answer, _, family = label.strip().partition(" ")
+        if language != "python" or not family.strip():
+            found.append(f"{where}: {'```' + fence[1]!r} is no wrong answer: write ```python ANSWER KIND, such as ```python mul not summed")
+        elif answer not in answers:
+            found.append(f"{where}: no answer {answer!r} in {problem_set}{_nearest(answer, answers)}")
+        elif family.strip() not in (known := families()):
+            found.append(f"{where}: no kind of mistake is called {family.strip()!r}{_nearest(family.strip(), known)}")
+    marks = len(re.findall(r"^```", text, re.MULTILINE))
+    if marks % 2 or marks != 2 * len(FENCE.findall(text)):
+        found.append(f"{path}: a fence is not closed: each wrong answer ends with a line of three backquotes")
+    return found
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), 1, 0.4)
+    return f". Did you mean {near[0]!r}?" if near else f"; there are {', '.join(sorted(known))}"
 
 
 def exercises(notebook: nbformat.NotebookNode) -> list[str]:

@@ -53,4 +53,4 @@ def test_the_report_has_them_and_leaves_out_what_a_person_reads():
     reports = [{"student": f"s{i}", "scores": {"a": float(i > 5), "b": float(i > 4), "w": None}, **keys} for i in range(12)]
     data = summary(reports, {f"s{i}": 1.0 for i in range(12)}, {"a": 1.0, "b": 1.0, "w": 4.0})
     assert [row["cell"] for row in data["hardest"]] == ["a", "b"]
-    assert "+0.85" in page("ps", data) and "Written answers are not in them" in page("ps", data)
+    assert "+0.85" in page("ps", data) and "Written answers count in them once they are read" in page("ps", data)

@@ -63,7 +63,7 @@ def test_an_exercise_on_an_operation_of_ones_own_is_proven(proof):
 
 def test_a_wrong_answer_that_passes_is_a_problem(proof):
     found = proof("g / (1 + np.abs(x)) ** 2")
-    assert "own.ipynb, cell softsign: the wrong answer 'factor' of wrong/ gets all points" in found.problems[0]
+    assert "own.ipynb, cell softsign: the wrong answer 'factor' of wrong/ passes every check" in found.problems[0]
 
 
 def test_a_solution_that_is_wrong_and_a_test_that_gives_points_to_a_blank_are_problems(proof):

@@ -18,7 +18,7 @@ from ..run.runs import CaseRun, how_not_linear, worst_result
 from . import picture
 from .points import OUT_OF_RANGE, SLIP, credit, weighted
 from .report import Verdict
-from .side_effects import EXACT, SideEffects
+from .side_effects import SideEffects
 
 SMALL = "Compare every number in your formula with the text, the small ones and their places too."
 
@@ -69,7 +69,8 @@ class Properties(SideEffects):
                 known = judged["value"].share > 0
                 reason = verdict.reason if known else "nothing against it so far"
                 verdict = replace(verdict, passed=known or None, reason=f"{reason}; its points wait for a right gradient")
-            out.append(replace(verdict, points=round(of * verdict.share * part, 2), max_points=of))
+            earned = verdict.share * part
+            out.append(replace(verdict, points=of if earned == 1 else round(of * earned, 2), max_points=of))
         return tuple(out)
 
     def forward(self) -> Verdict:
@@ -206,7 +207,7 @@ class Properties(SideEffects):
 
     def _exact(self, x: str) -> tuple[float, str]:
         """A right gradient may still have lost digits, or be wrong at a kink."""
-        if max(error_of(o, x) for o in self.seen) > EXACT and all(
+        if max(error_of(o, x) for o in self.seen) > self.exact and all(
             np.array_equal(o.got[x], np.asarray(o.got[x], np.float32)) for o in self.seen
         ):
             text = f"The gradient for {x} has only the digits of float32, for float64 inputs"

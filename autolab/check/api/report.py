@@ -70,13 +70,14 @@ class Report:
 
     @property
     def points(self) -> float:
-        """Points earned."""
-        return round(sum(v.points for v in self.verdicts), 2)
+        """Points earned: of a rule without a fault all of them, else in hundredths."""
+        earned = sum(v.points for v in self.verdicts)
+        return self.max_points if math.isclose(earned, self.max_points) else round(earned, 2)
 
     @property
     def max_points(self) -> float:
         """Points of a rule without a fault."""
-        return round(sum(v.max_points for v in self.verdicts), 2)
+        return round(sum(v.max_points for v in self.verdicts), 6)
 
     def worth(self, points: float) -> Report:
         """The same report, for an exercise that is worth this many points in all."""

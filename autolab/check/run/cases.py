@@ -158,6 +158,6 @@ def shapes_for(spec: Spec, reference: Reference) -> Sequence[Shapes]:
 
 def broadcast_for(spec: Spec, reference: Reference) -> Sequence[Shapes]:
     """Every way to broadcast, for an elementwise operation on two inputs or three that may have any shape."""
-    if not reference.elementwise or any(len(set(shapes)) > 1 for shapes in spec.shapes):
+    if not spec.broadcast or not reference.elementwise or any(len(set(shapes)) > 1 for shapes in spec.shapes):
         return ()
     return {2: BROADCAST, 3: BROADCAST_3}.get(len(reference.inputs), ())

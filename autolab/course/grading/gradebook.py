@@ -17,6 +17,7 @@ from nbgrader.api import Comment, Grade, Gradebook, MissingEntry, Student, Submi
 from sqlalchemy import select, text, update
 from sqlalchemy.dialects.sqlite import insert
 
+from .class_list import StudentLine, class_list
 from .marks import Penalty, refresh_lateness
 from .submission import FormCell, form_of
 from .worker import JobResult
@@ -39,8 +40,11 @@ GRADED = """
 SELECT student, notebook, digest, seed FROM autolab_grading WHERE assignment = :a AND student IN (
     SELECT student_id FROM submitted_assignment JOIN assignment ON assignment.id = assignment_id WHERE assignment.name = :a)
 """
+RECORDED = "SELECT report, digest FROM autolab_grading WHERE assignment = :assignment AND notebook = :notebook AND student = :student"
+# Points given by hand stand until the answer is another one; then it waits for a person again, as nbgrader has it.
 GRADE = """
-UPDATE grade SET auto_score = :score, needs_manual_grade = :score IS NULL OR manual_score IS NOT NULL
+UPDATE grade SET auto_score = :score,
+needs_manual_grade = CASE WHEN manual_score IS NULL THEN :score IS NULL ELSE needs_manual_grade OR :changed END
 WHERE notebook_id = :n AND cell_id = :c
 """
 COMMENT = "UPDATE comment SET auto_comment = :said WHERE notebook_id = :n AND cell_id = :c"
@@ -95,11 +99,12 @@ class CourseGradebook:
         return totals
 
     def unread(self) -> list[str]:
-        """The students with an answer that waits for a person."""
-        notebooks = self.db.query(SubmittedNotebook.id, SubmittedAssignment.student_id).join(SubmittedNotebook.assignment)
-        of = notebooks.filter(SubmittedAssignment.assignment_id == self.gradebook.find_assignment(self.assignment).id)
-        waiting = self.db.query(Grade.notebook_id).filter(Grade.auto_score.is_(None), Grade.manual_score.is_(None))
-        return sorted({student for _, student in of.filter(SubmittedNotebook.id.in_(waiting))})
+        """The students with an answer that waits for a person, for the first time or because it was changed."""
+        return sorted(line.student for line in self.class_list() if line.unread or line.changed)
+
+    def class_list(self) -> list[StudentLine]:
+        """One line for each student: points, lateness, answers that wait for a person."""
+        return class_list(self.db, self.assignment)
 
     def people(self) -> dict[str, tuple[str, str]]:
         """Name and number in the learning management system of each student, as far as nbgrader knows them."""
@@ -198,12 +203,22 @@ class CourseGradebook:
         grades, comments, notebooks = [], [], self._notebooks()
         for done in batch:
             one, known = submitted[done.student, done.notebook], notebooks[done.notebook]
-            grades += [{"n": one, "c": cell, "score": done.scores.get(name, 0.0)} for cell, name in known.graded.items()]
+            before = self._recorded(done)
+            same = before.get("digest") == done.digest
+            for cell, name in known.graded.items():
+                answer = done.answers.get(name)
+                changed = not same and (answer is None or before.get("answers", {}).get(name) != answer)
+                grades.append({"n": one, "c": cell, "score": done.scores.get(name, 0.0), "changed": changed})
             said = dict.fromkeys(done.unanswered, "No response.")
             comments += [{"n": one, "c": cell, "said": said.get(name)} for cell, name in known.commented.items()]
         for statement, rows in ((GRADE, grades), (COMMENT, comments)):
             if rows:
                 self.db.execute(text(statement), rows)
+
+    def _recorded(self, done: JobResult) -> dict[str, Any]:
+        """What was recorded when this notebook was last graded; empty if it never was."""
+        row = self.db.execute(text(RECORDED), {k: getattr(done, k) for k in ("assignment", "notebook", "student")}).fetchone()
+        return {**json.loads(row[0]), "digest": row[1]} if row else {}
 
     def _notebooks(self) -> dict[str, NotebookCells]:
         """What nbgrader knows of each notebook, read once."""

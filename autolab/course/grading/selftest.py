@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import linecache
 import re
@@ -15,11 +16,13 @@ from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.preprocessors import ClearSolutions
 
-from autolab.check import SPECS, Reference, Spec, judge
+from autolab.check import SPECS, Reference, Spec, judge, prove
 from autolab.check.api.score import RowCandidate, mutation_score
+from autolab.course.own_spec import defined, only_in_tests, shows
 from autolab.course.release import STUB, release_of
 from autolab.course.rubric import problems, rubrics
-from autolab.course.solutions import wrong_answers
+from autolab.course.solutions import label_problems, wrong_answers
+from autolab.formula import functions_by_line
 
 from .sandbox import Limits
 from .submission import FormCell
@@ -64,76 +67,151 @@ def selftest(path: Path, mode: str | None = None) -> SelftestReport:
         source = nbformat.read(path, as_version=4)
     except Exception as error:
         raise ValueError(f"{path} is no notebook: {error}") from None
-    form, report = form_of_source(source), SelftestReport(str(path))
+    report = SelftestReport(str(path), sum(c.points for c in form_of_source(source) if c.grade))
+    judged, unpaid = with_checks_judged(source)
+    form = form_of_source(judged)
     tests = {c.name: c for c in form if c.grade and not c.solution}
-    report.points = sum(c.points for c in form if c.grade)
-    release = release_of(source)
+    course, problem_set = path.parents[2], path.parent.name
+    if path == min(path.parent.glob("*.ipynb")):
+        report.problems += label_problems(course, problem_set, _answers(path.parent))
+    specs = _exercises(path, [c for c in judged.cells if _id(c) in tests], report)
+    report.problems += _proofs(path, specs) + _unreachable(path, source)
+    if report.problems:  # what follows would only show what comes of it
+        return report
+    release = release_of(judged)
 
     def scores(notebook: NotebookNode) -> tuple[dict[str, float | None], list[dict[str, str]]]:
         text = nbformat.writes(notebook)
         done = grade(Job("selftest", "selftest", path.stem, text, (), form, 7, Limits(), mode))
         return done.scores, done.diagnoses
 
-    solved, found = scores(source)
+    solved, found = scores(judged)
     blank, _ = scores(release)
     for name, cell in tests.items():
         if solved[name] != cell.points:
             why = "; ".join(d["text"] for d in found if d["cell"] == name) or "see the cell"
-            report.problems.append(f"{path}, cell {name}: the solution gets {solved[name]:g} of {cell.points:g} points ({why})")
-        if blank[name]:
+            said = "does not pass the check" if name in unpaid else f"gets {solved[name]:g} of {cell.points:g} points"
+            report.problems.append(f"{path}, cell {name}: the solution {said} ({why})")
+        if blank[name] and name not in unpaid:
             report.problems.append(f"{path}, cell {name}: a blank answer gets {blank[name]:g} points")
-    report.problems += _leaks(path, source, release)
-    for name, spec in _exercises(path, [c for c in source.cells if c.get("id") in tests or _id(c) in tests], report).items():
-        score, reference = mutation_score(spec), Reference.of(spec)
-        alternative = judge(spec, reference, RowCandidate(reference))
-        entry = {"name": name, "caught": score.caught, "named": score.named, "missed": list(score.missed)}
+        elif blank[name] == cell.points:
+            report.problems.append(f"{path}, cell {name}: a blank answer passes the check")
+    report.problems += _leaks(path, source, release_of(source), specs)
+    for spec in specs:
+        reference = Reference.of(spec)
+        if not reference.formulas:  # the visible check of a spec has no rules to change
+            continue
+        score, alternative = mutation_score(spec), judge(spec, reference, RowCandidate(reference))
+        entry = {"name": spec.name, "caught": score.caught, "named": score.named, "missed": list(score.missed)}
         report.exercises.append({**entry, "alternative": alternative.passed})
-        report.problems += [f"{path}, exercise {name}: this wrong rule passes: {formula}" for formula in score.missed]
+        report.problems += [f"{path}, exercise {spec.name}: this wrong rule passes: {formula}" for formula in score.missed]
         if not alternative.passed:
-            report.problems.append(f"{path}, exercise {name}: the row of the table, called as plain functions, does not pass")
-    said = rubrics(path.parents[2], path.parent.name)
+            report.problems.append(f"{path}, exercise {spec.name}: the row of the table, called as plain functions, does not pass")
+    said = rubrics(course, problem_set)
     for cell in (c for c in form if c.grade and c.solution and said):
-        wrongs = problems(said[cell.name], cell.points) if cell.name in said else [f"rubric/{path.parent.name}.md has no section for it"]
+        wrongs = problems(said[cell.name], cell.points) if cell.name in said else [f"rubric/{problem_set}.md has no section for it"]
         report.problems += [f"{path}, cell {cell.name}: {text}" for text in wrongs]
-    wrong = [w for w in wrong_answers(path.parents[2], path.parent.name) if any(_id(c) == w.answer for c in source.cells)]
+    wrong = [w for w in wrong_answers(course, problem_set) if any(_id(c) == w.answer for c in source.cells)]
     caught = named = 0
     for w in wrong:
-        notebook = copy.deepcopy(source)
+        notebook = copy.deepcopy(judged)
         next(c for c in notebook.cells if _id(c) == w.answer)["source"] = w.source
         got, found = scores(notebook)
         if any((got[name] or 0.0) < cell.points for name, cell in tests.items()):
             caught += 1
             named += any(d["family"] == w.family for d in found)
         else:
-            report.problems.append(f"{path}, cell {w.answer}: the wrong answer {w.family!r} of wrong/ gets all points")
+            report.problems.append(f"{path}, cell {w.answer}: the wrong answer {w.family!r} of wrong/ passes every check")
     if wrong:
         report.wrong = {"caught": caught, "named": named, "of": len(wrong)}
     return report
+
+
+def with_checks_judged(source: NotebookNode) -> tuple[NotebookNode, set[str]]:
+    """The notebook in which each check of an answer is worth a point if it has none, and the names of these cells.
+
+    A challenge has a check without points; whether an answer to it is right, its report says.
+    """
+    notebook, unpaid = copy.deepcopy(source), set()
+    answers = {name for cell in source.cells if utils.is_solution(cell) and cell.cell_type == "code" for name in _defined(cell.source)}
+    for cell in notebook.cells:
+        facts = cell.metadata.get("nbgrader", {})
+        if cell.cell_type != "code" or facts.get("solution") or facts.get("points") or not answers.intersection(_checked(cell.source)):
+            continue
+        name = facts.get("grade_id") or cell.id
+        cell.metadata["nbgrader"] = NotebookNode(
+            grade=True, locked=True, solution=False, task=False, points=1.0, grade_id=name, schema_version=3
+        )
+        unpaid.add(name)
+    return notebook, unpaid
+
+
+def _checked(source: str) -> list[str]:
+    """What a cell that ends in a check has judged."""
+    with contextlib.suppress(SyntaxError):
+        match ast.parse(source).body:
+            case [*_, ast.Expr(ast.Call(ast.Name("check"), [_, ast.Name(answer), *_]))]:
+                return [answer]
+            case [*_, ast.Expr(ast.Call(ast.Name("check"), [_, ast.Tuple(answers), *_]))]:
+                return [a.id for a in answers if isinstance(a, ast.Name)]
+    return []
+
+
+def _defined(source: str) -> list[str]:
+    with contextlib.suppress(SyntaxError):
+        return defined(source)
+    return []
+
+
+def _answers(folder: Path) -> set[str]:
+    """The answers of all notebooks of a problem set."""
+    notebooks = [nbformat.read(path, as_version=4) for path in sorted(folder.glob("*.ipynb"))]
+    return {_id(cell) for notebook in notebooks for cell in notebook.cells if utils.is_solution(cell)}
+
+
+def _proofs(path: Path, specs: list[Spec]) -> list[str]:
+    """What is wrong with the rules of specs that the tests define themselves; those of autolab are proven by its own tests."""
+    return [f"{path}, exercise {spec.name}: {text}" for spec in specs if SPECS.get(spec.name) is not spec for text in prove(spec)]
+
+
+def _unreachable(path: Path, source: NotebookNode) -> list[str]:
+    """Answers that use what only a test defines, which runs apart from them."""
+    code = [c for c in source.cells if c.cell_type == "code"]
+    tests = {_id(c): c.source for c in code if utils.is_grade(c) and not utils.is_solution(c)}
+    visible = [c.source for c in code if _id(c) not in tests]
+    return [
+        f"{path}, cell {_id(c)}: the solution uses {name!r}, which only the test {test} defines. Tests run apart from answers: "
+        "define it in the answer or in a locked cell"
+        for c in code if utils.is_solution(c)
+        for test, text in tests.items() for name in only_in_tests(c.source, visible, [text])
+    ]  # fmt: skip
 
 
 def _id(cell: NotebookNode) -> str:
     return cell.metadata.get("nbgrader", {}).get("grade_id", "")
 
 
-def _exercises(path: Path, tests: list[NotebookNode], report: SelftestReport) -> dict[str, Spec]:
+def _exercises(path: Path, tests: list[NotebookNode], report: SelftestReport) -> list[Spec]:
     """What the tests of a notebook check by rule: by its name, or a Spec that the test defines itself."""
     found = {name: SPECS[name] for cell in tests for name in CALL.findall(cell.source) if name in SPECS}
+    own = []
     for cell in tests:
         for variable in SPEC_CALL.findall(cell.source):
             names: dict[str, Any] = {"__name__": "spec"}
             file = f"<{path.name}, cell {_id(cell)}>"  # slips are made from the text of a rule, which is looked up here
             linecache.cache[file] = (len(cell.source), None, cell.source.splitlines(keepends=True), file)
+            functions_by_line.cache_clear()  # the cell of this name may have been another
             try:
                 *before, _ = ast.parse(cell.source).body
                 exec(compile(ast.Module(before, []), file, "exec"), names)
             except Exception as error:
                 report.problems.append(f"{path}, cell {_id(cell)}: the test does not run: {type(error).__name__}: {error}")
             if isinstance(spec := names.get(variable), Spec):
-                found[spec.name] = spec
-    return found
+                own.append(spec)
+    return [*found.values(), *own]
 
 
-def _leaks(path: Path, source: NotebookNode, release: NotebookNode) -> list[str]:
+def _leaks(path: Path, source: NotebookNode, release: NotebookNode, specs: list[Spec]) -> list[str]:
     problems = []
     for was, now in zip(source.cells, release.cells, strict=True):
         name = was.metadata.get("nbgrader", {}).get("grade_id", "")
@@ -144,4 +222,10 @@ def _leaks(path: Path, source: NotebookNode, release: NotebookNode) -> list[str]
         hidden = re.search(r"BEGIN HIDDEN TESTS\n(.*?)\n[^\n]*END HIDDEN", was.source, re.DOTALL)
         if hidden and hidden[1].strip() and hidden[1] in now.source:
             problems.append(f"{path}, cell {name}: the release shows the hidden test")
+    own = {
+        (spec.name, x): formula for spec in specs if SPECS.get(spec.name) is not spec for x, formula in Reference.of(spec).formulas.items()
+    }
+    for cell in release.cells:
+        shown = [key for key, formula in own.items() if cell.cell_type == "code" and formula != "g" and shows(cell.source, formula)]
+        problems += [f"{path}, cell {cell.id}: the release shows the rule of {name} for {x}" for name, x in shown]
     return problems

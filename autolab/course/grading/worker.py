@@ -65,6 +65,7 @@ class JobResult:
     notes: list[str] = field(default_factory=list)
     suspicious: list[str] = field(default_factory=list)
     diagnoses: list[dict[str, str]] = field(default_factory=list)
+    answers: dict[str, str] = field(default_factory=dict)  # of each answer that a person reads, a digest
     seconds: float = 0.0
     occupied: float = 0.0  # seconds of the process that graded it, with reading and writing
     box: str = ""
@@ -109,6 +110,9 @@ def _grade(job: Job, sandbox: Sandbox) -> JobResult:
             continue
         if utils.is_grade(cell):
             done.scores[facts.grade_id], _ = utils.determine_grade(cell)
+            if utils.is_solution(cell) or utils.is_task(cell):
+                read = f"{cell.source}{json.dumps(cell.get('attachments', {}), sort_keys=True)}"
+                done.answers[facts.grade_id] = hashlib.sha256(read.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         if (utils.is_solution(cell) or utils.is_task(cell)) and facts.checksum == utils.compute_checksum(cell):
             done.unanswered.append(facts.grade_id)
     add_rubrics(notebook, dict(job.rubric))

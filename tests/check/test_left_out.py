@@ -1,0 +1,78 @@
+"""A spec without its rules: the check takes the derivative of forward, and says what it says with the rules."""
+
+import numpy as np
+import pytest
+
+from autolab.autograd import Function
+from autolab.check import Spec, check, derivative_of_forward
+from autolab.engine.op import ELEMENTWISE, GENERAL, Op
+
+
+def on_arrays(x):
+    """What does not run on tensors: differences stand in."""
+    return np.array([[v * v * v for v in row] for row in np.atleast_2d(x).reshape(-1, x.shape[-1])]).reshape(x.shape)
+
+
+SOFTSIGN = Spec("softsign", Op("softsign", lambda x: x / (1 + np.abs(x)), ELEMENTWISE, x=derivative_of_forward))
+CUBE = Spec("cube", Op("cube", on_arrays, GENERAL, x=derivative_of_forward), shapes=(((3, 5),), ((4, 4),)))
+BLEND = Spec(
+    "blend",
+    Op("blend", lambda x, y, w: w * x + (1 - w) * y, ELEMENTWISE, x=derivative_of_forward, y=derivative_of_forward),
+    broadcast=False,
+)
+
+
+@pytest.mark.parametrize(
+    ("spec", "rule"),
+    [
+        (SOFTSIGN, lambda g, x: g / (1 + np.abs(x)) ** 2),
+        (CUBE, lambda g, x: 3 * g * x * x),
+        (BLEND, lambda g, x, y, w: (g * w, g * (1 - w), None)),
+    ],
+)
+def test_a_right_rule_has_all_points(spec, rule):
+    report = check(spec, rule)
+    assert report.passed and report.points == report.max_points
+
+
+@pytest.mark.parametrize(
+    ("spec", "rule", "family"),
+    [
+        (SOFTSIGN, lambda g, x: g / (1 + np.abs(x)), "term"),
+        (SOFTSIGN, lambda g, x: -g / (1 + np.abs(x)) ** 2, "sign"),
+        (SOFTSIGN, lambda g, x: 1 / (1 + np.abs(x)) ** 2, "upstream ignored"),
+        (CUBE, lambda g, x: g * x * x, "constant"),
+        (CUBE, lambda g, x: 3 * x * x, "upstream ignored"),
+        (BLEND, lambda g, x, y, w: (g * (1 - w), g * w, None), "swapped"),
+    ],
+)
+def test_a_wrong_rule_is_named(spec, rule, family):
+    assert check(spec, rule).diagnoses[0].family == family
+
+
+def test_a_spec_may_say_that_shapes_are_equal():
+    assert "broadcasting" not in [v.name for v in check(BLEND, lambda g, x, y, w: (g * w, g * (1 - w), None)).verdicts]
+
+
+class Softsign(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x / (1 + x.abs())
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g / (1 + x.abs()) ** 2
+
+
+class Detached(Softsign):
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g / (1 + x.detach().abs()) ** 2
+
+
+def test_its_second_derivative_is_asked_as_well():
+    assert check(SOFTSIGN, Softsign, second_order=True).passed
+    assert [d.family for d in check(SOFTSIGN, Detached, second_order=True).diagnoses] == ["second order"]
