@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-COURSE = ("source", "text", "wrong", "rubric", "nbgrader_config.py", "README.md")
+COURSE = ("source", "text", "wrong", "rubric", "bank", "nbgrader_config.py", "README.md")
 ARCHIVE = "autolab/course/problem-sets.zip"
 
 

@@ -22,7 +22,7 @@ from .notebook import build
 
 HERE = Path(__file__).resolve().parent
 ARCHIVE, CLONE = HERE / "problem-sets.zip", HERE.parent.parent / "exercises"  # in a wheel, and in a clone
-CONTENT = ("source", "text", "wrong", "rubric", "nbgrader_config.py", "README.md")
+CONTENT = ("source", "text", "wrong", "rubric", "bank", "nbgrader_config.py", "README.md")
 
 
 @contextlib.contextmanager
