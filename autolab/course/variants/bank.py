@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,13 +18,13 @@ from pathlib import Path
 from typing import Any
 
 from autolab.check import BEHAVIOURS, Spec
+from autolab.check.run import exercises
 from autolab.check.run.specs import load_rows, spec_for
 
 # What the formulas of an entry and the options of its spec may use; the same lines stand in the checks that are written from it.
-VISIBLE = "import numpy as np\n\nfrom autolab.check import Kink, Spec, check\nfrom autolab.check.run.by_engine import RowByEngine"
-HIDDEN = "import numpy as np\n\nfrom autolab.check import Kink, Spec, check\nfrom autolab.engine.op import Op"
-MAKERS = ("with_classes", "with_condition", "with_index", "with_mask", "with_probabilities", "with_ties")
-FROM_CHECKER = "from autolab.check.run.exercises import "
+HEAD = "import numpy as np\n\nfrom autolab.check import {names}\n"
+VISIBLE, HIDDEN = "from autolab.check.run.by_engine import RowByEngine", "from autolab.engine.op import Op"
+TOOLS = {name for name, value in vars(exercises).items() if callable(value) and value.__module__ == exercises.__name__} | {"draw", "erf"}
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,12 @@ class Variant:
 
     def definition(self, *, hidden: bool) -> str:
         """The lines of a check that define SPEC: with the rules, or without."""
-        makers = [name for name in MAKERS if name in self.options]
-        head = (HIDDEN if hidden else VISIBLE) + (f"\n{FROM_CHECKER}{', '.join(makers)}" if makers else "")
+        written = [self.forward, self.options, *(self.rules.values() if hidden else ())]
+        own = {name for name in re.findall(r"^def (\w+)", self.helpers, re.MULTILINE) if any(name in code for code in written)}
+        written += [self.helpers] if own else []
+        tools = sorted(TOOLS & {word for code in written for word in re.findall(r"\w+", code)})
+        head = HEAD.format(names="Kink, Spec, check" if "Kink(" in self.options else "Spec, check") + (HIDDEN if hidden else VISIBLE)
+        head += f"\nfrom autolab.check.run.exercises import {', '.join(tools)}" if tools else ""
         arguments = ", ".join([*self.inputs, *(["*", *self.settings] if self.settings else [])])
         lines = [f'    "{self.name}", lambda {arguments}: {self.forward}, "{self.kind}",']
         if hidden:
@@ -94,7 +99,7 @@ class Variant:
                 lines.append(f"    {x}=lambda {', '.join(['g', *wanted])}: {rule},")
         elif set(self.rules) != set(self.inputs):
             lines.append(f"    gradients={tuple(self.rules)!r},")
-        helpers = f"\n\n\n{self.helpers.strip()}\n" if self.helpers else ""
+        helpers = f"\n\n\n{self.helpers.strip()}\n" if own else ""
         make, more = "Op" if hidden else "RowByEngine", f", {self.options}" if self.options else ""
         return f"{head}{helpers}\n\nROW = {make}(\n" + "\n".join(lines) + f'\n)\nSPEC = Spec("{self.name}", ROW{more})'
 

@@ -72,7 +72,7 @@ def written(section: Section, original: str, chosen: Mapping[str, Variant]) -> s
     """A section of the text with other exercises."""
     head, where = HEADING.match(original), places(original)
     assert head is not None
-    titles, parts = [], []
+    titles, parts = [], [section.text] if len(section.slots) > 1 else []
     for slot in section.slots:
         if slot.answer not in where:
             raise ValueError(f"{section.heading} has no answer {slot.answer!r} with a check and a hidden check below it")
@@ -82,11 +82,13 @@ def written(section: Section, original: str, chosen: Mapping[str, Variant]) -> s
             continue
         variant = chosen[slot.answer]
         titles.append(variant.title)
-        parts += [*statement(variant), fence(f"answer {slot.answer}", (slot.prelude.strip() + "\n\n\n" if slot.prelude else "")
-                                             + solution(variant)), *checks(variant, place)]  # fmt: skip
+        formula, *rest = statement(variant)
+        answer = (slot.prelude.strip() + "\n\n\n" if slot.prelude else "") + solution(variant)
+        parts += [formula, section.text if len(section.slots) == 1 else "", *rest]
+        parts += [fence(f"answer {slot.answer}", answer), *checks(variant, place)]
     title = " and ".join(filter(None, [", ".join(titles[:-1]), titles[-1]]))
     return f"## {section.heading}: {title}{head[2] or ''}\n\n" + "\n\n".join(
-        part.strip() for part in [section.text, *parts] if part.strip()
+        part.strip() for part in parts if part.strip()
     ) + "\n\n"  # fmt: skip
 
 
@@ -127,7 +129,7 @@ def solution(variant: Variant) -> str:
     wanted = {name for rule in rules.values() for name in names_in(rule)}
     stretched = variant.kind == "elementwise" and len(variant.inputs) > 1
     saved = [x for x in (*variant.inputs, "out") if x in wanted]
-    shapes = [x for x in variant.inputs if f"{x}_shape" in wanted or (stretched and x in rules)]
+    shapes = [x for x in variant.inputs if f"{x}_shape" in wanted or (stretched and x in rules and x not in saved)]
     kept = [f"ctx.{s} = {s}" for s in settings if s in wanted] + [f"ctx.{x}_shape = {x}.shape" for x in shapes]
     forward = [f"ctx.save_for_backward({', '.join(saved)})"] if saved else []
     forward = [f"out = {variant.forward}", *forward, *kept, "return out"] if "out" in wanted else [*forward, *kept, f"return {variant.forward}"]
@@ -135,14 +137,14 @@ def solution(variant: Variant) -> str:
     backward[:] = [f"({saved[0]},) = ctx.saved_tensors"] if len(saved) == 1 else backward
     backward += [f"{s} = ctx.{s}" for s in settings if s in wanted]
     backward += [f"{x}_shape = ctx.{x}_shape" for x in shapes if f"{x}_shape" in wanted]
-    values = [(f"sum_to({rules[x]}, ctx.{x}_shape)" if stretched else rules[x]) if x in rules else "None" for x in variant.inputs]
+    values = [(f"sum_to({rules[x]}, {x + '.' if x in saved else f'ctx.{x}_'}shape)" if stretched else rules[x]) if x in rules else "None" for x in variant.inputs]
     values += ["None"] * len(settings)
     if len(values) > 1 and sum(map(len, values)) > 100:
         backward += [f"d{x} = {value}" for x, value in zip(variant.inputs, values, strict=False) if value != "None"]
         values = [f"d{x}" if x in rules else "None" for x in variant.inputs] + ["None"] * len(settings)
     backward.append(f"return {', '.join(values)}")
-    helpers = f"{variant.helpers.strip()}\n\n\n" if variant.helpers else ""
-    if helpers:
+    helpers = ""
+    if variant.helpers:
         helpers = f"### BEGIN SOLUTION\n{variant.helpers.strip()}\n### END SOLUTION\n\n\n"
     return helpers + SAME_NAMES.sub("torch.", "\n".join([
         f"class {variant.class_name}(Function):",
@@ -170,10 +172,9 @@ def worked(variant: Variant) -> str:
     settings = {k: v for k, v in given.items() if k not in reference.inputs}
     names = reference.environment(inputs, settings)
     g = np.broadcast_to(_array(variant.example.get("g", 1.0)), names["out"].shape)
-    at = ", ".join(f"${_symbol(k)} = {latex(v)}$" for k, v in zip(reference.inputs, inputs, strict=True))
+    at = ", ".join(f"${k} = {latex(v)}$" if len(k) == 1 else f"`{k}` = ${latex(v)}$" for k, v in zip(reference.inputs, inputs, strict=True))
     at += "".join(f", `{k}={v!r}`" for k, v in settings.items())
-    said = [f"the gradient for $ {_symbol(x)} $ is ${latex(reference.gradient(x, g, names))}$".replace("$ ", "$").replace(" $", "$", 1)
-            for x in reference.differentiable()]  # fmt: skip
+    said = [f"the gradient for {_symbol(x)} is ${latex(reference.gradient(x, g, names))}$" for x in reference.differentiable()]
     kind = "One number" if all(np.ndim(a) == 0 for a in inputs) else "One example"
     return f"**{kind} by hand.** For {at} the result is ${latex(names['out'])}$. With $g = {latex(g)}$ {' and '.join(said)}."
 
@@ -184,7 +185,7 @@ def _array(value: Any) -> np.ndarray:
 
 
 def _symbol(name: str) -> str:
-    return name if len(name) == 1 else rf"\mathrm{{{name}}}"
+    return f"${name}$" if len(name) == 1 else f"`{name}`"
 
 
 def latex(array: Any) -> str:
