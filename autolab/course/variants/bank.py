@@ -91,6 +91,7 @@ class Variant:
         tools = sorted(TOOLS & {word for code in written for word in re.findall(r"\w+", code)})
         head = HEAD.format(names="Kink, Spec, check" if "Kink(" in self.options else "Spec, check") + (HIDDEN if hidden else VISIBLE)
         head += f"\nfrom autolab.check.run.exercises import {', '.join(tools)}" if tools else ""
+        head += "\nfrom autolab.rules import TABLE" if any("TABLE[" in code for code in written) else ""
         arguments = ", ".join([*self.inputs, *(["*", *self.settings] if self.settings else [])])
         lines = [f'    "{self.name}", lambda {arguments}: {self.forward}, "{self.kind}",']
         if hidden:

@@ -11,7 +11,7 @@ import nbformat
 import numpy as np
 from nbformat.v4 import new_notebook
 
-from autolab.check import Reference, Report, Spec, check, judge
+from autolab.check import BEHAVIOURS, Reference, Report, Spec, check, judge
 from autolab.check.api.check import reference_of
 from autolab.check.api.score import RowCandidate, mutation_score
 from autolab.check.run.cases import cases
@@ -26,7 +26,7 @@ from .text import SECTION, Place, checks, fence, places, solution, statement
 STENCIL = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
 STEPS = (1e-2, 1e-3, 1e-5)  # a smaller one where a kink is near
 AGREE = 1e-7
-TOLERANCE = 4  # by how much the difficulty may differ
+TOLERANCE = 4, 0.4  # by how much the difficulty may differ: so much, or this part of it
 COUNTED = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.Subscript, ast.IfExp)
 
 
@@ -54,8 +54,9 @@ def prove(variant: Variant, bank: Bank, text: str, naming: bool = True) -> Proof
     found = Proof(variant.name, variant.pool)
     if variant.is_rule:
         found.difficulty = difficulty(variant.spec)
-        found.original = tuple(sorted({difficulty(name_or) for name_or in original}))
-        if min(abs(found.difficulty - d) for d in found.original) > TOLERANCE:
+        rules = [name for name in original if name not in BEHAVIOURS]
+        found.original = tuple(sorted({difficulty(exercise) for exercise in rules or [v.spec for v in bank.pool(variant.pool)]}))
+        if all(abs(found.difficulty - d) > max(TOLERANCE[0], TOLERANCE[1] * d) for d in found.original):
             found.problems.append(f"its difficulty is {found.difficulty}, and that of what it stands in for {found.original}")
         found.problems += [] if variant.pretends else differences(variant)
         found.problems += shown(variant)
@@ -150,7 +151,7 @@ def notebook_problems(variant: Variant, bank: Bank, place: Place) -> list[str]:
 
 def exercise_notebook(variant: Variant, bank: Bank, place: Place, answer: str = "") -> nbformat.NotebookNode:
     """One entry as a notebook of its own; `answer` in place of its solution."""
-    setup = "import numpy as np\n\nimport autolab as torch\nfrom autolab.autograd import Function\nfrom autolab.check import check"
+    setup = "import math\n\nimport numpy as np\n\nimport autolab as torch\nfrom autolab.autograd import Function\nfrom autolab.check import check"
     earlier = [bank.helpers, *(slot.prelude for section in bank.sections for slot in section.slots)]
     earlier = [re.sub(r"[ \t]*### (BEGIN|END) SOLUTION\n?", "", code).strip() for code in earlier if code]
     parts = [fence("locked setup", "\n\n\n".join([setup, *earlier])), *statement(variant),

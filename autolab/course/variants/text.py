@@ -26,6 +26,9 @@ SAME_NAMES = re.compile(
 )
 
 
+ROW = re.compile(r"TABLE\['(\w+)'\]\((.*?), axis=axis\)")  # of a row of the table: the library's function of the same name
+
+
 class Place(NamedTuple):
     """An answer of the original text: its fence, those of its checks, what they are called, and what they are worth."""
 
@@ -146,12 +149,12 @@ def solution(variant: Variant) -> str:
     helpers = ""
     if variant.helpers:
         helpers = f"### BEGIN SOLUTION\n{variant.helpers.strip()}\n### END SOLUTION\n\n\n"
-    return helpers + SAME_NAMES.sub("torch.", "\n".join([
+    return helpers + ROW.sub(r"torch.\1(\2, axis)", SAME_NAMES.sub("torch.", "\n".join([
         f"class {variant.class_name}(Function):",
         *_method(f"forward(ctx, {', '.join([*variant.inputs, *settings])})", forward),
         "",
         *_method("backward(ctx, g)", backward),
-    ]))  # fmt: skip
+    ])))  # fmt: skip
 
 
 def _method(signature: str, body: list[str]) -> list[str]:
