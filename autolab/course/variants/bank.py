@@ -56,6 +56,11 @@ class Variant:
         return self.cls or "".join(word.capitalize() for word in self.name.split("_"))
 
     @property
+    def checked(self) -> str:
+        """The name that stands in its check."""
+        return self.known or self.name
+
+    @property
     def is_rule(self) -> bool:
         """Is it an operation with a rule, and no exercise on behaviour?"""
         return self.known not in BEHAVIOURS

@@ -7,13 +7,13 @@ import hmac
 import os
 import re
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from .bank import Bank, Variant
 
 EVERYBODY = ""  # whose row says what the whole class has
-COLUMNS = ("student", "answer", "variant", "name")
+COLUMNS = ("student", "answer", "variant", "checked", "defines")
 LOGINS = ("id", "student", "student_id", "login", "username", "user", "sis login id", "sid")
 
 
@@ -90,7 +90,7 @@ def write_record(path: Path, drawn: Mapping[str, Mapping[str, Variant]]) -> None
     with part.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(COLUMNS)
-        rows.writerows((student, answer, v.name, v.class_name) for student, chosen in drawn.items() for answer, v in chosen.items())
+        rows.writerows((student, answer, v.name, v.checked, v.class_name) for student, chosen in drawn.items() for answer, v in chosen.items())
     part.replace(path)
 
 
@@ -100,8 +100,3 @@ def recorded(bank: Bank, names: Mapping[str, str]) -> dict[str, Variant]:
     if gone:
         raise LookupError(f"{gone[0]!r} was drawn, and is not in the bank of {bank.set} any more: put it back, or draw under another name")
     return {answer: bank.variants[name] for answer, name in names.items()}
-
-
-def used(drawn: Iterable[Mapping[str, Variant]]) -> set[str]:
-    """The names of all variants in some draws."""
-    return {variant.name for chosen in drawn for variant in chosen.values()}

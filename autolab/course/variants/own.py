@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 
@@ -14,6 +15,14 @@ from autolab.course.grading.selftest import form_of_source
 from autolab.course.grading.submission import FormCell
 
 from .draw import EVERYBODY, record
+
+
+class Drawn(NamedTuple):
+    """A line of the record: the entry, the name that its check has, and what the answer defines."""
+
+    variant: str
+    checked: str
+    defines: str
 
 
 def own_form(root: Path, assignment: str, student: str, notebook: str, form: Sequence[FormCell]) -> Sequence[FormCell]:
@@ -34,37 +43,44 @@ def own_form(root: Path, assignment: str, student: str, notebook: str, form: Seq
 
 
 def foreign_answers(root: Path, assignment: str, student: str, text: str | None) -> list[str]:
-    """What is said of answers to exercises that other students have, where the student's own is not answered."""
+    """What is said of answers to the exercises of other students: their check stands in the notebook, or what they define."""
     drawn = _recorded(record(root, assignment))
     if student not in drawn or not text:
         return []
     said = []
-    for answer, (_, own) in drawn[student].items():
-        if _defines(own, text):
-            continue
-        others = {pair[1] for who, chosen in drawn.items() if who != student for a, pair in chosen.items() if a == answer} - {own}
-        said += [f"the answer {answer!r} defines {name}, the exercise of another student; yours is {own}, which is what is checked"
-                 for name in sorted(others) if _defines(name, text)]  # fmt: skip
+    for answer, own in drawn[student].items():
+        others = {chosen[answer] for who, chosen in drawn.items() if who != student and answer in chosen}
+        checked = {v.variant for v in others if v.checked != own.checked and _checks(v.checked, text)} if not _checks(own.checked, text) else set()
+        if not _defines(own.defines, text):
+            checked |= {v.variant for v in others if v.defines != own.defines and _defines(v.defines, text)}
+        if checked:
+            said.append(f"the answer {answer!r} is to {' and '.join(sorted(checked))}, the exercise of another student; "
+                        f"this student has {own.variant}, and that is what is checked")  # fmt: skip
     return said
 
 
+def _checks(name: str, text: str) -> bool:
+    """Does the JSON of a notebook name this exercise in a check? The text is read as it is: it may be no notebook."""
+    return re.search(rf'\\?"{re.escape(name)}\\?"', text) is not None
+
+
 def _defines(name: str, text: str) -> bool:
-    """Does the JSON of a notebook define this class or function? The text is read as it is: it may be no notebook."""
-    return re.search(rf"\b(class|def)[ \t]+{re.escape(name)}\b", text) is not None
+    """Does it define this class, function or variable?"""
+    return re.search(rf"\b(class|def)[ \t]+{re.escape(name)}\b|\b{re.escape(name)} = ", text) is not None
 
 
-def _recorded(path: Path) -> dict[str, dict[str, tuple[str, str]]]:
-    """For each student with exercises of their own: the variant of each answer, and what it is called there."""
+def _recorded(path: Path) -> dict[str, dict[str, Drawn]]:
+    """For each student with exercises of their own: what was drawn for each answer."""
     return _read(path, path.stat().st_mtime_ns) if path.exists() else {}
 
 
 @lru_cache(8)
-def _read(path: Path, time: int) -> dict[str, dict[str, tuple[str, str]]]:
-    drawn: dict[str, dict[str, tuple[str, str]]] = {}
+def _read(path: Path, time: int) -> dict[str, dict[str, Drawn]]:
+    drawn: dict[str, dict[str, Drawn]] = {}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             if row["student"] != EVERYBODY:
-                drawn.setdefault(row["student"], {})[row["answer"]] = row["variant"], row["name"]
+                drawn.setdefault(row["student"], {})[row["answer"]] = Drawn(row["variant"], row["checked"], row["defines"])
     return drawn
 
 
