@@ -183,7 +183,9 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
 @click.option("--year", metavar="TEXT", help="Draws other exercises for another year; part of the assignment's name.")
 @click.option("--name", default="", help="What the assignment is called, if not SET-YEAR.")
 @click.option(
-    "--per-student", "students", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "--per-student",
+    "students",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A CSV file with the students' logins: each gets exercises of their own.",
 )
 @click.option("--prove", is_flag=True, help="Draw nothing: prove every entry of the bank of this problem set.")

@@ -252,9 +252,6 @@ def _vmap(name: str, value: Callable) -> Behaviour:
     ))  # fmt: skip
 
 
-VMAPS = (
-    _vmap("distance_vmap", lambda x, y: ((x - y) ** 2).sum(1)),
-    _vmap("largest_gap_vmap", lambda x, y: np.abs(x - y).max(1)),
-)
+VMAPS = (_vmap("distance_vmap", lambda x, y: ((x - y) ** 2).sum(1)), _vmap("largest_gap_vmap", lambda x, y: np.abs(x - y).max(1)))
 
 VARIANTS = (*TRACES, *SWITCHES, PRECISION, *JVPS, *VMAPS)

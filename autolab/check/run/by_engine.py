@@ -26,7 +26,8 @@ class RowByEngine(Op):
     def __init__(self, name: str, forward: Callable[..., Any], kind: str = GENERAL, gradients: Sequence[str] = (), **options: Any):
         plain = Op(name, forward, kind, **options)
         wanted = [x for x in plain.inputs if not gradients or x in gradients]
-        super().__init__(name, forward, kind, **options, **{x: _rule(plain, x) for x in wanted})
+        rules: dict[str, Any] = {x: _rule(plain, x) for x in wanted}
+        super().__init__(name, forward, kind, **options, **rules)
 
     def formula(self, argument: str) -> str:
         """Nothing: a rule by the engine has no formula."""
@@ -54,7 +55,7 @@ def _rule(row: Op, x: str) -> Callable[..., Any]:
             return 0 * watched if again else np.zeros(watched.shape)
         return found if again else found.numpy()
 
-    return eval(f"lambda g, {', '.join(names)}: back(g, {', '.join(names)})", {"back": back})  # type: ignore[no-any-return]
+    return eval(f"lambda g, {', '.join(names)}: back(g, {', '.join(names)})", {"back": back})
 
 
 def _stretched(inputs: list[Any]) -> list[Any]:

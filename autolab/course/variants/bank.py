@@ -172,8 +172,8 @@ def read_bank(course: Path, problem_set: str) -> Bank:
     pools = {slot.pool for slot in bank.slots()}
     for v in entries:
         if v.pool not in pools:
-            raise ValueError(f"{path}: variant {v.name!r} is for the pool {v.pool!r}, which no exercise draws from: {', '.join(sorted(pools))}")
-        if entries.count(v) > 1 or sum(v.name == other.name for other in entries) > 1:
+            raise ValueError(f"{path}: variant {v.name!r} is for the pool {v.pool!r}; exercises draw from {', '.join(sorted(pools))}")
+        if sum(v.name == other.name for other in entries) > 1:
             raise ValueError(f"{path}: two variants are called {v.name!r}")
         if not v.known and not (v.forward and v.rules):
             raise ValueError(f"{path}: variant {v.name!r} needs `forward` and `rules`, or the name it is `known` by")

@@ -90,7 +90,9 @@ def write_record(path: Path, drawn: Mapping[str, Mapping[str, Variant]]) -> None
     with part.open("w", encoding="utf-8", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(COLUMNS)
-        rows.writerows((student, answer, v.name, v.checked, v.class_name) for student, chosen in drawn.items() for answer, v in chosen.items())
+        rows.writerows(
+            (student, answer, v.name, v.checked, v.class_name) for student, chosen in drawn.items() for answer, v in chosen.items()
+        )
     part.replace(path)
 
 

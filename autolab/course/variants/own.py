@@ -34,7 +34,9 @@ def own_form(root: Path, assignment: str, student: str, notebook: str, form: Seq
         return form
     path = root / "variants" / assignment / "source" / student / f"{notebook}.ipynb"
     if not path.is_file():
-        raise LookupError(f"{student} has exercises of their own, and {path} is gone: put it back, or run the same `autolab course variant`")
+        raise LookupError(
+            f"{student} has exercises of their own, and {path} is gone: put it back, or run the same `autolab course variant`"
+        )
     own = _form(path, path.stat().st_mtime_ns)
     known = {(c.name, c.points) for c in form}
     if {(c.name, c.points) for c in own} != known:
@@ -50,11 +52,13 @@ def foreign_answers(root: Path, assignment: str, student: str, text: str | None)
     said = []
     for answer, own in drawn[student].items():
         others = {chosen[answer] for who, chosen in drawn.items() if who != student and answer in chosen}
-        checked = {v.variant for v in others if v.checked != own.checked and _checks(v.checked, text)} if not _checks(own.checked, text) else set()
+        theirs = set()
+        if not _checks(own.checked, text):
+            theirs |= {v.variant for v in others if _checks(v.checked, text)}
         if not _defines(own.defines, text):
-            checked |= {v.variant for v in others if v.defines != own.defines and _defines(v.defines, text)}
-        if checked:
-            said.append(f"the answer {answer!r} is to {' and '.join(sorted(checked))}, the exercise of another student; "
+            theirs |= {v.variant for v in others if _defines(v.defines, text)}
+        if theirs:
+            said.append(f"the answer {answer!r} is to {' and '.join(sorted(theirs))}, the exercise of another student; "
                         f"this student has {own.variant}, and that is what is checked")  # fmt: skip
     return said
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 
 import nbformat
 import numpy as np
-from nbformat.v4 import new_notebook
 
-from autolab.check import BEHAVIOURS, Reference, Report, Spec, check, judge
+from autolab.check import BEHAVIOURS, Reference, Report, Spec, judge
 from autolab.check.api.check import reference_of
 from autolab.check.api.score import RowCandidate, mutation_score
 from autolab.check.run.cases import cases
+from autolab.check.run.specs import spec_for
 from autolab.course.notebook import from_markdown
 from autolab.course.release import release_of
 from autolab.course.solutions import blank, solve
@@ -27,6 +27,7 @@ STENCIL = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
 STEPS = (1e-2, 1e-3, 1e-5)  # a smaller one where a kink is near
 AGREE = 1e-7
 TOLERANCE = 4, 0.4  # by how much the difficulty may differ: so much, or this part of it
+WRONG = ("0 * g", "-g", "2 * g")
 COUNTED = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Compare, ast.Subscript, ast.IfExp)
 
 
@@ -61,8 +62,10 @@ def prove(variant: Variant, bank: Bank, text: str, naming: bool = True) -> Proof
         found.problems += [] if variant.pretends else differences(variant)
         found.problems += shown(variant)
         score = mutation_score(variant.spec, named=naming)
-        found.caught, found.of, found.named = score.caught, score.caught + len(score.missed), score.named
-        found.problems += [f"this wrong rule passes: {formula}" for formula in score.missed]
+        missed = [*score.missed, *([] if score.caught else wrong_anywhere(variant))]
+        found.caught, found.named = (score.caught, score.named) if score.caught else (len(WRONG) - len(missed),) * 2
+        found.of = found.caught + len(missed)
+        found.problems += [f"this wrong rule passes: {formula}" for formula in missed]
     else:
         found.of, found.caught, wrong = wrong_answers(variant, bank, place)
         found.named = found.caught
@@ -84,8 +87,6 @@ def difficulty(exercise: str | Spec) -> int:
     >>> difficulty("exp"), difficulty("tanh")
     (2, 5)
     """
-    from autolab.check.run.specs import spec_for
-
     spec = exercise if isinstance(exercise, Spec) else spec_for(exercise)
     reference = reference_of(spec)
     nodes = [node for formula in reference.formulas.values() for node in ast.walk(ast.parse(formula, mode="eval"))]
@@ -114,8 +115,17 @@ def differences(variant: Variant, seed: int = 5) -> list[str]:
                 want = [sum(w * (loss(k * h) - loss(-k * h)) for k, w in STENCIL) / h for h in STEPS]
                 scale = float(np.sum(np.abs(g))) + abs(got)
                 if not any(abs(got - value) <= AGREE * scale for value in want):
-                    problems.append(f"the rule for {x} gives {got:.6g}, differences of forward {want[1]:.6g} ({case.describe(reference.inputs)})")
+                    at = case.describe(reference.inputs)
+                    problems.append(f"the rule for {x} gives {got:.6g}, differences of forward {want[1]:.6g} ({at})")
     return problems[:3]
+
+
+def wrong_anywhere(variant: Variant) -> list[str]:
+    """Of a rule that is too short for a slip of the pen: wrong rules that nevertheless pass."""
+    reference = Reference.of(variant.spec)
+    candidates = ((f"{x}: {formula}", RowCandidate(reference, x, compile(formula, "<wrong>", "eval")))
+                  for x in reference.differentiable() for formula in WRONG)  # fmt: skip
+    return [text for text, candidate in candidates if judge(variant.spec, reference, candidate, seed=1).passed]
 
 
 def shown(variant: Variant) -> list[str]:
@@ -151,7 +161,8 @@ def notebook_problems(variant: Variant, bank: Bank, place: Place) -> list[str]:
 
 def exercise_notebook(variant: Variant, bank: Bank, place: Place, answer: str = "") -> nbformat.NotebookNode:
     """One entry as a notebook of its own; `answer` in place of its solution."""
-    setup = "import math\n\nimport numpy as np\n\nimport autolab as torch\nfrom autolab.autograd import Function\nfrom autolab.check import check"
+    modules = "import math\n\nimport numpy as np\n\nimport autolab as torch"
+    setup = f"{modules}\nfrom autolab.autograd import Function\nfrom autolab.check import check"
     earlier = [bank.helpers, *(slot.prelude for section in bank.sections for slot in section.slots)]
     earlier = [re.sub(r"[ \t]*### (BEGIN|END) SOLUTION\n?", "", code).strip() for code in earlier if code]
     parts = [fence("locked setup", "\n\n\n".join([setup, *earlier])), *statement(variant),
@@ -175,6 +186,3 @@ def proofs(bank: Bank, text: str, naming: bool = True) -> Iterator[Proof]:
     """All entries of a bank, one after the other."""
     for variant in bank.variants.values():
         yield prove(variant, bank, text, naming)
-
-
-__all__ = ["Proof", "check", "difficulty", "differences", "prove", "proofs"]

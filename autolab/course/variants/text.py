@@ -12,12 +12,11 @@ import numpy as np
 
 from autolab.check import Reference
 
-from .bank import Bank, Section, Slot, Variant, names_in
+from .bank import Bank, Section, Variant, names_in
 
 SECTION = re.compile(r"^## .*?(?=^## |^---$|\Z)", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"## ([^\n:]+): [^\n]*?( \(\d+ points?\))?\n")
 FENCE = re.compile(r"^```(python|check) ?([^\n`]*)\n(.*?)^```$\n?", re.DOTALL | re.MULTILINE)
-CHECKED = re.compile(r"^check\(\s*[\"'](\w+)", re.MULTILINE)
 COMMENT = "# The hidden test is the same check on other numbers."
 # What NumPy and the library call by the same name: a solution is written in the words of the notebook.
 SAME_NAMES = re.compile(
@@ -112,8 +111,9 @@ def checks(variant: Variant, place: Place) -> list[str]:
     told = f'"{variant.known}"' if variant.known else "SPEC"
 
     def call(hidden: bool) -> str:
+        points = place.hidden if hidden else place.points
         lines = "from autolab.check import check" if variant.known else variant.definition(hidden=hidden or variant.pretends)
-        return f"{lines}\n\ncheck({told}, {variant.class_name}{f', seed={seed}' if hidden else ''}, points={(place.points, place.hidden)[hidden]})"
+        return f"{lines}\n\ncheck({told}, {variant.class_name}{f', seed={seed}' if hidden else ''}, points={points})"
 
     return [
         fence(f"check {place.name}-check {place.points}", call(hidden=False)),
@@ -128,33 +128,31 @@ def solution(variant: Variant) -> str:
     """The model answer, from the formulas: what the rules need is saved, and nothing else."""
     if variant.answer:
         return variant.answer.strip()
-    settings, rules = list(variant.settings), variant.rules
+    rules, inputs, settings = variant.rules, list(variant.inputs), list(variant.settings)
     wanted = {name for rule in rules.values() for name in names_in(rule)}
-    stretched = variant.kind == "elementwise" and len(variant.inputs) > 1
-    saved = [x for x in (*variant.inputs, "out") if x in wanted]
-    shapes = [x for x in variant.inputs if f"{x}_shape" in wanted or (stretched and x in rules and x not in saved)]
-    kept = [f"ctx.{s} = {s}" for s in settings if s in wanted] + [f"ctx.{x}_shape = {x}.shape" for x in shapes]
+    stretched = variant.kind == "elementwise" and len(inputs) > 1
+    saved = [x for x in (*inputs, "out") if x in wanted]
+    shapes = [x for x in inputs if f"{x}_shape" in wanted or (stretched and x in rules and x not in saved)]
+    kept = {s: s for s in settings if s in wanted} | {f"{x}_shape": f"{x}.shape" for x in shapes}
+
     forward = [f"ctx.save_for_backward({', '.join(saved)})"] if saved else []
-    forward = [f"out = {variant.forward}", *forward, *kept, "return out"] if "out" in wanted else [*forward, *kept, f"return {variant.forward}"]
-    backward = [f"{', '.join(saved)}{',' if len(saved) == 1 else ''} = ctx.saved_tensors"] if saved else []
-    backward[:] = [f"({saved[0]},) = ctx.saved_tensors"] if len(saved) == 1 else backward
-    backward += [f"{s} = ctx.{s}" for s in settings if s in wanted]
-    backward += [f"{x}_shape = ctx.{x}_shape" for x in shapes if f"{x}_shape" in wanted]
-    values = [(f"sum_to({rules[x]}, {x + '.' if x in saved else f'ctx.{x}_'}shape)" if stretched else rules[x]) if x in rules else "None" for x in variant.inputs]
-    values += ["None"] * len(settings)
-    if len(values) > 1 and sum(map(len, values)) > 100:
-        backward += [f"d{x} = {value}" for x, value in zip(variant.inputs, values, strict=False) if value != "None"]
-        values = [f"d{x}" if x in rules else "None" for x in variant.inputs] + ["None"] * len(settings)
-    backward.append(f"return {', '.join(values)}")
-    helpers = ""
-    if variant.helpers:
-        helpers = f"### BEGIN SOLUTION\n{variant.helpers.strip()}\n### END SOLUTION\n\n\n"
-    return helpers + ROW.sub(r"torch.\1(\2, axis)", SAME_NAMES.sub("torch.", "\n".join([
-        f"class {variant.class_name}(Function):",
-        *_method(f"forward(ctx, {', '.join([*variant.inputs, *settings])})", forward),
-        "",
-        *_method("backward(ctx, g)", backward),
-    ])))  # fmt: skip
+    forward += [f"ctx.{name} = {value}" for name, value in kept.items()]
+    forward = [f"out = {variant.forward}", *forward, "return out"] if "out" in saved else [*forward, f"return {variant.forward}"]
+
+    backward = [f"({saved[0]},) = ctx.saved_tensors"] if len(saved) == 1 else [f"{', '.join(saved)} = ctx.saved_tensors"] if saved else []
+    backward += [f"{name} = ctx.{name}" for name in kept if name in wanted]
+    for x in rules if len(rules) > 1 else ():
+        value = rules[x]
+        if stretched:
+            value = f"sum_to({value}, {f'{x}.shape' if x in saved else f'ctx.{x}_shape'})"
+        backward.append(f"d{x} = {value}")
+    values = [(f"d{x}" if len(rules) > 1 else rules[x]) if x in rules else "None" for x in inputs]
+    backward.append(f"return {', '.join([*values, *['None'] * len(settings)])}")
+
+    helpers = f"### BEGIN SOLUTION\n{variant.helpers.strip()}\n### END SOLUTION\n\n\n" if variant.helpers else ""
+    methods = [*_method(f"forward(ctx, {', '.join([*inputs, *settings])})", forward), "", *_method("backward(ctx, g)", backward)]
+    code = "\n".join([f"class {variant.class_name}(Function):", *methods])
+    return helpers + ROW.sub(r"torch.\1(\2, axis)", SAME_NAMES.sub("torch.", code))
 
 
 def _method(signature: str, body: list[str]) -> list[str]:
@@ -212,7 +210,4 @@ def _number(value: Any) -> str:
         return r"\text{true}" if value else r"\text{false}"
     if not math.isfinite(value):
         return r"\infty" if value > 0 else r"-\infty" if value < 0 else r"\text{nan}"
-    return f"{float(value) + 0.0:.4f}".rstrip("0").rstrip(".").replace("-0", "-0") if abs(value) >= 5e-5 or value == 0 else f"{value:.1e}"
-
-
-__all__ = ["CHECKED", "Place", "Slot", "latex", "places", "solution", "statement", "with_variants", "worked", "written"]
+    return f"{float(value) + 0.0:.4f}".rstrip("0").rstrip(".") if abs(value) >= 5e-5 or value == 0 else f"{value:.1e}"
