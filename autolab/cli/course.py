@@ -80,7 +80,7 @@ def compare_version(course: Path) -> None:
 
 @click.group()
 def course() -> None:
-    """A course: new, add, check, collect, grade, report, similar, export.
+    """A course: new, add, variant, check, collect, grade, report, similar, export.
 
     From nothing to marks:
 
@@ -209,6 +209,62 @@ def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: b
         click.echo(json.dumps([p.to_dict() for p in reports], indent=2))
     if any(p.problems for p in reports):
         sys.exit(1)
+
+
+@course.command()
+@click.argument("problem_set")
+@click.option("--year", metavar="TEXT", help="Draws other exercises for another year; part of the assignment's name.")
+@click.option("--name", default="", help="What the assignment is called, if not SET-YEAR.")
+@click.option(
+    "--per-student",
+    "students",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A CSV file with the students' logins: each gets exercises of their own.",
+)
+@click.option("--prove", is_flag=True, help="Draw nothing: prove every entry of the bank of this problem set.")
+@FOLDER
+@JSON
+@course_command
+def variant(problem_set: str, year: str | None, name: str, students: Path | None, prove: bool, root: Path, as_json: bool) -> None:
+    """Draw other exercises of the same kind and difficulty for PROBLEM_SET, as an assignment of its own.
+
+    Each is an entry of bank/PROBLEM_SET.toml. The draw depends on the year, the student and the key of the course in
+    variants/key, and is the same each time; it is written down in variants/ASSIGNMENT/drawn.csv.
+
+    \b
+        autolab course variant ps2 --year 2027
+        autolab course variant ps2 --year 2027 --per-student roster.csv
+        autolab course variant ps2 --prove          # after an entry was added
+    """
+    from autolab.course.grading.scheduler import Course
+    from autolab.course.variants.bank import read_bank
+    from autolab.course.variants.draw import roster
+    from autolab.course.variants.make import make_variant, problem_text
+    from autolab.course.variants.proof import proofs
+
+    folder = Course(root).root
+    if prove:
+        found = []
+        for proof in proofs(read_bank(folder, problem_set), problem_text(folder, problem_set).read_text("utf-8")):
+            found.append(proof)
+            if not as_json:
+                click.echo(f"  {proof.name:<22} {proof.caught} of {proof.of} wrong rules caught, {proof.named} named")
+                for problem in proof.problems:
+                    click.echo(f"  PROBLEM {problem}")
+        if as_json:
+            click.echo(json.dumps([vars(proof) for proof in found], indent=2))
+        sys.exit(any(proof.problems for proof in found))
+    if not year:
+        raise CommandError("say for which year: `autolab course variant " + problem_set + " --year 2027`")
+    made = make_variant(folder, problem_set, year, name, roster(students) if students else ())
+    if as_json:
+        shown = {"assignment": made.assignment, "text": str(made.text), "variants": made.chosen, "students": made.students}
+        click.echo(json.dumps(shown))
+        return
+    click.echo(f"{made.assignment}: {', '.join(made.chosen.values())}")
+    if made.releases:
+        click.echo(f"{len(made.students)} students have exercises of their own: hand out {made.releases}/STUDENT/")
+    click.echo(f"Next: autolab course check {made.assignment}")
 
 
 @course.command()

@@ -22,7 +22,7 @@ from .notebook import build, from_markdown
 from .own_spec import solution
 from .problem_sets import problem_sets
 
-CONTENT = ("source", "text", "wrong", "rubric", "nbgrader_config.py", "README.md")
+CONTENT = ("source", "text", "wrong", "rubric", "bank", "nbgrader_config.py", "README.md")
 
 
 def new_course(folder: Path, sets: tuple[str, ...] = ()) -> list[str]:

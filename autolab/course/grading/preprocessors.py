@@ -17,6 +17,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from traitlets import Enum, Float, Int, List, Unicode
 
 from autolab.course.rubric import add_rubrics, rubrics
+from autolab.course.variants.own import own_form
 
 from . import submission
 from .files import FilePolicy, companion_files, odd_files
@@ -51,6 +52,8 @@ class Repair(NbGraderPreprocessor):
         names = resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
             form = submission.form_of(gradebook.find_notebook(names["notebook"], names["assignment"]))
+        root = Path(CourseDirectory(config=self.config).root)
+        form = list(own_form(root, names["assignment"], names["student"], names["notebook"], form))
         for claim in submission.raised_points(nb, form):
             self.log.warning("%s: %s", names["student"], claim)
         notes = resources.get("autolab_notes", []) + submission.repair(nb, form)

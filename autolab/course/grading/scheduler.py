@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from nbgrader import utils
 
 from autolab.course.rubric import rubrics
+from autolab.course.variants.own import foreign_answers, own_form
 
 from . import settings, submission
 from .backups import backup
@@ -108,7 +109,8 @@ class Course:
     def job(self, student: str, assignment: str, notebook: str, forms: dict, seed: int, limits: Limits, mode: str | None) -> Job:
         """What a student handed in for one notebook, as it is now."""
         allowed, folder = settings.file_policy(self.root), self.root / "submitted" / student / assignment
-        form, files, left, odd = forms[notebook], dict[str, bytes](), list[str](), list[str]()
+        form = tuple(own_form(self.root, assignment, student, notebook, forms[notebook]))
+        files, left, odd = dict[str, bytes](), list[str](), list[str]()
         if folder.is_symlink() or folder.parent.is_symlink():
             text, notes = None, [f"{assignment} is a link, which is not followed"]
         else:
@@ -117,6 +119,8 @@ class Course:
             text, notes = submission.read_text(folder / f"{notebook}.ipynb")
             if text is None and (others := _misnamed_notebooks(folder, forms)):
                 notes = [*notes, f"instead there is {', '.join(others)}: what is to be graded keeps its name"]
+            foreign = foreign_answers(self.root, assignment, student, text)
+            notes, odd = [*notes, *foreign], [*odd, *foreign]
         said, beside, rubric = (*notes, *left), tuple(files.items()), tuple(rubrics(self.root, assignment).items())
         return Job(student, assignment, notebook, text, said, form, seed, limits, mode, beside, allowed, tuple(odd), rubric)
 

@@ -198,7 +198,7 @@ def _exercises(path: Path, tests: list[NotebookNode], report: SelftestReport) ->
     for cell in tests:
         for variable in SPEC_CALL.findall(cell.source):
             names: dict[str, Any] = {"__name__": "spec"}
-            file = f"<{path.name}, cell {_id(cell)}>"  # slips are made from the text of a rule, which is looked up here
+            file = f"<{path}, cell {_id(cell)}>"  # slips are made from the text of a rule, which is looked up here
             linecache.cache[file] = (len(cell.source), None, cell.source.splitlines(keepends=True), file)
             functions_by_line.cache_clear()  # the cell of this name may have been another
             try:

@@ -1,0 +1,93 @@
+"""What a student is graded by who has exercises of their own: what the course recorded, and not what their notebook says."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import nbformat
+
+from autolab.course.grading.selftest import form_of_source
+from autolab.course.grading.submission import FormCell
+
+from .draw import EVERYBODY, record
+
+
+class Drawn(NamedTuple):
+    """A line of the record: the entry, the name that its check has, and what the answer defines."""
+
+    variant: str
+    checked: str
+    defines: str
+
+
+def own_form(root: Path, assignment: str, student: str, notebook: str, form: Sequence[FormCell]) -> Sequence[FormCell]:
+    """The cells of the student's own source; `form`, those of the class, where the student has none.
+
+    Raises LookupError if a source that was recorded is gone, ValueError if its cells are not those of the class.
+    """
+    if student not in _recorded(record(root, assignment)):
+        return form
+    path = root / "variants" / assignment / "source" / student / f"{notebook}.ipynb"
+    if not path.is_file():
+        raise LookupError(
+            f"{student} has exercises of their own, and {path} is gone: put it back, or run the same `autolab course variant`"
+        )
+    own = _form(path, path.stat().st_mtime_ns)
+    known = {(c.name, c.points) for c in form}
+    if {(c.name, c.points) for c in own} != known:
+        raise ValueError(f"{path} has not the cells and points of {assignment} in the gradebook; a class has one scale")
+    return own
+
+
+def foreign_answers(root: Path, assignment: str, student: str, text: str | None) -> list[str]:
+    """What is said of answers to the exercises of other students: their check stands in the notebook, or what they define."""
+    drawn = _recorded(record(root, assignment))
+    if student not in drawn or not text:
+        return []
+    said = []
+    for answer, own in drawn[student].items():
+        others = {chosen[answer] for who, chosen in drawn.items() if who != student and answer in chosen}
+        theirs = set()
+        if not _checks(own.checked, text):
+            theirs |= {v.variant for v in others if _checks(v.checked, text)}
+        if not _defines(own.defines, text):
+            theirs |= {v.variant for v in others if _defines(v.defines, text)}
+        if theirs:
+            said.append(f"the answer {answer!r} is to {' and '.join(sorted(theirs))}, the exercise of another student; "
+                        f"this student has {own.variant}, and that is what is checked")  # fmt: skip
+    return said
+
+
+def _checks(name: str, text: str) -> bool:
+    """Does the JSON of a notebook name this exercise in a check? The text is read as it is: it may be no notebook."""
+    return re.search(rf'\\?"{re.escape(name)}\\?"', text) is not None
+
+
+def _defines(name: str, text: str) -> bool:
+    """Does it define this class, function or variable?"""
+    return re.search(rf"\b(class|def)[ \t]+{re.escape(name)}\b|\b{re.escape(name)} = ", text) is not None
+
+
+def _recorded(path: Path) -> dict[str, dict[str, Drawn]]:
+    """For each student with exercises of their own: what was drawn for each answer."""
+    return _read(path, path.stat().st_mtime_ns) if path.exists() else {}
+
+
+@lru_cache(8)
+def _read(path: Path, time: int) -> dict[str, dict[str, Drawn]]:
+    drawn: dict[str, dict[str, Drawn]] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["student"] != EVERYBODY:
+                drawn.setdefault(row["student"], {})[row["answer"]] = Drawn(row["variant"], row["checked"], row["defines"])
+    return drawn
+
+
+@lru_cache(2000)
+def _form(path: Path, time: int) -> tuple[FormCell, ...]:
+    return form_of_source(nbformat.read(path, as_version=4))
