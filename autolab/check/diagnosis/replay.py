@@ -74,6 +74,9 @@ class Tape:
             given, named = _filled(skeleton, values)
             return function(*given, **named)
 
+        if len(found) == len(args) and all(type(a) is Asking for a in args) and not kwargs:  # nothing to fill in
+            again = function
+
         value = again(*(self.values[k] for k in sources))
         factors = _filled(skeleton, [self.values[k] for k in sources])[0] if function is np.multiply else None
         if isinstance(value, (tuple, list)):
@@ -117,6 +120,12 @@ class Tape:
         """The nodes that are calls, of those that count."""
         return [k for k in self.counting if self.nodes[k].make]
 
+    @functools.cached_property
+    def plan(self) -> list[tuple[int, Node, int]]:
+        """The nodes that count and come after others, each with its number among the calls."""
+        number = {node: k for k, node in enumerate(self.called)}
+        return [(k, self.nodes[k], number.get(k, -1)) for k in self.counting if self.nodes[k].sources]
+
     def calls(self, values: dict[int, Any] | None = None) -> list[Call]:
         """The calls, as they were or with other values on the tape."""
         found = []
@@ -129,16 +138,15 @@ class Tape:
     def again(self, change: Callable[[int, Call], Any] | None = None, leaves: dict[int, Any] | None = None) -> dict[int, Any]:
         """All values that are others if some calls give something else, or some leaves are others."""
         fresh: dict[int, Any] = dict(leaves or {})
-        number = {node: k for k, node in enumerate(self.called)} if change else {}
-        for k in self.counting:
-            node = self.nodes[k]
+        values = self.values
+        for k, node, number in self.plan:
             if change and node.make:
-                changed = change(number[k], node.make(fresh.get(node.sources[0], self.values[node.sources[0]])))
+                changed = change(number, node.make(fresh.get(node.sources[0], values[node.sources[0]])))
                 if changed is not None:
                     fresh[k] = np.asarray(changed)
                     continue
-            if k not in fresh and any(s in fresh for s in node.sources):
-                fresh[k] = np.asarray(node.function(*(fresh.get(s, self.values[s]) for s in node.sources)))
+            if k not in fresh and not fresh.keys().isdisjoint(node.sources):
+                fresh[k] = np.asarray(node.function(*[fresh.get(s, values[s]) for s in node.sources]))
         return fresh
 
     def result(self, fresh: dict[int, Any]) -> np.ndarray:
