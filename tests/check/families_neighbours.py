@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ def series() -> None:
         places = [k for k, c in enumerate(coefficients) if c]
         for terms in (2, 3, 4):
             cut = coefficients[: places[terms - 1] + 1]
-            wrong("series cut", name, name, polynomial(cut), "series", ("series",))
+            wrong("series cut", name, name, polynomial(cut), "series|variable" if terms == 2 else "series", ("series",))
             if terms > 2:
                 slip = list(cut)
                 slip[places[1]] *= 2
@@ -97,7 +97,7 @@ PAIRS = [("sin", "cos"), ("tan", "tanh"), ("sinh", "cosh"), ("asin", "acos"), ("
          ("exp", "exp2"), ("expm1", "exp2"), ("log", "log1p"), ("log2", "log10"), ("sqrt", "rsqrt"), ("rsqrt", "reciprocal"), ("tan", "atan"),
          ("tanh", "atanh"), ("sin", "asin"), ("sinh", "asinh"), ("cosh", "acosh"), ("sigmoid", "softplus"), ("sigmoid", "logit"),
          ("sigmoid", "tanh"), ("erf", "gelu"), ("asin", "atan"), ("asinh", "atan"), ("acosh", "atanh"), ("asin", "atanh")]  # fmt: skip
-NEIGHBOUR = "power|function|division|factor|function of another|other operation"
+NEIGHBOUR = "term sign|power|function|division|factor|function of another|other operation"
 
 
 def neighbours() -> None:
@@ -109,7 +109,13 @@ def neighbours() -> None:
             wrong("root of the derivative", name, name, lambda g, x, d=d: g * np.sqrt(d(x)), NEIGHBOUR, ("root",))
     for one, two in PAIRS:
         for name, other in ((one, two), (two, one)):
-            wrong("derivative of a neighbour", name, name, lambda g, x, d=DERIVATIVES[other]: g * _quiet(d, x), NEIGHBOUR + "|sign|constant|number|forward|nan|exception")
+            wrong(
+                "derivative of a neighbour",
+                name,
+                name,
+                lambda g, x, d=DERIVATIVES[other]: g * _quiet(d, x),
+                NEIGHBOUR + "|sign|constant|number|forward|nan|exception",
+            )
     wrong("one over", "tan", "tan", lambda g, x: g / np.cos(x), NEIGHBOUR, ())
     wrong("one over", "tanh", "tanh", lambda g, x: g / np.cosh(x), NEIGHBOUR, ())
 
@@ -132,6 +138,7 @@ def axes() -> None:
     words = ("axis", "axes", "whole array")
     for axis in (0, 1, 2):
         for b in {0, 1, 2, None, (0, 1), (1, 2), (0, 2)} - {axis}:
+
             def soft(g, x, a=axis, b=b):
                 y = softmax(x, a)
                 return y * (g - (g * y).sum(b, keepdims=True))
@@ -176,12 +183,54 @@ def axes() -> None:
             def lse(g, x, b=b, a=axis):
                 return np.expand_dims(g, a) * softmax(x, b)
 
-            wrong("another axis of three", "standardise function", lambda x, a=axis: (x - x.mean(a, keepdim=True)) / (x.var(a, correction=0, keepdim=True) + 1e-5).sqrt(), normal, "axis|wrong axis|size", words, [CUBE])
-            wrong("another axis of three", "standardise function", lambda x, a=axis: (x - x.mean(a, keepdim=True)) / (x.var(a, correction=0, keepdim=True) + 1e-5).sqrt(), normal_all, "axis|wrong axis|size", words, [CUBE])
-            wrong("another axis of three", "normalize function", lambda x, a=axis: F.normalize(x, dim=a), unit, "axis|wrong axis|size", words, [CUBE])
-            wrong("another axis of three", "unit function", lambda x, a=axis: x / (x * x).sum(a, keepdim=True).sqrt(), unit_all, "axis|wrong axis|size", words, [CUBE])
-            wrong("another axis of three", "normalize function", lambda x, a=axis: F.normalize(x, dim=a), unit_all, "axis|wrong axis|size", words, [CUBE])
-            wrong("another axis of three", "logsumexp function", lambda x, a=axis: x.logsumexp(a), lse, "axis|wrong axis|size", words, [CUBE])
+            wrong(
+                "another axis of three",
+                "standardise function",
+                lambda x, a=axis: (x - x.mean(a, keepdim=True)) / (x.var(a, correction=0, keepdim=True) + 1e-5).sqrt(),
+                normal,
+                "axis|wrong axis|size",
+                words,
+                [CUBE],
+            )
+            wrong(
+                "another axis of three",
+                "standardise function",
+                lambda x, a=axis: (x - x.mean(a, keepdim=True)) / (x.var(a, correction=0, keepdim=True) + 1e-5).sqrt(),
+                normal_all,
+                "axis|wrong axis|size",
+                words,
+                [CUBE],
+            )
+            wrong(
+                "another axis of three",
+                "normalize function",
+                lambda x, a=axis: F.normalize(x, dim=a),
+                unit,
+                "axis|wrong axis|size",
+                words,
+                [CUBE],
+            )
+            wrong(
+                "another axis of three",
+                "unit function",
+                lambda x, a=axis: x / (x * x).sum(a, keepdim=True).sqrt(),
+                unit_all,
+                "axis|wrong axis|size",
+                words,
+                [CUBE],
+            )
+            wrong(
+                "another axis of three",
+                "normalize function",
+                lambda x, a=axis: F.normalize(x, dim=a),
+                unit_all,
+                "axis|wrong axis|size",
+                words,
+                [CUBE],
+            )
+            wrong(
+                "another axis of three", "logsumexp function", lambda x, a=axis: x.logsumexp(a), lse, "axis|wrong axis|size", words, [CUBE]
+            )
 
 
 # --- what was gathered goes back: the same move again, added to the first places only, through a sorted index
@@ -193,31 +242,46 @@ MOVED = ("index", "scatter", "place", "again", "gather")
 
 
 def moves() -> None:
-    kinds = "forward again|moved again|overwritten|places|not summed|permutation|index"
+    kinds = "forward|overwritten|places|not summed|permutation|index"
     some: list[tuple[str, Any, list, Callable, Callable]] = [
         ("take", lambda x, i: x[i], [SQUARE, ROW], lambda g, i: g[i], _back(lambda i: (i,))),
         ("index_select", lambda x, i: x.index_select(1, i), [SQUARE, ROW], lambda g, i: g[:, i], _back(lambda i: (slice(None), i))),
         ("gather", lambda x, i: x.gather(1, i), [SQUARE, PLACES], lambda g, i: np.take_along_axis(g, i, 1), _back(lambda i: (np.arange(4)[:, None], i))),
         ("gather 0", lambda x, i: x.gather(0, i), [SQUARE, PLACES], lambda g, i: np.take_along_axis(g, i, 0), _back(lambda i: (i, np.arange(4)))),
         ("embedding", lambda x, i: F.embedding(i, x), [SQUARE, ROW], lambda g, i: g[i], _back(lambda i: (i,))),
-        ("pairs", lambda x, i: x[i, [1, 2, 0, 2]], [SQUARE, ROW], lambda g, i: g[:, None] * np.ones(4), _back(lambda i: (i, [1, 2, 0, 2]))),
+        ("pairs", lambda x, i: x[i, [1, 2, 2, 1]], [SQUARE, ROW], None, _back(lambda i: (i, [1, 2, 2, 1]))),
         ("sorted", lambda x: x.sort(1).values, [SQUARE], lambda g, x: np.take_along_axis(g, x.argsort(1), 1), None),
         ("flat take", lambda x, i: x.reshape(-1)[i], [SQUARE, ROW * 3 + 1], None, _back(lambda i: (i // 4, i % 4))),
     ]  # fmt: skip
     for name, ref, inputs, again, back in some:
-        if again and name != "pairs":
+        if again:
             wrong("moved again", name + " function", ref, _two(again) if len(inputs) > 1 else again, kinds, MOVED, inputs)
         if back is None:
             continue
         right(name + " function", ref, back(np.add.at), inputs)
         wrong("written, not added", name + " function", ref, back(lambda a, i, g: a.__setitem__(i, g)), kinds, MOVED, inputs)
         wrong("averaged", name + " function", ref, back(_mean_at), "averaged|scale|constant|places", ("average", "mean"), inputs)
-        if again and name != "pairs":
-            wrong("sorted index", name + " function", ref, lambda g, x, i, back=back: back(np.add.at)(g, x, np.sort(i, axis=-1)), kinds, ("order", *MOVED), inputs)
+        if again:
+            wrong(
+                "sorted index",
+                name + " function",
+                ref,
+                lambda g, x, i, back=back: back(np.add.at)(g, x, np.sort(i, axis=-1)),
+                kinds,
+                ("order", *MOVED),
+                inputs,
+            )
     for name, move in (("take", lambda g, index: g[index % len(g)]), ("embedding", lambda g, index: g[index % len(g)])):
         wrong("moved again", name, name, move, kinds + "|shape", MOVED)
     wrong("moved again", "index_select", "index_select", lambda g, index, axis: np.take(g, index, axis), kinds + "|shape|exception", MOVED)
-    wrong("moved again", "gather", "gather", lambda g, index, axis: np.take_along_axis(g, index % g.shape[axis], axis), kinds + "|shape", MOVED)
+    wrong(
+        "moved again",
+        "gather",
+        "gather",
+        lambda g, index, axis: np.take_along_axis(g, index % g.shape[axis], axis),
+        kinds + "|shape",
+        MOVED,
+    )
 
 
 def _two(f):
@@ -252,7 +316,11 @@ def norms() -> None:
     n = lambda x: np.sqrt((x * x).sum())
     rows = lambda x: np.sqrt((x * x).sum(1, keepdims=True))
     cols = lambda x: np.sqrt((x * x).sum(0, keepdims=True))
-    for label, ref in (("frobenius", lambda x: x.norm()), ("spelled frobenius", lambda x: (x * x).sum().sqrt()), ("linalg frobenius", lambda x: autolab.linalg.norm(x))):
+    for label, ref in (
+        ("frobenius", lambda x: x.norm()),
+        ("spelled frobenius", lambda x: (x * x).sum().sqrt()),
+        ("linalg frobenius", lambda x: autolab.linalg.norm(x)),
+    ):
         name = label + " function"
         for family, rule, kinds, words in (
             ("division forgotten", lambda g, x: g * x, "division|factor|step|forward", ("norm", "divi")),
@@ -260,7 +328,7 @@ def norms() -> None:
             ("multiplied by the norm", lambda g, x: g * x * n(x), "power|division|operation|step", ("norm", "divi", "power")),
             ("rows for the whole", lambda g, x: g * x / rows(x), "axis|wrong axis", ("row", "axis", "axes")),
             ("columns for the whole", lambda g, x: g * x / cols(x), "axis|wrong axis", ("column", "axis", "axes")),
-            ("root forgotten", lambda g, x: 2 * g * x, "factor|step|division|power", ("root", "norm", "sqrt")),
+            ("root forgotten", lambda g, x: 2 * g * x, "factor|step|division|power", ("root", "norm", "multiplied by the result")),
             ("another norm", lambda g, x: g * np.sign(x), "function|other operation|setting|elementwise", ("abs", "norm")),
             ("elementwise", lambda g, x: g * x / np.abs(x), "function|axis|elementwise|other operation|setting", ("abs", "norm", "axis")),
         ):
@@ -268,19 +336,52 @@ def norms() -> None:
     for axis in (0, 1):
         s = lambda a, axis=axis: a.sum(axis, keepdims=True)
         length = lambda x, s=s: np.sqrt(s(x * x))
-        for label, ref in (("normalize", lambda x, a=axis: F.normalize(x, dim=a)), ("unit", lambda x, a=axis: x / x.norm(dim=a, keepdim=True))):
+        for label, ref in (
+            ("normalize", lambda x, a=axis: F.normalize(x, dim=a)),
+            ("unit", lambda x, a=axis: x / x.norm(dim=a, keepdim=True)),
+        ):
             name = label + " function"
             for family, rule, kinds, words in (
                 ("not divided", lambda g, x, s=s, L=length: g - x * s(g * x) / L(x) ** 2, "division|factor|step|power", ("norm", "divi")),
-                ("divided twice", lambda g, x, s=s, L=length: (g - x * s(g * x) / L(x) ** 2) / L(x) ** 2, "division|power|factor|step", ("norm", "divi", "power")),
+                (
+                    "divided twice",
+                    lambda g, x, s=s, L=length: (g - x * s(g * x) / L(x) ** 2) / L(x) ** 2,
+                    "division|power|factor|step",
+                    ("norm", "divi", "power"),
+                ),
                 ("term lost", lambda g, x, L=length: g / L(x), "term|step", ("constant", "term")),
                 ("term sign", lambda g, x, s=s, L=length: (g + x * s(g * x) / L(x) ** 2) / L(x), "term sign", ("sign",)),
-                ("term not divided", lambda g, x, s=s, L=length: (g - x * s(g * x)) / L(x), "division|power|factor|step|term", ("norm", "divi", "power")),
-                ("term divided once", lambda g, x, s=s, L=length: (g - x * s(g * x) / L(x)) / L(x), "division|power|factor|step|term", ("norm", "divi", "power")),
-                ("term divided thrice", lambda g, x, s=s, L=length: (g - x * s(g * x) / L(x) ** 3) / L(x), "division|power|factor|step|term", ("norm", "divi", "power")),
-                ("not projected on g", lambda g, x, s=s, L=length: (g - x * s(x) / L(x) ** 2) / L(x), "factor|upstream ignored|term|upstream size|step", ("g",)),
+                (
+                    "term not divided",
+                    lambda g, x, s=s, L=length: (g - x * s(g * x)) / L(x),
+                    "division|power|factor|step|term",
+                    ("norm", "divi", "power"),
+                ),
+                (
+                    "term divided once",
+                    lambda g, x, s=s, L=length: (g - x * s(g * x) / L(x)) / L(x),
+                    "division|power|factor|step|term",
+                    ("norm", "divi", "power"),
+                ),
+                (
+                    "term divided thrice",
+                    lambda g, x, s=s, L=length: (g - x * s(g * x) / L(x) ** 3) / L(x),
+                    "division|power|factor|step|term",
+                    ("norm", "divi", "power"),
+                ),
+                (
+                    "not projected on g",
+                    lambda g, x, s=s, L=length: (g - x * s(x) / L(x) ** 2) / L(x),
+                    "factor|upstream ignored|term|upstream size|step",
+                    ("g",),
+                ),
                 ("whole array", lambda g, x: (g - x * (g * x).sum() / n(x) ** 2) / n(x), "axis|wrong axis", ("whole", "axis")),
-                ("ones for g", lambda g, x, s=s, L=length: g * (1 - x * x / L(x) ** 2) / L(x), "early sum|diagonal only|step", ("diagonal", "elementwise")),
+                (
+                    "ones for g",
+                    lambda g, x, s=s, L=length: g * (1 - x * x / L(x) ** 2) / L(x),
+                    "early sum|diagonal only|step",
+                    ("diagonal", "elementwise"),
+                ),
             ):
                 wrong("unit: " + family, name, ref, rule, kinds, words, [WIDE])
             right(name, ref, lambda g, x, s=s, L=length: (g - x * s(g * x) / L(x) ** 2) / L(x), [WIDE])
@@ -313,11 +414,35 @@ def pools() -> None:
     kinds = "places|one of many|averaged|constant|size|scale|number|not spread|factor|zero|pieces"
     for family, w in weights.items():
         wrong("avg_pool: " + family, "avg_pool", "avg_pool", lambda g, x, w=w: spread(g, 2, w), kinds, ("entry", "entries", "window"))
-        wrong("avg_pool: " + family, "avg_pool2d function", lambda x: F.avg_pool2d(x, 2), lambda g, x, w=w: spread(g, 2, w), kinds, ("entry", "entries", "window"), [IMAGE])
+        wrong(
+            "avg_pool: " + family,
+            "avg_pool2d function",
+            lambda x: F.avg_pool2d(x, 2),
+            lambda g, x, w=w: spread(g, 2, w),
+            kinds,
+            ("entry", "entries", "window"),
+            [IMAGE],
+        )
     one_d = {"first": (1, 0), "last": (0, 1), "not divided": (1, 1), "by the square": (0.25, 0.25)}
     for family, w in one_d.items():
-        wrong("avg_pool: " + family, "avg_pool1d function", lambda x: F.avg_pool1d(x, 2), lambda g, x, w=w: np.stack([g * w[0], g * w[1]], -1).reshape(x.shape), kinds, ("entry", "entries", "window"), [LINE])
-        wrong("avg_pool: " + family, "pairs mean function", lambda x: x.reshape(2, 3, 3, 2).mean(-1), lambda g, x, w=w: np.stack([g * w[0], g * w[1]], -1).reshape(x.shape), kinds, ("entry", "entries", "window"), [LINE])
+        wrong(
+            "avg_pool: " + family,
+            "avg_pool1d function",
+            lambda x: F.avg_pool1d(x, 2),
+            lambda g, x, w=w: np.stack([g * w[0], g * w[1]], -1).reshape(x.shape),
+            kinds,
+            ("entry", "entries", "window"),
+            [LINE],
+        )
+        wrong(
+            "avg_pool: " + family,
+            "pairs mean function",
+            lambda x: x.reshape(2, 3, 3, 2).mean(-1),
+            lambda g, x, w=w: np.stack([g * w[0], g * w[1]], -1).reshape(x.shape),
+            kinds,
+            ("entry", "entries", "window"),
+            [LINE],
+        )
 
 
 # --- triangles
@@ -378,8 +503,15 @@ def triangles() -> None:
         else:
             wrong("triangular solve: " + family, "solve_triangular function", ref, rule, TRIANGLE, TRIANGLE_WORDS, [lower, v])
     for name, ref, keep, other in (("tril", lambda x: x.tril(), np.tril, np.triu), ("triu", lambda x: x.triu(), np.triu, np.tril)):
-        for family, rule in (("other triangle", lambda g, x, o=other: o(g)), ("strict", lambda g, x, k=keep: k(g, -1 if k is np.tril else 1)), ("none", lambda g, x: g), ("transposed", lambda g, x, k=keep: k(g).T)):
-            wrong("triangle: " + family, name + " function", ref, rule, TRIANGLE + "|mask|upstream only|permutation", TRIANGLE_WORDS, [SQUARE])
+        for family, rule in (
+            ("other triangle", lambda g, x, o=other: o(g)),
+            ("strict", lambda g, x, k=keep: k(g, -1 if k is np.tril else 1)),
+            ("none", lambda g, x: g),
+            ("transposed", lambda g, x, k=keep: k(g).T),
+        ):
+            wrong(
+                "triangle: " + family, name + " function", ref, rule, TRIANGLE + "|mask|upstream only|permutation", TRIANGLE_WORDS, [SQUARE]
+            )
 
 
 # --- inverses, solutions, eigenvalues, determinants
@@ -388,40 +520,80 @@ def solvers() -> None:
     inv, det = np.linalg.inv, np.linalg.det
     kinds = "transposed|order|term|sign|factor|product|elementwise|step|operation|division|power|constant|symmetric|function|other operation|forward"
     words = ("transpose", "symmetr", "inverse", "determinant", "product", "order")
-    logdets = {"logdet": lambda x: autolab.linalg.slogdet(x)[1], "logdet of det": lambda x: autolab.linalg.det(x).abs().log(), "det": lambda x: autolab.linalg.det(x)}
+    logdets = {
+        "logdet": lambda x: autolab.linalg.slogdet(x)[1],
+        "logdet of det": lambda x: autolab.linalg.det(x).abs().log(),
+        "det": lambda x: autolab.linalg.det(x),
+    }
     for name, ref in logdets.items():
         scale = det if name == "det" else (lambda x: 1.0)
         for family, rule in {
-            "not transposed": lambda g, x, c=scale: g * c(x) * inv(x), "elementwise": lambda g, x, c=scale: g * c(x) / x,
-            "the matrix": lambda g, x, c=scale: g * c(x) * x, "transposed matrix": lambda g, x, c=scale: g * c(x) * x.T,
-            "trace": lambda g, x, c=scale: g * c(x) * np.trace(inv(x)) * np.ones_like(x), "diagonal": lambda g, x, c=scale: g * c(x) * np.eye(4) * inv(x),
-            "sign": lambda g, x, c=scale: -g * c(x) * inv(x).T, "the other": lambda g, x, n=name: g * inv(x).T * (1 if n == "det" else det(x)),
-            "divided by det": lambda g, x: g * inv(x).T / det(x), "diagonal of x": lambda g, x, c=scale: g * c(x) * np.eye(4) / x,
-            "symmetric": lambda g, x, c=scale: g * c(x) * (inv(x) + inv(x).T) / 2, "identity": lambda g, x, c=scale: g * c(x) * np.eye(4),
+            "not transposed": lambda g, x, c=scale: g * c(x) * inv(x),
+            "elementwise": lambda g, x, c=scale: g * c(x) / x,
+            "the matrix": lambda g, x, c=scale: g * c(x) * x,
+            "transposed matrix": lambda g, x, c=scale: g * c(x) * x.T,
+            "trace": lambda g, x, c=scale: g * c(x) * np.trace(inv(x)) * np.ones_like(x),
+            "diagonal": lambda g, x, c=scale: g * c(x) * np.eye(4) * inv(x),
+            "sign": lambda g, x, c=scale: -g * c(x) * inv(x).T,
+            "the other": lambda g, x, n=name: g * inv(x).T * (1 if n == "det" else det(x)),
+            "divided by det": lambda g, x: g * inv(x).T / det(x),
+            "diagonal of x": lambda g, x, c=scale: g * c(x) * np.eye(4) / x,
+            "symmetric": lambda g, x, c=scale: g * c(x) * (inv(x) + inv(x).T) / 2,
+            "identity": lambda g, x, c=scale: g * c(x) * np.eye(4),
         }.items():
-            wrong("determinant: " + family, name + " function", ref, rule, kinds + "|diagonal only|mask", (*words, "diagonal", "elementwise"), [a])
+            wrong(
+                "determinant: " + family,
+                name + " function",
+                ref,
+                rule,
+                kinds + "|diagonal only|mask",
+                (*words, "diagonal", "elementwise"),
+                [a],
+            )
     for family, rule in {
-        "not transposed": lambda g, x: -inv(x) @ g @ inv(x), "left only": lambda g, x: -inv(x).T @ g @ inv(x), "right only": lambda g, x: -inv(x) @ g @ inv(x).T,
-        "g transposed": lambda g, x: -inv(x).T @ g.T @ inv(x).T, "no sign": lambda g, x: inv(x).T @ g @ inv(x).T, "one factor": lambda g, x: -inv(x).T @ g,
-        "elementwise": lambda g, x: -g / x**2, "squared": lambda g, x: -(inv(x) @ inv(x)).T @ g, "elementwise inverse": lambda g, x: -g * inv(x) ** 2,
-        "symmetric": lambda g, x: -sym(inv(x).T @ g @ inv(x).T), "both g": lambda g, x: -inv(x).T @ sym(g) @ inv(x).T,
+        "not transposed": lambda g, x: -inv(x) @ g @ inv(x),
+        "left only": lambda g, x: -inv(x).T @ g @ inv(x),
+        "right only": lambda g, x: -inv(x) @ g @ inv(x).T,
+        "g transposed": lambda g, x: -inv(x).T @ g.T @ inv(x).T,
+        "no sign": lambda g, x: inv(x).T @ g @ inv(x).T,
+        "one factor": lambda g, x: -inv(x).T @ g,
+        "elementwise": lambda g, x: -g / x**2,
+        "squared": lambda g, x: -(inv(x) @ inv(x)).T @ g,
+        "elementwise inverse": lambda g, x: -g * inv(x) ** 2,
+        "symmetric": lambda g, x: -sym(inv(x).T @ g @ inv(x).T),
+        "both g": lambda g, x: -inv(x).T @ sym(g) @ inv(x).T,
     }.items():
         wrong("inverse: " + family, "inv function", autolab.linalg.inv, rule, kinds, words, [a])
     x_ = lambda a, b: np.linalg.solve(a, b)
     for family, rule in {
-        "a not transposed": lambda g, a, b: (-x_(a, g) @ x_(a, b).T, x_(a, g)), "solution not transposed": lambda g, a, b: (-(x_(a.T, g) @ x_(a, b).T).T, x_(a.T, g)),
-        "b for x": lambda g, a, b: (-x_(a.T, g) @ b.T, x_(a.T, g)), "no sign": lambda g, a, b: (x_(a.T, g) @ x_(a, b).T, x_(a.T, g)),
-        "g for gb": lambda g, a, b: (-g @ x_(a, b).T, x_(a.T, g)), "symmetric": lambda g, a, b: (-sym(x_(a.T, g) @ x_(a, b).T), x_(a.T, g)),
+        "a not transposed": lambda g, a, b: (-x_(a, g) @ x_(a, b).T, x_(a, g)),
+        "solution not transposed": lambda g, a, b: (-(x_(a.T, g) @ x_(a, b).T).T, x_(a.T, g)),
+        "b for x": lambda g, a, b: (-x_(a.T, g) @ b.T, x_(a.T, g)),
+        "no sign": lambda g, a, b: (x_(a.T, g) @ x_(a, b).T, x_(a.T, g)),
+        "g for gb": lambda g, a, b: (-g @ x_(a, b).T, x_(a.T, g)),
+        "symmetric": lambda g, a, b: (-sym(x_(a.T, g) @ x_(a, b).T), x_(a.T, g)),
         "multiplied": lambda g, a, b: (-(a.T @ g) @ x_(a, b).T, a.T @ g),
     }.items():
         wrong("solve: " + family, "solve function", autolab.linalg.solve, rule, kinds, words, [a, b])
     eig = np.linalg.eigh
     for family, rule in {
-        "not transposed": lambda g, x: eig(x)[1].T @ np.diag(g) @ eig(x)[1], "one side": lambda g, x: eig(x)[1] @ np.diag(g), "vectors left out": lambda g, x: np.diag(g),
-        "values for g": lambda g, x: eig(x)[1] @ np.diag(g * eig(x)[0]) @ eig(x)[1].T, "sign": lambda g, x: -eig(x)[1] @ np.diag(g) @ eig(x)[1].T,
-        "reversed": lambda g, x: eig(x)[1] @ np.diag(g[::-1]) @ eig(x)[1].T, "doubled": lambda g, x: 2 * eig(x)[1] @ np.diag(g) @ eig(x)[1].T,
+        "not transposed": lambda g, x: eig(x)[1].T @ np.diag(g) @ eig(x)[1],
+        "one side": lambda g, x: eig(x)[1] @ np.diag(g),
+        "vectors left out": lambda g, x: np.diag(g),
+        "values for g": lambda g, x: eig(x)[1] @ np.diag(g * eig(x)[0]) @ eig(x)[1].T,
+        "sign": lambda g, x: -eig(x)[1] @ np.diag(g) @ eig(x)[1].T,
+        "reversed": lambda g, x: eig(x)[1] @ np.diag(g[::-1]) @ eig(x)[1].T,
+        "doubled": lambda g, x: 2 * eig(x)[1] @ np.diag(g) @ eig(x)[1].T,
     }.items():
-        wrong("eigenvalues: " + family, "eigvalsh function", autolab.linalg.eigvalsh, rule, kinds + "|flipped|number|permutation|diagonal only", (*words, "eigen", "vectors"), [s])
+        wrong(
+            "eigenvalues: " + family,
+            "eigvalsh function",
+            autolab.linalg.eigvalsh,
+            rule,
+            kinds + "|flipped|number|permutation|diagonal only",
+            (*words, "eigen", "vectors"),
+            [s],
+        )
     tall = R.normal(size=(5, 3))
 
     def qr_r(end=lambda m: np.tril(m, -1) + T(np.tril(m, -1)) + np.eye(m.shape[-1]) * m, first=lambda r, g: r @ g.T, solve=T):
@@ -437,8 +609,14 @@ def solvers() -> None:
     ref = lambda x: autolab.linalg.qr(x)[1]
     right("qr function", ref, qr_r(end=lambda m: np.tril(m) + T(np.tril(m, -1))), [tall])
     for family, rule in {
-        "not symmetrised": qr_r(end=np.tril), "no triangle": qr_r(end=same), "upper": qr_r(end=lambda m: np.triu(m) + T(np.triu(m, 1))),
-        "averaged": qr_r(end=sym), "diagonal twice": qr_r(end=lambda m: np.tril(m) + T(np.tril(m))), "g not transposed": qr_r(first=lambda r, g: r @ g),
-        "r transposed": qr_r(first=lambda r, g: r.T @ g), "inverse not transposed": qr_r(solve=same), "q g": lambda g, x: np.linalg.qr(x)[0] @ g,
+        "not symmetrised": qr_r(end=np.tril),
+        "no triangle": qr_r(end=same),
+        "upper": qr_r(end=lambda m: np.triu(m) + T(np.triu(m, 1))),
+        "averaged": qr_r(end=sym),
+        "diagonal twice": qr_r(end=lambda m: np.tril(m) + T(np.tril(m))),
+        "g not transposed": qr_r(first=lambda r, g: r @ g),
+        "r transposed": qr_r(first=lambda r, g: r.T @ g),
+        "inverse not transposed": qr_r(solve=same),
+        "q g": lambda g, x: np.linalg.qr(x)[0] @ g,
     }.items():
         wrong("qr: " + family, "qr function", ref, rule, TRIANGLE, (*TRIANGLE_WORDS, *words), [tall])

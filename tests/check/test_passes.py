@@ -75,7 +75,7 @@ def test_each_mistake_in_a_pass_over_numbers_is_named(mistake):
     assert not report.passed and [d.family for d in report.diagnoses] == [MISTAKES[mistake][0]]
 
 
-@pytest.mark.parametrize("exercise, right", [("run_backward", engine()), ("run_backward", array_backward()), ("hooks", engine()),
+@pytest.mark.parametrize(("exercise", "right"), [("run_backward", engine()), ("run_backward", array_backward()), ("hooks", engine()),
                                              ("value_backward", scalar_backward()), ("free_graph", freeing(below)),
                                              ("backward_order", below)])  # fmt: skip
 def test_a_right_pass_has_all_points(exercise, right):
@@ -83,7 +83,7 @@ def test_a_right_pass_has_all_points(exercise, right):
     assert report.passed and report.points == report.max_points
 
 
-@pytest.mark.parametrize("exercise, wrong, family", [
+@pytest.mark.parametrize(("exercise", "wrong", "family"), [
     ("hooks", engine(lambda node, root: node is not root), "ignored"),
     ("free_graph", freeing(lambda root: [root]), "error"),
     ("backward_order", moving_back, "order"),

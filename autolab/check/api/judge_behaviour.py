@@ -83,7 +83,8 @@ def _in_all_scenes(behaviour: Behaviour, played: Sequence[Played], verdicts: Seq
 def _gives(way: WrongWay, behaviour: Behaviour, played: Sequence[Played]) -> bool:
     """Does this mistake give the same in each scene, and an error where there is one?"""
     for scene, one in zip(behaviour.scenes, played, strict=True):
-        for inputs, data in [(inputs, data) for inputs, data, _ in one.seen] or [(one.inputs, None)]:
+        calls: list[tuple[tuple, Data | None]] = [(inputs, data) for inputs, data, _ in one.seen]
+        for inputs, data in calls + [(one.inputs, None)] * bool(one.failed):
             try:
                 with np.errstate(all="ignore"):
                     given = plain(scene.play(way.candidate, *(np.array(a) for a in inputs)))

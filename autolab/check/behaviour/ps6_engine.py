@@ -379,7 +379,7 @@ FREE = Behaviour("free_graph", (
               Slip("error", "The second call fails by accident, with an error that says nothing about the graph",
                    "Look at node.saved before you call the rule.", lambda g: {"error": "TypeError"})]),
     Scene("a shared part", _shared_part, lambda g: {"error": "RuntimeError", "says": True, "a": 6 * g},
-          "another root over a part that was freed says so too", "Look at node.saved of each node below the root, not of the root alone.", 1,
+          "another root over a part that was freed says so too", "Look at node.saved of each node below the root, not of one.", 1,
           arrays((4,)), says={"error": "what backward from the other root raised", "says": "the message speaks of a second time",
                 "a": "gradient of a afterwards"}, slips=[
               Slip("error", "Only the root is asked whether it was freed: a part below it was, and the call fails by accident",

@@ -193,11 +193,19 @@ def _is_summed_times(o: Observation, x: str, axes: tuple[int, ...], name: str) -
     return close(o.got[x], summed * value)
 
 
-def find_g_dependence(wrong: Observations, x: str) -> Mistake | None:
-    """Whatever the formula is: does the gradient change with g, and is it linear in it?"""
+def find_g_unused(wrong: Observations, x: str) -> Mistake | None:
+    """Does the gradient stay the same for another g?"""
     pairs = [(one, other) for one, other in combinations(wrong, 2) if one.out is other.out and not np.array_equal(one.g, other.g)]
     if pairs and all(one.got[x].any() and close(one.got[x], other.got[x]) for one, other in pairs):
         return Mistake("upstream ignored", "does not change when g does: the incoming gradient is not used")
+    return None
+
+
+def find_g_dependence(wrong: Observations, x: str) -> Mistake | None:
+    """Whatever the formula is: does the gradient change with g, and is it linear in it?"""
+    if found := find_g_unused(wrong, x):
+        return found
+    pairs = [(one, other) for one, other in combinations(wrong, 2) if one.out is other.out and not np.array_equal(one.g, other.g)]
     for one, other in pairs:
         both = one.ask([one.g + other.g, 2 * one.g]) if one.ask else None
         if both is None or any(b[x] is None or b[x].shape != one.got[x].shape for b in both):

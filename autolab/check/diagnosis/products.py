@@ -55,8 +55,8 @@ def find_products(wrong: Sequence[Observation], x: str, others: Sequence[Observa
     o = wrong[0]
     if o.reference.elementwise or not any(np.ndim(v) > 1 for v in (*o.inputs, o.g)) or not 1 <= o.want[x].ndim <= 3:
         return None
-    if any(not 1 <= o.got[x].ndim <= 3 for o in wrong):
-        return None
+    if any(not 1 <= o.got[x].ndim <= 3 for o in wrong) or any(np.asarray(a).dtype.kind in "iub" for a in o.inputs):
+        return None  # what moves entries by an index multiplies no matrices
     calls = [_call(o, x) for o in _different(wrong)]
     telling = max(calls, key=lambda call: len({n for a in call.letters.values() for n in a.shape[-2:]}))
     elsewhere = [o for o in (_nearby(wrong[0]), *_different(others)[:1]) if o]  # what holds for one matrix may be an accident
@@ -229,7 +229,7 @@ def _alphabet(calls: list[Call]) -> list[Letter]:
 
 
 def _words(calls: list[Call], alphabet: list[Letter]) -> Iterator[list[Word]]:
-    """The products that have the shape of the gradient in every call: those of one factor, of two, and so on, while they are not too many."""
+    """The products that have the shape of the gradient in every call: of one factor, of two, and so on, while they are not too many."""
     sizes = {a: [c.letters[a].shape[-2:] for c in calls] for a in alphabet}
     ends = [{c.want.shape[-2:]} if c.want.ndim > 2 else {(c.want.shape[1], 1), (1, c.want.shape[1])} for c in calls]
     needs_g = calls[0].g.ndim > 1
@@ -239,7 +239,7 @@ def _words(calls: list[Call], alphabet: list[Letter]) -> Iterator[list[Word]]:
         for a in alphabet
     }
     constants = {a: [b for b in after if b.name != "g"] for a, after in follows.items()}
-    some = [((a,), a.name == "g") for a in alphabet]  # and whether g is in them
+    some: list[tuple[Word, bool]] = [((a,), a.name == "g") for a in alphabet]  # and whether g is in them
     count = 0
     for _ in range(LONGEST):
         found = [w for w, has_g in some if (has_g or not needs_g) and fits[w[0], w[-1]]]

@@ -24,12 +24,12 @@ MOST_NODES = 400
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A call that goes along an axis ("along"), divides by a number ("divide"), or turns axes ("turn")."""
+    """A call that goes along an axis ("along"), divides by a number ("divide"), turns axes ("turn") or keeps a triangle ("triangle")."""
 
     kind: str
     name: str
     array: np.ndarray
-    axis: Any  # or the number that it divides by
+    axis: Any  # or the number that it divides by, or the diagonal where a triangle ends
     run: Callable[..., Any]  # of an axis (or a number), and perhaps another array
     keepdims: bool = False
     factors: Any = None  # the two arrays whose product is reduced
@@ -184,6 +184,9 @@ class Asking(np.ndarray):
             raise CannotReplay("written in place")
         if function.__name__ in ALONG and function is getattr(np, function.__name__):
             return getattr(args[0], function.__name__)(*args[1:], **kwargs)
+        if function in (np.tril, np.triu) and isinstance(args[0], Asking):
+            k = args[1] if len(args) > 1 else kwargs.get("k", 0)
+            return tape.answer(args[0], lambda v: Call("triangle", function.__name__, v, k, lambda k, b=v: function(b, k)))
         if name and isinstance(args[0], Asking):
             return self._along(name, function, args, kwargs)
         if function in TURNED and isinstance(args[0], Asking):
