@@ -18,7 +18,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -193,6 +193,15 @@ def error(rule: Any, operation: str, call: Call) -> float:
     return max((_distance(a, b) for a, b in pairs), default=0.0)
 
 
+def _is_zero_for_zero(rule: Any, operation: str, call: Call) -> bool:
+    """Is the gradient 0 where g is? A division by g is not, and right everywhere else."""
+    if call.slopes:
+        return True
+    none = 0 * call.g
+    want = {x: np.zeros_like(a) for x, a in call.want.items()}
+    return error(rule, operation, replace(call, g=none, want=want)) == 0.0
+
+
 def _distance(got: np.ndarray, want: np.ndarray) -> float:
     off = np.abs(got - want).max(initial=0.0) / (np.abs(want).max(initial=0.0) or 1.0)
     return float(off) if np.isfinite(off) else np.inf
@@ -283,7 +292,7 @@ class Fuzzer:
                 if errors[-1] == np.inf:
                     break
             wrong = max(errors) > WRONG or not applies(rule, source.operation, kept[0])
-        right = max(errors) < RIGHT and not wrong
+            right = max(errors) < RIGHT and not wrong and all(_is_zero_for_zero(rule, source.operation, call) for call in kept)
         self.counts["wrong" if wrong else "right" if right else "unclear"] += 1
         self._judge(source, mutant, rule, wrong, right)
 

@@ -52,6 +52,7 @@ class Played:
 
     seen: list[tuple[tuple, Data, Data]]
     failed: Outcome | None = None
+    inputs: tuple = ()  # with which it failed
 
 
 def _play(scene: Scene, player: Player, draws: Sequence[tuple]) -> Played:
@@ -59,7 +60,7 @@ def _play(scene: Scene, player: Player, draws: Sequence[tuple]) -> Played:
     for inputs in draws:
         outcome = player.play(scene.name, inputs)
         if outcome.data is None:
-            return Played(seen, outcome)
+            return Played(seen, outcome, inputs)
         seen.append((inputs, outcome.data, plain(scene.expect(*inputs))))
         if not inputs:
             break
@@ -68,10 +69,11 @@ def _play(scene: Scene, player: Player, draws: Sequence[tuple]) -> Played:
 
 def _in_all_scenes(behaviour: Behaviour, played: Sequence[Played], verdicts: Sequence[Verdict]) -> list[Diagnosis]:
     """The mistake, or the two, that give what was seen in every scene: what fails in a later one is the same mistake."""
-    if any(p.failed for p in played) or not behaviour.wrong_ways:
+    faults = [p.failed.fault for p in played if p.failed]
+    if not behaviour.wrong_ways or any(f is None or f.kind not in ("type", "recursion") for f in faults):
         return []
     fitting = [way for way in behaviour.wrong_ways if not way.several and _gives(way, behaviour, played)]
-    sure = "certain" if len({way.family for way in fitting}) == 1 else "likely"
+    sure = "certain" if len({way.family for way in fitting}) == 1 and not faults else "likely"
     fitting = fitting or [way for way in behaviour.wrong_ways if way.several and _gives(way, behaviour, played)]
     sure = "likely" if fitting and fitting[0].several else sure
     first = next(v for v in verdicts if not v.passed)
@@ -79,14 +81,20 @@ def _in_all_scenes(behaviour: Behaviour, played: Sequence[Played], verdicts: Seq
 
 
 def _gives(way: WrongWay, behaviour: Behaviour, played: Sequence[Played]) -> bool:
-    try:
-        for scene, one in zip(behaviour.scenes, played, strict=True):
-            for inputs, data, _ in one.seen:
-                given = plain(scene.play(way.candidate, *(np.array(a) for a in inputs)))
-                if not all(_same(data.get(key), value, scene) for key, value in given.items()):
+    """Does this mistake give the same in each scene, and an error where there is one?"""
+    for scene, one in zip(behaviour.scenes, played, strict=True):
+        calls: list[tuple[tuple, Data | None]] = [(inputs, data) for inputs, data, _ in one.seen]
+        for inputs, data in calls + [(one.inputs, None)] * bool(one.failed):
+            try:
+                with np.errstate(all="ignore"):
+                    given = plain(scene.play(way.candidate, *(np.array(a) for a in inputs)))
+            except Exception:  # this mistake ends in an error here
+                given = None
+            if given is None or data is None:
+                if given is not data:
                     return False
-    except Exception:  # this mistake ends in an error there
-        return False
+            elif not all(_same(data.get(key), value, scene) for key, value in given.items()):
+                return False
     return True
 
 

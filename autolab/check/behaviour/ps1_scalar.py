@@ -204,6 +204,13 @@ def _shared(x, y) -> tuple[ScalarNode, ScalarNode, ScalarNode]:
     return a, b, ScalarNode(c.data * e.data, (c, e), (e.data, c.data), "d")
 
 
+def _square(x, y) -> tuple[ScalarNode, ScalarNode, ScalarNode]:
+    # d = a * a + b: both parents of the product are a
+    a, b = ScalarNode(float(x), name="a"), ScalarNode(float(y), name="b")
+    c = ScalarNode(a.data**2, (a, a), (a.data, a.data), "c")
+    return a, b, ScalarNode(c.data + b.data, (c, b), (1.0, 1.0), "d")
+
+
 def _backward(build):
     def play(f, x, y):
         a, b, d = build(x, y)
@@ -237,13 +244,17 @@ BACKWARD = Behaviour("value_backward", (
     Scene("shared nodes", _backward(_shared),
           lambda x, y: {"root": 1.0, "a": 2 * x * y * y + 2 * x * y, "b": 2 * x * x * y + x * x},
           "contributions add up, and each node waits for all of them", "A node may pass its gradient on when it is complete.",
-          3, _numbers(2), says=SAYS, slips=[
+          2, _numbers(2), says=SAYS, slips=[
               Slip("overwritten", "A later contribution overwrites an earlier one", "A value that is used twice has two "
                    "contributions to its gradient; what does the chain rule do with them?",
                    lambda x, y: {"root": 1.0, "a": x * y, "b": x * x * y}),
               Slip("overwritten", "A later contribution overwrites an earlier one", "A value that is used twice has two "
                    "contributions to its gradient; what does the chain rule do with them?",
                    lambda x, y: {"root": 1.0, "a": y * (x * y + x)})]),
+    Scene("a square", _backward(_square), lambda x, y: {"root": 1.0, "a": 2 * x, "b": 1.0}, "both factors of a * a count",
+          "a is the first parent of a * a, and the second: each place has a derivative of its own.", 1, _numbers(2), says=SAYS, slips=[
+              Slip("overwritten", "Of the two factors of a * a only one counts", "zip(node.parents, node.local) has two pairs for a * a.",
+                   lambda x, y: {"a": x})]),
     Scene("two backward calls", _twice_backward, lambda x, y: {"first": 2 * x * y * y, "second": 4 * x * y * y},
           "a leaf adds up what several calls send", "An input's gradient is added to what is there.", 1, _numbers(2), slips=[
               Slip("overwritten", "The second call replaces the gradient of an input instead of adding to it",

@@ -40,6 +40,15 @@ class CountingNode:
         return tuple(g * f for f in self.saved)
 
 
+class SumNode(CountingNode):
+    """A sum, whose rule returns one array for all its parents: the g that it received."""
+
+    def rule(self, g):
+        """The same g for each parent."""
+        super().rule(g)
+        return (g,) * len(self.parents)
+
+
 def _accumulate(f, g, h) -> Data:
     leaf = Leaf()
     f(leaf, g)
@@ -99,6 +108,27 @@ def _order_is_by_number(f) -> Data:
     return {"order": [n.name for n in f(CountingNode("root", 10, (early, late), (1.0, 1.0)))][:3]}
 
 
+def _unequal():
+    """Leaf a; b from a; c from b; d from c; e from c and d: what follows c has to wait as well."""
+    a = Leaf("a")
+    b = CountingNode("b", 1, (a,), (11.0,))
+    c = CountingNode("c", 2, (b,), (2.0,))
+    d = CountingNode("d", 3, (c,), (3.0,))
+    return a, b, c, d, CountingNode("e", 4, (c, d), (5.0, 7.0))
+
+
+def _order_unequal(f) -> Data:
+    return {"order": [n.name for n in f(_unequal()[-1])]}
+
+
+def _order_same_parent(f) -> Data:
+    return {"order": [n.name for n in f(CountingNode("c", 1, (Leaf("a"),) * 2, (2.0, 3.0)))]}
+
+
+def _order_leaf(f) -> Data:
+    return {"order": [n.name for n in f(Leaf("a"))]}
+
+
 DEEP = 1200
 
 
@@ -130,7 +160,7 @@ def _deep(f) -> Data:
 
 VISITS = Behaviour("backward_order", (
     Scene("each node once", _order, lambda: {"order": "e d c a"}, "e, d, c, a", "c was made before d: which of them has to wait?",
-          3, slips=[Slip("visited", "A node that is used twice is visited twice", "Remember which nodes you have been to.",
+          2, slips=[Slip("visited", "A node that is used twice is visited twice", "Remember which nodes you have been to.",
                          lambda: {"order": "e c d a c a"}),
                     Slip("visited", "A node that is used twice is visited twice", "Remember which nodes you have been to.",
                          lambda: {"order": "e c a d c a"}),
@@ -146,10 +176,26 @@ VISITS = Behaviour("backward_order", (
                          lambda: {"order": "d c a"}),
                     Slip("order", "The order runs from the inputs to the root", "Backward begins at the root.",
                          lambda: {"order": "a c d e"})]),
+    Scene("unequal ways", _order_unequal, lambda: {"order": "e d c b a"}, "what follows a node waits with it",
+          "c has to wait for d; so has what comes after c.", 1, slips=[
+              Slip("order", "c waits for d, and the nodes behind c do not: they come before c",
+                   "A node that is moved back takes those behind it along.", lambda: {"order": "e d b c a"}),
+              Slip("order", "c waits for d, and the nodes behind c do not: they come before c",
+                   "A node that is moved back takes those behind it along.", lambda: {"order": "e d b a c"}),
+              Slip("order", "The order is that of the shortest way from the root", "c is one step from e, and two steps by way of d.",
+                   lambda: {"order": "e c d b a"})]),
+    Scene("one parent twice", _order_same_parent, lambda: {"order": "c a"}, "a parent that stands in the list twice is visited once",
+          "Remember which nodes you have been to.", 0.5, slips=[
+              Slip("visited", "A node that is used twice is visited twice", "Remember which nodes you have been to.",
+                   lambda: {"order": "c a a"})]),
+    Scene("a leaf as the root", _order_leaf, lambda: {"order": "a"}, "a leaf alone is the whole list",
+          "Which node does the walk begin with, and is it in the list?", 0.5, slips=[
+              Slip("missing", "A root without parents is not in the list", "Which node does the walk begin with, and is it in the list?",
+                   lambda: {"order": []})]),
     Scene("newest first", _order_is_by_number, lambda: {"order": "root late early"}, "the node with the highest number first",
           "node.number counts the nodes as they are made.", 1),
     Scene("deep chain", _deep, lambda: {"count": DEEP + 1}, f"{DEEP} nodes in a row are no problem",
-          "A function that calls itself for each node stops at Python's recursion limit; keep a list of what is still to do.", 2,
+          "A function that calls itself for each node stops at Python's recursion limit; keep a list of what is still to do.", 1,
           says={"count": "the number of nodes in the list"}, slips=[
               Slip("missing", "One node of the chain is missing", "The root, all steps and the leaf are in the list.",
                    lambda: {"count": DEEP})]),
@@ -177,6 +223,52 @@ def _diamond_whole(f, g) -> Data:
     return {"g of c": c.received, "calls": c.calls}
 
 
+def _leaf_used_thrice(f, g) -> Data:
+    a = Leaf("a")
+    b = CountingNode("b", 1, (a,), (2.0,))
+    c = CountingNode("c", 2, (b, a), (3.0, 5.0))
+    f(CountingNode("d", 3, (c, a), (7.0, 11.0)), g)
+    return {"a": a.grad}
+
+
+def _same_parent(f, g) -> Data:
+    a = Leaf("a")
+    c = CountingNode("c", 1, (a, a), (2.0, 3.0))
+    f(CountingNode("d", 2, (c, c), (5.0, 7.0)), g)
+    return {"a": a.grad, "calls": c.calls}
+
+
+def _unequal_pass(f, g) -> Data:
+    a, b, c, d, e = _unequal()
+    f(e, g)
+    return {"a": a.grad, "calls": [n.calls for n in (b, c, d, e)]}
+
+
+def _sum_pass(f, g) -> Data:
+    a, b, before = Leaf("a"), Leaf("b"), g.copy()
+    c = CountingNode("c", 1, (a,), (2.0,))
+    d = CountingNode("d", 2, (b,), (3.0,))
+    e = CountingNode("e", 3, (c,), (5.0,))
+    f(SumNode("f", 4, (e, c, d), ()), g)
+    return {"a": a.grad, "b": b.grad, "changed": bool(np.any(g != before))}
+
+
+def _second_pass(f, g, h) -> Data:
+    a = Leaf("a")
+    c = CountingNode("c", 1, (a,), (2.0,))
+    d = CountingNode("d", 2, (c,), (3.0,))
+    f(d, g)
+    first = np.array(a.grad)
+    f(d, h)
+    return {"first": first, "both": a.grad}
+
+
+def _leaf_pass(f, g) -> Data:
+    a = Leaf("a")
+    f(a, g)
+    return {"a": a.grad}
+
+
 def _deep_pass(f) -> Data:
     a, last = _deep_chain()
     with _usual_limit():
@@ -184,15 +276,17 @@ def _deep_pass(f) -> Data:
     return {"a": a.grad}
 
 
+SAME_PARENT = "Of two parts for one parent only one arrives: the second takes the place of the first"
+SHARED = "A sum is made in place (+=), in an array that another node has received as well"
 RUN = Behaviour("run_backward", (
     Scene("a chain", _pass, lambda g: {"a": 6 * g}, "g times every factor on the way",
-          "Each rule gives one gradient for each parent.", 2, arrays((4,)), slips=[
+          "Each rule gives one gradient for each parent.", 1, arrays((4,)), slips=[
               Slip("upstream ignored", "The gradient that comes in is not passed on", "What does the rule get as g?",
                    lambda g: {"a": 6 * np.ones_like(g)}),
               Slip("upstream only", "The leaf receives g itself: what the rules return does not reach it",
                    "What a rule returns is what its parents receive.", lambda g: {"a": g})]),
     Scene("diamond", _diamond, lambda g: {"a": 2 * (5 + 21) * g, "calls": [1, 1, 1]}, "both ways are added",
-          "Two ways lead from e to c: 5 directly, 3 times 7 through d.", 2, arrays((4,)),
+          "Two ways lead from e to c: 5 directly, 3 times 7 through d.", 1.5, arrays((4,)),
           says={"calls": "how often the rules of c, d, e were called", "a": "gradient of a"}, slips=[
               Slip("overwritten", "Only one of the two ways to c counts: the second overwrites the first",
                    "Keep the sum of what has arrived for each node.", lambda g: {"a": 42 * g}),
@@ -204,10 +298,36 @@ RUN = Behaviour("run_backward", (
               Slip("twice", "The rule of c runs twice, once for each way: right, and exponentially slow in a deep graph",
                    "Wait until all of c's gradient has arrived.", lambda g: {"a": 52 * g, "calls": [2, 1, 1]})]),
     Scene("the whole gradient", _diamond_whole, lambda g: {"g of c": 26 * g, "calls": 1},
-          "each rule is called once, with everything that arrived", "Wait until all of c's gradient has arrived.", 2,
+          "each rule is called once, with everything that arrived", "Wait until all of c's gradient has arrived.", 1,
           arrays((4,)), says={"calls": "how often the rule of c was called", "g of c": "what the rule of c received"}),
+    Scene("a leaf used three times", _leaf_used_thrice, lambda g: {"a": (42 + 35 + 11) * g}, "a leaf adds up all that arrives",
+          "Three ways lead from d to a: 11 directly, 7 times 5 by way of c, 7 times 3 times 2 by way of c and b.", 1, arrays((4,)),
+          says={"a": "gradient of a"}, slips=[
+              Slip("overwritten", "A leaf keeps only the last contribution to its gradient: it is assigned (=) and not added (+=)",
+                   "Use accumulate for each part that arrives, or for their sum.", lambda g, c=c: {"a": c * g}) for c in (42, 35, 11)]),
+    Scene("one parent twice", _same_parent, lambda g: {"a": 60 * g, "calls": 1}, "x * x sends two parts to x",
+          "A node may be its child's first and second parent; each place has a part of its own.", 0.5, arrays((4,)),
+          says={"a": "gradient of a", "calls": "how often the rule of c was called"}, slips=[
+              Slip("overwritten", SAME_PARENT, "zip(node.parents, parts) has two pairs for x * x.", lambda g, c=c: {"a": c * g})
+              for c in (2 * 5, 2 * 7, 3 * 5, 3 * 7)]),
+    Scene("unequal ways", _unequal_pass, lambda g: {"a": 11 * 2 * 26 * g, "calls": [1, 1, 1, 1]}, "what follows a node waits with it",
+          "c has to wait for d; so has what comes after c.", 0.5, arrays((4,)),
+          says={"a": "gradient of a", "calls": "how often the rules of b, c, d, e were called"}),
+    Scene("a sum", _sum_pass, lambda g: {"a": 12 * g, "b": 3 * g, "changed": False}, "arrays that others hold are left as they are",
+          "The rule of a sum gives the same array to all its parents: who else sees it when you write `+=`?", 0.5, arrays((4,)),
+          says={"a": "gradient of a", "b": "gradient of b", "changed": "the g that was handed in was written into"}, slips=[
+              Slip("mutation", SHARED, "Add with `a + b`, which makes a new array.", lambda g: {"b": 18 * g}),
+              Slip("mutation", SHARED, "Add with `a + b`, which makes a new array.", lambda g: {"changed": True})]),
+    Scene("a second call", _second_pass, lambda g, h: {"first": 6 * g, "both": 6 * g + 6 * h}, "a leaf adds up what several calls send",
+          "What does PyTorch do with .grad when backward is called twice?", 0.5, arrays((4,), (4,)), says=GRAD, slips=[
+              Slip("overwritten", "The second call replaces the gradient of a leaf instead of adding to it",
+                   "Who empties .grad, and when?", lambda g, h: {"both": 6 * h}),
+              Slip("accumulation", "The second call sends the gradients of the first along once more",
+                   "Which gradients belong to this call only?", lambda g, h: {"both": 6 * g + 6 * (g + h)})]),
+    Scene("a leaf as the root", _leaf_pass, lambda g: {"a": g}, "the gradient of a leaf with itself", "A leaf has no rule; what arrives, "
+          "stays.", 0.5, arrays((4,)), says={"a": "gradient of a"}),
     Scene("deep chain", _deep_pass, lambda: {"a": FOUR}, f"{DEEP} nodes in a row are no problem",
-          "A function that calls itself for each node stops at Python's recursion limit.", 2),
+          "A function that calls itself for each node stops at Python's recursion limit.", 1),
 ), ARRAY_PASSES)  # fmt: skip
 
 
@@ -227,6 +347,14 @@ def _again(f, g) -> Data:
     a, _, d = _small()
     f(d, g)
     said = error_text(lambda: f(d, g))
+    return {"error": said.split(":")[0], "says": "second time" in said, "a": a.grad}
+
+
+def _shared_part(f, g) -> Data:
+    a, c, d = _small()
+    e = CountingNode("e", 3, (c,), (5.0,))
+    f(d, g)
+    said = error_text(lambda: f(e, g))
     return {"error": said.split(":")[0], "says": "second time" in said, "a": a.grad}
 
 
@@ -250,8 +378,14 @@ FREE = Behaviour("free_graph", (
                 "a": "gradient of a afterwards"}, slips=[
               Slip("error", "The second call fails by accident, with an error that says nothing about the graph",
                    "Look at node.saved before you call the rule.", lambda g: {"error": "TypeError"})]),
+    Scene("a shared part", _shared_part, lambda g: {"error": "RuntimeError", "says": True, "a": 6 * g},
+          "another root over a part that was freed says so too", "Look at node.saved of each node below the root, not of one.", 1,
+          arrays((4,)), says={"error": "what backward from the other root raised", "says": "the message speaks of a second time",
+                "a": "gradient of a afterwards"}, slips=[
+              Slip("error", "Only the root is asked whether it was freed: a part below it was, and the call fails by accident",
+                   "Look at node.saved of each node below the root.", lambda g: {"error": "TypeError"})]),
     Scene("retain_graph", _retains, lambda g: {"held": 2, "a": 12 * g, "error": "RuntimeError"},
-          "kept while asked for, and freed by the next call", "retain_graph=True skips the freeing, nothing else.", 2,
+          "kept while asked for, and freed by the next call", "retain_graph=True skips the freeing, nothing else.", 1,
           arrays((4,)), says={"held": "nodes that hold what they saved after the first call", "error": "what the third call raised"}),
 ))  # fmt: skip
 
@@ -266,6 +400,13 @@ def _hook_sees(f, g) -> Data:
 def _hook_replaces(f, g) -> Data:
     a, c, d = _small()
     c.hooks.append(lambda g: 10 * g)
+    f(d, g)
+    return {"a": a.grad}
+
+
+def _hook_at_root(f, g) -> Data:
+    a, _, d = _small()
+    d.hooks.append(lambda g: 10 * g)
     f(d, g)
     return {"a": a.grad}
 
@@ -287,13 +428,17 @@ def _hook_before_rule(f, g) -> Data:
 
 HOOKS = Behaviour("hooks", (
     Scene("the whole gradient", _hook_sees, lambda g: {"calls": 1, "saw": 26 * g}, "a hook fires once, with the sum",
-          "A hook fires when everything for its node has arrived; this one returns None and only looks.", 2, arrays((4,)),
+          "A hook fires when everything for its node has arrived; this one returns None and only looks.", 1, arrays((4,)),
           says={"calls": "how often the hook fired", "saw": "what the hook saw"}, slips=[
               Slip("twice", "The hook fires for each contribution instead of once for their sum",
                    "A hook fires when everything for its node has arrived.", lambda g: {"calls": 2})]),
     Scene("replaces", _hook_replaces, lambda g: {"a": 60 * g}, "what a hook returns takes the place of g",
           "What does the rule receive?", 2, arrays((4,)), slips=[
               Slip("ignored", "What the hook returns is ignored", "What does the rule receive?", lambda g: {"a": 6 * g})]),
+    Scene("at the root", _hook_at_root, lambda g: {"a": 60 * g}, "a hook of the root sees the g that backward was given",
+          "The root is a step like the others.", 1, arrays((4,)), slips=[
+              Slip("ignored", "A hook of the root is not called, or what it returns is ignored", "The root is a step like the others.",
+                   lambda g: {"a": 6 * g})]),
     Scene("several", _hooks_in_order, lambda g: {"a": 2 * 3 * (3 * g + 1)}, "in order, each on what the one before left; None leaves g",
           "Each hook sees what the one before it left; None leaves it as it was.", 2, arrays((4,)), slips=[
               Slip("order", "The hooks run in the wrong order", "First registered, first called.", lambda g: {"a": 2 * (9 * g + 1)}),

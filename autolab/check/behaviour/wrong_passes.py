@@ -82,6 +82,31 @@ MISTAKES = {
         "A node sends its gradient on before all of it has arrived: the order is that in which the walk first meets the nodes",
         "Which nodes have to be done before this one?",
     ),
+    "last part": (
+        "overwritten",
+        "Of two parts for one parent only one arrives: the second takes the place of the first",
+        "A value may be both factors of a product; each place has a part of its own.",
+    ),
+    "in place": (
+        "mutation",
+        "A sum is made in place (+=), in an array that another node has received as well",
+        "Add with a + b, which makes a new array.",
+    ),
+    "emptied": (
+        "overwritten",
+        "A second call replaces the gradient of a leaf instead of adding to it",
+        "Who empties .grad, and when?",
+    ),
+    "leaf root": (
+        "root",
+        "A leaf that is the root itself receives nothing",
+        "A leaf has no rule; what arrives, stays.",
+    ),
+    "moved back": (
+        "order",
+        "A node waits for all that arrives, and the nodes behind it do not: they send on too early",
+        "A node that has to wait makes those behind it wait as well.",
+    ),
     "kept inside": (
         "accumulation",
         "The gradients inside the graph are not emptied before a second backward, and are counted again",
@@ -104,6 +129,15 @@ def walk_order(root: Any, wrong: Sequence[str]) -> list:
         if "first seen" in wrong:
             order.append(node)
 
+    if "moved back" in wrong:  # breadth first, and to the end of the list when it is met again
+        order.append(root)
+        for node in order:
+            for parent in node.parents:
+                if parent in order and order.index(parent) > order.index(node):
+                    order.remove(parent)
+                if parent not in order:
+                    order.append(parent)
+        return order
     enter(root)
     while stack:
         node, parents = stack[-1]
@@ -130,7 +164,8 @@ def scalar_backward(*wrong: str) -> Callable:
             parent.grad += value
 
     def pass_on(node):
-        for parent, local in list(zip(node.parents, node.local, strict=True))[: 1 if "first parent" in wrong else None]:
+        pairs = list(zip(node.parents, node.local, strict=True))[: 1 if "first parent" in wrong else None]
+        for parent, local in dict(pairs).items() if "last part" in wrong else pairs:
             send(node, parent, local)
             if "recursive" in wrong:
                 pass_on(parent)
@@ -147,38 +182,51 @@ def scalar_backward(*wrong: str) -> Callable:
     return backward
 
 
+SCALAR_MISTAKES = ("assigned", "leaf assigned", "first kept", "no root", "no upstream", "added", "value", "averaged", "doubled",
+                   "first parent", "repeated", "recursive", "forwards", "first seen", "last part")  # fmt: skip
 ARRAY_MISTAKES = ("assigned", "leaf assigned", "first kept", "no upstream", "averaged", "doubled", "first parent", "repeated", "recursive",
-                  "forwards", "first seen")  # fmt: skip
+                  "forwards", "first seen", "last part", "in place", "emptied", "leaf root", "moved back", "kept inside")  # fmt: skip
 
 
 def array_backward(*wrong: str) -> Callable:
     """`run_backward` of problem set 6 with these mistakes: the gradients that wait are kept by node, those of leaves in .grad."""
 
     def backward(root, g):
-        waiting: dict[int, Any] = {id(root): np.array(g)}
+        waiting: dict[int, Any] = {}
+        emptied: set[int] = set()
 
         def arrive(parent, value):
             leaf = not parent.parents
-            before = parent.grad if leaf else waiting.get(id(parent))
+            earlier = getattr(parent, "arrived", None) if "kept inside" in wrong and parent is not root else None
+            before = parent.grad if leaf else waiting.get(id(parent), earlier)
+            if leaf and "emptied" in wrong and id(parent) not in emptied:
+                before = None
+                emptied.add(id(parent))
             if before is None or "assigned" in wrong or (leaf and "leaf assigned" in wrong):
-                after = np.array(value)
+                after = value if "in place" in wrong else np.array(value)
+            elif "in place" in wrong:
+                after = before
+                after += value
             else:
                 after = before if "first kept" in wrong else before + value
             if leaf:
                 parent.grad = after
             else:
-                waiting[id(parent)] = after
+                waiting[id(parent)] = parent.arrived = after
 
         def pass_on(node):
             if not node.parents or id(node) not in waiting:
                 return
             sent = node.rule(np.ones_like(g) if "no upstream" in wrong else waiting[id(node)])
-            for parent, value in list(zip(node.parents, sent, strict=True))[: 1 if "first parent" in wrong else None]:
+            pairs = list(zip(node.parents, sent, strict=True))[: 1 if "first parent" in wrong else None]
+            for parent, value in dict(pairs).items() if "last part" in wrong else pairs:
                 value = value / len(node.parents) if "averaged" in wrong else 2 * value if "doubled" in wrong else value
                 arrive(parent, value)
                 if "recursive" in wrong:
                     pass_on(parent)
 
+        if root.parents or "leaf root" not in wrong:
+            arrive(root, g)
         for node in [root] if "recursive" in wrong else walk_order(root, wrong):
             pass_on(node)
 
@@ -195,5 +243,5 @@ def _ways(make: Callable, names: Sequence[str]) -> tuple[WrongWay, ...]:
     return (*single, *double)
 
 
-SCALAR_PASSES = _ways(scalar_backward, tuple(MISTAKES))
+SCALAR_PASSES = _ways(scalar_backward, SCALAR_MISTAKES)
 ARRAY_PASSES = _ways(array_backward, ARRAY_MISTAKES)

@@ -16,7 +16,7 @@ from ..run.observation import Observation, close
 from .family import Family
 from .replay import Call
 from .shapes import all_axes, axis_name, count, lifted
-from .ways import Steps, Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
+from .ways import Row, Steps, Way, calls_of, calls_that_count, calls_with_g, is_affordable, ways
 
 
 def everything(axis: Any, ndim: int) -> Any:
@@ -50,6 +50,11 @@ def preceding(axis: Any, ndim: int) -> Any:
     return (axis - 1) % ndim if isinstance(axis, int) and ndim > 1 else _impossible()
 
 
+def _besides(neighbour: Callable) -> Callable:
+    """An axis and the one beside it, of three or more."""
+    return lambda axis, ndim: (axis, neighbour(axis, ndim)) if isinstance(axis, int) and ndim > 2 else _impossible()
+
+
 def _impossible() -> Any:
     raise LookupError("there is no such axis")
 
@@ -66,6 +71,8 @@ TARGETS: Mapping[str, Callable] = {
     "along the other axes": others,
     "along the next axis": following,
     "along the axis before": preceding,
+    "along the next axis as well": _besides(following),
+    "along the axis before as well": _besides(preceding),
 }
 # Where several axes are put back, if not where they were: of their number.
 ENDS: Mapping[str, Callable[[int], tuple[int, ...]]] = {
@@ -96,6 +103,8 @@ def other_axes(first: Observation, x: str) -> Iterator[Family]:
             targets = {said: partial(_end, at=at) for said, at in ENDS.items()}
             yield from _that_fit(first, x, SPREAD, _spread, right, ndim, targets)
     for way in ways(first, x):
+        if isinstance(way, Row) and way.formula is None and "axis" in way.step(first, x).names:
+            yield from _that_fit(first, x, RESULT, partial(_row_result, way=way), way.step(first, x).names["axis"], first.want[x].ndim)
         calls, relevant = calls_of(first, x, way), calls_that_count(first, x, way)
         steps = {k: call for k, call in enumerate(calls) if call.kind == "along"}
         for text, some in _groups(first, x, way, steps, [k for k in steps if k in relevant]):
@@ -249,6 +258,23 @@ def _result(o: Observation, x: str, to: Callable) -> np.ndarray:
     if o.out.shape == o.want[x].shape:
         return o.reference.raw(x, o.g, {**o.names, "out": out})
     return _full(o, x, o.reference.raw(x, lifted(o.g, o.want[x], _axis(o)), {**o.names, "keepdims": True, "out": out}))
+
+
+def _row_result(o: Observation, x: str, to: Callable, way: Row) -> np.ndarray:
+    """The rule of a row with the result of forward along another axis."""
+    step, ndim = way.step(o, x), o.want[x].ndim
+    right = step.names["axis"]
+    axis = to(_plain(right), ndim)
+    if all_axes(axis, ndim) == all_axes(right, ndim):
+        return o.want[x]
+    settings = {k: step.names[k] for k in step.row.settings} | {
+        "axis": (axis,) if isinstance(right, tuple) and isinstance(axis, int) else axis
+    }
+    if "keepdims" in settings:
+        settings["keepdims"] = True
+    out = np.asarray(step.row.forward(*step.names["raw"], **settings))
+    names = {**o.names, "out": out}
+    return _full(o, x, way.gradient(o, x, names, lifted(o.g, o.want[x], right), keepdims=settings.get("keepdims")))
 
 
 def _full(o: Observation, x: str, value: np.ndarray) -> np.ndarray:

@@ -45,7 +45,7 @@ def _whole(pairs: Pairs) -> str:
             return f"has whole numbers where fractions belong: {words}" + ", as an array of integers does" * integers
     if integers and all(np.abs(got - want).max(initial=0.0) < 1 + want.size for got, want in pairs):
         near = [np.mean(np.abs(got - want) < 1) for got, want in pairs]
-        if min(near) > 0.5:
+        if min(near) > 0.5 and any(np.abs(got).max(initial=0) > 1 for got, _ in pairs):  # or it is a mask
             return "is an array of integers: fractions are lost where numbers are written into it"
     return ""
 

@@ -14,14 +14,17 @@ from ..run.reference import stretched_axes
 from . import digits, patterns
 from .diagnosis import Diagnosis, Mistake, diagnosis, furthest, worst_place
 from .early_sums import early_unbroadcast
+from .entries import find_entries
 from .families import VAGUE, about_g, families
 from .family import Family
 from .jacobian import weights
 from .known_functions import known_function, other_terms
+from .measures import find_measure
 from .other_operations import other_operation
 from .products import find_products
 from .regions import find_regions
 from .scaling import ALIKE, axes_in_words, constant_factor, fixed_number, places, reduction
+from .series import find_series
 from .windows import find_windows
 
 
@@ -146,6 +149,8 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return replace(factor, sure=factor.sure and everywhere)
     if found := find_products(wrong, x, [*right, *failed]):
         return replace(found, sure=found.sure and everywhere)
+    if found := find_entries(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
     if found := find_windows(wrong, x):
         return replace(found, sure=found.sure and several)
     if all(patterns.is_surplus(o, x) for o in wrong):
@@ -153,11 +158,13 @@ def _rule_mistake(plain: list[Observation], x: str) -> Mistake | None:
         return Mistake("mask", text)
     if found := patterns.seen_in_all(wrong, x, patterns.find_reduction):
         return replace(found, sure=everywhere and ALIKE not in found.text)  # a mask that is missing looks the same
+    if found := find_series(wrong, x) or patterns.find_g_unused(wrong, x):
+        return replace(found, sure=found.sure and everywhere)
     if where := places(answered, x):
         return Mistake("places", where, everywhere)
     if found := find_regions(wrong, x):
         return replace(found, sure=found.sure and everywhere)
-    if found := (wrong[0].reference.elementwise and other_operation(wrong, x)) or known_function(wrong, x):
+    if found := (wrong[0].reference.elementwise and other_operation(wrong, x)) or find_measure(wrong, x) or known_function(wrong, x):
         return replace(found, sure=found.sure and everywhere)
     if found := patterns.find_nan(wrong, x, besides=True):
         return found

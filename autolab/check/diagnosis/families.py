@@ -27,6 +27,7 @@ from .settings import other_settings
 from .sizes import other_sizes
 from .sources import source_formula
 from .stepwise import Chain, chains, slips
+from .triangles import other_triangles
 from .turns import other_turns
 
 
@@ -56,7 +57,7 @@ def families(first: Observation, x: str, calls: bool = True) -> Iterator[Family]
     if not reference.function:
         yield from _about_chains(first, x)
     yield from _about_shape(reference)
-    for look in (other_turns, other_sizes, early_sums, other_axes) if calls else ():
+    for look in (other_turns, other_triangles, other_sizes, early_sums, other_axes) if calls else ():
         yield from look(first, x)
     yield from _about_factors(reference, (1, -1, 2, -2))
     yield Family("extra term", "is the right one plus g: g is added once too often", lambda o, x: o.want[x] + o.g)
@@ -210,6 +211,10 @@ def _about_result(reference: Reference) -> Iterator[Family]:
         yield Family("division", "is g divided by the derivative: they belong multiplied",
                      lambda o, x: _summed(o, x, o.g * o.g / o.reference.raw(x, o.g, o.names)))  # fmt: skip
     yield Family("forward", "is the result of forward, not a gradient", lambda o, x: o.out)
+    if not reference.elementwise and len(reference.inputs) > 1 == len(reference.rules):  # the others are indices, masks or targets
+        text = "is forward applied to g: it goes the way of forward, and backward goes from each result to what went into it"
+        yield Family("forward", text, lambda o, x: np.asarray(
+            o.reference.result([o.g if y == x else o.names[y] for y in o.reference.inputs], o.settings)))  # fmt: skip
     if len(reference.inputs) == 1:
         text, runs = "is forward applied to g; backward needs its derivative", False
         if not reference.elementwise:

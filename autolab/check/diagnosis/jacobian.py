@@ -67,7 +67,9 @@ def _row_by_row(o: Observation, x: str) -> Jacobians | None:
     if o.ask is None or not 0 < n <= LARGEST:
         return None
     units = [unit.reshape(o.out.shape) for unit in np.eye(n)]
-    rows = o.ask(units)
+    if "rows" not in o.memo:  # of all inputs
+        o.memo["rows"] = o.ask(units)
+    rows = o.memo["rows"]
     if rows is None or any(row[x] is None or row[x].shape != shape for row in rows):
         return None
     yours = np.stack([np.asarray(row[x], float).ravel() for row in rows])
@@ -82,7 +84,7 @@ def is_linear(o: Observation, pair: Jacobians) -> bool:
 
 def recognise(o: Observation, pair: Jacobians) -> Mistake | None:
     """What is wrong with the matrix, if it is one of the patterns below."""
-    for look in (ties, _lost, _uses, _alone, _elsewhere, _scaled, _terms):
+    for look in (ties, _lost, _uses, _some_of_many, _alone, _elsewhere, _scaled, _terms):
         if found := look(o, pair):
             return found
     return None
@@ -242,6 +244,24 @@ def _uses(o: Observation, pair: Jacobians) -> Mistake | None:
     if uses.max() > 1 and close(pair.yours, pair.right / np.maximum(uses, 1)):
         return Mistake("averaged", "is averaged over the results that each entry takes part in; the contributions have to be added", True)
     return None
+
+
+def _some_of_many(o: Observation, pair: Jacobians) -> Mistake | None:
+    """Of the entries behind each result only those in one place of their row, all with one factor."""
+    yours, needed = ~pair.zero, pair.needed
+    if (yours & ~needed).any() or not yours.any(axis=1).all() or needed.sum(axis=1).min() < 2:
+        return None
+    places = {tuple(map(int, np.flatnonzero(row[want]))) for row, want in zip(yours, needed, strict=True)}
+    sizes = set(needed.sum(axis=1).tolist())
+    ratio = pair.yours[yours] / pair.right[yours]
+    if len(places) > 1 or len(sizes) > 1 or not close(ratio, np.full_like(ratio, ratio[0])):
+        return None
+    (place,), (size,), c = places, sizes, float(ratio[0])
+    if len(place) == size:
+        return None
+    which = "the first" if place == (0,) else "the last" if place == (size - 1,) else f"{len(place)}"
+    text = f"reaches {which} of the {size} entries of {pair.x} that each result is made of, and not the others"
+    return Mistake("one of many", text + f"; besides, it is {number(c)} times the right one there" * (not np.isclose(c, 1)), True)
 
 
 def _scaled(o: Observation, pair: Jacobians) -> Mistake | None:

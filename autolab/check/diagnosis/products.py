@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, permutations, product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +28,7 @@ MOST_CALLS = 6
 MOST_TERMS = 4
 
 
-@dataclass(frozen=True)
-class Letter:
+class Letter(NamedTuple):
     """A matrix: an input, g or the result, perhaps its inverse, perhaps transposed."""
 
     name: str
@@ -55,8 +55,8 @@ def find_products(wrong: Sequence[Observation], x: str, others: Sequence[Observa
     o = wrong[0]
     if o.reference.elementwise or not any(np.ndim(v) > 1 for v in (*o.inputs, o.g)) or not 1 <= o.want[x].ndim <= 3:
         return None
-    if any(not 1 <= o.got[x].ndim <= 3 for o in wrong):
-        return None
+    if any(not 1 <= o.got[x].ndim <= 3 for o in wrong) or any(np.asarray(a).dtype.kind in "iub" for a in o.inputs):
+        return None  # what moves entries by an index multiplies no matrices
     calls = [_call(o, x) for o in _different(wrong)]
     telling = max(calls, key=lambda call: len({n for a in call.letters.values() for n in a.shape[-2:]}))
     elsewhere = [o for o in (_nearby(wrong[0]), *_different(others)[:1]) if o]  # what holds for one matrix may be an accident
@@ -97,13 +97,15 @@ def _right(calls: list[Call]) -> tuple[Terms | None, list[Word]]:
     for name in dict.fromkeys(a.name for a in alphabet if a.inverse):
         inverse = [a for a in alphabet if a.inverse and a.name == name]
         stages.append(plain + inverse)
-    words: list[Word] = []
+    target, columns, tried = _column(calls, "want"), dict[Word, np.ndarray | None](), list[Word]()
     for letters in stages:
-        for longest in (LONGEST - 1, LONGEST):
-            before, words = words, _words(calls, letters, longest)
-            if words == before:
+        words: list[Word] = []
+        for length, longer in enumerate(_words(calls, letters), 1):
+            words += longer
+            if length < LONGEST - 1 or words == tried:
                 continue
-            if found := _sparse(*_dictionary(calls, words, "want"), _column(calls, "want")):
+            tried = list(words)
+            if found := _sparse(*_dictionary(calls, words, "want", columns), target):
                 return found, words
     return None, []
 
@@ -174,21 +176,22 @@ def _both(letter: Letter, a: np.ndarray) -> dict[Letter, np.ndarray]:
     return {letter: a, letter.turned: np.swapaxes(a, -1, -2)}
 
 
-def _dictionary(calls: list[Call], words: Iterable[Word], side: str) -> tuple[list[Term], np.ndarray]:
-    """The products that have the right shape in all calls, as columns of their numbers."""
+def _dictionary(
+    calls: list[Call], words: Iterable[Word], side: str, known: dict[Word, np.ndarray | None] | None = None
+) -> tuple[list[Term], np.ndarray]:
+    """The products that have the right shape in all calls, as columns of their numbers. `known`: those of the words before."""
     terms: list[Term] = []
     columns: list[np.ndarray] = []
+    known = {} if known is None else known
+    powers = (0, 1, -1, 2) if calls[0].result is not None else (0,)
+    scales = {power: np.concatenate([np.full(getattr(c, side).size, _scalar(c, power)) for c in calls]) for power in powers}
     for word in words:
-        parts = []
-        for call in calls:
-            part = _product(call, word, getattr(call, side).shape)
-            if part is None:
-                break
-            parts.append(np.ravel(part))
-        if len(parts) < len(calls):
+        if word not in known:
+            known[word] = _numbers(calls, word, side)
+        if (numbers := known[word]) is None:
             continue
-        for power in (0, 1, -1, 2) if calls[0].result is not None else (0,):
-            column = np.concatenate([p * _scalar(c, power) for p, c in zip(parts, calls, strict=True)])
+        for power in powers:
+            column = numbers * scales[power]
             size = np.abs(column).max(initial=0.0)
             if np.isfinite(size) and size > 0:
                 terms.append((word, power))
@@ -196,6 +199,17 @@ def _dictionary(calls: list[Call], words: Iterable[Word], side: str) -> tuple[li
     if not terms:
         return [], np.empty((0, 0))
     return _without_twins(terms, np.stack(columns, axis=1))
+
+
+def _numbers(calls: list[Call], word: Word, side: str) -> np.ndarray | None:
+    """A product in all calls, one after another."""
+    parts = []
+    for call in calls:
+        part = _product(call, word, getattr(call, side).shape)
+        if part is None:
+            return None
+        parts.append(np.ravel(part))
+    return np.concatenate(parts)
 
 
 def _scalar(call: Call, power: int) -> float:
@@ -214,25 +228,28 @@ def _alphabet(calls: list[Call]) -> list[Letter]:
     return kept
 
 
-def _words(calls: list[Call], alphabet: list[Letter], longest: int) -> list[Word]:
-    """All products that have the shape of the gradient in every call, the short ones first."""
+def _words(calls: list[Call], alphabet: list[Letter]) -> Iterator[list[Word]]:
+    """The products that have the shape of the gradient in every call: of one factor, of two, and so on, while they are not too many."""
     sizes = {a: [c.letters[a].shape[-2:] for c in calls] for a in alphabet}
     ends = [{c.want.shape[-2:]} if c.want.ndim > 2 else {(c.want.shape[1], 1), (1, c.want.shape[1])} for c in calls]
     needs_g = calls[0].g.ndim > 1
+    fits = {(a, b): all((m[0], n[1]) in e for m, n, e in zip(sizes[a], sizes[b], ends, strict=True)) for a in alphabet for b in alphabet}
     follows = {
         a: [b for b in alphabet if _may_follow(a, b) and all(m[1] == n[0] for m, n in zip(sizes[a], sizes[b], strict=True))]
         for a in alphabet
     }
-    found: list[Word] = []
-    longer: list[Word] = [(a,) for a in alphabet]
-    for _ in range(longest):
-        fits = [w for w in longer if not needs_g or any(a.name == "g" for a in w)]
-        fits = [w for w in fits if all((m[0], n[1]) in e for m, n, e in zip(sizes[w[0]], sizes[w[-1]], ends, strict=True))]
-        if len(found) + len(fits) > MOST_WORDS or len(longer) > 3 * MOST_WORDS:
-            break
-        found += fits
-        longer = [(*w, b) for w in longer for b in follows[w[-1]] if b.name != "g" or not any(a.name == "g" for a in w)]
-    return found
+    constants = {a: [b for b in after if b.name != "g"] for a, after in follows.items()}
+    some: list[tuple[Word, bool]] = [((a,), a.name == "g") for a in alphabet]  # and whether g is in them
+    count = 0
+    for _ in range(LONGEST):
+        found = [w for w, has_g in some if (has_g or not needs_g) and fits[w[0], w[-1]]]
+        count += len(found)
+        if count > MOST_WORDS:
+            return
+        yield found
+        if sum(len((constants if has_g else follows)[w[-1]]) for w, has_g in some) > 3 * MOST_WORDS:
+            return
+        some = [((*w, b), has_g or b.name == "g") for w, has_g in some for b in (constants if has_g else follows)[w[-1]]]
 
 
 def _may_follow(a: Letter, b: Letter) -> bool:
@@ -298,8 +315,10 @@ def _without_twins(terms: list[Term], columns: np.ndarray) -> tuple[list[Term], 
     """Each column once: x times its inverse, and what is the same in all these calls; the first word is kept."""
     largest = np.abs(columns).argmax(axis=0)
     scaled = columns / columns[largest, np.arange(len(terms))]
-    _, first = np.unique(np.round(scaled, 7), axis=1, return_index=True)
-    kept = np.sort(first)
+    first: dict[bytes, int] = {}
+    for k, column in enumerate(np.ascontiguousarray(np.round(scaled, 7).T) + 0.0):  # which makes 0.0 of -0.0
+        first.setdefault(column.tobytes(), k)
+    kept = list(first.values())
     return [terms[k] for k in kept], columns[:, kept]
 
 

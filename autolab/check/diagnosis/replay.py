@@ -24,12 +24,12 @@ MOST_NODES = 400
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """A call that goes along an axis ("along"), divides by a number ("divide"), or turns axes ("turn")."""
+    """A call that goes along an axis ("along"), divides by a number ("divide"), turns axes ("turn") or keeps a triangle ("triangle")."""
 
     kind: str
     name: str
     array: np.ndarray
-    axis: Any  # or the number that it divides by
+    axis: Any  # or the number that it divides by, or the diagonal where a triangle ends
     run: Callable[..., Any]  # of an axis (or a number), and perhaps another array
     keepdims: bool = False
     factors: Any = None  # the two arrays whose product is reduced
@@ -74,6 +74,9 @@ class Tape:
             given, named = _filled(skeleton, values)
             return function(*given, **named)
 
+        if len(found) == len(args) and all(type(a) is Asking for a in args) and not kwargs:  # nothing to fill in
+            again = function
+
         value = again(*(self.values[k] for k in sources))
         factors = _filled(skeleton, [self.values[k] for k in sources])[0] if function is np.multiply else None
         if isinstance(value, (tuple, list)):
@@ -117,6 +120,12 @@ class Tape:
         """The nodes that are calls, of those that count."""
         return [k for k in self.counting if self.nodes[k].make]
 
+    @functools.cached_property
+    def plan(self) -> list[tuple[int, Node, int]]:
+        """The nodes that count and come after others, each with its number among the calls."""
+        number = {node: k for k, node in enumerate(self.called)}
+        return [(k, self.nodes[k], number.get(k, -1)) for k in self.counting if self.nodes[k].sources]
+
     def calls(self, values: dict[int, Any] | None = None) -> list[Call]:
         """The calls, as they were or with other values on the tape."""
         found = []
@@ -129,16 +138,15 @@ class Tape:
     def again(self, change: Callable[[int, Call], Any] | None = None, leaves: dict[int, Any] | None = None) -> dict[int, Any]:
         """All values that are others if some calls give something else, or some leaves are others."""
         fresh: dict[int, Any] = dict(leaves or {})
-        number = {node: k for k, node in enumerate(self.called)} if change else {}
-        for k in self.counting:
-            node = self.nodes[k]
+        values = self.values
+        for k, node, number in self.plan:
             if change and node.make:
-                changed = change(number[k], node.make(fresh.get(node.sources[0], self.values[node.sources[0]])))
+                changed = change(number, node.make(fresh.get(node.sources[0], values[node.sources[0]])))
                 if changed is not None:
                     fresh[k] = np.asarray(changed)
                     continue
-            if k not in fresh and any(s in fresh for s in node.sources):
-                fresh[k] = np.asarray(node.function(*(fresh.get(s, self.values[s]) for s in node.sources)))
+            if k not in fresh and not fresh.keys().isdisjoint(node.sources):
+                fresh[k] = np.asarray(node.function(*[fresh.get(s, values[s]) for s in node.sources]))
         return fresh
 
     def result(self, fresh: dict[int, Any]) -> np.ndarray:
@@ -176,6 +184,9 @@ class Asking(np.ndarray):
             raise CannotReplay("written in place")
         if function.__name__ in ALONG and function is getattr(np, function.__name__):
             return getattr(args[0], function.__name__)(*args[1:], **kwargs)
+        if function in (np.tril, np.triu) and isinstance(args[0], Asking):
+            k = args[1] if len(args) > 1 else kwargs.get("k", 0)
+            return tape.answer(args[0], lambda v: Call("triangle", function.__name__, v, k, lambda k, b=v: function(b, k)))
         if name and isinstance(args[0], Asking):
             return self._along(name, function, args, kwargs)
         if function in TURNED and isinstance(args[0], Asking):

@@ -36,6 +36,10 @@ def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
             for power in (1, -1):
                 predicted = [n.get(name, 0) ** power if n.get(name) else 0 for n in sizes]
                 if sizes[0][name] not in (0, 1) and close(np.array(ratios), np.array(predicted, float)):
+                    if name in OF_RESULT:
+                        how = f"{'multiplied' if power == 1 else 'divided'} by {name}"
+                        missing = f": a {'division' if power == 1 else 'multiplication'} is missing, or it was done the other way round"
+                        return Mistake("constant", f"is the right one {how}{missing}", True, hint="scale")
                     if same and len(ratios) > 1 and not name.startswith("the number of"):
                         one_over = f"1 / ({name})" if "/" in name else f"1 / {name}"
                         maybe = f"perhaps {one_over if power == -1 else name}"  # it is as large in every call
@@ -46,6 +50,11 @@ def constant_factor(wrong: list[Observation], x: str) -> Mistake | None:
                         "constant", f"is the right one {'multiplied' if power == 1 else 'divided'} by {name}", True, hint="scale"
                     )
     if same:
+        for name in OF_RESULT:
+            for c, words in BESIDES.items():
+                for power, how in ((1, "multiplied"), (-1, "divided")):
+                    if (n := sizes[0].get(name)) and math.isclose(ratios[0], c * n**power, rel_tol=1e-9) and not float(n).is_integer():
+                        return Mistake("constant", f"is the right one {how} by {name}, and besides {words}", True, hint="scale")
         origin = _known_number(ratios[0])
         return Mistake("constant", f"is {number(ratios[0])} times the right one, everywhere" + (f" ({origin})" if origin else ""), True)
     if two := _two_numbers(ratios, sizes):
@@ -92,6 +101,8 @@ def fixed_number(answered: list[Observation], x: str) -> str:
     return ""
 
 
+# Numbers that are drawn at random: who finds them as a factor has found where it comes from.
+OF_RESULT = ("the result of forward", "the square of the result of forward")
 USES = "the number of results that each entry of {x} takes part in"
 
 

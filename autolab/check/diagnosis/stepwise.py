@@ -27,6 +27,7 @@ from .equivalent_formulas import NamedFormula, equivalent_formulas
 from .mutants import mutants
 
 MOST_STEPS = 40
+NUDGE = 1e-6
 
 
 class CannotTrace(Exception):
@@ -91,6 +92,7 @@ class Chain:
         self.words = list(inputs)
         self.steps: list[RowCall] = []
         self.memo: dict[Any, Any] = {}
+        self.received: np.ndarray | None = None  # a gradient that slips have to explain
         tensors = [from_numpy(np.array(a)) if np.asarray(a).dtype.kind == "f" else a for a in inputs.values()]
         self._places = {id(t): k for k, t in enumerate(tensors) if isinstance(t, Tensor)}
         self._kept = list(tensors)
@@ -99,7 +101,8 @@ class Chain:
             raise CannotTrace("the result comes from elsewhere")
         self.last = self._places[id(result)]
         self.words[self.last] = "the result of forward"
-        self._back(np.broadcast_to(g, self.values[self.last].shape))
+        self.g = np.broadcast_to(g, self.values[self.last].shape)
+        self._back(self.g)
 
     def _watched(self, run: Callable) -> Any:
         before, modes.tracer = modes.tracer, self
@@ -163,15 +166,54 @@ class Chain:
                 found.add(step.place)
         return found
 
+    def _may_give(self, x: str, differences: Mapping[tuple[int, int], np.ndarray]) -> bool:
+        """Can these slips explain what was received? How far a nudge of x moves each place is asked, which is a product for each slip."""
+        if "nudge" not in self.memo:
+            self.memo["nudge"] = self._nudge(x)
+        if self.memo["nudge"] is None:
+            return True
+        direction, moved = self.memo["nudge"]
+        off = direction * (self.received - self.gradients[self.inputs.index(x)])
+        parts = [moved[source] * d for (i, k), d in differences.items() if (source := self.steps[i].sources[k]) is not None]
+        size = np.abs(off).sum() + sum(np.abs(p).sum() for p in parts)
+        return bool(np.abs(sum(p.sum() for p in parts) - off.sum()) <= 1e-5 * size)
+
+    def _nudge(self, x: str) -> tuple[np.ndarray, list[np.ndarray]] | None:
+        """A direction for x, and how fast each place then moves; None if that is not what the gradient says."""
+        at = self.inputs.index(x)
+        direction = np.random.default_rng(4).uniform(0.5, 1.5, self.values[at].shape)
+        try:
+            up, down = (self._run_again(at, self.values[at] + h * direction) for h in (NUDGE, -NUDGE))
+        except Exception:  # numbers that a step does not take
+            return None
+        moved = [(np.asarray(a, float) - b) / (2 * NUDGE) for a, b in zip(up, down, strict=True)]
+        last, gradient = moved[self.last] * self.g, direction * self.gradients[at]
+        close_enough = np.abs(last.sum() - gradient.sum()) <= 1e-6 * (np.abs(last).sum() + np.abs(gradient).sum())
+        return (direction, moved) if close_enough else None
+
+    def _run_again(self, at: int, value: np.ndarray) -> list[Any]:
+        values = list(self.values)
+        values[at] = value
+        for step in self.steps:
+            raw = step.names["raw"]
+            raw = [values[s] if s is not None and step.has_rule(k) else raw[k] for k, s in enumerate(step.sources)]
+            arguments = (raw,) if step.row.variadic else raw
+            values[step.place] = np.asarray(step.row.forward(*arguments, **{k: step.names[k] for k in step.row.settings}))
+        return values
+
     def changed(self, x: str, changes: Mapping[tuple[int, int], np.ndarray]) -> np.ndarray:
         """The gradient for x if each link (step, argument) passes on this instead of the right value."""
         at = self.inputs.index(x)
         total = self.gradients[at]
+        differences = {}
         for (i, k), value in changes.items():
-            step = self.steps[i]
-            difference = np.asarray(value) - step.passed[k]
-            if difference.shape != step.shape(k):
+            differences[i, k] = np.asarray(value) - self.steps[i].passed[k]
+            if differences[i, k].shape != self.steps[i].shape(k):
                 raise ValueError("a slip that changes the shape stops there")
+        if self.received is not None and not self._may_give(x, differences):
+            raise LookupError("it gives another gradient")
+        for (i, k), difference in differences.items():
+            step = self.steps[i]
             sent = self._sent({source: difference}, i) if (source := step.sources[k]) is not None else {}
             if at in sent:
                 total = total + sent[at]
@@ -401,6 +443,7 @@ def stretched(o: Observation, x: str) -> Iterator[tuple[np.ndarray, tuple[int, .
 def _chain(function: Callable, inputs: Mapping[str, np.ndarray], settings: Mapping[str, Any], o: Observation, x: str) -> Chain | None:
     try:
         chain = Chain(function, inputs, settings, o.g)
+        chain.received = o.got[x] if np.shape(o.got[x]) == o.want[x].shape else None
         return chain if close(chain.gradients[chain.inputs.index(x)], o.want[x]) else None
     except Exception:  # not every formula runs on tensors, and not every function is made of rows
         return None

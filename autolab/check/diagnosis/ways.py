@@ -99,6 +99,36 @@ class Formula(Taped):
         return self.formula.worked_out({**names, "g": g})
 
 
+class Row(Taped):
+    """A function that is one row of the table: its rule, or a formula that is equal to it."""
+
+    def __init__(self, number: int, formula: NamedFormula | None = None):
+        self.number, self.formula = number, formula
+        self.key = ("row", number, formula.text if formula else "")
+
+    def step(self, o: Observation, x: str) -> RowCall:
+        """The row, as it ran."""
+        chain = chains(o, x)[self.number]
+        if chain is None:
+            raise LookupError("no such row here")
+        return chain.steps[0]
+
+    def gradient(self, o: Observation, x: str, names: Mapping[str, Any], g: Any, **settings: Any) -> Any:
+        """The rule of the row on these values."""
+        step, chain = self.step(o, x), chains(o, x)[self.number]
+        assert chain is not None
+        inputs = {y: names[chain.inputs[s]] for y, s in zip(step.row.inputs, step.sources, strict=False) if s is not None}
+        known = {**step.names, **inputs, "out": names["out"]} | settings
+        rule = step.row.rules[step.argument(step.sources.index(chain.inputs.index(x)))]
+        if self.formula:
+            return self.formula.worked_out({**known, "axis": _plain(known.get("axis")), "g": g})
+        return rule.function(g, *(step.value(name, known) for name in rule.needs))
+
+
+def _plain(axis: Any) -> Any:
+    return axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
+
+
 @dataclass(frozen=True, eq=False)
 class Steps:
     """The steps of forward, run again and followed back: what one of them gives is changed on both ways."""
@@ -198,6 +228,12 @@ def ways(o: Observation, x: str) -> Iterator[Way]:
             yield Formula(formula)
     for number, chain in enumerate(chains(o, x)):
         if chain is not None:
+            if reference.function and len(chain.steps) == 1 and not chain.steps[0].row.variadic:
+                yield Row(number)
+                row = chain.steps[0].row
+                argument = chain.steps[0].argument(chain.steps[0].sources.index(chain.inputs.index(x)))
+                for formula in equivalent_formulas(row.name, argument, row.inputs):
+                    yield Row(number, formula)
             yield Steps(number)
             if reference.function and any(step.names.get("keepdims") is False for step in chain.steps):
                 yield Steps(number, keep=True)

@@ -247,11 +247,12 @@ def has_gradient(arrays: Sequence[np.ndarray], i: int) -> bool:
 
 
 def settings_of(function: Callable, arrays: Sequence[np.ndarray] = ()) -> tuple[str, ...]:
-    """The parameters that are given by keyword only, and those that come after the arrays."""
+    """The parameters that are given by keyword only, and those that come after the arrays. `out=` says where the result goes."""
     if isinstance(function, np.ufunc):
         return ()
     found = inspect.signature(function, follow_wrapped=False).parameters.values()
-    return (parameters(function)[len(arrays) :] if arrays else ()) + tuple(p.name for p in found if p.kind is p.KEYWORD_ONLY)
+    names = (parameters(function)[len(arrays) :] if arrays else ()) + tuple(p.name for p in found if p.kind is p.KEYWORD_ONLY)
+    return tuple(n for n in names if n != "out")
 
 
 def defaults(function: Callable, arrays: Sequence[np.ndarray] = ()) -> dict[str, Any]:

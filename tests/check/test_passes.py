@@ -1,0 +1,94 @@
+"""Backward passes with one mistake, in the engine exercises: each is caught, and called what it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from autolab.check import check
+from autolab.check.behaviour.wrong_passes import ARRAY_MISTAKES, MISTAKES, SCALAR_MISTAKES, array_backward, scalar_backward
+
+
+def below(root):
+    """All nodes, the newest first."""
+    found, todo = {id(root): root}, [root]
+    while todo:
+        new = [p for p in todo.pop().parents if id(p) not in found]
+        found |= {id(p): p for p in new}
+        todo += new
+    return sorted(found.values(), key=lambda node: -node.number)
+
+
+def engine(hooked=lambda node, root: True):
+    """A right pass; `hooked`: whose hooks run."""
+
+    def backward(root, g):
+        arrived = {id(root): g}
+        for node in below(root):
+            whole = arrived.pop(id(node))
+            if not node.parents:
+                node.grad = whole if node.grad is None else node.grad + whole
+                continue
+            for hook in node.hooks if hooked(node, root) else ():
+                new = hook(whole)
+                whole = whole if new is None else new
+            for parent, part in zip(node.parents, node.rule(whole), strict=True):
+                arrived[id(parent)] = arrived[id(parent)] + part if id(parent) in arrived else part
+
+    return backward
+
+
+def freeing(asked):
+    """A backward that frees what was saved; `asked`: which nodes it looks at first."""
+
+    def backward(root, g, retain_graph=False):
+        if any(n.parents and n.saved is None for n in asked(root)):
+            raise RuntimeError("Trying to backward through the graph a second time")
+        engine()(root, g)
+        for node in below(root) if not retain_graph else ():
+            if node.parents:
+                node.saved = None
+
+    return backward
+
+
+def moving_back(root):
+    """Breadth first; a node that is met again goes to the end, and those behind it stay where they are."""
+    order = [root]
+    for node in order:
+        for parent in node.parents:
+            if parent in order and order.index(parent) > order.index(node):
+                order.remove(parent)
+            if parent not in order:
+                order.append(parent)
+    return order
+
+
+@pytest.mark.parametrize("mistake", ARRAY_MISTAKES)
+def test_each_mistake_in_a_pass_over_arrays_is_named(mistake):
+    report = check("run_backward", array_backward(mistake))
+    assert not report.passed and [d.family for d in report.diagnoses] == [MISTAKES[mistake][0]]
+
+
+@pytest.mark.parametrize("mistake", SCALAR_MISTAKES)
+def test_each_mistake_in_a_pass_over_numbers_is_named(mistake):
+    report = check("value_backward", scalar_backward(mistake))
+    assert not report.passed and [d.family for d in report.diagnoses] == [MISTAKES[mistake][0]]
+
+
+@pytest.mark.parametrize(("exercise", "right"), [("run_backward", engine()), ("run_backward", array_backward()), ("hooks", engine()),
+                                             ("value_backward", scalar_backward()), ("free_graph", freeing(below)),
+                                             ("backward_order", below)])  # fmt: skip
+def test_a_right_pass_has_all_points(exercise, right):
+    report = check(exercise, right)
+    assert report.passed and report.points == report.max_points
+
+
+@pytest.mark.parametrize(("exercise", "wrong", "family"), [
+    ("hooks", engine(lambda node, root: node is not root), "ignored"),
+    ("free_graph", freeing(lambda root: [root]), "error"),
+    ("backward_order", moving_back, "order"),
+    ("backward_order", lambda root: below(root) if root.parents else [], "missing"),
+])  # fmt: skip
+def test_what_holds_in_a_chain_and_not_in_every_graph_is_named(exercise, wrong, family):
+    report = check(exercise, wrong)
+    assert not report.passed and family in {d.family for d in report.diagnoses}
