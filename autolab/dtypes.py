@@ -138,6 +138,8 @@ def to_numpy(like: Any) -> np.dtype[Any]:
     of_type = getattr(like, "dtype", None)
     if type(of_type) is dtype:
         return of_type.numpy
+    if like is int:  # for NumPy an address: int32 where those have 32 bits
+        return int64.numpy
     return of(np.dtype(like)).numpy
 
 

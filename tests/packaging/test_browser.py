@@ -91,6 +91,7 @@ def test_nan_from_numbers_is_an_error_and_nan_from_nan_is_not():
     lambda x: torch.nn.functional.adaptive_max_pool1d(x, 2, return_indices=True)[1], lambda x: torch.nn.functional.one_hot(x.argmax(1)),
     lambda x: torch.take_along_dim(x, x.argsort(), 1).argsort(), lambda x: torch.distributions.Categorical(x).sample((3,)),
     lambda x: torch.datasets.two_moons(5)[1], lambda x: torch.datasets.digits("test")[1], lambda x: torch.triu_indices(3, 3),
+    lambda x: x.to(int), lambda x: x.type(int), lambda x: torch.zeros(2, dtype=int), lambda x: torch.tensor([1], dtype=int),
     lambda x: torch.count_nonzero(x), lambda x: torch.nn.utils.rnn.pack_sequence([x, x[:1]]).batch_sizes,
 ])  # fmt: skip
 def test_what_counts_is_int64(made):

@@ -16,8 +16,11 @@ import sys
 from pathlib import Path
 
 PYODIDE = "314.0.7"  # Python 3.14; the wheels are built for it
-PURE = ("pytest<10", "hypothesis<6.131")  # later ones of hypothesis are partly in Rust
-FOLDERS = ("engine", "rules", "torch_api", "autograd", "nn", "func", "check", "linalg", "packaging/test_browser.py")
+PACKAGES = ("pytest<10", "hypothesis<6.131", "ipython", "anywidget", "ipywidgets")  # later ones of hypothesis are partly in Rust
+PURE = ("--only-binary=:all:", "--platform=any", "--python-version=3.14", "--implementation=py", "--abi=none")
+FOLDERS = (
+    "engine", "rules", "torch_api", "autograd", "nn", "func", "check", "linalg", "packaging/test_browser.py", "wasm/test_lessons.py",
+)  # fmt: skip
 CHECKOUT = Path(__file__).parents[2]
 PLACE = CHECKOUT / "build" / "wasm"
 STACK = ("--stack-size=3900",)  # as much as a browser gives
@@ -51,9 +54,10 @@ def set_up() -> None:
         shutil.copy(wheel, PLACE / "wheels")
     if not (PLACE / "node_modules" / "pyodide").exists():
         quietly("npm", "install", "--no-audit", "--no-fund", "--prefix", str(PLACE), f"pyodide@{PYODIDE}")
-    if not (PLACE / "packages" / "pytest").exists():
+    if not (PLACE / "packages" / "ipywidgets").exists():
+        shutil.rmtree(PLACE / "packages", ignore_errors=True)
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(PLACE / "packages")]
-        quietly(*pip, *PURE)
+        quietly(*pip, *PURE, *PACKAGES)
 
 
 def quietly(*command: str) -> None:

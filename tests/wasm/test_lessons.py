@@ -1,0 +1,52 @@
+"""Every cell of every lesson in Pyodide under Node, in the shell that JupyterLite's kernel has: none raises, and each prints what is saved."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "emscripten", reason="it runs in Pyodide (`make wasm`); here `make notebooks` runs every lesson"),
+    pytest.mark.filterwarnings("default"),
+]
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+PROMPT = re.compile(r"^Out\[\d+\]: ?", re.MULTILINE)
+PLACE = re.compile(r"0x[0-9a-f]+|<ipython-input-[^>]*>|/\S*ipykernel_\S*")  # addresses, and what the file of a cell is called
+
+
+@pytest.fixture
+def shell():
+    from IPython.core.interactiveshell import InteractiveShell
+
+    yield InteractiveShell.instance()
+    InteractiveShell.clear_instance()
+
+
+def saved(cell):
+    """The words of a cell that are in the notebook."""
+    printed = ["".join(o["text"]) for o in cell["outputs"] if o["output_type"] == "stream" and o["name"] == "stdout"]
+    shown = ["".join(o["data"].get("text/plain", "")) for o in cell["outputs"] if o["output_type"] == "execute_result"]
+    return PLACE.sub("", "".join(printed + shown)).split()
+
+
+def run(shell, cell):
+    """The words of a cell that is run now."""
+    from IPython.utils.capture import capture_output
+
+    with capture_output() as captured:
+        done = shell.run_cell("".join(cell["source"]), store_history=True)
+    done.raise_error()
+    return PLACE.sub("", PROMPT.sub("", captured.stdout)).split()
+
+
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+def test_lesson(path, shell, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
+    for cell in cells:
+        printed = run(shell, cell)
+        assert printed == saved(cell) or "nbval-ignore-output" in cell["metadata"].get("tags", ()), "".join(cell["source"])
