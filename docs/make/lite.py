@@ -7,7 +7,6 @@ from a folder if there is one (tests/wasm/lane.py says where); else the pages as
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import re
@@ -21,6 +20,7 @@ from urllib.parse import quote
 
 import nbformat
 
+from docs.make import choice
 from tests.wasm.lane import PYODIDE, wheels
 
 ROOT = Path(__file__).parents[2]
@@ -36,8 +36,9 @@ OTHERS = {
     "ipywidgets": ["traitlets", "comm", "ipython", "jupyterlab-widgets", "widgetsnbextension"], "jupyterlab-widgets": [],
 }  # fmt: skip
 AUTOLAB = [*COMPILED, "anywidget", "ipywidgets", "graphviz", "tqdm"]
+APPS = "tree", "notebooks"
 BLANK = "pytorch.ipynb"
-SOLUTIONS = "autolab/course/problem-sets.zip"  # in the wheel, for instructors
+FOR_INSTRUCTORS = "autolab/course/"  # grading, and the solutions
 
 
 def address(path: str, root: str = "") -> str:
@@ -70,12 +71,17 @@ def fetch() -> Path:
         run("npm", "install", "--no-audit", "--no-fund", "--prefix", PLACE, f"pyodide@{PYODIDE}")
     packages = json.loads((pyodide / "pyodide-lock.json").read_text("utf-8"))["packages"]
     pinned = [f"{name}=={packages[name]['version']}" for name in pure(packages)]
-    asked = "\n".join([*pinned, *OTHERS])
-    folder, done = PLACE / "wheels", PLACE / "wheels.txt"
+    asked = "\n".join([PYODIDE, *pinned, *OTHERS, *(wheel.name for wheel in kernel_wheels())])
+    folder, compiled, done = PLACE / "wheels", PLACE / "compiled", PLACE / "compiled.txt"
     if not done.exists() or done.read_text("utf-8") != asked:
-        shutil.rmtree(folder, ignore_errors=True)
+        for place in (folder, compiled):
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--dest", folder]
         run(*pip, "--no-deps", "--only-binary=:all:", "--platform=any", "--python-version=3.14", *pinned, *OTHERS)
+        for wheel in kernel_wheels():
+            shutil.copy(wheel, folder)
+        run("node", ROOT / "docs/make/compile.mjs", pyodide, folder, compiled)
         done.write_text(asked, "utf-8")
     return pyodide
 
@@ -97,43 +103,49 @@ def pure(packages: dict) -> list[str]:
     return sorted(needed)
 
 
-def autolab_wheel(folder: Path) -> Path:
-    """The checkout as a wheel, without the problem sets' solutions; named after its contents, so that no browser keeps an old one."""
-    shutil.rmtree(PLACE / "wheel", ignore_errors=True)
-    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", PLACE / "wheel")
-    (built,) = (PLACE / "wheel").glob("*.whl")
-    with zipfile.ZipFile(built) as wheel:
-        files = {name: wheel.read(name) for name in sorted(wheel.namelist()) if name != SOLUTIONS}
-    return write_wheel(folder, built.name, files)
+def autolab_wheel(pyodide: Path, folder: Path) -> Path:
+    """The checkout as a wheel, without the problem sets' solutions."""
+    built, stripped = (PLACE / name for name in ("built", "stripped"))
+    for place in (built, stripped):
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+    run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", built)
+    (whole,) = built.glob("*.whl")
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(stripped / whole.name, "w") as new:
+        for name in sorted(old.namelist()):
+            if not name.startswith(FOR_INSTRUCTORS):
+                new.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), old.read(name))
+    run("node", ROOT / "docs/make/compile.mjs", pyodide, stripped, built, "with-source")  # lessons show the text of functions
+    return named_by_contents(shutil.copy(built / whole.name, folder))
+
+
+TORCH = """\
+\"\"\"PyTorch does not exist in a browser: this is autolab.\"\"\"
+import sys
+
+del sys.modules[__name__]
+from autolab import compat
+
+compat.install()
+import torch
+"""
 
 
 def torch_wheel(folder: Path) -> Path:
     """A package `torch`, which is autolab: so `import torch` works in any notebook."""
-    files = {
-        "torch/__init__.py": b'"""PyTorch does not exist in a browser: this is autolab."""\n'
-        b"import sys\n\ndel sys.modules[__name__]\nfrom autolab import compat\n\ncompat.install()\nimport torch\n",
-        "torch-2.13.0.dist-info/METADATA": b"Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\nSummary: autolab, under PyTorch's name\n",
-        "torch-2.13.0.dist-info/WHEEL": b"Wheel-Version: 1.0\nGenerator: autolab\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        "torch-2.13.0.dist-info/RECORD": b"",
-    }
-    return write_wheel(folder, "torch-2.13.0-py3-none-any.whl", files)
+    path = folder / "torch-2.13.0-py3-none-any.whl"
+    facts = {"METADATA": "Metadata-Version: 2.1\nName: torch\nVersion: 2.13.0\n", "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\n"}
+    with zipfile.ZipFile(path, "w") as wheel:
+        for name, text in {"torch/__init__.py": TORCH, **{f"torch-2.13.0.dist-info/{k}": v for k, v in facts.items()}}.items():
+            wheel.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), text)
+    return named_by_contents(path)
 
 
-def write_wheel(folder: Path, name: str, files: dict[str, bytes]) -> Path:
-    record = next(file for file in files if file.endswith(".dist-info/RECORD"))
-    lines = [f"{file},sha256={_base64(text)},{len(text)}" for file, text in files.items() if file != record]
-    files = {**files, record: "\n".join([*lines, f"{record},,", ""]).encode()}
-    digest = int(hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:10], 16)
-    package, version, rest = name.split("-", 2)
-    path = folder / f"{package}-{version}-{digest}-{rest}"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
-        for file, text in files.items():
-            wheel.writestr(zipfile.ZipInfo(file, (1980, 1, 1, 0, 0, 0)), text, zipfile.ZIP_DEFLATED)
-    return path
-
-
-def _base64(text: bytes) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(text).digest()).rstrip(b"=").decode()
+def named_by_contents(wheel: Path) -> Path:
+    """With a build number, so that no browser takes an old one for it."""
+    package, version, rest = Path(wheel).name.split("-", 2)
+    number = int(hashlib.sha256(Path(wheel).read_bytes()).hexdigest()[:10], 16)
+    return Path(wheel).rename(Path(wheel).with_name(f"{package}-{version}-{number}-{rest}"))
 
 
 def distribution(pyodide: Path, folder: Path, local: list[Path]) -> None:
@@ -150,7 +162,7 @@ def distribution(pyodide: Path, folder: Path, local: list[Path]) -> None:
         entry = {**known["micropip"], "name": name, "version": path.name.split("-")[1], "imports": imports, "depends": depends}
         entries[name] = {**entry, "file_name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
-    fetched = {path.name.split("-")[0].lower().replace("_", "-"): path for path in sorted((PLACE / "wheels").glob("*.whl"))}
+    fetched = {path.name.split("-")[0].lower().replace("_", "-"): path for path in sorted((PLACE / "compiled").glob("*.whl"))}
     for name in pure(known):
         add(name, fetched[name], known[name]["imports"], known[name]["depends"])
     for name, depends in OTHERS.items():
@@ -163,8 +175,8 @@ def distribution(pyodide: Path, folder: Path, local: list[Path]) -> None:
             add(name, path, known[name]["imports"], known[name]["depends"])
     for path in kernel_wheels():
         name = path.name.split("-")[0].replace("_", "-")
-        add(name, path, [name.replace("-", "_")], {"pyodide-kernel": ["comm", "ipython"], "piplite": ["micropip"]}.get(name, []))
-    add("autolab-grad", autolab_wheel(folder), ["autolab"], AUTOLAB)
+        add(name, fetched[name], [name.replace("-", "_")], {"pyodide-kernel": ["comm", "ipython"], "piplite": ["micropip"]}.get(name, []))
+    add("autolab-grad", autolab_wheel(pyodide, folder), ["autolab"], AUTOLAB)
     add("torch", torch_wheel(folder), ["torch"], ["autolab-grad"])
     lock["packages"] = entries
     (folder / "pyodide-lock.json").write_text(json.dumps(lock), "utf-8")
@@ -179,13 +191,13 @@ def kernel_wheels() -> list[Path]:
 
 def contents(folder: Path) -> None:
     """The notebooks that are there to be opened. They are where the repository has them, so links between them hold."""
-    for path in [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "exercises" / "handout").glob("*/*.ipynb")]:
-        copy = folder / path.relative_to(ROOT)
+    for inside, path in choice.notebooks().items():
+        copy = folder / inside
         copy.parent.mkdir(parents=True, exist_ok=True)
         notebook = nbformat.read(path, as_version=4)  # lines joined, which JupyterLite leaves to others
         for cell in notebook.cells:
             if cell.cell_type == "markdown":
-                cell.source = LINK.sub(lambda m, at=path: elsewhere(m, at), cell.source)
+                cell.source = LINK.sub(lambda m, at=ROOT / inside: elsewhere(m, at), cell.source)
             else:
                 cell.metadata["trusted"] = True  # pictures that were saved are shown at once
         copy.write_text(json.dumps(notebook, ensure_ascii=False), "utf-8")
@@ -195,7 +207,7 @@ def contents(folder: Path) -> None:
 def elsewhere(link: re.Match, source: Path) -> str:
     """A link to what the lite part does not have leads to the repository."""
     path = (source.parent / link[2]).resolve()
-    if "://" in link[2] or path.suffix == ".ipynb" or not path.is_relative_to(ROOT):
+    if "://" in link[2] or not path.is_relative_to(ROOT) or path.relative_to(ROOT) in choice.notebooks():
         return link[0]
     return f"{link[1]}{CODE}/{path.relative_to(ROOT).as_posix()}{link[3] or ''}{link[4]}"
 
@@ -221,7 +233,7 @@ def configuration(lock: Path) -> dict:
         },
     }
     plugins = {"@jupyterlite/pyodide-kernel-extension:kernel": kernel}
-    told = {"appName": "autolab", "appUrl": "./tree", "enableMemoryStorage": True, "litePluginSettings": plugins, "disabledExtensions": [LAB]}
+    told = {"appName": "autolab", "appUrl": "./tree", "faviconUrl": "../_static/favicon.svg", "enableMemoryStorage": True, "litePluginSettings": plugins, "disabledExtensions": [LAB]}
     return {"jupyter-lite-schema-version": 0, "jupyter-config-data": told}
 
 
@@ -234,6 +246,14 @@ def build(target: Path, local: list[Path] | None = None) -> None:
     contents(source / "files")
     for name, told in {"jupyter-lite": configuration(source / "static/pyodide/pyodide-lock.json"), "overrides": SETTINGS}.items():
         (source / f"{name}.json").write_text(json.dumps(told, indent=1), "utf-8")
-    options = [f"--lite-dir={source}", f"--output-dir={target}", f"--contents={source / 'files'}", "--apps=tree", "--apps=notebooks"]
+    options = [f"--lite-dir={source}", f"--output-dir={target}", f"--contents={source / 'files'}", *(f"--apps={app}" for app in APPS)]
     trims = ["--no-sourcemaps", "--no-unused-shared-packages", "--no-libarchive"]
     run(sys.executable, "-m", "jupyterlite_core", "build", *options, *trims, "--force", cwd=source)
+    shutil.copy(ROOT / "docs" / "site" / "lite.js", target)
+    numpy = json.loads((source / "static/pyodide/pyodide-lock.json").read_text("utf-8"))["packages"]["numpy"]["file_name"]
+    script = f'<script src="../lite.js" data-numpy="{numpy if "://" in numpy else "../static/pyodide/" + numpy}"></script>'
+    for app in APPS:
+        page = target / app / "index.html"
+        text = page.read_text("utf-8")
+        assert text.count("<head>") == 1, f"{page} has changed"
+        page.write_text(text.replace("<head>", f"<head>\n    {script}"), "utf-8")

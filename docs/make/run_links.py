@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import nbformat
 
-from docs.make import lite
+from docs.make import choice, lite
 
 PROJECT = "autolab-grad/autolab"
 BINDER = f"https://mybinder.org/v2/gh/{PROJECT}/main?urlpath=lab/tree/"
@@ -36,16 +36,10 @@ def with_links(notebook, path: Path):
     return notebook
 
 
-def problem_sets() -> list[Path]:
-    """What students get, in the order of the sets."""
-    return sorted((lite.ROOT / "exercises" / "handout").glob("*/*.ipynb"))
-
-
 def problem_set_pages(source: Path, resolved) -> list[str]:
     """The problem sets as pages, without solutions, to be worked on where their links lead; their names for the table of contents."""
     names = []
-    for path in problem_sets():
-        inside = path.relative_to(lite.ROOT)
+    for inside, path in choice.problem_sets().items():
         notebook = nbformat.read(path, as_version=4)
         for cell in notebook.cells:
             if cell.cell_type == "markdown":

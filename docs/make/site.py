@@ -22,7 +22,8 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from docs.make import lite
+from docs.make import choice, lite
+from docs.make.choice import lessons
 from docs.make.run_links import offered, problem_set_pages
 
 ROOT = Path(__file__).parents[2]
@@ -46,10 +47,6 @@ To study alone: read the page, and do the work where its links lead. The locked 
 it is. There are no solutions on this site.
 """
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
-
-
-def lessons() -> list[Path]:
-    return sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 def run_lesson(path: Path) -> None:
@@ -93,7 +90,7 @@ def target(link: str, folder: Path) -> str:
         inside = path.relative_to(ROOT)
     except ValueError:
         return link
-    if path.suffix in (".ipynb", ".png", ".svg") or (path.suffix == ".md" and inside in documents()):
+    if path.suffix in (".png", ".svg") or inside in choice.notebooks() or (path.suffix == ".md" and inside in documents()):
         return link
     if path.suffix == ".py" and path.exists():
         code_page(inside)
@@ -183,6 +180,8 @@ def static_files() -> None:
     static = SOURCE / "_static"
     static.mkdir(parents=True, exist_ok=True)
     (static / "autolab.mjs").write_text(base.MODULE + (ROOT / "docs" / "site" / "site.mjs").read_text("utf-8"), "utf-8")
+    shutil.copy(ROOT / "docs" / "site" / "old.js", static)
+    shutil.copy(ROOT / "docs" / "images" / "stepper.png", static / "preview.png")  # for previews of links
     dark = base.CSS.replace("[data-jp-theme-light=false] .al-root", "body[data-theme=dark] .al-root,[data-jp-theme-light=false] .al-root")
     auto = re.search(r"@media \(prefers-color-scheme:dark\)\{\.al-page \.al-root(\{.*?\})\}", base.CSS, re.S)
     assert auto, "the style of pages has changed"
@@ -235,7 +234,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=html.unescape(__doc__ or ""))
     parser.add_argument("--serve", action="store_true", help="show it at an address of this machine, once it is built")
     parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--lessons", help='the lessons that are in it, as "00 04 gallery"; all if not given')
+    parser.add_argument("--title")
+    parser.add_argument("--release", type=Path, help="a course's folder release/, instead of the problem sets of this repository")
     options = parser.parse_args()
+    try:
+        choice.choose(options.title, options.lessons, options.release)
+    except LookupError as error:
+        parser.error(error.args[0])
     lacks = lite.lacks()
     if lacks:
         os.environ["AUTOLAB_LITE"] = "off"
