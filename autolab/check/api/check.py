@@ -17,7 +17,7 @@ from ..behaviour.scenes import LocalPlayer
 from ..diagnosis.diagnosis import Diagnosis
 from ..run.candidate import BrokenSource, Candidate, LocalCandidate, from_source
 from ..run.cases import Case, cases
-from ..run.limit import SECONDS
+from ..run.limit import SECONDS, why_endless
 from ..run.reference import Reference
 from ..run.runs import CaseRun
 from ..run.spec import Spec
@@ -98,6 +98,8 @@ def reference_of(spec: Spec) -> Reference:
 
 def _counted(report: Report) -> Report:
     """Note the attempt on the learner's machine; not while a grader runs, whose attempts are not theirs."""
+    if why := why_endless():
+        report = replace(report, notes=(*report.notes, why))
     if "NBGRADER_EXECUTION" in os.environ or os.environ.get("AUTOLAB_HOME") == "off":
         return report
     first = report.diagnoses[0].text if report.diagnoses else ""

@@ -16,7 +16,6 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,11 +27,11 @@ from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
 from .limit import SECONDS, TooLong, limit
+from .meter import of_library
 from .reference import Reference, parameters
 
 Arrays = Sequence[np.ndarray]
 Settings = Mapping[str, Any]
-HERE = Path(__file__).resolve().parents[2]
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,7 @@ class LocalCandidate:
         gs = [np.array(g) for g in upstream]
         out, gradients, fault, phase, bare, listed = None, [], None, "forward", False, False
         recorded: list[bool] = []
-        start = time.thread_time()  # its own time: that of a busy machine is not its fault
+        start = own_time()  # its own time: that of a busy machine is not its fault
         with _here if self.guarded else quiet() as printed:
             try:
                 with _here if self.guarded else limit(self.seconds):
@@ -191,7 +190,7 @@ class LocalCandidate:
                 fault = Fault(phase, refused.kind, f"{phase} {refused}")
             except (Exception, SystemExit, TooLong) as error:
                 fault = fault_of(phase, error, self.seconds)
-        spent = time.thread_time() - start
+        spent = own_time() - start
         kept = out, tuple(gradients), tuple(given), tuple(gs)
         return Answer(*kept, fault, bool(recorded), printed.getvalue() if printed else "", spent, bare, listed)
 
@@ -366,6 +365,7 @@ def _require_static(cls: type) -> None:
             raise TypeError(f"{cls.__name__}.{name} is not a static method. Write @staticmethod above `def {name}`.")
 
 
+own_time = getattr(time, "thread_time", time.process_time)  # in a browser there is one thread
 _here = contextlib.nullcontext()
 
 
@@ -411,8 +411,7 @@ def fault_of(phase: str, error: BaseException, seconds: float = SECONDS) -> Faul
     for frame, number in traceback.walk_tb(error.__traceback__):
         file = frame.f_code.co_filename
         source = linecache.getline(file, number).strip()
-        theirs = not Path(file).is_relative_to(HERE) and "site-packages" not in file
-        if source and theirs and not file.startswith("<__"):  # NumPy's dispatch calls itself <__array_...>
+        if source and not of_library(file):
             line = f"line {number}: {source.rstrip(',')}{_shapes_in(source, frame.f_locals)}"
     if isinstance(error, TooLong):
         return Fault(phase, "time", f"{phase} did not come to an end within {seconds:g} seconds", line)

@@ -5,21 +5,20 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import signal
+import sys
 import threading
 from collections.abc import Iterator
+
+from . import meter
+from .meter import AGAIN, Meter, TooLong
 
 SECONDS = 5.0
 if hasattr(signal, "setitimer"):
     REAL, BUSY = (signal.ITIMER_REAL, signal.SIGALRM), (signal.ITIMER_VIRTUAL, signal.SIGVTALRM)
-AGAIN = 0.25  # a bare `except:` swallows the first one
+ONE_THREAD = sys.platform == "emscripten"  # as in a browser
 
 
-class TooLong(BaseException):
-    """Raised in the code that runs over its time. Not an Exception: `except Exception` in a loop would swallow it."""
-
-
-@contextlib.contextmanager
-def limit(seconds: float = SECONDS, busy: bool = False) -> Iterator[None]:
+def limit(seconds: float = SECONDS, busy: bool = False) -> contextlib.AbstractContextManager[None]:
     """Raise TooLong in this block after so many seconds. It ends loops in Python; one long call of NumPy ends first.
 
     `busy`: seconds in which this process computes, not those in which others do; where the system can tell.
@@ -28,10 +27,22 @@ def limit(seconds: float = SECONDS, busy: bool = False) -> Iterator[None]:
     ...     while True:
     ...         pass
     """
+    if ONE_THREAD:
+        return Meter(seconds, busy)
     main = threading.current_thread() is threading.main_thread()
     free = hasattr(signal, "setitimer") and main and signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-    with _alarm(seconds, *BUSY if busy else REAL) if free else _watchdog(seconds):
-        yield
+    return _alarm(seconds, *BUSY if busy else REAL) if free else _watchdog(seconds)
+
+
+def why_endless() -> str:
+    """Why nothing ends a loop here and now, as a sentence; empty if `limit` does.
+
+    >>> why_endless()
+    ''
+    """
+    if ONE_THREAD and meter.free_tool() is None:
+        return "no time limit: a debugger or a profiler holds every tool of sys.monitoring, so a loop without end would not be stopped"
+    return ""
 
 
 @contextlib.contextmanager
