@@ -73,7 +73,8 @@ def describe(app, name, template, context, doctree):
     short = text if len(text) <= 200 else text[:200].rpartition(" ")[0] + " …"
     about = found[1] if found else html.escape(short)
     tags = {
-        "og:title": html.escape(re.sub("<[^>]*>", "", context["title"])), "og:description": about, "og:type": "website", "og:site_name": "autolab",
+        "og:title": html.escape(re.sub("<[^>]*>", "", context["title"])), "og:description": about,
+        "og:type": "website", "og:site_name": title(),
         "og:url": f"{html_baseurl}{name}.html", "og:image": f"{html_baseurl}_static/preview.png",
     }  # fmt: skip
     context["metatags"] += "" if found else f'\n<meta name="description" content="{about}">'

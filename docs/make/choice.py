@@ -22,8 +22,8 @@ def choose(title: str | None = None, lessons: str | None = None, release: Path |
     named = lessons.replace(",", " ").split() if lessons else []
     there = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
     for name in named:
-        if not any(stem == name or stem[:2] == name for stem in there):
-            raise LookupError(f"There is no lesson {name!r}. There are {', '.join(stem if stem == 'gallery' else stem[:2] for stem in there)}.")
+        if not any(name in (stem, stem[:2]) for stem in there):
+            raise LookupError(f"There is no lesson {name!r}. There are {', '.join(there)}.")
     if release is not None and not list(release.glob("*/*.ipynb")):
         raise LookupError(f"{release} has no notebooks: `nbgrader generate_assignment ps2` puts there what students get.")
     chosen = {"TITLE": title, "LESSONS": " ".join(named), "RELEASE": release and str(release.resolve())}

@@ -233,7 +233,10 @@ def configuration(lock: Path) -> dict:
         },
     }
     plugins = {"@jupyterlite/pyodide-kernel-extension:kernel": kernel}
-    told = {"appName": "autolab", "appUrl": "./tree", "faviconUrl": "../_static/favicon.svg", "enableMemoryStorage": True, "litePluginSettings": plugins, "disabledExtensions": [LAB]}
+    told = {
+        "appName": choice.title(), "appUrl": "./tree", "faviconUrl": "../_static/favicon.svg", "enableMemoryStorage": True,
+        "litePluginSettings": plugins, "disabledExtensions": [LAB],
+    }  # fmt: skip
     return {"jupyter-lite-schema-version": 0, "jupyter-config-data": told}
 
 

@@ -42,6 +42,7 @@ autolab.check.diagnosis autolab.widgets autolab.compiler autolab.serialization a
 """.split()
 # Code that has a page of its own, beside every file that a lesson or a document links to.
 READ = "engine", "transforms", "rules", "fast", "fast/kernels"
+RUN = "[Run PyTorch programs in the browser](run.md)"
 PROBLEM_SETS = """
 To study alone: read the page, and do the work where its links lead. The locked cells check each answer and say what kind of mistake
 it is. There are no solutions on this site.
@@ -158,6 +159,7 @@ def index_pages() -> None:
     hidden = "\n```{toctree}\n:hidden:\n\n" + "\n".join(decisions) + "\n```\n"
     readme.write_text(readme.read_text("utf-8") + hidden, "utf-8")
     landing = (ROOT / "docs" / "site" / "landing.md").read_text("utf-8").replace("../../", "").replace("STEPPER", stepper())
+    landing = landing.replace("RUN", RUN if offered() else "")
     top = ["lessons", "problem-sets", *(["run"] if offered() else []), "guide", "api"]
     hidden = "\n```{toctree}\n:hidden:\n\n" + "\n".join(top) + "\n```\n"
     (SOURCE / "index.md").write_text(landing + hidden, "utf-8")
