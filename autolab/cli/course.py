@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from autolab.cli.course_site import site
+
 FOLDER = click.option("--course", "root", type=click.Path(path_type=Path), default=".", show_default=True, help="The course's folder.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 BOX = click.option(
@@ -52,7 +54,7 @@ def course_command(function: Callable) -> Callable:
 
 @click.group()
 def course() -> None:
-    """A course: new, add, check, grade, report, similar, export.
+    """A course: new, add, check, grade, report, similar, export, site.
 
     From nothing to marks:
 
@@ -352,3 +354,6 @@ def export(assignment: str, root: Path, system: str, column: str | None, out: Pa
         click.echo(content, nl=False)
     else:  # without a mark at its beginning Excel takes umlauts for something else; Canvas and Moodle pass over it
         out.write_bytes(content.encode("utf-8" if as_json else "utf-8-sig"))
+
+
+course.add_command(site)

@@ -5,10 +5,13 @@ The choice is handed on in the environment, as the lessons and Sphinx run in pro
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+MARK = re.compile("### BEGIN (SOLUTION|HIDDEN TESTS)")
 
 
 def choose(title: str | None = None, lessons: str | None = None, release: Path | None = None) -> None:
@@ -26,10 +29,36 @@ def choose(title: str | None = None, lessons: str | None = None, release: Path |
             raise LookupError(f"There is no lesson {name!r}. There are {', '.join(there)}.")
     if release is not None and not list(release.glob("*/*.ipynb")):
         raise LookupError(f"{release} has no notebooks: `nbgrader generate_assignment ps2` puts there what students get.")
+    for path in sorted(release.glob("*/*.ipynb")) if release is not None else ():
+        shown = solutions(path, release.with_name("source") / path.relative_to(release))
+        if shown:
+            raise LookupError(f"{path} has the solution of {', '.join(shown)}. Make the release again: `nbgrader generate_assignment`.")
     chosen = {"TITLE": title, "LESSONS": " ".join(named), "RELEASE": release and str(release.resolve())}
     for name, value in chosen.items():
         if value:
             os.environ[f"AUTOLAB_SITE_{name}"] = str(value)
+
+
+def solutions(release: Path, source: Path) -> list[str]:
+    """The exercises whose solution or hidden tests are in what students get: marked so, or as they are in the source."""
+    cells = {id: [_graded(path).get(id, "") for path in (release, source)] for id in _graded(release)}
+    return [
+        id
+        for id, (text, secret) in cells.items()
+        if MARK.search(text) or (MARK.search(secret) and any(s in text for s in _secrets(secret)))
+    ]
+
+
+def _graded(path: Path) -> dict[str, str]:
+    """The text of each cell that nbgrader knows, by its name."""
+    if not path.exists():
+        return {}
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    return {c["metadata"]["nbgrader"]["grade_id"]: "".join(c["source"]) for c in cells if "nbgrader" in c["metadata"]}
+
+
+def _secrets(text: str) -> list[str]:
+    return [found.strip() for found in re.findall(r"### BEGIN .*\n([\s\S]*?)\n[ ]*### END", text)]
 
 
 def title() -> str:

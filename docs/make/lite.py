@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -21,12 +22,14 @@ from urllib.parse import quote
 import nbformat
 
 from docs.make import choice
-from tests.wasm.lane import PYODIDE, wheels
+from tests.wasm.lane import PYODIDE as TESTED
+from tests.wasm.lane import wheels
 
 ROOT = Path(__file__).parents[2]
 PLACE = ROOT / "build" / "lite"  # what is fetched stays there
 CODE = "https://github.com/autolab-grad/autolab/blob/main"
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
+PYODIDE = os.environ.get("AUTOLAB_PYODIDE", TESTED)
 HOST = f"https://cdn.jsdelivr.net/pyodide/v{PYODIDE}/full/"
 COMPILED = "numpy", "ml-dtypes"
 KERNEL = "micropip", "packaging", "ipython", "comm", "jedi", "traitlets"  # what the kernel begins with

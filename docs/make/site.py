@@ -160,6 +160,8 @@ def index_pages() -> None:
     readme.write_text(readme.read_text("utf-8") + hidden, "utf-8")
     landing = (ROOT / "docs" / "site" / "landing.md").read_text("utf-8").replace("../../", "").replace("STEPPER", stepper())
     landing = landing.replace("RUN", RUN if offered() else "")
+    if choice.title() != "autolab":
+        landing = f"# {choice.title()}\n\n[Lessons](lessons.md) · [Problem sets](problem-sets.md)\n\n```{{raw}} html\n{stepper()}\n```\n"
     top = ["lessons", "problem-sets", *(["run"] if offered() else []), "guide", "api"]
     hidden = "\n```{toctree}\n:hidden:\n\n" + "\n".join(top) + "\n```\n"
     (SOURCE / "index.md").write_text(landing + hidden, "utf-8")

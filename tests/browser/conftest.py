@@ -379,8 +379,8 @@ def look(browser, site):
     from docs.make.lite import HOST
 
     contexts, wrong = [], []
-    # The site at its address takes NumPy from Pyodide's host.
-    served = (site, HOST) if "AUTOLAB_SITE_ADDRESS" in os.environ else site
+    # Where there is a network, as when the site is deployed, NumPy comes from Pyodide's host.
+    served = (site, HOST) if "lite" in os.environ.get("AUTOLAB_REQUIRE", "") else site
 
     def opened(page, **options):
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
