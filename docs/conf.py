@@ -1,8 +1,13 @@
 """How Sphinx makes the site out of the folder that `python -m docs.make.site` fills."""
 
+import html
+import os
 import re
 
+from docutils import nodes
+
 import autolab
+from docs.make.choice import title
 
 project, author, copyright = "autolab", "autolab developers", "autolab developers"
 release = autolab.__version__
@@ -18,11 +23,12 @@ myst_heading_anchors = 4
 html_math_renderer = "mathml"
 
 html_theme = "furo"
-html_title = "autolab"
+html_title = title()
+html_baseurl = os.environ.get("AUTOLAB_SITE_URL", "https://autolab-grad.github.io/autolab/")  # previews of links need whole addresses
 html_static_path = ["_build/source/_static"]
 html_favicon = "site/favicon.svg"
 html_css_files = ["autolab.css"]
-html_js_files = [("autolab.mjs", {"type": "module"})]
+html_js_files = ["old.js", ("autolab.mjs", {"type": "module"})]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {"navigation_with_keys": False}
@@ -55,5 +61,26 @@ def as_plain_text(app, what, name, obj, options, lines):
             lines[i] = "".join(part if part.startswith("`") else STARTS_MARKUP.sub(r"\\\1", part) for part in parts)
 
 
+def describe(app, name, template, context, doctree):
+    """What search engines and previews of links show of a page: its title, its first sentences, a picture."""
+    if doctree is None:
+        return
+    found, text = re.search(r'<meta content="([^"]*)" name="description"', context["metatags"]), ""
+    for paragraph in doctree.findall(nodes.paragraph):
+        if len(text) < 60:
+            text = f"{text} {paragraph.astext()}".strip()
+    text = " ".join(text.split()) or f"{context['title']}: autolab, automatic differentiation to read, step through and write"
+    short = text if len(text) <= 200 else text[:200].rpartition(" ")[0] + " …"
+    about = found[1] if found else html.escape(short)
+    tags = {
+        "og:title": html.escape(re.sub("<[^>]*>", "", context["title"])), "og:description": about,
+        "og:type": "website", "og:site_name": title(),
+        "og:url": f"{html_baseurl}{name}.html", "og:image": f"{html_baseurl}_static/preview.png",
+    }  # fmt: skip
+    context["metatags"] += "" if found else f'\n<meta name="description" content="{about}">'
+    context["metatags"] += "".join(f'\n<meta property="{key}" content="{value}">' for key, value in tags.items())
+
+
 def setup(app):
+    app.connect("html-page-context", describe)
     app.connect("autodoc-process-docstring", as_plain_text, priority=900)  # after napoleon

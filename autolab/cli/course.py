@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from autolab.cli.course_site import site
+
 FOLDER = click.option("--course", "root", type=click.Path(path_type=Path), default=".", show_default=True, help="The course's folder.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 BOX = click.option(
@@ -80,7 +82,7 @@ def compare_version(course: Path) -> None:
 
 @click.group()
 def course() -> None:
-    """A course: new, add, variant, check, collect, grade, report, similar, export.
+    """A course: new, add, variant, check, collect, grade, report, similar, export, site.
 
     From nothing to marks:
 
@@ -491,3 +493,6 @@ def export(assignment: str, root: Path, system: str, column: str | None, into: P
         click.echo(content, nl=False)
     else:  # without a mark at its beginning Excel takes umlauts for something else; Canvas and Moodle pass over it
         out.write_bytes(content.encode("utf-8" if as_json else "utf-8-sig"))
+
+
+course.add_command(site)

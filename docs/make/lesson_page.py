@@ -12,6 +12,7 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+from docs.make.run_links import with_links
 from docs.make.site import resolved
 
 
@@ -43,4 +44,4 @@ def as_page(notebook):
 
 if __name__ == "__main__":
     source, goal = map(Path, sys.argv[1:])
-    nbformat.write(as_page(run(source)), goal)
+    nbformat.write(with_links(as_page(run(source)), Path("notebooks", source.name)), goal)

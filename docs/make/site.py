@@ -1,7 +1,8 @@
 """Build the site: `make site`, or `python -m docs.make.site [--serve]`; it is then in docs/_build/html.
 
 Each lesson is run, and becomes a page on which its explorables work without a kernel; so do the pages of docs/, the API and the code.
-The pages ask no other host for anything, keep answers to quizzes in the browser, and set no cookies.
+The pages ask no other host for anything, keep answers to quizzes in the browser, and set no cookies. Under lite/ the
+notebooks run in the browser itself (docs/make/lite.py); where that cannot be built, this is said, and no link leads to it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
+from docs.make import choice, lite
+from docs.make.choice import lessons
+from docs.make.run_links import offered, problem_set_pages
+
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "docs" / "_build"
 SOURCE, PAGES = BUILD / "source", BUILD / "html"
@@ -39,11 +44,12 @@ autolab.check.diagnosis autolab.widgets autolab.compiler autolab.serialization a
 """.split()
 # Code that has a page of its own, beside every file that a lesson or a document links to.
 READ = "engine", "transforms", "rules", "fast", "fast/kernels"
+RUN = "[Run PyTorch programs in the browser](run.md)"
+PROBLEM_SETS = """
+To study alone: read the page, and do the work where its links lead. The locked cells check each answer and say what kind of mistake
+it is. There are no solutions on this site.
+"""
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
-
-
-def lessons() -> list[Path]:
-    return sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 def run_lesson(path: Path) -> None:
@@ -87,7 +93,7 @@ def target(link: str, folder: Path) -> str:
         inside = path.relative_to(ROOT)
     except ValueError:
         return link
-    if path.suffix in (".ipynb", ".png", ".svg") or (path.suffix == ".md" and inside in documents()):
+    if path.suffix in (".png", ".svg") or inside in choice.notebooks() or (path.suffix == ".md" and inside in documents()):
         return link
     if path.suffix == ".py" and path.exists():
         code_page(inside)
@@ -144,6 +150,8 @@ def index_pages() -> None:
         return f"# {title}\n\n{text}\n\n```{{toctree}}\n:maxdepth: 1\n\n" + "\n".join(names) + "\n```\n"
 
     numbered = [f"notebooks/{p.stem}" for p in lessons()]
+    sets = tree("Problem sets", PROBLEM_SETS, problem_set_pages(SOURCE, resolved))
+    (SOURCE / "problem-sets.md").write_text(sets, "utf-8")
     (SOURCE / "lessons.md").write_text(tree("Lessons", "Every picture, slider and question works on the page.", numbered), "utf-8")
     pages = [*(f"docs/{name}" for name in GUIDES), *OTHER, "docs/decisions/README", "privacy"]
     (SOURCE / "guide.md").write_text(tree("Guide", "", pages), "utf-8")
@@ -153,9 +161,14 @@ def index_pages() -> None:
     hidden = "\n```{toctree}\n:hidden:\n\n" + "\n".join(decisions) + "\n```\n"
     readme.write_text(readme.read_text("utf-8") + hidden, "utf-8")
     landing = (ROOT / "docs" / "site" / "landing.md").read_text("utf-8").replace("../../", "").replace("STEPPER", stepper())
-    hidden = "\n```{toctree}\n:hidden:\n\nlessons\nguide\napi\n```\n"
+    landing = landing.replace("RUN", RUN if offered() else "")
+    if choice.title() != "autolab":
+        landing = f"# {choice.title()}\n\n[Lessons](lessons.md) · [Problem sets](problem-sets.md)\n\n```{{raw}} html\n{stepper()}\n```\n"
+    top = ["lessons", "problem-sets", *(["run"] if offered() else []), "guide", "api"]
+    hidden = "\n```{toctree}\n:hidden:\n\n" + "\n".join(top) + "\n```\n"
     (SOURCE / "index.md").write_text(landing + hidden, "utf-8")
-    shutil.copy(ROOT / "docs" / "site" / "privacy.md", SOURCE / "privacy.md")
+    for name in ("privacy", *(["run"] if offered() else [])):
+        shutil.copy(ROOT / "docs" / "site" / f"{name}.md", SOURCE)
 
 
 def stepper() -> str:
@@ -173,6 +186,8 @@ def static_files() -> None:
     static = SOURCE / "_static"
     static.mkdir(parents=True, exist_ok=True)
     (static / "autolab.mjs").write_text(base.MODULE + (ROOT / "docs" / "site" / "site.mjs").read_text("utf-8"), "utf-8")
+    shutil.copy(ROOT / "docs" / "site" / "old.js", static)
+    shutil.copy(ROOT / "docs" / "images" / "stepper.png", static / "preview.png")  # for previews of links
     dark = base.CSS.replace("[data-jp-theme-light=false] .al-root", "body[data-theme=dark] .al-root,[data-jp-theme-light=false] .al-root")
     auto = re.search(r"@media \(prefers-color-scheme:dark\)\{\.al-page \.al-root(\{.*?\})\}", base.CSS, re.S)
     assert auto, "the style of pages has changed"
@@ -185,8 +200,10 @@ def build() -> None:
     shutil.rmtree(SOURCE, ignore_errors=True)
     (SOURCE / "notebooks").mkdir(parents=True)
     DATA.mkdir(parents=True)
+    notebooks = PAGES.with_name("lite")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         runs = [pool.submit(run_lesson, path) for path in lessons()]
+        runs += [pool.submit(lite.build, notebooks)] * offered()
         static_files()
         copy_documents()
         for folder in READ:
@@ -201,6 +218,8 @@ def build() -> None:
     shutil.rmtree(PAGES, ignore_errors=True)
     subprocess.run(command, check=True, env=environment)
     shutil.rmtree(PAGES / ".doctrees", ignore_errors=True)
+    if offered():
+        notebooks.rename(PAGES / "lite")
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -221,7 +240,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=html.unescape(__doc__ or ""))
     parser.add_argument("--serve", action="store_true", help="show it at an address of this machine, once it is built")
     parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--lessons", help='the lessons that are in it, as "00 04 gallery"; all if not given')
+    parser.add_argument("--title")
+    parser.add_argument("--release", type=Path, help="a course's folder release/, instead of the problem sets of this repository")
     options = parser.parse_args()
+    try:
+        choice.choose(options.title, options.lessons, options.release)
+    except LookupError as error:
+        parser.error(error.args[0])
+    lacks = lite.lacks()
+    if lacks:
+        os.environ["AUTOLAB_LITE"] = "off"
+        print(f"Left out: the notebooks that run in the browser. {lacks}")
     build()
     print(f"The site is in {PAGES.relative_to(ROOT)}.")
     if options.serve:

@@ -9,13 +9,17 @@ Starting a server and running a notebook takes seconds, so each front end opens 
 it, and every test begins by resetting the one that it drives.
 """
 
+import functools
+import http.server
 import json
 import os
+import re
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from contextlib import contextmanager
@@ -340,6 +344,60 @@ class Driven:
 def drive():
     """Find an explorable on a page: `drive(page, "Graph builder")`."""
     return Driven
+
+
+# -- the site ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def site():
+    """The address of the built site, as a static host serves it, or AUTOLAB_SITE_ADDRESS. `make site` builds it."""
+    from docs.make.site import PAGES, Handler
+
+    if "AUTOLAB_SITE_ADDRESS" in os.environ:
+        yield os.environ["AUTOLAB_SITE_ADDRESS"].rstrip("/")
+        return
+
+    class Quiet(Handler):
+        def log_message(self, *args):
+            """Nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(PAGES)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+# JupyterLite asks the host for each file that a learner has made, and then the browser.
+NO_ERROR = re.compile("favicon|/lite/(api/contents|files)/")
+
+
+@pytest.fixture
+def look(browser, site):
+    """Open a page of the site; at the end there was no error, and no request to another host."""
+    from docs.make.lite import HOST
+
+    contexts, wrong = [], []
+    # Where there is a network, as when the site is deployed, NumPy comes from Pyodide's host.
+    served = (site, HOST) if "lite" in os.environ.get("AUTOLAB_REQUIRE", "") else site
+
+    def opened(page, **options):
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: wrong.append(str(error)))
+        tab.on(
+            "console", lambda said: wrong.append(said.text) if said.type == "error" and not NO_ERROR.search(said.location["url"]) else None
+        )
+        tab.on("request", lambda r: wrong.append(r.url) if r.url.startswith("http") and not r.url.startswith(served) else None)
+        tab.goto(f"{site}/{page}")
+        return tab
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not wrong
 
 
 # -- accessibility --------------------------------------------------------------------------------------

@@ -1,0 +1,45 @@
+"""`autolab course site`: lessons and a course's problem sets as static pages, which also run in the browser."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+
+CHECKOUT = Path(__file__).parents[2]
+NO_CHECKOUT = (
+    "The site is made from the files of the repository, which are not part of an installed package: clone it, "
+    'run `pip install -e ".[site]"` there, and give this command again'
+)
+
+
+@click.command()
+@click.argument("output", type=click.Path(path_type=Path))
+@click.option("--course", "root", type=click.Path(path_type=Path), default=".", show_default=True, help="The course's folder.")
+@click.option("--title", required=True, help="What the site is called.")
+@click.option("--lessons", help='The lessons that are in it, as "00 04 gallery"; all if not given.')
+def site(output: Path, root: Path, title: str, lessons: str | None) -> None:
+    """Make a site of lessons and of what is in the course's folder release/, in OUTPUT.
+
+    OUTPUT must not exist. Any host of static files can serve it. It takes some minutes, and a clone of autolab's repository.
+
+    \b
+        autolab course site pages --title "Optimization, spring" --lessons "00 03 04"
+    """
+    output = output.absolute()
+    if output.exists():
+        raise click.UsageError(f"{output} exists already.")
+    if not (CHECKOUT / "docs" / "make" / "site.py").exists():
+        raise click.UsageError(NO_CHECKOUT)
+    if importlib.util.find_spec("sphinx") is None:
+        raise click.UsageError('This command needs what builds the site: pip install "autolab-grad[site]"')
+    command = [sys.executable, "-m", "docs.make.site", "--title", title, "--release", str((root / "release").resolve())]
+    done = subprocess.run([*command, *(["--lessons", lessons] if lessons else [])], cwd=CHECKOUT, capture_output=True, text=True)
+    if done.returncode:
+        raise click.UsageError(done.stderr.strip().rpartition("error: ")[2])
+    shutil.move(CHECKOUT / "docs" / "_build" / "html", output)
+    click.echo(f"{output}: open index.html through a web server, as `python -m http.server -d {output.name}` is one")

@@ -1,0 +1,82 @@
+"""What a site holds: the lessons, the problem sets, the title. All of the repository's, unless a course has chosen (docs/make/site.py).
+
+The choice is handed on in the environment, as the lessons and Sphinx run in processes of their own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+MARK = re.compile("### BEGIN (SOLUTION|HIDDEN TESTS)")
+
+
+def choose(title: str | None = None, lessons: str | None = None, release: Path | None = None) -> None:
+    """Choose for what follows. lessons: "00 04 gallery"; release: a course's folder of what students get.
+
+    Raises
+    ------
+    LookupError
+        If there is no such lesson, or the folder has no notebooks.
+    """
+    named = lessons.replace(",", " ").split() if lessons else []
+    there = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
+    for name in named:
+        if not any(name in (stem, stem[:2]) for stem in there):
+            raise LookupError(f"There is no lesson {name!r}. There are {', '.join(there)}.")
+    if release is not None and not list(release.glob("*/*.ipynb")):
+        raise LookupError(f"{release} has no notebooks: `nbgrader generate_assignment ps2` puts there what students get.")
+    for path in sorted(release.glob("*/*.ipynb")) if release is not None else ():
+        shown = solutions(path, release.with_name("source") / path.relative_to(release))
+        if shown:
+            raise LookupError(f"{path} has the solution of {', '.join(shown)}. Make the release again: `nbgrader generate_assignment`.")
+    chosen = {"TITLE": title, "LESSONS": " ".join(named), "RELEASE": release and str(release.resolve())}
+    for name, value in chosen.items():
+        if value:
+            os.environ[f"AUTOLAB_SITE_{name}"] = str(value)
+
+
+def solutions(release: Path, source: Path) -> list[str]:
+    """The exercises whose solution or hidden tests are in what students get: marked so, or as they are in the source."""
+    cells = {id: [_graded(path).get(id, "") for path in (release, source)] for id in _graded(release)}
+    return [
+        id
+        for id, (text, secret) in cells.items()
+        if MARK.search(text) or (MARK.search(secret) and any(s in text for s in _secrets(secret)))
+    ]
+
+
+def _graded(path: Path) -> dict[str, str]:
+    """The text of each cell that nbgrader knows, by its name."""
+    if not path.exists():
+        return {}
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    return {c["metadata"]["nbgrader"]["grade_id"]: "".join(c["source"]) for c in cells if "nbgrader" in c["metadata"]}
+
+
+def _secrets(text: str) -> list[str]:
+    return [found.strip() for found in re.findall(r"### BEGIN .*\n([\s\S]*?)\n[ ]*### END", text)]
+
+
+def title() -> str:
+    return os.environ.get("AUTOLAB_SITE_TITLE", "autolab")
+
+
+def lessons() -> list[Path]:
+    """The notebooks of the lessons, and the gallery."""
+    named = os.environ.get("AUTOLAB_SITE_LESSONS", "").split()
+    return [p for p in sorted((ROOT / "notebooks").glob("*.ipynb")) if not named or p.stem in named or p.stem[:2] in named]
+
+
+def problem_sets() -> dict[Path, Path]:
+    """What students get: where each notebook is in the site -> its file. Without solutions."""
+    folder = Path(os.environ.get("AUTOLAB_SITE_RELEASE", ROOT / "exercises" / "handout"))
+    return {Path("exercises/handout") / path.relative_to(folder): path for path in sorted(folder.glob("*/*.ipynb"))}
+
+
+def notebooks() -> dict[Path, Path]:
+    """All of them: where each is in the site -> its file."""
+    return {**{Path("notebooks", path.name): path for path in lessons()}, **problem_sets()}

@@ -1,0 +1,36 @@
+// node compile.mjs PYODIDE SOURCE TARGET [with-source]: the wheels of one folder, with bytecode for Pyodide's Python, in another.
+// To compile its imports takes a browser longer than to fetch them. Without with-source, bytecode takes the place of the text.
+import fs from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+
+const [pyodide, source, target, withSource] = process.argv.slice(2);
+const { loadPyodide } = await import(pathToFileURL(path.resolve(pyodide, "pyodide.mjs")));
+const python = await loadPyodide();
+python.mountNodeFS("/source", path.resolve(source));
+python.mountNodeFS("/target", path.resolve(target));
+python.globals.set("with_source", Boolean(withSource));
+python.runPython(`
+import importlib.util, marshal, pathlib, sys, warnings, zipfile
+
+warnings.simplefilter("ignore")
+header = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8)  # by a hash that is not looked at
+def put(archive, name, data):
+    archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, zipfile.ZIP_DEFLATED)
+
+for path in sorted(pathlib.Path("/source").glob("*.whl")):
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(pathlib.Path("/target", path.name), "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            text, code = old.read(name), None
+            if name.endswith(".py") and not name.startswith("pygments/lexers/"):  # hundreds that nobody imports
+                try:
+                    code = compile(text, "/lib/python3.14/site-packages/" + name, "exec", dont_inherit=True)
+                except SyntaxError:
+                    pass  # a template, or for another Python
+            if code is None or with_source:
+                put(new, name, text)
+            if code is not None:
+                folder, _, file = name.rpartition("/")
+                cached = f"{folder}/__pycache__/{file[:-3]}.{sys.implementation.cache_tag}.pyc"
+                put(new, cached if with_source else f"{name}c", header + marshal.dumps(code))
+`);
