@@ -13,6 +13,7 @@ from .family import Family
 from .replay import Call
 from .ways import Way, calls_of, calls_that_count, ways
 
+
 def _reshaped(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     if a.shape == shape:
         raise LookupError("a reshape leaves it as it is")
