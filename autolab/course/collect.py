@@ -22,6 +22,7 @@ from autolab.course.grading.submission import decode, parse
 
 from .downloads import AGAIN, Sender, Submitted, opened, shown, submitted
 from .roster import FOLDER, Person, Roster, parse_time
+from .scaffold import tools_on_path
 
 LEAST = 0.3  # of a notebook's cells are there where it is recognised
 TIME = "timestamp.txt"
@@ -225,7 +226,7 @@ def remember_people(root: Path, people: Sequence[Person], system: str) -> None:
     """Tell nbgrader's gradebook the names and addresses of a roster, and Canvas's numbers: `course export` finds students by them."""
     from nbgrader.api import Gradebook
 
-    with Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
+    with tools_on_path(), Gradebook(f"sqlite:///{root / 'gradebook.db'}") as gradebook:
         for person in people:
             first, last = person.first_and_last()
             facts = {

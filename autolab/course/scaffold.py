@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import linecache
 import os
@@ -10,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from autolab.engine.op import Op
@@ -50,14 +51,21 @@ def new_course(folder: Path, sets: tuple[str, ...] = ()) -> list[str]:
     return [s for s in known if not sets or s in sets]
 
 
+@contextlib.contextmanager
+def tools_on_path() -> Iterator[None]:
+    """nbgrader calls `alembic`, which is beside this Python and, where no environment is activated, not on the path."""
+    before = os.environ.get("PATH")
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before or os.defpath])
+    try:
+        yield
+    finally:
+        os.environ.pop("PATH") if before is None else os.environ.update(PATH=before)
+
+
 def nbgrader(root: Path, *command: str) -> str:
     """Run a command of nbgrader in a course. Raises RuntimeError with the end of what it printed if it fails."""
-    # nbgrader looks for alembic on the path
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *command], cwd=root, env={**os.environ, "PATH": path},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    with tools_on_path():
+        done = subprocess.run([sys.executable, "-m", "nbgrader", *command], cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"nbgrader {' '.join(command)} failed in {root}:\n{(done.stdout + done.stderr)[-1500:]}")
     return done.stdout + done.stderr
