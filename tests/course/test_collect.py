@@ -290,6 +290,11 @@ def test_a_roster_that_is_none_is_refused(tmp_path, text):
         read_roster(tmp_path / "r.csv")
 
 
+def test_a_name_that_two_have_finds_neither(tmp_path):
+    found = roster(tmp_path, 'login,name,email\nada,Ada Lovelace,a@uni.edu\nada2,"Lovelace, Ada",b@uni.edu\n')
+    assert found.find(name="Ada Lovelace") is None and found.find(ids=["b@uni.edu"]).login == "ada2"
+
+
 def test_times_of_each_system_are_read():
     said = ["2026-11-21 18:00:00 UTC", "2026-11-21 10:00:00 -0800", "2026-11-21T18:00:00Z", "2026-11-21 18:00:00.0+00:00"]
     assert {parse_time(text) for text in said} == {datetime(2026, 11, 21, 18, tzinfo=UTC)}

@@ -14,7 +14,7 @@ CANVAS = '''\ufeffStudent,ID,SIS User ID,SIS Login ID,Section,"Problem set 2, ps
 ,,,,,Manual Posting,,(read only)
     Points Possible,,,,,10,20,(read only)
 "Müller, Jörg ""J""",17,S1,joerg,"A, B",9.5,{0},77
-"Curie, Marie",18,S2,marie,,,{1},
+"Curie, Marie",18,S2,marie,,,"{1}",
 "Noether, Emmy",19,S3,emmy,,,EX,
 "Nobody, Else",20,S4,else,,,3,
 "Student, Test",99,,abc,,,,
