@@ -53,7 +53,7 @@ def test_hidden_tests_are_neither_released_nor_in_feedback(course):
     assert not any(secret in c.source for c in course.read("release/ps2").cells)
     for student in ("right", "blank", "wrong", "broken", "sly"):
         text = course.feedback_text(student)
-        assert "hidden tests gave" in text
+        assert "(hidden tests)" in text and "mul-hidden: " in text
         assert secret not in text
 
 

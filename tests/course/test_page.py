@@ -58,6 +58,12 @@ def test_comments_and_what_is_not_read_yet_stand_above_what_is_folded(source, ma
     assert "Why not &lt;b&gt;the mean&lt;/b&gt;?" in top and "82 of 86 points; 1 answer is still to be read by a person" in top
 
 
+def test_points_by_hand_that_a_person_looks_at_again_are_called_so(source, marks):
+    marks.cells["why-sum"] = CellMarks(4.0, 4.0, by_hand=True, again=True)
+    text = made(source, marks)
+    assert "86 of 86 points; 1 answer is still" in text and "A person looks at these points once more." in text
+
+
 def test_an_answer_that_is_none_is_said_once(source, marks):
     marks.comments |= {"exp": "No response.", "log": "No response."}
     marks.cells |= {name: CellMarks(0.0, m.of) for name, m in marks.cells.items() if name.startswith(("exp-", "log-"))}

@@ -182,6 +182,8 @@ def _reasons(cells: Sequence[NotebookNode], marks: Marks) -> Iterator[str]:
             if (name := _name(c)) in marks.comments and name not in blank]  # fmt: skip
     if any((m := marks.cells.get(_name(c))) and m.points is None for c in cells):
         said.append("<p>A person reads this answer; its points are still missing.</p>")
+    if any((m := marks.cells.get(_name(c))) and m.again for c in cells):
+        said.append("<p>A person looks at these points once more.</p>")
     if blank and lost:
         several = sum(bool(c.metadata.get("nbgrader", {}).get("solution")) for c in cells) > 1
         which = f" to {html.escape(', '.join(blank))}" if several else ""

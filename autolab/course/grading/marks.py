@@ -27,11 +27,12 @@ from sqlalchemy import func, select, update
 
 
 class CellMarks(NamedTuple):
-    """What one graded cell earned: None if it waits for a person, of how many points, and whether a person gave them."""
+    """What one graded cell earned: None if it waits for a person; of how many points; whether a person gave them, and looks again."""
 
     points: float | None
     of: float
     by_hand: bool = False
+    again: bool = False
 
 
 @dataclass
@@ -66,8 +67,8 @@ class Marks:
 
     @property
     def unread(self) -> int:
-        """How many answers wait for a person."""
-        return sum(cell.points is None for cell in self.cells.values())
+        """How many answers wait for a person, for the first time or again."""
+        return sum(cell.points is None or cell.again for cell in self.cells.values())
 
     @property
     def seconds_late(self) -> float:
@@ -98,11 +99,15 @@ def marks(db: Any, assignment: str, students: Iterable[str] | None = None) -> di
         TaskCell.__table__, TaskCell.__table__.c.id == b.c.id
     )
     graded = submitted.join(g, g.c.notebook_id == sn.c.id).join(cells, g.c.cell_id == b.c.id)
-    rows = db.execute(select(sn.c.id, b.c.name, g.c.auto_score, g.c.manual_score, g.c.extra_credit, of).select_from(graded).where(*chosen))
-    for one, cell, auto, by_hand, extra, most in rows:
+    rows = db.execute(
+        select(sn.c.id, b.c.name, g.c.auto_score, g.c.manual_score, g.c.extra_credit, g.c.needs_manual_grade, of)
+        .select_from(graded)
+        .where(*chosen)
+    )
+    for one, cell, auto, by_hand, extra, waits, most in rows:
         score = auto if by_hand is None else by_hand
         points = None if score is None else score + (extra or 0.0)
-        found[one].cells[cell] = CellMarks(points, most, by_hand is not None)
+        found[one].cells[cell] = CellMarks(points, most, by_hand is not None, bool(by_hand is not None and waits))
     c = Comment.__table__
     commented = submitted.join(c, c.c.notebook_id == sn.c.id).join(b, c.c.cell_id == b.c.id)
     said = func.coalesce(c.c.manual_comment, c.c.auto_comment)
