@@ -149,9 +149,10 @@ def add(assignment: str, name: str, spec: Path | None, points: float, root: Path
 def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: bool) -> None:
     """Prove every exercise of ASSIGNMENTS, or of all.
 
-    Rules of a spec must be the derivative of its forward; the solution must get all points and the blank release none; wrong rules, made from the right one by one slip of the
-    pen, must be caught, and so must the wrong answers of students that are kept in wrong/SET.md; the reference written as plain
-    functions must pass; the release must hide what it must. A few seconds for each notebook.
+    Rules of a spec must be the derivative of its forward. The solution must get all points and the blank release none;
+    wrong rules, made from the right one by one slip of the pen, must be caught, and so must the wrong answers of students that
+    are kept in wrong/SET.md; the reference written as plain functions must pass; the release must hide what it must. A few
+    seconds for each notebook.
     Exit status 1 if something does not hold; it is named with its file and cell.
 
     \b
