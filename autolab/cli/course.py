@@ -151,7 +151,8 @@ def add(assignment: str, name: str, spec: Path | None, points: float, root: Path
             "softsign", lambda x: x / (1 + np.abs(x)), ELEMENTWISE,
             x=lambda g, x: g / (1 + np.abs(x)) ** 2))
 
-    The file is part of the hidden test and not shown to students.
+    Its rules must be the derivative of its forward, which is proven. Students see the check without the rules; the hidden test has
+    all of it.
     """
     from autolab.course.grading.scheduler import Course
     from autolab.course.scaffold import add_exercise
@@ -175,9 +176,10 @@ def add(assignment: str, name: str, spec: Path | None, points: float, root: Path
 def check(assignments: tuple[str, ...], root: Path, mode: str | None, as_json: bool) -> None:
     """Prove every exercise of ASSIGNMENTS, or of all.
 
-    The solution must get all points and the blank release none; wrong rules, made from the right one by one slip of the
-    pen, must be caught, and so must the wrong answers of students that are kept in wrong/SET.md; the reference written as plain
-    functions must pass; the release must hide what it must. A few seconds for each notebook.
+    Rules of a spec must be the derivative of its forward. The solution must get all points and the blank release none;
+    wrong rules, made from the right one by one slip of the pen, must be caught, and so must the wrong answers of students that
+    are kept in wrong/SET.md; the reference written as plain functions must pass; the release must hide what it must. A few
+    seconds for each notebook.
     Exit status 1 if something does not hold; it is named with its file and cell.
 
     \b

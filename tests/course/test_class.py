@@ -219,7 +219,7 @@ def test_the_report_is_one_page_about_the_class(graded):
     course, *_ = graded
     autolab(course, "report", "ps")
     page = (course.root / "report-ps.html").read_text()
-    for phrase in ("9 students", "square-check", "Commonest diagnoses", "reaches for the system", "was stopped: the process ended"):
+    for phrase in ("9 students", "square-check", "Commonest mistakes", "reaches for the system", "was stopped: the process ended"):
         assert phrase in page
     assert "<script" not in page
     data = json.loads(autolab(course, "report", "ps", "--json"))

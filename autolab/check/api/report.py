@@ -72,7 +72,7 @@ class Report:
     def points(self) -> float:
         """Points earned: of a rule without a fault all of them, else in hundredths."""
         earned = sum(v.points for v in self.verdicts)
-        return self.max_points if math.isclose(earned, self.max_points) else round(earned, 2)
+        return self.max_points if math.isclose(earned, self.max_points, abs_tol=1e-6) else round(earned, 2)
 
     @property
     def max_points(self) -> float:
