@@ -18,7 +18,8 @@ from autolab.torch_api.creation import from_numpy
 
 from ..run.candidate import Fault, fault_of, quiet
 from ..run.inputs import draw
-from ..run.limit import SECONDS, TooLong, limit
+from ..run.limit import SECONDS, limit
+from ..run.meter import TooLong
 
 Data = Mapping[str, Any]
 LONGEST_WORD = 400

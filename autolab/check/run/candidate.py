@@ -26,8 +26,8 @@ from autolab.engine.node import next_number
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.creation import from_numpy
 
-from .limit import SECONDS, TooLong, limit
-from .meter import of_library
+from .limit import SECONDS, limit
+from .meter import TooLong, of_library
 from .reference import Reference, parameters
 
 Arrays = Sequence[np.ndarray]
