@@ -43,7 +43,7 @@ def run(shell, cell):
     return PLACE.sub("", PROMPT.sub("", captured.stdout)).split()
 
 
-@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem.partition("-")[0])
 def test_lesson(path, shell, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
