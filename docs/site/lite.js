@@ -4,7 +4,7 @@
   var script = document.currentScript, path = /[?&]path=([^&]*)/.exec(location.search), box = null, said = {};
   var page = path && /^(notebooks|exercises)/.test(decodeURIComponent(path[1]))
     ? "../../" + decodeURIComponent(path[1]).replace(/\.ipynb$/, ".html") : "../../run.html";
-  var PATIENCE = window.autolabPatience || 60; // seconds for one cell
+  function patience() { return window.autolabPatience || 60; } // seconds for one cell
 
   function say(text, more) {
     if (!document.body) {
@@ -77,8 +77,8 @@
   var busy = 0;
   setInterval(function () {
     busy = document.querySelector('.jp-Notebook-ExecutionIndicator[data-status="busy"]') ? busy + 1 : 0;
-    if (busy === PATIENCE) {
-      say("A cell has been running for " + PATIENCE + " seconds. If it does not end, Kernel → Restart Kernel stops it; "
+    if (busy === patience()) {
+      say("A cell has been running for " + patience() + " seconds. If it does not end, Kernel → Restart Kernel stops it; "
         + "what is written in the notebook stays.");
     }
   }, 1000);

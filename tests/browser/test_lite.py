@@ -162,8 +162,8 @@ def test_a_wrong_rule_is_named_and_progress_and_text_stay(notebook):
     page.wait_for_timeout(1000)
     page.reload()
     page.locator(".jp-CodeCell").nth(place).get_by_text("return g * x").wait_for()
-    page.goto(page.url.split("/lite/")[0] + "/lite/tree/index.html?path=progress")
-    page.get_by_text("progress.json").wait_for()
+    page.goto(page.url.split("/lite/")[0] + "/lite/tree/index.html")
+    page.locator(".jp-DirListing-item").get_by_text("progress", exact=True).wait_for()
 
 
 @runs
