@@ -27,7 +27,7 @@ SOURCE, PAGES = BUILD / "source", BUILD / "html"
 DATA = SOURCE / "_static" / "explorables"  # of explorables, where they are long
 CODE = "https://github.com/autolab-grad/autolab/blob/main"
 
-GUIDES = ("reading-path rules levels differences-from-pytorch checker instructors speed trace-format").split()
+GUIDES = ("reading-path rules levels differences-from-pytorch checker instructors variants speed trace-format").split()
 OTHER = "exercises/README benchmarks/README CONTRIBUTING CHANGELOG".split()
 NAMESPACES = """
 autolab autolab.nn autolab.nn.functional autolab.nn.init autolab.nn.utils autolab.optim autolab.optim.lr_scheduler autolab.func

@@ -242,7 +242,7 @@ def test_a_student_is_graded_by_what_was_drawn_for_them(course):
 
 def test_who_joins_later_gets_exercises_and_nobody_elses_change(course):
     before = read_record(record(course.root, "ps1-2027"))
-    make_variant(course.root, "ps1", "2027", students=["late"])
+    make_variant(course.root, "ps1", "2027", students=["late", *(f"s{i}" for i in range(9))])
     after = read_record(record(course.root, "ps1-2027"))
     assert {who: after[who] for who in before} == before and "late" in after
 
