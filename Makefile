@@ -2,7 +2,7 @@
 # make test      the tests, in parallel                  ARGS="tests/engine -k matmul" for some of them
 # make lint      ruff, mypy, import layers, spelling, schemas
 # make notebooks run every lesson and compare its output with what is saved
-# make mutants   the checker on the project's wrong and right rules: caught, named, refused
+# make mutants   the checker on the project's wrong and right rules: caught, named, refused; the bank of variants
 # make site      the pages, in docs/_build/html            ARGS=--serve to look at them
 # make wasm      the tests in WebAssembly, as in a browser  ARGS="-q tests/engine"
 # make fuzz      the checker on random slips in right rules          ARGS="--minutes 30 --seed 7"
@@ -86,6 +86,7 @@ notebooks: $(VENV)/test.stamp
 
 mutants: $(VENV)/test.stamp
 	@$(BIN)/python -m tests.check.measure $(ARGS)
+	@$(BIN)/python -m docs.make.variants | diff docs/variants.md -
 
 site: $(VENV)/site.stamp
 	@$(BIN)/python -m docs.make.site $(ARGS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,7 +75,7 @@ def text() -> Iterator[str]:
         source = problem_text(EXERCISES, bank.set).read_text("utf-8")
         yield f"\n### {bank.set}\n\n| stands in for | entry | difficulty | wrong rules caught | named |\n|---|---|---|---|---|\n"
         for proof in proofs(bank, source):
-            print(*proof.problems, sep="\n", end="\n" if proof.problems else "", file=sys.stderr)
+            yield from (f"PROBLEM {problem}\n" for problem in proof.problems)
             yield row(proof, bank, source)
         yield f"\nNot varied: {'; '.join(f'`{name}`, since {why}' for name, why in bank.unvaried.items())}.\n"
 
