@@ -50,9 +50,15 @@ def preceding(axis: Any, ndim: int) -> Any:
     return (axis - 1) % ndim if isinstance(axis, int) and ndim > 1 else _impossible()
 
 
+def opposite(axis: Any, ndim: int) -> Any:
+    """The last axis for the first, and the first for the last."""
+    ends = {0: ndim - 1, ndim - 1: 0}
+    return ends[axis % ndim] if isinstance(axis, int) and ndim > 1 and axis % ndim in ends else _impossible()
+
+
 def _besides(neighbour: Callable) -> Callable:
     """An axis and the one beside it, of three or more."""
-    return lambda axis, ndim: (axis, neighbour(axis, ndim)) if isinstance(axis, int) and ndim > 2 else _impossible()
+    return lambda axis, ndim: (axis, neighbour(axis, ndim)) if isinstance(axis, int) and ndim > 1 else _impossible()
 
 
 def _impossible() -> Any:
@@ -71,6 +77,7 @@ TARGETS: Mapping[str, Callable] = {
     "along the other axes": others,
     "along the next axis": following,
     "along the axis before": preceding,
+    "along the axis at the other end": opposite,
     "along the next axis as well": _besides(following),
     "along the axis before as well": _besides(preceding),
 }

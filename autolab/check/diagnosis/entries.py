@@ -24,10 +24,12 @@ INVERSES: dict[str, Callable[..., Any]] = {
     "the inverse of {}, transposed": lambda a: np.linalg.inv(a).mT,
 }
 TRACES: dict[str, Callable[..., Any]] = {
+    "1 everywhere": np.ones_like,
     "the trace of {}, everywhere": lambda a: np.trace(a) * np.ones_like(a),
     "the trace of its inverse, everywhere": lambda a: np.trace(np.linalg.inv(a)) * np.ones_like(a),
-    "1 everywhere": np.ones_like,
 }
+SIMPLE = (1, 2, 0.5, 3, 1 / 3, 4, 0.25)  # of one call any number would fit a matrix of equal entries
+ENTRY_BY_ENTRY = ", entry by entry, and forward does more than that"
 POWERS = {0: "", 1: " times the result", -1: " divided by the result", 2: " times the square of the result"}
 
 
@@ -44,7 +46,7 @@ def find_entries(wrong: Sequence[Observation], x: str) -> Mistake | None:
                 if (c := _factor(wrong, x, value, power)) is not None:
                     times = "" if np.isclose(c, 1) else "minus " if np.isclose(c, -1) else f"{number(c)} times "
                     what = f"{times}{words.format(x)}{POWERS[power]}"
-                    text = f"is g times {what}, which asks each entry of {x} for itself: the result depends on {x} as a whole"
+                    text = f"is g times {what}{ENTRY_BY_ENTRY * (words in ENTRIES)}"
                     return Mistake("elementwise", text, len(wrong) > 1)
     return None
 
@@ -68,7 +70,7 @@ def _factor(wrong: Sequence[Observation], x: str, value: Callable[..., Any], pow
         if right.shape != np.shape(o.got[x]) or not np.all(np.isfinite(right)) or not right.any():
             return None
         c = float(np.vdot(right, o.got[x]) / np.vdot(right, right)) if found is None else found
-        if not c or not close(o.got[x], c * right):
+        if not np.isclose(abs(c), SIMPLE, rtol=1e-9).any() or not close(o.got[x], c * right):
             return None
         found = c
     return found

@@ -99,6 +99,7 @@ EQUIVALENT_FORMULAS: dict[str, dict[str, list[Entry]]] = {
     "square": {"x": ["2 * g * x"]},
     "std": {"x": [("G * (x - mean) / OUT / (n - 1)", ALONG)]},
     "sum": {"x": [("G * np.ones_like(x)", ALONG)]},
+    "tan": {"x": ["g * (1 + out**2)", "g * (1 + np.tan(x) ** 2)", "g / np.cos(x) ** 2"]},
     "tanh": {"x": ["g * (1 - out**2)", "g * (1 - np.tanh(x) ** 2)", "g / np.cosh(x) ** 2"]},
     "var": {"x": [("2 * G * (x - mean) / (n - 1)", ALONG), ("2 * G * (x - x.mean(axis, keepdims=True)) / (n - 1)", ALONG)]},
     "where": {"x": ["np.where(condition, g, 0)"], "y": ["np.where(condition, 0, g)"]},
