@@ -10,7 +10,7 @@ from autolab.course.grading.class_list import StudentLine
 from autolab.course.mistakes import add_code, bare, commonest, known_names
 from autolab.course.report import page, summary
 
-WRONG = 'def back(g, x):  # {who}, group 3\n    "By {who}."\n    return g * x{more}\n'
+WRONG = 'def back(g, x):  # {who}, group 3\n    "By {who}."\n    return g * x\n'
 
 
 def report(student, text="A sentence.", family="factor", **more):
@@ -31,8 +31,8 @@ def hand_in(root, student, source):
 def test_a_mistake_is_shown_with_an_answer_of_the_class_and_not_its_author(tmp_path):
     reports = [report("ada17"), report("eve")]
     lines = [StudentLine("ada17", ("Ada", "Lovelace")), StudentLine("eve")]
-    hand_in(tmp_path, "ada17", WRONG.format(who="Ada Lovelace", more=""))
-    hand_in(tmp_path, "eve", WRONG.format(who="eve", more=" + eve"))  # a name of Python's that is one of the class
+    hand_in(tmp_path, "ada17", WRONG.format(who="Ada Lovelace"))
+    hand_in(tmp_path, "eve", "def back(g, eve):\n    pass")  # shorter, and a name of Python's is one of the class
     found = commonest(reports, lines)
     add_code(found, reports, lines, tmp_path)
     assert [(m["students"], m["code"]) for m in found] == [(2, "def back(g, x):\n    return g * x")]
