@@ -34,7 +34,7 @@ REGRADE_TABLE = """
 CREATE TABLE IF NOT EXISTS autolab_regrade (
     assignment TEXT NOT NULL, notebook TEXT NOT NULL, student TEXT NOT NULL, seed INTEGER, PRIMARY KEY (assignment, notebook, student))
 """
-REGRADED = "DELETE FROM autolab_regrade WHERE assignment = :assignment AND notebook = :notebook AND student = :student"
+GRADED_AGAIN = "DELETE FROM autolab_regrade WHERE assignment = :assignment AND notebook = :notebook AND student = :student"
 GRADED = """
 SELECT student, notebook, digest, seed FROM autolab_grading WHERE assignment = :a AND student IN (
     SELECT student_id FROM submitted_assignment JOIN assignment ON assignment.id = assignment_id WHERE assignment.name = :a)
@@ -165,7 +165,7 @@ class CourseGradebook:
                 refresh_lateness(self.db, self.assignment, {}, penalty, {d.student for d in batch})
             rows = [{k: getattr(d, k) for k in ("assignment", "notebook", "student", "digest", "seed")} for d in batch]
             self.db.execute(text(RECORD), [{**row, "report": json.dumps(d.to_dict())} for row, d in zip(rows, batch, strict=True)])
-            self.db.execute(text(REGRADED), rows)
+            self.db.execute(text(GRADED_AGAIN), rows)
             before_commit()
             self.db.commit()
         except BaseException:
