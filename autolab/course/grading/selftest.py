@@ -7,7 +7,7 @@ import contextlib
 import copy
 import linecache
 import re
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +101,8 @@ def selftest(path: Path, mode: str | None = None) -> SelftestReport:
         reference = Reference.of(spec)
         if not reference.formulas:  # the visible check of a spec has no rules to change
             continue
-        score, alternative = mutation_score(spec), judge(spec, reference, RowCandidate(reference))
+        first_order = replace(spec, second=False)  # plain functions cannot be differentiated again: all of them would be refused
+        score, alternative = mutation_score(first_order), judge(first_order, reference, RowCandidate(reference))
         entry = {"name": spec.name, "caught": score.caught, "named": score.named, "missed": list(score.missed)}
         report.exercises.append({**entry, "alternative": alternative.passed})
         report.problems += [f"{path}, exercise {spec.name}: this wrong rule passes: {formula}" for formula in score.missed]

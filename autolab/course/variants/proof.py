@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import nbformat
 import numpy as np
@@ -61,7 +61,7 @@ def prove(variant: Variant, bank: Bank, text: str, naming: bool = True) -> Proof
             found.problems.append(f"its difficulty is {found.difficulty}, and that of what it stands in for {found.original}")
         found.problems += [] if variant.pretends else differences(variant)
         found.problems += shown(variant)
-        score = mutation_score(variant.spec, named=naming)
+        score = mutation_score(replace(variant.spec, second=False), named=naming)
         missed = [*score.missed, *([] if score.caught else wrong_anywhere(variant))]
         found.caught, found.named = (score.caught, score.named) if score.caught else (len(WRONG) - len(missed),) * 2
         found.of = found.caught + len(missed)
@@ -133,7 +133,7 @@ def shown(variant: Variant) -> list[str]:
     if variant.known or variant.pretends:
         return []
     full, seen = Reference.of(variant.spec), variant.shown_spec
-    report = judge(seen, reference_of(seen), RowCandidate(full))
+    report = judge(replace(seen, second=False), reference_of(seen), RowCandidate(full))
     return [] if report.passed else [f"the visible check refuses the right rule: {d.text}" for d in report.diagnoses[:2]]
 
 
