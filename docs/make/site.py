@@ -169,7 +169,8 @@ def index_pages() -> None:
     hidden = "\n```{toctree}\n:hidden:\n\n" + "\n".join(top) + "\n```\n"
     (SOURCE / "index.md").write_text(landing + hidden, "utf-8")
     for name in ("privacy", *(["run"] if offered() else [])):
-        shutil.copy(ROOT / "docs" / "site" / f"{name}.md", SOURCE)
+        page = (ROOT / "docs" / "site" / f"{name}.md").read_text("utf-8")
+        (SOURCE / f"{name}.md").write_text(page.replace("](../", "](docs/"), "utf-8")
 
 
 def stepper() -> str:
