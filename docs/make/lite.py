@@ -30,7 +30,7 @@ PLACE = ROOT / "build" / "lite"  # what is fetched stays there
 CODE = "https://github.com/autolab-grad/autolab/blob/main"
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
 PYODIDE = os.environ.get("AUTOLAB_PYODIDE", TESTED)
-HOST = f"https://cdn.jsdelivr.net/pyodide/v{PYODIDE}/full/"
+HOST = re.compile(r"(https://[\w./-]+/v)\$\{\w+\}/full/")  # in Pyodide's own script
 COMPILED = "numpy", "ml-dtypes"
 KERNEL = "micropip", "packaging", "ipython", "comm", "jedi", "traitlets"  # what the kernel begins with
 # What Pyodide does not have. Each with what it depends on.
@@ -58,6 +58,12 @@ def lacks() -> str:
     except RuntimeError as error:
         return f"Their parts could not be fetched:\n{error}"
     return ""
+
+
+def host() -> str:
+    """Where Pyodide's own distribution is served from, as Pyodide says it."""
+    script = (PLACE / "node_modules" / "pyodide" / "pyodide.mjs").read_text("utf-8")
+    return f"{HOST.search(script)[1]}{PYODIDE}/full/"
 
 
 def run(*command: str | Path, cwd: Path = ROOT) -> None:
@@ -173,7 +179,7 @@ def distribution(pyodide: Path, folder: Path, local: list[Path]) -> None:
     for name in COMPILED:
         path = next((path for path in local if path.name.startswith(name.replace("-", "_"))), None)
         if path is None:
-            entries[name] = {**known[name], "file_name": HOST + known[name]["file_name"]}
+            entries[name] = {**known[name], "file_name": host() + known[name]["file_name"]}
         else:
             add(name, path, known[name]["imports"], known[name]["depends"])
     for path in kernel_wheels():

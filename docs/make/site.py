@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import urlsplit
 
 from docs.make import choice, lite
 from docs.make.choice import lessons
@@ -170,7 +171,8 @@ def index_pages() -> None:
     (SOURCE / "index.md").write_text(landing + hidden, "utf-8")
     for name in ("privacy", *(["run"] if offered() else [])):
         page = (ROOT / "docs" / "site" / f"{name}.md").read_text("utf-8")
-        (SOURCE / f"{name}.md").write_text(page.replace("](../", "](docs/"), "utf-8")
+        served_by = urlsplit(lite.host()).hostname if offered() else "its own"
+        (SOURCE / f"{name}.md").write_text(page.replace("](../", "](docs/").replace("PYODIDE_HOST", served_by), "utf-8")
 
 
 def stepper() -> str:

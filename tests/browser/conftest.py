@@ -376,11 +376,11 @@ NO_ERROR = re.compile("favicon|/lite/(api/contents|files)/")
 @pytest.fixture
 def look(browser, site):
     """Open a page of the site; at the end there was no error, and no request to another host."""
-    from docs.make.lite import HOST
+    from docs.make.lite import host
 
     contexts, wrong = [], []
     # Where there is a network, as when the site is deployed, NumPy comes from Pyodide's host.
-    served = (site, HOST) if "lite" in os.environ.get("AUTOLAB_REQUIRE", "") else site
+    served = (site, host()) if "lite" in os.environ.get("AUTOLAB_REQUIRE", "") else site
 
     def opened(page, **options):
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
