@@ -21,7 +21,7 @@ CREDIT = {
     **dict.fromkeys((
         "upstream ignored", "factor", "division", "power", "term", "extra term", "operation", "diagonal only", "one of many", "overwritten",
         "not summed", "not spread", "wrong axis", "axis", "setting", "mask", "places", "transposed", "order", "flipped", "permutation",
-        "padding",
+        "padding", "series",
     ), PART),
 }  # fmt: skip
 OUT_OF_RANGE = 0.75  # right for ordinary numbers, and not for large or tiny ones
