@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 PYODIDE = "314.0.7"  # Python 3.14; the wheels are built for it
-PACKAGES = ("pytest<10", "hypothesis<6.131", "ipython", "anywidget", "ipywidgets")  # later ones of hypothesis are partly in Rust
+PACKAGES = ("pytest<10", "hypothesis<6.131", "ipython", "anywidget", "ipywidgets", "graphviz")  # a later hypothesis is partly in Rust
 PURE = ("--only-binary=:all:", "--platform=any", "--python-version=3.14", "--implementation=py", "--abi=none")
 FOLDERS = (
     "engine", "rules", "torch_api", "autograd", "nn", "func", "check", "linalg", "packaging/test_browser.py", "wasm/test_lessons.py",
@@ -54,7 +54,7 @@ def set_up() -> None:
         shutil.copy(wheel, PLACE / "wheels")
     if not (PLACE / "node_modules" / "pyodide").exists():
         quietly("npm", "install", "--no-audit", "--no-fund", "--prefix", str(PLACE), f"pyodide@{PYODIDE}")
-    if not (PLACE / "packages" / "ipywidgets").exists():
+    if not (PLACE / "packages" / "graphviz").exists():
         shutil.rmtree(PLACE / "packages", ignore_errors=True)
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(PLACE / "packages")]
         quietly(*pip, *PURE, *PACKAGES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ pytestmark = [
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 PROMPT = re.compile(r"^Out\[\d+\]: ?", re.MULTILINE)
 PLACE = re.compile(r"0x[0-9a-f]+|<ipython-input-[^>]*>|/\S*ipykernel_\S*")  # addresses, and what the file of a cell is called
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
 @pytest.fixture
@@ -43,10 +45,19 @@ def run(shell, cell):
     return PLACE.sub("", PROMPT.sub("", captured.stdout)).split()
 
 
+def same(printed, saved):
+    """The same words, and the same numbers but for the last digits: exp and sin are those of another library of mathematics."""
+    pairs = zip(NUMBER.findall(printed), NUMBER.findall(saved), strict=False)
+    return NUMBER.sub("", printed) == NUMBER.sub("", saved) and all(
+        math.isclose(float(a), float(b), rel_tol=1e-3, abs_tol=1e-6) for a, b in pairs
+    )
+
+
 @pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem.partition("-")[0])
 def test_lesson(path, shell, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     cells = [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
     for cell in cells:
         printed = run(shell, cell)
-        assert printed == saved(cell) or "nbval-ignore-output" in cell["metadata"].get("tags", ()), "".join(cell["source"])
+        if "nbval-ignore-output" not in cell["metadata"].get("tags", ()):
+            assert printed == saved(cell) or same(" ".join(printed), " ".join(saved(cell))), "".join(cell["source"])
