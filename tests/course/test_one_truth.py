@@ -22,6 +22,7 @@ from autolab.course.grading.pages import FeedbackPage
 from autolab.course.grading.preprocessors import SubmissionReader
 from autolab.course.grading.scheduler import Course, GradingInterrupted, grade_course
 from autolab.course.notebook import build
+from autolab.course.scaffold import tools_on_path
 
 from .conftest import ROOT
 from .hostile import TEXT, WRONG
@@ -35,7 +36,8 @@ def generate(root):
     """As `nbgrader generate_assignment ps --force`, in this process."""
     config = PyFileConfigLoader("nbgrader_config.py", str(root)).load_config()
     coursedir = CourseDirectory(config=config, root=str(root), assignment_id="ps")
-    GenerateAssignment(coursedir=coursedir, config=config, force=True).start()
+    with tools_on_path():
+        GenerateAssignment(coursedir=coursedir, config=config, force=True).start()
 
 
 @pytest.fixture(scope="module")

@@ -11,13 +11,14 @@ from autolab.cli.group import group
 from autolab.course.grading.gradebook import CourseGradebook
 from autolab.course.grading.worker import JobResult
 from autolab.course.report import page, summary
+from autolab.course.scaffold import tools_on_path
 
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory):
     """One notebook with a test and an essay, due on the first of May."""
     path = tmp_path_factory.mktemp("gradebook") / "gradebook.db"
-    with CourseGradebook(path, "ps") as opened:
+    with tools_on_path(), CourseGradebook(path, "ps") as opened:
         opened.gradebook.add_assignment("ps", duedate="2026-05-01 00:00:00 UTC")
         opened.gradebook.add_notebook("n", "ps")
         for cell, points, kind in (("sum", 2, "code"), ("why", 4, "markdown")):

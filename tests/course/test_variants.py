@@ -24,6 +24,8 @@ from autolab.course.variants.own import foreign_answers, own_form
 from autolab.course.variants.proof import differences, prove
 from autolab.course.variants.text import with_variants
 
+from .pages import feedback_of
+
 ROOT = Path(__file__).resolve().parents[2]
 EXERCISES = ROOT / "exercises"
 SETS = [f"ps{n}" for n in range(1, 9)]
@@ -237,7 +239,7 @@ def test_a_student_is_graded_by_what_was_drawn_for_them(course):
     lost = {name for name, score in right.scores.items() if foreign.scores[name] != score}
     assert sum(score or 0 for score in right.scores.values()) == 43 and not right.suspicious
     assert lost == {"trace_table-check", "trace_table-hidden"} and not any(foreign.scores[name] for name in lost)
-    assert "the exercise of another student" in foreign.feedback and "the exercise of another student" in str(foreign.suspicious)
+    assert "the exercise of another student" in feedback_of(foreign) and "the exercise of another student" in str(foreign.suspicious)
 
 
 def test_who_joins_later_gets_exercises_and_nobody_elses_change(course):
