@@ -20,10 +20,10 @@ from typing import Any
 from autolab.check import BEHAVIOURS, Spec
 from autolab.check.run import exercises
 from autolab.check.run.specs import load_rows, spec_for
+from autolab.course.own_spec import LEFT_OUT
 
 # What the formulas of an entry and the options of its spec may use; the same lines stand in the checks that are written from it.
-HEAD = "import numpy as np\n\nfrom autolab.check import {names}\n"
-VISIBLE, HIDDEN = "from autolab.check.run.by_engine import RowByEngine", "from autolab.engine.op import Op"
+HEAD = "import numpy as np\n\nfrom autolab.check import {names}\nfrom autolab.engine.op import Op"
 TOOLS = {name for name, value in vars(exercises).items() if callable(value) and value.__module__ == exercises.__name__} | {"draw", "erf"}
 
 
@@ -94,7 +94,8 @@ class Variant:
         own = {name for name in re.findall(r"^def (\w+)", self.helpers, re.MULTILINE) if any(name in code for code in written)}
         written += [self.helpers] if own else []
         tools = sorted(TOOLS & {word for code in written for word in re.findall(r"\w+", code)})
-        head = HEAD.format(names="Kink, Spec, check" if "Kink(" in self.options else "Spec, check") + (HIDDEN if hidden else VISIBLE)
+        offered = [*(["Kink"] if "Kink(" in self.options else []), "Spec", "check", *([] if hidden else [LEFT_OUT])]
+        head = HEAD.format(names=", ".join(offered))
         head += f"\nfrom autolab.check.run.exercises import {', '.join(tools)}" if tools else ""
         head += "\nfrom autolab.rules import TABLE" if any("TABLE[" in code for code in written) else ""
         arguments = ", ".join([*self.inputs, *(["*", *self.settings] if self.settings else [])])
@@ -103,11 +104,11 @@ class Variant:
             for x, rule in self.rules.items():
                 wanted = [n for n in self.names_for_rules() if n in names_in(rule)]
                 lines.append(f"    {x}=lambda {', '.join(['g', *wanted])}: {rule},")
-        elif set(self.rules) != set(self.inputs):
-            lines.append(f"    gradients={tuple(self.rules)!r},")
+        else:
+            lines.append(f"    {', '.join(f'{x}={LEFT_OUT}' for x in self.rules)},")
         helpers = f"\n\n\n{self.helpers.strip()}\n" if own else ""
-        make, more = "Op" if hidden else "RowByEngine", f", {self.options}" if self.options else ""
-        return f"{head}{helpers}\n\nROW = {make}(\n" + "\n".join(lines) + f'\n)\nSPEC = Spec("{self.name}", ROW{more})'
+        more = f", {self.options}" if self.options else ""
+        return f"{head}{helpers}\n\nROW = Op(\n" + "\n".join(lines) + f'\n)\nSPEC = Spec("{self.name}", ROW{more})'
 
     def names_for_rules(self) -> list[str]:
         """What a rule may ask for besides g."""
