@@ -74,10 +74,12 @@
   }, 30000);
 
   // A worker that computes cannot be interrupted here.
-  var busy = 0;
+  var busy = 0, told = false;
   setInterval(function () {
     busy = document.querySelector('.jp-Notebook-ExecutionIndicator[data-status="busy"]') ? busy + 1 : 0;
-    if (busy === patience()) {
+    told = told && busy > 0;
+    if (busy >= patience() && !told) {
+      told = true;
       say("A cell has been running for " + patience() + " seconds. If it does not end, Kernel → Restart Kernel stops it; "
         + "what is written in the notebook stays.");
     }

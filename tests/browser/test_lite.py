@@ -218,16 +218,16 @@ def test_the_lock_names_what_is_there():
 
 @built
 @pytest.mark.parametrize(
-    ("missing", "said"),
+    ("width", "missing", "said"),
     [
-        ("delete window.WebAssembly", "WebAssembly is turned off"),
-        ("IDBFactory.prototype.open = () => { throw new Error('blocked'); }", "This browser keeps no files"),
-        ("HTMLScriptElement.prototype.noModule; Object.defineProperty(window, 'innerWidth', {value: 390})", "Notebooks work on a phone"),
+        (1280, "delete window.WebAssembly", "WebAssembly is turned off"),
+        (1280, "IDBFactory.prototype.open = () => { throw new Error('blocked'); }", "This browser keeps no files"),
+        (390, "", "Notebooks work on a phone"),
     ],
     ids=["no WebAssembly", "no storage", "phone"],
 )
-def test_what_the_browser_lacks_is_said(browser, site, missing, said):
-    context = browser.new_context()
+def test_what_the_browser_lacks_is_said(browser, site, width, missing, said):
+    context = browser.new_context(viewport={"width": width, "height": 800})
     context.add_init_script(missing)
     page = context.new_page()
     page.goto(f"{site}/lite/notebooks/index.html?path=notebooks/04-inside-backward.ipynb")
