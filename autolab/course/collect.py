@@ -65,7 +65,7 @@ def collect(root: Path, source: Path, system: str, roster: Roster | None = None,
     system : {"canvas", "moodle", "gradescope", "folder"}
         Whose download it is.
     roster : Roster, optional
-        Who is in the class: folders get their logins as names, and whoever is not in it is reported and not written.
+        Who is in the class: folders get their logins as names, and students who are not in it are reported and not written.
     due : mapping, optional
         The due date of each assignment: Canvas says that a submission is late, but not by how much.
 

@@ -1,6 +1,6 @@
 """Marks in the columns of a learning management system: a new table, or one column of a file that the system exported.
 
-In that file every other byte stays: quotes, line ends, the mark at its beginning, and whoever has no mark.
+In that file every other byte stays: quotes, line ends, the mark at its beginning, and the lines of students without a mark.
 """
 
 from __future__ import annotations

@@ -122,9 +122,7 @@ def _check(words: list[str], comment: str, where: str) -> Iterator[nbformat.Note
                 "hidden": f"{comment or HIDDEN}\n### BEGIN HIDDEN TESTS\n"
                 f'{IMPORT}check("{name}", {answer}, seed={seed}, points={hidden})\n### END HIDDEN TESTS',
             }
-            for (part, source), worth in zip(calls.items(), (points, hidden), strict=True):
-                metadata = _metadata(["check", f"{name}-{part}", worth], where)
-                yield new_code_cell(source, id=f"{name}-{part}", metadata={"nbgrader": metadata})
+            yield from _graded(name, calls, (points, hidden), where)
         case _:
             raise ValueError(f"{where}: write ```check EXERCISE ANSWER, or ```check EXERCISE ANSWER POINTS HIDDEN_POINTS")
 
@@ -143,7 +141,12 @@ def _spec(words: list[str], code: str, where: str) -> Iterator[nbformat.Notebook
         "hidden": f"{HIDDEN}\n### BEGIN HIDDEN TESTS\n{code.strip()}\n"
         f"{IMPORT}check(SPEC, {answer}, seed={seed}, points={hidden})\n### END HIDDEN TESTS",
     }
-    for (part, source), worth in zip(calls.items(), (points, hidden), strict=True):
+    yield from _graded(name, calls, (points, hidden), where)
+
+
+def _graded(name: str, calls: dict[str, str], points: tuple[str, str], where: str) -> Iterator[nbformat.NotebookNode]:
+    """The visible check and the hidden one, each with its points."""
+    for (part, source), worth in zip(calls.items(), points, strict=True):
         metadata = _metadata(["check", f"{name}-{part}", worth], where)
         yield new_code_cell(source, id=f"{name}-{part}", metadata={"nbgrader": metadata})
 

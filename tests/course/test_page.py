@@ -86,7 +86,6 @@ def test_a_cell_that_was_stopped_is_named_as_its_author_knows_it(source):
 
 
 def test_formulas_are_set_without_a_script_or_a_mark_beside_headings():
-    pytest.importorskip("latex2mathml")
     text = markdown("## Head\n\n$a < b$ and $$\\frac{x}{2}$$")
     assert "<mo>&lt;</mo>" in text and "<mfrac><mrow><mi>x</mi></mrow><mrow><mn>2</mn></mrow></mfrac>" in text and "<h2>Head</h2>" in text
 

@@ -167,7 +167,7 @@ def test_a_notebook_under_another_name_is_named(tmp_path):
         (folder / name).write_text("{}")
     said = {job.student: job.notes for job in Course(tmp_path).jobs("ps", {"n": FORM}, 1, LIMITS, None)}
     assert said["ada"] == () and said["eve"] == ("n.ipynb was not handed in",)
-    assert said["bob"][1] == "instead there is 'n (1).ipynb': what is to be graded keeps its name"
+    assert said["bob"][1] == "instead there is 'n (1).ipynb': a notebook keeps the name it was handed out with"
 
 
 def test_a_link_is_not_followed(tmp_path):

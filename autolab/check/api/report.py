@@ -156,7 +156,7 @@ class Report:
         return {
             "text/plain": repr(float(self.points)) if grading else str(self),
             "text/html": self._repr_html_(),
-            # Without the time it took: a notebook that is run again is to be the same.
+            # Without the time it took: a notebook that is run again stays the same.
             MIMETYPE: {key: value for key, value in self.to_dict().items() if key != "seconds"},
         }
 

@@ -30,7 +30,8 @@ def _numbers(n: int, low: float = 0.3, high: float = 1.7):
 ENTRIES = ("u", "y", "dy_du", "du_dx", "dy_dx")
 
 
-def _trace(candidate, x) -> Data:
+def table_of(candidate, x) -> Data:
+    """The entries of a student's table at x."""
     table = candidate(float(x))
     if not isinstance(table, Mapping):
         raise UnexpectedResult(f"result is a {type(table).__name__}, expected a dict with the entries of the table")
@@ -46,10 +47,10 @@ def _right_trace(x) -> Data:
 
 
 TRACE = Behaviour("trace_table", (
-    Scene("values", lambda f, x: {k: v for k, v in _trace(f, x).items() if k in "uy"},
+    Scene("values", lambda f, x: {k: v for k, v in table_of(f, x).items() if k in "uy"},
           lambda x: {k: v for k, v in _right_trace(x).items() if k in "uy"},
           "u and y are right", "Compute y at x = 1 by hand: u is 5.", 1, _numbers(1)),
-    Scene("local derivatives", lambda f, x: {k: v for k, v in _trace(f, x).items() if k in ("dy_du", "du_dx")},
+    Scene("local derivatives", lambda f, x: {k: v for k, v in table_of(f, x).items() if k in ("dy_du", "du_dx")},
           lambda x: {k: v for k, v in _right_trace(x).items() if k in ("dy_du", "du_dx")},
           "each step has its derivative", "Differentiate each line of the table for itself, as if the others were not there.",
           2, _numbers(1), slips=[
@@ -57,7 +58,7 @@ TRACE = Behaviour("trace_table", (
                    lambda x: {"dy_du": 2 * x}),
               Slip("power", "dy/du is the square itself, not its derivative", "What is the derivative of u * u for u?",
                    lambda x: {"dy_du": (3 * x + 2) ** 2})]),
-    Scene("chain rule", lambda f, x: {"dy_dx": _trace(f, x)["dy_dx"]}, lambda x: {"dy_dx": 6 * (3 * x + 2)},
+    Scene("chain rule", lambda f, x: {"dy_dx": table_of(f, x)["dy_dx"]}, lambda x: {"dy_dx": 6 * (3 * x + 2)},
           "dy/dx is the product", "Nudge x by 0.01: how far does u move, and how far does y move for that?",
           2, _numbers(1), slips=[
               Slip("term", "The local derivatives are added; the chain rule multiplies them",

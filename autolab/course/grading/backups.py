@@ -21,7 +21,7 @@ def backup(database: Path, kept: int = KEPT) -> Path | None:
     folder = database.parent / "backups"
     folder.mkdir(mode=0o700, exist_ok=True)  # it holds what the gradebook holds
     copy = folder / f"{database.stem}-{datetime.now(UTC):%Y%m%d-%H%M%S-%f}{database.suffix}"
-    # sqlite's own copying waits for whoever writes at this moment
+    # sqlite's own copying waits for a process that writes at this moment
     with contextlib.closing(sqlite3.connect(database)) as source, contextlib.closing(sqlite3.connect(copy)) as target:
         source.backup(target)
     copy.chmod(0o600)

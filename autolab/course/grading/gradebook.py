@@ -130,7 +130,7 @@ class CourseGradebook:
     # A regrade writes down what it has to do. What is graded is taken from the list in the same transaction.
 
     def begin_regrade(self, places: Iterable[tuple[str, str]], seed: int | None) -> None:
-        """Note what is to be graded again, with this seed or each with its own."""
+        """Note what a regrade has to do, with this seed or each with its own."""
         self.db.execute(text("DELETE FROM autolab_regrade WHERE assignment = :a"), {"a": self.assignment})
         rows = [{"a": self.assignment, "n": notebook, "s": student, "seed": seed} for student, notebook in places]
         if rows:

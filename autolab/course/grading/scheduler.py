@@ -118,7 +118,7 @@ class Course:
             odd = odd_files(folder)
             text, notes = submission.read_text(folder / f"{notebook}.ipynb")
             if text is None and (others := _misnamed_notebooks(folder, forms)):
-                notes = [*notes, f"instead there is {', '.join(others)}: what is to be graded keeps its name"]
+                notes = [*notes, f"instead there is {', '.join(others)}: a notebook keeps the name it was handed out with"]
             foreign = foreign_answers(self.root, assignment, student, text)
             notes, odd = [*notes, *foreign], [*odd, *foreign]
         said, beside, rubric = (*notes, *left), tuple(files.items()), tuple(rubrics(self.root, assignment).items())
