@@ -43,6 +43,39 @@ def test_importing_autolab_asks_about_notebooks_only_in_one(added):
     assert "autolab.utils.tracebacks" in modules_after("import IPython, autolab")
 
 
+FOR_TRANSFORMS = {
+    *(f"autolab.autograd.function_in_{kind}" for kind in ("grad", "jvp", "vmap")),
+    "autolab.fast.in_grad",
+    "autolab.fast.in_vmap",
+}
+
+
+def test_what_only_the_transforms_use_is_loaded_with_them(added):
+    assert not added & FOR_TRANSFORMS
+    used = "import autolab as t; t.vmap(t.func.grad(lambda x: x.sin()))(t.ones(2)); t.func.jvp(t.sin, (t.ones(2),), (t.ones(2),))"
+    assert modules_after(used) >= FOR_TRANSFORMS
+
+
+def test_a_batch_of_gradients_goes_through_a_custom_function():
+    # nothing but grad is asked for, and it needs what vmap does with a Function
+    code = """
+import autolab as torch
+class Cube(torch.autograd.Function):
+    generate_vmap_rule = True
+    forward = staticmethod(lambda x: x**3)
+    setup_context = staticmethod(lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
+    backward = staticmethod(lambda ctx, g: Double.apply(g) * 1.5 * ctx.saved_tensors[0] ** 2)
+class Double(torch.autograd.Function):
+    generate_vmap_rule = True
+    forward = staticmethod(lambda x: 2 * x)
+    setup_context = staticmethod(lambda ctx, inputs, output: None)
+    backward = staticmethod(lambda ctx, g: 2 * g)
+x = torch.tensor([2.0], requires_grad=True)
+print(torch.autograd.grad(Cube.apply(x), x, torch.tensor([[1.0], [10.0]]), is_grads_batched=True)[0].tolist())
+"""
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[[12.0], [120.0]]\n"
+
+
 @pytest.mark.parametrize("package", ["trace", "draw", "check"])
 def test_pictures_and_checks_work_without_jupyter(package):
     loaded = {name.partition(".")[0] for name in modules_after(f"import autolab.{package}")}
