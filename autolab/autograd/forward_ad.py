@@ -161,7 +161,7 @@ class Forward(ForwardMode):
         self.boxes[id(target)] = target
 
     def rewritten(self, target: Any, source: Any) -> None:
-        """As PyTorch does, write the new tangent over the old one, which whoever gave it sees."""
+        """As PyTorch does, write the new tangent over the old one, in the memory of the tensor that was given."""
         look, tangent = target.view_info, source.tangent
         owner = target if look is None else look.base
         if tangent is None and owner._tangent is None:

@@ -63,7 +63,7 @@ def one_or_all(several: bool, found: tuple[Any, ...]) -> Any:
 
 
 def weights(v: Any, of: tuple[Tensor, ...], several: bool, where: str, otherwise: str) -> tuple[Tensor, ...]:
-    """The vector of a product, checked against what it is to be multiplied with; 1 if there is nothing to choose."""
+    """The vector of a product, checked against the tensor that it multiplies; 1 if there is nothing to choose."""
     if v is None:
         if len(of) != 1 or of[0].shape.numel() != 1:
             raise RuntimeError(f"The vector v can only be None if {otherwise} with a single element.")

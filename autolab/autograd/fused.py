@@ -23,7 +23,7 @@ def linear_parts(node):
 
 
 def cross_entropy_parts(node):
-    """nll_loss of log_softmax."""
+    """Cross entropy as its two parts: nll_loss of log_softmax."""
     values, scores, reduction = values_by_name(node), None, node.settings["reduction"]
     if values:
         raw, *version = values["x"]

@@ -173,7 +173,7 @@ class Handles:
         self.handles = handles
 
     def remove(self) -> None:
-        """Remove the hook."""
+        """Remove the hook from every tensor; a second call does nothing."""
         for handle in self.handles:
             handle.remove()
 

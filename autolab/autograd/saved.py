@@ -141,7 +141,7 @@ def not_kept(node: Any, slot: Any, raw: bool = False) -> Any:
 
 
 def look_up(node: Any, slot: Any, raw: bool = False) -> Any:
-    """`node._saved_self` and its kin. Raises RuntimeError once freed, but for the handles."""
+    """`node._saved_self` and the other saved values. Raises RuntimeError once freed, but for the handles."""
     if isinstance(slot, Value | Out | Values):
         found = [handle if raw else handle.unpack() for handle in handles(slot, node)]
         return tuple(found) if slot.width == 1 else found[0]

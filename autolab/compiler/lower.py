@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autolab.engine.node import fit
 from autolab.engine.op import Op, Rule
 from autolab.fast.kernel import to_call
 from autolab.formula import expression, functions_by_line
@@ -86,6 +87,7 @@ class Lowering:
         self.known: dict[Any, Value] = {}
         self.count = 0
         self.constants: dict[Any, Value] = {}
+        self.stretched: dict[Value, Value] = {}  # results of np.broadcast_to, and what was stretched
 
     def new(self, sample: Any, source: str = "", constant: bool = False) -> Value:
         self.count += 1
@@ -116,6 +118,16 @@ class Lowering:
             self.constants[key] = self.constant(np.ones(len(like.sample), like.sample.dtype))
         return self.constants[key]
 
+    def column_sums(self, a: Value) -> Any:
+        """The sums over the first axis of a matrix, as a product."""
+        return self.emit(np.dot, (self.ones(a), a))
+
+    def fit(self, g: Value, like: tuple[tuple[int, ...], Any]) -> Any:
+        """What the engine's `fit` gives: the gradient of an operand that was stretched or promoted."""
+        if g.sample.ndim == 2 and g.sample.dtype in FLOATS and like == (g.sample.shape[1:], g.sample.dtype):
+            return self.column_sums(g)
+        return self.emit(fit, (g, like))
+
     def emit(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, elementwise: bool = False) -> Any:
         """Add one step; its result. A function of several results gives a tuple."""
         kwargs = kwargs or {}
@@ -123,7 +135,7 @@ class Lowering:
         if is_ufunc and not kwargs:
             args = tuple(self.number_beside(a, [b for b in args if b is not a]) for a in args)
             elementwise = function is not np.matmul
-            args = self.spread_numbers(args) if elementwise else args
+            args = self.unstretched(self.spread_numbers(args)) if elementwise else args
             alias = self.same_as(function, args)
             if alias is not None:
                 return alias
@@ -150,6 +162,8 @@ class Lowering:
         if not constant:
             self.steps.append(step)
         result = tuple(step.outs) if step.several else step.outs[0]
+        if function is np.broadcast_to and isinstance(args[0], Value):
+            self.stretched[result] = args[0]  # type: ignore[index]
         if key is not None:
             self.known[key] = result  # type: ignore[assignment]
         return result
@@ -168,8 +182,16 @@ class Lowering:
                     args = (*args[:i], self.constants[key], *args[i + 1 :])
         return args
 
+    def unstretched(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """A stretched array as it was before, where another argument has the full shape: a ufunc stretches by itself."""
+        shapes = [np.shape(samples(a)) for a in args]
+        for i, a in enumerate(args):
+            if isinstance(a, Value) and a in self.stretched and shapes[i] in shapes[:i] + shapes[i + 1 :]:
+                return (*args[:i], self.stretched[a], *args[i + 1 :])
+        return args
+
     def same_as(self, function: Any, args: tuple[Any, ...]) -> Value | None:
-        """What x * 1 and its kin are without being computed."""
+        """What x * 1, x + 0 and the like are without being computed."""
         if function is np.multiply and len(args) == 2:
             for one, other in (args, args[::-1]):
                 if isinstance(one, Value) and one.constant and isinstance(other, Value) and uniform(one) == 1:
@@ -386,7 +408,7 @@ class Formula:
         if not has_values((args, kwargs)):
             return function(*args, **kwargs)
         if function is np.sum and kwargs == {"axis": (-2,)} and args[0].sample.ndim == 2 and args[0].sample.dtype in FLOATS:
-            return self.to.emit(np.dot, (self.to.ones(args[0]), args[0]))
+            return self.to.column_sums(args[0])
         if function is np.sum and not kwargs.keys() - {"axis", "keepdims"} and len(args) == 1:
             function, args, kwargs = np.add.reduce, (args[0], kwargs.get("axis"), None, None, kwargs.get("keepdims", False)), {}
         if function is np.swapaxes and args[0].sample.ndim == 2 and set(args[1:]) == {-1, -2}:

@@ -9,7 +9,6 @@ import numpy as np
 from autolab.compiler.lower import Lowering, Method, Value, has_values
 from autolab.compiler.trace import Backward, Check, Effect, Gradients, Operation, Ref, Tracer
 from autolab.engine.apply import half_dtype, promote_operands
-from autolab.engine.node import fit
 from autolab.engine.tensor import Tensor
 
 
@@ -235,7 +234,7 @@ class Builder:
             shape, dtype = record.outs[0].sample.shape, record.outs[0].sample.dtype
             for i, own in enumerate(record.own):
                 if found[i] is not None and own is not None and own != (shape, dtype):
-                    found[i] = self.to.emit(fit, (found[i], own))
+                    found[i] = self.to.fit(found[i], own)
         return [gi if gi is None or isinstance(gi, Value) else self.to.constant(np.asarray(gi)[()]) for gi in found]
 
     def asked_for(self, record: Recorded, need: str, settings: dict[str, Any]) -> Any:

@@ -206,7 +206,7 @@ class OpNode(Node):
         return self
 
     def unpack(self, create_graph: bool) -> list[Any]:
-        """The values that the rules ask for: raw arrays, or Tensors that know their history if the rule is to be recorded."""
+        """The values that the rules ask for: raw arrays, or Tensors that know their history if the rule is recorded."""
         if self.saved is None:
             raise RuntimeError(FREED)
         return [slot.unpack(self, create_graph) for slot in self.plan.slots]

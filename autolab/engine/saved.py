@@ -1,6 +1,6 @@
 """6. What a node keeps of a value: the numbers, the version counter they share with every view, and what that counter said.
 
-`keep` takes a value when an operation runs, `check` gives it back to a rule if nobody wrote over it since. Between the two a user may
+`save` takes a value when an operation runs, `checked` gives it back to a rule unless it was written over since. Between the two a user may
 hang a pair of hooks: `pack` takes the tensor and gives back anything at all (a file name, a compressed copy), `unpack` turns that
 into the tensor again.
 """
@@ -95,7 +95,7 @@ def show_value(name: str, saved: tuple[Any, ...]) -> Saved:
 
 
 def checked(node: Any, name: str, saved: Any, edge: Any = None) -> tuple[Any, list[int]]:
-    """The numbers of a saved value, if nobody wrote over them since; and their version counter. `edge`: where its gradient goes."""
+    """The numbers of a saved value, unless they were written over since; and their version counter. `edge`: where its gradient goes."""
     raw, version, expected = saved
     if expected < 0:  # what a hook took away cannot have been written over; what it brings back has a counter of its own
         return bring_back(raw), [0]

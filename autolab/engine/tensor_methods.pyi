@@ -673,10 +673,7 @@ class TensorMethods:
     def half(self, memory_format: Any = None) -> Tensor:
         """This tensor in float16; itself if it is."""
     def hardshrink(self, lambd: _float = 0.5) -> Tensor:
-        """0 within [-lambd, lambd], input elsewhere.
-
-        Shapes: any; the result is like the input.
-        """
+        """0 within [-lambd, lambd], input elsewhere. Any shape; the result is like the input."""
     def heaviside(self, values: Tensor) -> Tensor:
         """0 below 0, 1 above 0, `values` at 0. Raises RuntimeError for different dtypes."""
     def heaviside_(self, values: Tensor) -> Tensor:

@@ -302,7 +302,7 @@ class Optimizer:
         return self._hook("after_save", hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Call hook(optimizer, state_dict) on a shallow copy of what is to be loaded; it may return another."""
+        """Call hook(optimizer, state_dict) on a shallow copy of the state, before it is loaded; it may return another."""
         return self._hook("before_load", hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:

@@ -13,7 +13,6 @@ from autolab.rules import refuse
 from autolab.rules.special import erf as erf_values
 
 E = ELEMENTWISE
-RAW = np.ndarray, np.generic  # what is no tensor
 TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 

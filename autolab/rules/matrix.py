@@ -84,7 +84,7 @@ solve = op(
 
 
 def triangle_of(a, upper, unit):
-    """The triangle that is to be looked at, with ones on the diagonal if `unit`."""
+    """The triangle that counts, with ones on the diagonal if `unit`."""
     k = 1 if unit else 0
     return np.triu(a, k) if upper else np.tril(a, -k)
 

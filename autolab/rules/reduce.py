@@ -11,12 +11,15 @@ from autolab.rules.elementwise import keep, or_one
 
 def restore(a, shape, axis, keepdims):
     """Give a reduced array its axes back, as length 1, so that it broadcasts against what was reduced."""
-    if keepdims or not shape or axis is None:
-        return a
+    return a if keepdims or not shape or axis is None else np.reshape(a, with_ones(shape, axis))
+
+
+def with_ones(shape, axis):
+    """The shape with length 1 in place of the axes that are reduced."""
     lengths = list(shape)
     for i in (axis,) if isinstance(axis, int) else axis:
         lengths[i] = 1
-    return np.reshape(a, tuple(lengths))
+    return tuple(lengths)
 
 
 def spread(g, x_shape, axis, keepdims):

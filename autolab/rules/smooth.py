@@ -99,7 +99,7 @@ logit = smooth("logit", logit_values, logit_rule)
 
 # x log(y) is 0 where x is 0, whatever the logarithm; nan stays.
 def times_log(log):
-    return lambda x, y: np.where((x == 0) & ~np.isnan(y), 0, x * log(y)).astype(np.result_type(x, y))[()]
+    return lambda x, y: (x * log(np.where((x == 0) & ~np.isnan(y), 1, y))).astype(np.result_type(x, y))
 
 
 def one_number(x, y):
@@ -110,10 +110,10 @@ def one_number(x, y):
 xlogy = op(
     "xlogy", times_log(np.log), E, promote="float", node=lambda x, y: f"XlogyBackward{one_number(x, y)}",
     number={"XlogyBackward1": "x", "XlogyBackward2": "y"},
-    x=lambda g, x, y: g * np.where((x == 0) & (y <= 0), 0, np.log(y)), y=lambda g, x, y: g * (x / y),
+    x=lambda g, x, y: g * np.log(np.where((x == 0) & (y <= 0), 1, y + np.zeros_like(x))), y=lambda g, x, y: g * (x / y),
 )  # fmt: skip
 xlog1py = op(
     "xlog1py", times_log(np.log1p), E, promote="float", node=lambda x, y: f"SpecialXlog1PyBackward{one_number(x, y)}",
     number={"SpecialXlog1PyBackward1": "x", "SpecialXlog1PyBackward2": "y"},
-    x=lambda g, x, y: g * np.where((x == 0) & (y <= -1), 0, np.log1p(y)), y=lambda g, x, y: g * (x / (y + 1)),
+    x=lambda g, x, y: g * np.log1p(np.where((x == 0) & (y <= -1), 0, y + np.zeros_like(x))), y=lambda g, x, y: g * (x / (y + 1)),
 )  # fmt: skip

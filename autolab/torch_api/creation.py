@@ -450,7 +450,7 @@ def is_tensor(obj: Any) -> bool:
 
 
 def new(like: Tensor, make: Any, sizes: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """What new_zeros and its kin do: `make` with another tensor's dtype; inside vmap each sample gets its own."""
+    """What new_zeros and the other new_... methods do: `make` with another tensor's dtype; inside vmap each sample gets its own."""
     options = {"dtype": like.dtype, **options}
     size = lengths_of(sizes, f"new_{make.__name__}", options.pop("size", None))
     return shaped(like, size, lambda *size: make(size, **options))

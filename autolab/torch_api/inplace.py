@@ -190,7 +190,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
 
 
 def augmented_assignment(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """`x += y` and its kin."""
+    """`x += y` and the other augmented assignments."""
     write = inplace_form(name, function)
 
     def operator(self: Tensor, other: Any) -> Any:

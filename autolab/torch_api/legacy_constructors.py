@@ -18,7 +18,7 @@ from autolab.torch_api.settings import strided
 
 
 class TypeOfTensor(type):
-    """The type of `FloatTensor` and its kin: they make tensors of their dtype, and know them."""
+    """The type of `FloatTensor` and the others: they make tensors of their dtype, and know them."""
 
     dtype: dtypes.dtype
 

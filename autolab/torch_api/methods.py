@@ -64,7 +64,7 @@ def reflected(row: Op) -> Callable[..., Any]:
 
 
 def bits(function: Callable[..., Any]) -> Callable[..., Any]:
-    """x & y and its kin. The shortcuts of rows are for floats, which have no bits to speak of."""
+    """x & y and the other operators on bits. The shortcuts of rows are for floats, which have no bits to speak of."""
 
     def forward(self: Tensor, other: Any) -> Any:
         return function(self, other) if isinstance(other, OPERAND) else NotImplemented

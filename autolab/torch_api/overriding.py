@@ -1,9 +1,9 @@
 """Classes that see what is called with them: `__torch_function__`.
 
 A subclass of Tensor stays what it is through every function (`__torch_function__` of Tensor), and may say otherwise with one of its
-own; so may a class that is no tensor, and a mode, which sees all calls of a block. Who looks for them pays for it, and nobody else:
+own; so may a class that is no tensor, and a mode, which sees all calls of a block. Programs without them pay nothing:
 a subclass gets methods that ask it first when it is made, and with the first of them (or when `autolab.overrides` is loaded) the
-functions of the package are replaced by such that look at their arguments. `autograd.backward` and `grad` look by themselves, for
+functions of the package are replaced by functions that look at their arguments. `autograd.backward` and `grad` look by themselves, for
 programs import them by name, and before they define a class.
 """
 
@@ -77,11 +77,23 @@ def _disabled_torch_function_impl(func: Callable[..., Any], types: Any, args: An
         return func(*args, **(kwargs or {}))
 
 
+def is_pytorchs(func: Any) -> bool:
+    """Whether a function or a method comes from the package `torch` and not from this one."""
+    home = getattr(func, "__module__", None) or getattr(getattr(func, "__objclass__", None), "__module__", None) or ""
+    return home.partition(".")[0] == "torch"
+
+
 def torch_function(cls: Any, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Run func; tensors among the results become tensors of this class.
 
-    Raises nothing of its own; gives NotImplemented for classes it does not know.
+    Gives NotImplemented for classes it does not know. PyTorch asks this method too; TypeError says that its functions take no such tensor.
     """
+    if is_pytorchs(func):
+        raise TypeError(
+            f"no implementation found for PyTorch's own {func.__name__} on types that implement __torch_function__: "
+            f"{[f'{t.__module__}.{t.__qualname__}' for t in types]}. "
+            "Call the function of autolab, or give PyTorch a tensor of its own: torch.from_numpy(t.detach().numpy())."
+        )
     if not all(issubclass(cls, t) for t in types):
         return NotImplemented
     with DisableTorchFunctionSubclass():

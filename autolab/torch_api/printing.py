@@ -12,7 +12,7 @@ from autolab.engine.tensor import Tensor
 
 
 class Options:
-    """What `set_printoptions` sets."""
+    """How tensors are printed: what `set_printoptions` sets."""
 
     precision = 4
     threshold = 1000

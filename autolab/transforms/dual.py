@@ -119,7 +119,7 @@ def check_tangent(value: Any, tangent: Any) -> None:
 
 def output_tangents(op: Op, values: list[Any], input_tangents: list[Any], outputs: tuple[Any, ...], settings: Settings) -> Any:
     """The tangents of the results from those of the arguments; None for what does not move."""
-    next_number()  # as a node does, so that whoever counts them sees that derivatives are taken
+    next_number()  # as a node does: the count of nodes tells that derivatives are taken
     names = rule_arguments(op, values, outputs, settings)
     if op.jvp is not None:
         arguments = {f"d{name}": zero_tangent(v) if t is None else t for name, v, t in zip(op.inputs, values, input_tangents)}

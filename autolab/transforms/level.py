@@ -356,7 +356,7 @@ def room_for(x: Tensor, other: Tensor) -> Any:
 
 
 def become_view(box: Any, out: Any) -> Any:
-    """Let a box become `out`, a view of it: what `squeeze_` and its kin do to a tensor."""
+    """Let a box become `out`, a view of it: what `squeeze_` and other in-place views do to a tensor."""
     before = object.__new__(type(box))
     for cls in type(box).__mro__:
         for name in set(getattr(cls, "__slots__", ())) - {"__dict__", "__weakref__"}:

@@ -37,7 +37,7 @@ def tree_leaves(tree: Any, is_leaf: Any = None) -> list[Any]:
 
 
 def tree_structure(tree: Any, is_leaf: Any = None) -> TreeSpec:
-    """The form alone."""
+    """The form of a nested structure, without its values."""
     return tree_flatten(tree, is_leaf)[1]
 
 

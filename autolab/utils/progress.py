@@ -16,7 +16,7 @@ from autolab.utils import lessons
 
 
 def place() -> Path | None:
-    """The file; None if nothing is to be kept."""
+    """The file; None if nothing is kept."""
     home = os.environ.get("AUTOLAB_HOME")
     if home == "off":
         return None

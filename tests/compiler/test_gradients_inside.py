@@ -1,10 +1,12 @@
 """`autograd.grad` and `backward` within a compiled function: part of the program, or a reason to leave it alone."""
 
+import re
+
 import numpy as np
 import pytest
 
 import autolab as torch
-from autolab.compiler import explain
+from autolab.compiler import explain, source_of
 
 F = torch.nn.functional
 
@@ -93,6 +95,18 @@ def test_gradients_inside_are_compiled_with_the_rest(name):
         for one, other in zip(a, b, strict=True):
             np.testing.assert_allclose(one.detach(), other.detach(), rtol=2e-5, atol=1e-6)
     assert is_compiled(compiled), explain(compiled)
+
+
+def test_a_stretched_gradient_is_added_as_it_is_and_that_of_a_bias_is_a_product():
+    w, b, v, x = tensors(0, (3, 3), (3,), (3,), (4, 3))
+
+    @torch.compile
+    def step():
+        gw, gb = torch.autograd.grad((x @ w + b).tanh().sum(), (w, b), create_graph=True)
+        return torch.autograd.grad((gb * v).sum() + gw.sum(), (w, b))
+
+    step()
+    assert not re.search("broadcast_to|restore|fit", source_of(step))
 
 
 def test_training_with_a_gradient_penalty_takes_the_same_path():

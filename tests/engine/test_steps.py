@@ -1,4 +1,4 @@
-"""`steps()` is the one engine: whoever walks it sees what backward does."""
+"""`steps()` is the one engine: walking it shows what backward does."""
 
 import numpy as np
 import pytest

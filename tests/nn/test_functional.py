@@ -206,6 +206,21 @@ def test_a_fractional_pool_has_the_asked_length_and_its_entries_come_from_the_in
     assert (x.flatten(2).gather(2, index.flatten(2)) == out.flatten(2)).all()
 
 
+@pytest.mark.parametrize(
+    ("n", "kernel", "size"),
+    [(2, (3, 1), (2, 3)), (2, (3, 1), (3, 3)), (3, 1, (2, 2, 3)), (3, 1, (2, 3, 3)), (3, (2, 1, 1), 2), (2, 2, (0, 2)), (2, 2, -1)],
+)
+def test_a_fractional_pool_refuses_the_windows_that_pytorch_refuses(n, kernel, size, torch):
+    words = []
+    for lib in (autolab, torch):
+        pool = getattr(lib.nn.functional, f"fractional_max_pool{n}d")
+        try:
+            words.append(tuple(pool(lib.ones(1, 1, *(3, 4, 4)[:n]), kernel, output_size=size).shape))
+        except RuntimeError as error:
+            words.append(str(error).split(";")[0])
+    assert words[0] == words[1]
+
+
 # -- other modes -----------------------------------------------------------------------------------
 
 PER_SAMPLE = {

@@ -7,6 +7,7 @@ import pytest
 
 import autolab
 from autolab.nn import functional as F
+from autolab.rules import smooth
 
 pytestmark = pytest.mark.filterwarnings(r"ignore::RuntimeWarning:autolab\.")
 
@@ -140,6 +141,20 @@ def second(expression, x):
     t = autolab.tensor(x, dtype=autolab.float64, requires_grad=True)
     (g,) = autolab.autograd.grad(expression(t), t, create_graph=True)
     return np.stack([autolab.autograd.grad(gi, t, retain_graph=True)[0].numpy() for gi in g])
+
+
+@pytest.mark.parametrize("f", [autolab.xlogy, autolab.special.xlog1py])
+@pytest.mark.parametrize("dtype", [autolab.float32, autolab.float16])
+def test_a_gradient_beside_a_number_has_the_dtype_of_its_tensor(f, dtype):
+    x = autolab.ones(2, dtype=dtype, requires_grad=True)
+    assert f(x, 2.0).dtype == autolab.autograd.grad(f(x, 2.0).sum(), x)[0].dtype == dtype
+
+
+@pytest.mark.parametrize("name", ["xlogy", "xlog1py"])
+def test_a_logarithm_that_counts_nothing_is_not_taken(name):
+    row = getattr(smooth, name)
+    with np.errstate(all="raise"):
+        assert row.forward(np.zeros(3), np.array([-1.0, -1.5, -2])).tolist() == [0, 0, 0]
 
 
 def test_prod_has_second_derivatives_at_zeros():

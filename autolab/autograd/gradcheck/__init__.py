@@ -11,6 +11,8 @@ from autolab.engine.modes import recording
 from autolab.engine.tensor import Tensor
 from autolab.torch_api.lazy import lazy as _lazy
 
+__all__ = ["GradcheckError", "get_analytical_jacobian", "get_numerical_jacobian", "gradcheck", "gradgradcheck"]
+
 
 def gradcheck(
     func: Callable[..., Any],

@@ -69,7 +69,7 @@ def check(func: Any, inputs: tuple[Any, ...], options: Options) -> bool:
 
 
 class Mode:
-    """A mode of differentiation at work on the function: the derivatives that are to be compared."""
+    """A mode of differentiation, applied to the function: the derivatives to compare."""
 
     name = ""
 

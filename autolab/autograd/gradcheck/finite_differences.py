@@ -81,7 +81,7 @@ def written(memory: Any, numbers: Any) -> Any:
 
 
 class Moved:
-    """The function where one input is moved a little: in its own memory, so that whoever holds it sees it move."""
+    """The function where one input is moved a little: in its own memory, so that every view of it moves too."""
 
     def __init__(self, func: Any, inputs: tuple[Any, ...], i: int, positions: list[int], eps: float) -> None:
         self.func, self.inputs, self.i, self.positions, self.eps = func, inputs, i, positions, eps

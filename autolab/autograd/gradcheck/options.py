@@ -115,12 +115,12 @@ class Undefined(Function):
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
-        """Return x."""
+        """The input itself, unchanged."""
         return x
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
-        """Give no gradient."""
+        """None: no gradient reaches the input."""
         return None
 
 

@@ -25,9 +25,7 @@ from autolab.torch_api.sampling import sampled
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(input, 0). The gradient at 0 is 0.
-
-    Shapes: any; the result is like the input.
+    """max(input, 0). The gradient at 0 is 0. Any shape; the result is like the input.
 
     >>> relu(tensor([-2., 0., 1.]))
     tensor([0., 0., 1.])
@@ -36,9 +34,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """input, held between 0 and 6.
-
-    Shapes: any; the result is like the input.
+    """input, held between 0 and 6. Any shape; the result is like the input.
 
     >>> relu6(tensor([-2., 0., 1.]))
     tensor([0., 0., 1.])
@@ -47,9 +43,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """input where positive, negative_slope * input elsewhere.
-
-    Shapes: any; the result is like the input.
+    """input where positive, negative_slope * input elsewhere. Any shape; the result is like the input.
 
     >>> leaky_relu(tensor([-2., 0., 1.]))
     tensor([-0.0200,  0.0000,  1.0000])
@@ -104,9 +98,7 @@ def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, trainin
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """input where it is larger than the threshold, value elsewhere.
-
-    Shapes: any; the result is like the input.
+    """input where it is larger than the threshold, value elsewhere. Any shape; the result is like the input.
 
     >>> threshold(tensor([-2., 0., 1.]), 0.5, 9.0)
     tensor([9., 9., 1.])
@@ -115,9 +107,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """0 within [-lambd, lambd], input elsewhere.
-
-    Shapes: any; the result is like the input.
+    """0 within [-lambd, lambd], input elsewhere. Any shape; the result is like the input.
 
     >>> hardshrink(tensor([-2., 0., 1.]))
     tensor([-2.,  0.,  1.])
@@ -158,9 +148,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """(input + 3) / 6, held between 0 and 1.
-
-    Shapes: any; the result is like the input.
+    """(input + 3) / 6, held between 0 and 1. Any shape; the result is like the input.
 
     >>> hardsigmoid(tensor([-2., 0., 1.]))
     tensor([0.1667, 0.5000, 0.6667])
@@ -169,9 +157,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """input * hardsigmoid(input). Source: Howard et al. 2019, MobileNetV3.
-
-    Shapes: any; the result is like the input.
+    """input * hardsigmoid(input). Source: Howard et al. 2019, MobileNetV3. Any shape; the result is like the input.
 
     >>> hardswish(tensor([-2., 0., 1.]))
     tensor([-0.3333,  0.0000,  0.6667])
@@ -185,9 +171,7 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """input where positive, alpha * (exp(input) - 1) elsewhere. Source: Clevert et al. 2015.
-
-    Shapes: any; the result is like the input.
+    """input where positive, alpha * (exp(input) - 1) elsewhere. Source: Clevert et al. 2015. Any shape; the result is like the input.
 
     >>> elu(tensor([-2., 0., 1.]))
     tensor([-0.8647,  0.0000,  1.0000])
@@ -196,9 +180,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """1.0507 * elu(input, 1.6733): keeps mean 0 and variance 1. Source: Klambauer et al. 2017.
-
-    Shapes: any; the result is like the input.
+    """1.0507 * elu(input, 1.6733): keeps mean 0 and variance 1. Source: Klambauer et al. 2017. Any shape; the result is like the input.
 
     >>> selu(tensor([-2., 0., 1.]))
     tensor([-1.5202,  0.0000,  1.0507])
@@ -207,9 +189,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """input where positive, alpha * (exp(input / alpha) - 1) elsewhere. Source: Barron 2017.
-
-    Shapes: any; the result is like the input.
+    """input where positive, alpha * (exp(input / alpha) - 1) elsewhere. Source: Barron 2017. Any shape; the result is like the input.
 
     >>> celu(tensor([-2., 0., 1.]))
     tensor([-0.8647,  0.0000,  1.0000])
@@ -233,9 +213,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """input * sigmoid(input), also called swish. Source: Elfwing et al. 2017.
-
-    Shapes: any; the result is like the input.
+    """input * sigmoid(input), also called swish. Source: Elfwing et al. 2017. Any shape; the result is like the input.
 
     >>> silu(tensor([-2., 0., 1.]))
     tensor([-0.2384,  0.0000,  0.7311])
@@ -244,9 +222,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """input * tanh(softplus(input)). Source: Misra 2019.
-
-    Shapes: any; the result is like the input.
+    """input * tanh(softplus(input)). Source: Misra 2019. Any shape; the result is like the input.
 
     >>> mish(tensor([-2., 0., 1.]))
     tensor([-0.2525,  0.0000,  0.8651])
@@ -255,9 +231,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
-    """log(1 + exp(beta * input)) / beta; the input itself where beta * input > threshold.
-
-    Shapes: any; the result is like the input.
+    """log(1 + exp(beta * input)) / beta; the input itself where beta * input > threshold. Any shape; the result is like the input.
 
     >>> softplus(tensor([-2., 0., 1.]))
     tensor([0.1269, 0.6931, 1.3133])
@@ -266,9 +240,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
 
 def logsigmoid(input: Tensor) -> Tensor:
-    """log(sigmoid(input)), exact where the sigmoid would round to 0.
-
-    Shapes: any; the result is like the input.
+    """log(sigmoid(input)), exact where the sigmoid would round to 0. Any shape; the result is like the input.
 
     >>> logsigmoid(tensor([-2., 0., 1.]))
     tensor([-2.1269, -0.6931, -0.3133])
@@ -277,9 +249,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 
 def softsign(input: Tensor) -> Tensor:
-    """input / (1 + |input|).
-
-    Shapes: any; the result is like the input.
+    """input / (1 + |input|). Any shape; the result is like the input.
 
     >>> softsign(tensor([-2., 0., 1.]))
     tensor([-0.6667,  0.0000,  0.5000])
@@ -288,9 +258,7 @@ def softsign(input: Tensor) -> Tensor:
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """input - tanh(input): close to 0 for small numbers.
-
-    Shapes: any; the result is like the input.
+    """input - tanh(input): close to 0 for small numbers. Any shape; the result is like the input.
 
     >>> tanhshrink(tensor([-2., 0., 1.]))
     tensor([-1.0360,  0.0000,  0.2384])
@@ -323,9 +291,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """exp(input) scaled to add up to 1 along dim: probabilities from scores.
-
-    Shapes: any; the result is like the input.
+    """exp(input) scaled to add up to 1 along dim: probabilities from scores. Any shape; the result is like the input.
     Warns if dim is not given.
 
     >>> softmax(tensor([0., 0., 1.]), dim=0)
@@ -335,9 +301,7 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """softmax of -input: the smallest score gets the largest probability.
-
-    Shapes: any; the result is like the input.
+    """softmax of -input: the smallest score gets the largest probability. Any shape; the result is like the input.
 
     >>> softmin(tensor([0., 0., 1.]), dim=0)
     tensor([0.4223, 0.4223, 0.1554])

@@ -86,9 +86,7 @@ def _spacing(t: Tensor) -> float:
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: Any = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
-    """The input divided by its p-norm along dim, or by eps where that is larger.
-
-    Shapes: any; the result is like the input.
+    """The input divided by its p-norm along dim, or by eps where that is larger. Any shape; the result is like the input.
 
     >>> normalize(tensor([[3., 4.], [0., 0.]]))
     tensor([[0.6000, 0.8000],

@@ -377,9 +377,14 @@ def _fractional_max_pool(n: int) -> Any:
                 raise ValueError(f"{function} requires output_ratio to either be a single Int or tuple of Ints.")
             output_size = [int(m * r) for m, r in zip(input.shape[-n:], ratio)]
         size, kernel = several(output_size, n), several(kernel_size, n)
-        for m, o, k in zip(input.shape[-n:], size, kernel):
-            if o + k - 1 > m:
-                raise RuntimeError(f"{function}(): pool size {k} too large relative to input size {m} for {o} windows")
+        if min(size) < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(size)}: {[*input.shape[:-n], *size]}")
+        for axis, m, o, k in zip(("time", "height", "width")[-n:], input.shape[-n:], size, kernel):
+            if k < 1:
+                raise RuntimeError(f"{function}(): kernel size should be greater than zero, but got {k}")
+            if o + k - 1 > m - (n == 3):  # PyTorch leaves one place free in 3d
+                name = function + "_out" * (n == 3)
+                raise RuntimeError(f"{name}(): pool {axis} {k} too large relative to input {axis} {m}; {o} windows were asked for")
         lead = tuple(input.shape[:-n])
         if _random_samples is None:
             samples = generator().random((*((1,) * (n + 2 - input.ndim)), *lead, n))
@@ -418,7 +423,7 @@ def _fractional_index(x: Any, samples: Any, size: Any, kernel: Any) -> Any:
         u = samples[a][..., None].astype(x.dtype)
         step = np.asarray((m - k) / (o - 1) if o > 1 else 0, x.dtype)
         start = ((np.arange(o) + u) * step).astype(np.int64) - (u * step).astype(np.int64)
-        start[..., -1] = m - k
+        start[..., -1:] = m - k
         index = start[..., None] + np.arange(k)
         own = [1] * (2 * n)
         own[a], own[n + a] = o, k

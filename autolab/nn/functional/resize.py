@@ -80,7 +80,7 @@ def interpolate(
 
 
 def _wanted(lengths: tuple[int, ...], size: Any, scale_factor: Any, recompute: Any) -> tuple[Any, Any]:
-    """The lengths asked for, and the scale along each dim if it is to be used as given."""
+    """The lengths asked for, and the scale along each dim if it is used as given."""
     n = len(lengths)
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")

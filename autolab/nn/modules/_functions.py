@@ -22,7 +22,7 @@ class BackwardHookFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *args: Any) -> Any:
-        """The gradients."""
+        """The gradients of the inputs, None for the settings."""
         return args
 
 

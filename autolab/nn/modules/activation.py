@@ -20,9 +20,7 @@ _IN_PLACE = {"inplace": False}
 
 
 class ReLU(Configured):
-    """max(x, 0). The gradient at 0 is 0.
-
-    Shapes: any; the result is like the input.
+    """max(x, 0). The gradient at 0 is 0. Any shape; the result is like the input.
 
     >>> ReLU()(tensor([-2., 0., 1.]))
     tensor([0., 0., 1.])
@@ -31,35 +29,31 @@ class ReLU(Configured):
     settings = _IN_PLACE
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.relu`."""
+        """`functional.relu` of the arguments, with the settings of this module."""
         return F.relu(input, self.inplace)
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x)): any number becomes one between 0 and 1.
-
-    Shapes: any; the result is like the input.
+    """1 / (1 + exp(-x)): any number becomes one between 0 and 1. Any shape; the result is like the input.
 
     >>> Sigmoid()(tensor([-2., 0., 1.]))
     tensor([0.1192, 0.5000, 0.7311])
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """`torch.sigmoid`."""
+        """`torch.sigmoid` of the arguments, with the settings of this module."""
         return F.sigmoid(input)
 
 
 class Tanh(Module):
-    """The hyperbolic tangent: any number becomes one between -1 and 1.
-
-    Shapes: any; the result is like the input.
+    """The hyperbolic tangent: any number becomes one between -1 and 1. Any shape; the result is like the input.
 
     >>> Tanh()(tensor([-2., 0., 1.]))
     tensor([-0.9640,  0.0000,  0.7616])
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """`torch.tanh`."""
+        """`torch.tanh` of the arguments, with the settings of this module."""
         return F.tanh(input)
 
 
@@ -75,7 +69,7 @@ class GELU(Configured):
     settings: ClassVar = {"approximate": "none"}
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.gelu`."""
+        """`functional.gelu` of the arguments, with the settings of this module."""
         return F.gelu(input, approximate=self.approximate)
 
     def extra_repr(self) -> str:
@@ -87,9 +81,7 @@ class GELU(Configured):
 
 
 class CELU(Configured):
-    """x where positive, alpha * (exp(x / alpha) - 1) elsewhere. Source: Barron 2017.
-
-    Shapes: any; the result is like the input.
+    """x where positive, alpha * (exp(x / alpha) - 1) elsewhere. Source: Barron 2017. Any shape; the result is like the input.
 
     >>> CELU()(tensor([-2., 0., 1.]))
     tensor([-0.8647,  0.0000,  1.0000])
@@ -123,9 +115,7 @@ class GLU(Configured):
 
 
 class Hardshrink(Configured):
-    """x where abs(x) > lambd, 0 elsewhere.
-
-    Shapes: any; the result is like the input.
+    """x where abs(x) > lambd, 0 elsewhere. Any shape; the result is like the input.
 
     >>> Hardshrink()(tensor([-2., 0., 1.]))
     tensor([-2.,  0.,  1.])
@@ -135,9 +125,7 @@ class Hardshrink(Configured):
 
 
 class Hardsigmoid(Configured):
-    """x / 6 + 1 / 2, within 0 and 1.
-
-    Shapes: any; the result is like the input.
+    """x / 6 + 1 / 2, within 0 and 1. Any shape; the result is like the input.
 
     >>> Hardsigmoid()(tensor([-2., 0., 1.]))
     tensor([0.1667, 0.5000, 0.6667])
@@ -146,14 +134,12 @@ class Hardsigmoid(Configured):
     function, settings = "hardsigmoid", _IN_PLACE
 
     def extra_repr(self) -> str:
-        """Nothing."""
+        """The empty text: `repr` shows the class alone."""
         return ""
 
 
 class Hardswish(Configured):
-    """x * hardsigmoid(x). Source: Howard et al. 2019.
-
-    Shapes: any; the result is like the input.
+    """x * hardsigmoid(x). Source: Howard et al. 2019. Any shape; the result is like the input.
 
     >>> Hardswish()(tensor([-2., 0., 1.]))
     tensor([-0.3333,  0.0000,  0.6667])
@@ -162,14 +148,12 @@ class Hardswish(Configured):
     function, settings = "hardswish", _IN_PLACE
 
     def extra_repr(self) -> str:
-        """Nothing."""
+        """The empty text: `repr` shows the class alone."""
         return ""
 
 
 class Hardtanh(Configured):
-    """x, within min_val and max_val. Raises AssertionError unless max_val > min_val.
-
-    Shapes: any; the result is like the input.
+    """x, within min_val and max_val. Raises AssertionError unless max_val > min_val. Any shape; the result is like the input.
 
     >>> Hardtanh()(tensor([-2., 0., 1.]))
     tensor([-1.,  0.,  1.])
@@ -192,9 +176,7 @@ class Hardtanh(Configured):
 
 
 class ReLU6(Hardtanh):
-    """x, within 0 and 6.
-
-    Shapes: any; the result is like the input.
+    """x, within 0 and 6. Any shape; the result is like the input.
 
     >>> ReLU6()(tensor([-2., 0., 1.]))
     tensor([0., 0., 1.])
@@ -209,9 +191,7 @@ class ReLU6(Hardtanh):
 
 
 class LeakyReLU(Configured):
-    """x where positive, negative_slope * x elsewhere.
-
-    Shapes: any; the result is like the input.
+    """x where positive, negative_slope * x elsewhere. Any shape; the result is like the input.
 
     >>> LeakyReLU()(tensor([-2., 0., 1.]))
     tensor([-0.0200,  0.0000,  1.0000])
@@ -221,23 +201,19 @@ class LeakyReLU(Configured):
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x)), without loss where that is near 0.
-
-    Shapes: any; the result is like the input.
+    """log(sigmoid(x)), without loss where that is near 0. Any shape; the result is like the input.
 
     >>> LogSigmoid()(tensor([-2., 0., 1.]))
     tensor([-2.1269, -0.6931, -0.3133])
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.logsigmoid`."""
+        """`functional.logsigmoid` of the arguments, with the settings of this module."""
         return F.logsigmoid(input)
 
 
 class Mish(Configured):
-    """x * tanh(softplus(x)). Source: Misra 2019.
-
-    Shapes: any; the result is like the input.
+    """x * tanh(softplus(x)). Source: Misra 2019. Any shape; the result is like the input.
 
     >>> Mish()(tensor([-2., 0., 1.]))
     tensor([-0.2525,  0.0000,  0.8651])
@@ -264,15 +240,15 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Draw the parameters again, in place, as the constructor does."""
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.prelu`."""
+        """`functional.prelu` of the arguments, with the settings of this module."""
         return F.prelu(input, self.weight)
 
     def extra_repr(self) -> str:
-        """How many slopes."""
+        """The settings, as `repr` shows them between the parentheses."""
         return f"num_parameters={self.num_parameters}"
 
 
@@ -291,7 +267,7 @@ class RReLU(Configured):
     settings: ClassVar = {"lower": 1.0 / 8, "upper": 1.0 / 3, **_IN_PLACE}
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.rrelu`."""
+        """`functional.rrelu` of the arguments, with the settings of this module."""
         return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
 
@@ -308,9 +284,7 @@ class SELU(Configured):
 
 
 class SiLU(Configured):
-    """x * sigmoid(x), also called swish. Source: Elfwing et al. 2017.
-
-    Shapes: any; the result is like the input.
+    """x * sigmoid(x), also called swish. Source: Elfwing et al. 2017. Any shape; the result is like the input.
 
     >>> SiLU()(tensor([-2., 0., 1.]))
     tensor([-0.2384,  0.0000,  0.7311])
@@ -319,14 +293,12 @@ class SiLU(Configured):
     settings = _IN_PLACE
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.silu`."""
+        """`functional.silu` of the arguments, with the settings of this module."""
         return F.silu(input, self.inplace)
 
 
 class Softplus(Configured):
-    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold.
-
-    Shapes: any; the result is like the input.
+    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold. Any shape; the result is like the input.
 
     >>> Softplus()(tensor([-2., 0., 1.]))
     tensor([0.1269, 0.6931, 1.3133])
@@ -336,9 +308,7 @@ class Softplus(Configured):
 
 
 class Softshrink(Configured):
-    """x, moved towards 0 by lambd, and 0 within it.
-
-    Shapes: any; the result is like the input.
+    """x, moved towards 0 by lambd, and 0 within it. Any shape; the result is like the input.
 
     >>> Softshrink()(tensor([-2., 0., 1.]))
     tensor([-1.5000,  0.0000,  0.5000])
@@ -348,37 +318,31 @@ class Softshrink(Configured):
 
 
 class Softsign(Module):
-    """x / (1 + abs(x)).
-
-    Shapes: any; the result is like the input.
+    """x / (1 + abs(x)). Any shape; the result is like the input.
 
     >>> Softsign()(tensor([-2., 0., 1.]))
     tensor([-0.6667,  0.0000,  0.5000])
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.softsign`."""
+        """`functional.softsign` of the arguments, with the settings of this module."""
         return F.softsign(input)
 
 
 class Tanhshrink(Module):
-    """x - tanh(x): close to 0 for small numbers.
-
-    Shapes: any; the result is like the input.
+    """x - tanh(x): close to 0 for small numbers. Any shape; the result is like the input.
 
     >>> Tanhshrink()(tensor([-2., 0., 1.]))
     tensor([-1.0360,  0.0000,  0.2384])
     """
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.tanhshrink`."""
+        """`functional.tanhshrink` of the arguments, with the settings of this module."""
         return F.tanhshrink(input)
 
 
 class Threshold(Configured):
-    """x where x > threshold, `value` elsewhere.
-
-    Shapes: any; the result is like the input.
+    """x where x > threshold, `value` elsewhere. Any shape; the result is like the input.
 
     >>> Threshold(0.5, 9.0)(tensor([-2., 0., 1.]))
     tensor([9., 9., 1.])
@@ -391,9 +355,7 @@ class Threshold(Configured):
 
 
 class Softmax(Configured):
-    """exp(x), scaled to add up to 1 along dim.
-
-    Shapes: any; the result is like the input.
+    """exp(x), scaled to add up to 1 along dim. Any shape; the result is like the input.
 
     >>> Softmax(dim=0)(tensor([0., 0., 1.]))
     tensor([0.2119, 0.2119, 0.5761])
@@ -403,9 +365,7 @@ class Softmax(Configured):
 
 
 class LogSoftmax(Configured):
-    """log(softmax(x)), without loss for small probabilities.
-
-    Shapes: any; the result is like the input.
+    """log(softmax(x)), without loss for small probabilities. Any shape; the result is like the input.
 
     >>> LogSoftmax(dim=0)(tensor([0., 0., 1.]))
     tensor([-1.5514, -1.5514, -0.5514])
@@ -415,9 +375,7 @@ class LogSoftmax(Configured):
 
 
 class Softmin(Configured):
-    """softmax(-x) along dim: the smallest score gets the largest probability.
-
-    Shapes: any; the result is like the input.
+    """softmax(-x) along dim: the smallest score gets the largest probability. Any shape; the result is like the input.
 
     >>> Softmin(dim=0)(tensor([0., 0., 1.]))
     tensor([0.4223, 0.4223, 0.1554])

@@ -59,7 +59,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             self.tail.append(Sequential(Linear(in_features, hidden, bias=False, **like), Linear(hidden, size, bias=False, **like)))
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Draw the parameters again, in place, as the constructor does."""
         for layer in [self.head, *(part for pair in self.tail for part in pair)]:  # type: ignore[attr-defined]
             layer.reset_parameters()
 

@@ -59,7 +59,7 @@ class _NormBase(Module):
             raise ValueError(f"expected {' or '.join(f'{n}D' for n in self.dims)} input (got {input.ndim}D input)")
 
     def extra_repr(self) -> str:
-        """All settings."""
+        """The settings, as `repr` shows them between the parentheses."""
         return (
             f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
             f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"

@@ -21,7 +21,7 @@ class PairwiseDistance(Module):
         self.norm, self.eps, self.keepdim = p, eps, keepdim
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """`functional.pairwise_distance`."""
+        """`functional.pairwise_distance` of the arguments, with the settings of this module."""
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
@@ -39,5 +39,5 @@ class CosineSimilarity(Module):
         self.dim, self.eps = dim, eps
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
-        """`functional.cosine_similarity`."""
+        """`functional.cosine_similarity` of the arguments, with the settings of this module."""
         return F.cosine_similarity(x1, x2, self.dim, self.eps)

@@ -23,7 +23,7 @@ class _DropoutNd(Module):
         return getattr(F, self.function)(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:
-        """Both settings."""
+        """The settings, as `repr` shows them between the parentheses."""
         return f"p={self.p}, inplace={self.inplace}"
 
 

@@ -22,11 +22,11 @@ class Flatten(Module):
         self.start_dim, self.end_dim = start_dim, end_dim
 
     def forward(self, input: Tensor) -> Tensor:
-        """`Tensor.flatten`."""
+        """`Tensor.flatten` of the arguments, with the settings of this module."""
         return input.flatten(self.start_dim, self.end_dim)
 
     def extra_repr(self) -> str:
-        """The dims."""
+        """The settings, as `repr` shows them between the parentheses."""
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
@@ -51,7 +51,7 @@ class Unflatten(Module):
         self.dim, self.unflattened_size = dim, unflattened_size
 
     def forward(self, input: Tensor) -> Tensor:
-        """`Tensor.unflatten`."""
+        """`Tensor.unflatten` of the arguments, with the settings of this module."""
         return input.unflatten(self.dim, self.unflattened_size)
 
     def extra_repr(self) -> str:

@@ -24,7 +24,7 @@ class Identity(Module):
         super().__init__()
 
     def forward(self, input: Any) -> Any:
-        """The input."""
+        """The input itself, whatever its shape."""
         return input
 
 
@@ -48,19 +48,19 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Draw the parameters again, in place, as the constructor does."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features else 0
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.linear`."""
+        """`functional.linear` of the arguments, with the settings of this module."""
         weight, bias = affine(self)
         return F.linear(input, weight, bias)
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """The settings, as `repr` shows them between the parentheses."""
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
@@ -91,18 +91,18 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Draw the parameters again, in place, as the constructor does."""
         bound = 1 / math.sqrt(self.weight.shape[1])
         for p in (self.weight, self.bias):
             if p is not None:
                 init.uniform_(p, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
-        """`functional.bilinear`."""
+        """`functional.bilinear` of the arguments, with the settings of this module."""
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        """The sizes."""
+        """The settings, as `repr` shows them between the parentheses."""
         return (
             f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
             f"bias={self.bias is not None}"

@@ -45,7 +45,7 @@ class _Loss(Configured):
         return self._of(input, target)
 
     def extra_repr(self) -> str:
-        """Nothing."""
+        """The empty text: `repr` shows the class alone."""
         return ""
 
 
@@ -122,7 +122,7 @@ class PoissonNLLLoss(_Loss):
     settings: ClassVar = {"log_input": True, "full": False, "size_average": None, "eps": 1e-8, "reduce": None, "reduction": "mean"}
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        """`functional.poisson_nll_loss`."""
+        """`functional.poisson_nll_loss` of the arguments, with the settings of this module."""
         kept = {"log_input": self.log_input, "full": self.full, "eps": self.eps, "reduction": self.reduction}
         return F.poisson_nll_loss(log_input, target, **kept)
 
@@ -142,7 +142,7 @@ class GaussianNLLLoss(_Loss):
         super().__init__(full, eps, reduction)
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:  # type: ignore[override]
-        """`functional.gaussian_nll_loss`."""
+        """`functional.gaussian_nll_loss` of the arguments, with the settings of this module."""
         return F.gaussian_nll_loss(input, target, var, full=self.full, eps=self.eps, reduction=self.reduction)
 
 
@@ -176,7 +176,7 @@ class CrossEntropyLoss(_WeightedLoss):
     }  # fmt: skip
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        """`functional.cross_entropy`."""
+        """`functional.cross_entropy` of the arguments, with the settings of this module."""
         return F.cross_entropy(
             input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction, label_smoothing=self.label_smoothing
         )
@@ -205,7 +205,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias=bias, device=device, dtype=dtype)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        """`functional.linear_cross_entropy`."""
+        """`functional.linear_cross_entropy` of the arguments, with the settings of this module."""
         shape, bias = (self.num_classes, *self.out_features), self.linear.bias
         return F.linear_cross_entropy(
             input, self.linear.weight.reshape(*shape, self.linear.in_features), target,
@@ -214,7 +214,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         )  # fmt: skip
 
     def extra_repr(self) -> str:
-        """All settings."""
+        """The settings, as `repr` shows them between the parentheses."""
         names = "num_classes out_features bias reduction ignore_index label_smoothing options".split()
         values = {name: getattr(self, name, None) for name in names} | {"bias": self.linear.bias is not None}
         return f"in_features={self.linear.in_features}, " + ", ".join(f"{name}={value}" for name, value in values.items())
@@ -340,7 +340,7 @@ class MarginRankingLoss(_Loss):
     function, settings = "margin_ranking_loss", {"margin": 0.0, **_OLD}
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        """`functional.margin_ranking_loss`."""
+        """`functional.margin_ranking_loss` of the arguments, with the settings of this module."""
         return self._of(input1, input2, target)
 
 
@@ -357,7 +357,7 @@ class CosineEmbeddingLoss(_Loss):
     function, settings = "cosine_embedding_loss", {"margin": 0.0, **_OLD}
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
-        """`functional.cosine_embedding_loss`."""
+        """`functional.cosine_embedding_loss` of the arguments, with the settings of this module."""
         return self._of(input1, input2, target)
 
 
@@ -378,7 +378,7 @@ class TripletMarginLoss(_Loss):
             raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {self.margin} instead")
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
-        """`functional.triplet_margin_loss`."""
+        """`functional.triplet_margin_loss` of the arguments, with the settings of this module."""
         return self._of(anchor, positive, negative)
 
 
@@ -401,7 +401,7 @@ class TripletMarginWithDistanceLoss(_Loss):
             raise ValueError(f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {self.margin} instead")
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
-        """`functional.triplet_margin_with_distance_loss`."""
+        """`functional.triplet_margin_with_distance_loss` of the arguments, with the settings of this module."""
         return self._of(anchor, positive, negative)
 
 
@@ -424,5 +424,5 @@ class CTCLoss(_Loss):
     def forward(  # type: ignore[override]
         self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
     ) -> Tensor:
-        """`functional.ctc_loss`."""
+        """`functional.ctc_loss` of the arguments, with the settings of this module."""
         return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity)

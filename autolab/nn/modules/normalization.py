@@ -26,7 +26,7 @@ class _Scaled(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Draw the parameters again, in place, as the constructor does."""
         if self.weight is not None:
             init.ones_(self.weight)
         if self._parameters.get("bias") is not None:
@@ -53,11 +53,11 @@ class LayerNorm(_Scaled):
         self._learn(self.normalized_shape, elementwise_affine, elementwise_affine and bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.layer_norm`."""
+        """`functional.layer_norm` of the arguments, with the settings of this module."""
         return F.layer_norm(input, self.normalized_shape, *affine(self), self.eps)
 
     def extra_repr(self) -> str:
-        """All settings."""
+        """The settings, as `repr` shows them between the parentheses."""
         affine = f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
         return f"{self.normalized_shape}, eps={self.eps}, {affine}"
 
@@ -80,11 +80,11 @@ class RMSNorm(_Scaled):
         self._learn(self.normalized_shape, elementwise_affine, None, device, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
-        """`functional.rms_norm`."""
+        """`functional.rms_norm` of the arguments, with the settings of this module."""
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        """All settings."""
+        """The settings, as `repr` shows them between the parentheses."""
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
@@ -108,11 +108,11 @@ class GroupNorm(_Scaled):
         self._learn(num_channels, affine, affine and bias, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.group_norm`."""
+        """`functional.group_norm` of the arguments, with the settings of this module."""
         return F.group_norm(input, self.num_groups, *affine(self), self.eps)
 
     def extra_repr(self) -> str:
-        """All settings."""
+        """The settings, as `repr` shows them between the parentheses."""
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, bias={self.bias is not None}"
 
 
@@ -132,11 +132,11 @@ class LocalResponseNorm(Module):
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.local_response_norm`."""
+        """`functional.local_response_norm` of the arguments, with the settings of this module."""
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self) -> str:
-        """All settings."""
+        """The settings, as `repr` shows them between the parentheses."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 

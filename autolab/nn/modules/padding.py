@@ -21,11 +21,11 @@ class _Pad(Module):
         self.padding = _ntuple(2 * self.n)(padding)
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.pad`."""
+        """`functional.pad` of the arguments, with the settings of this module."""
         return F.pad(input, self.padding, self.mode)
 
     def extra_repr(self) -> str:
-        """The padding."""
+        """The settings, as `repr` shows them between the parentheses."""
         return f"{self.padding}"
 
 
@@ -35,11 +35,11 @@ class _ConstantPadNd(_Pad):
         self.value = value
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.pad`."""
+        """`functional.pad` of the arguments, with the settings of this module."""
         return F.pad(input, self.padding, "constant", self.value)
 
     def extra_repr(self) -> str:
-        """Both settings."""
+        """The settings, as `repr` shows them between the parentheses."""
         return f"padding={self.padding}, value={self.value}"
 
 

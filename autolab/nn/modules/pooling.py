@@ -203,7 +203,7 @@ class _AdaptiveMaxPoolNd(Configured):
     settings: ClassVar = {"output_size": REQUIRED, "return_indices": False}
 
     def extra_repr(self) -> str:
-        """The size."""
+        """The settings, as `repr` shows them between the parentheses."""
         return f"output_size={self.output_size}"
 
 

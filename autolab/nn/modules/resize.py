@@ -34,7 +34,7 @@ class Upsample(Module):
         self.align_corners, self.recompute_scale_factor = align_corners, recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.interpolate`."""
+        """`functional.interpolate` of the arguments, with the settings of this module."""
         settings = self.size, self.scale_factor, self.mode, self.align_corners
         return F.interpolate(input, *settings, recompute_scale_factor=self.recompute_scale_factor)
 

@@ -139,7 +139,7 @@ class RNNBase(Module):
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Draw the parameters again, in place, as the constructor does."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for p in self.parameters():
             init.uniform_(p, -bound, bound)
@@ -379,7 +379,7 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Draw the parameters again, in place, as the constructor does."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
         for p in self.parameters():
             init.uniform_(p, -bound, bound)
@@ -432,7 +432,7 @@ class RNNCell(RNNCellBase):
         self.nonlinearity = nonlinearity
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The next state."""
+        """The next state, (N, hidden_size) or (hidden_size,); without hx the state before is zero."""
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return self._stepped(STEPS[f"RNN_{self.nonlinearity.upper()}"], input, hx if hx is None else (hx,))[0]
@@ -465,5 +465,5 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
-        """The next state."""
+        """The next state, (N, hidden_size) or (hidden_size,); without hx the state before is zero."""
         return self._stepped(gru_step, input, hx if hx is None else (hx,))[0]

@@ -41,7 +41,7 @@ class _Table(Module):
             self.weight = Parameter(weight, requires_grad=not freeze)
 
     def reset_parameters(self) -> None:
-        """Start again."""
+        """Draw the parameters again, in place, as the constructor does."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with recording(False):
@@ -86,7 +86,7 @@ class Embedding(_Table):
         self._set_up(num_embeddings, embedding_dim, *settings, _weight, _freeze, device, dtype)
 
     def forward(self, input: Tensor) -> Tensor:
-        """`functional.embedding`."""
+        """`functional.embedding` of the arguments, with the settings of this module."""
         settings = self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq
         return F.embedding(input, self.weight, *settings)
 
@@ -110,7 +110,7 @@ class EmbeddingBag(_Table):
         self._set_up(num_embeddings, embedding_dim, *settings, _weight, False, device, dtype)
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
-        """`functional.embedding_bag`."""
+        """`functional.embedding_bag` of the arguments, with the settings of this module."""
         return F.embedding_bag(
             input, self.weight, offsets, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.mode, False, per_sample_weights,
             self.include_last_offset, self.padding_idx,

@@ -106,7 +106,7 @@ class _SpectralNorm(Module):
         return weight / u.dot(matrix @ v)
 
     def right_inverse(self, value: Any) -> Any:
-        """Nothing is to be undone."""
+        """The value itself: an assigned weight is normalized at its next use."""
         return value
 
 

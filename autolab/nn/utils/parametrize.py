@@ -143,7 +143,7 @@ class ParametrizationList(ModuleList):
                 own.data = new.detach()
 
     def forward(self) -> Any:
-        """The parametrized tensor."""
+        """The tensor, computed from the parameters that stand for it."""
         first, *others = list(self)
         x = first(*self.originals())
         for module in others:

@@ -99,7 +99,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class MomentumCycle(LRScheduler):
-    """A schedule that may also move the momentum of its groups (of Adam and its kin: the first beta)."""
+    """A schedule that may also move the momentum of its groups (of Adam and its variants: the first beta)."""
 
     def _begin_momentum(self, base: Any, top: Any, first: bool) -> tuple[list[Any], list[Any]]:
         defaults = self.optimizer.defaults

@@ -79,7 +79,7 @@ def like(container: Any, values: Any) -> Any:
 
 
 def stack_tensors(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
-    """Tensors, stacked: in one piece where nothing is to be remembered and all are alike."""
+    """Tensors, stacked: in one piece where nothing is recorded and all are alike."""
     raws = [t.payload for t in batch]
     alike = len({raw.dtype for raw in raws}) == len({raw.shape for raw in raws}) == 1
     if not alike or any(isinstance(raw, Tensor) for raw in raws) or any(t.requires_grad for t in batch):

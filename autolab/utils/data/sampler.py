@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Sampler(Generic[T]):
-    """Numbers of samples, in some order: a subclass has `__iter__`, and `__len__` if the length of a loader is to be known.
+    """Numbers of samples, in some order: a subclass has `__iter__`, and `__len__` if the loader needs a length.
 
     >>> class Backward(Sampler):
     ...     def __init__(self, data): self.data = data
